@@ -1,0 +1,75 @@
+#include "base/device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+
+namespace gfxgraph {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A KFD topology node with gpu_id 0 is a CPU (Linux kernel, amdkfd sysfs).
+bool kernel_driver_lists_gpu() {
+  std::error_code error;
+  for (const fs::directory_entry& node :
+       fs::directory_iterator("/sys/class/kfd/kfd/topology/nodes", error)) {
+    std::ifstream file(node.path() / "gpu_id");
+    unsigned long gpu_id = 0;
+    if (file >> gpu_id && gpu_id != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<DeviceChoice> parse_device_choice(std::string_view text) {
+  if (text == "auto") return DeviceChoice::kAuto;
+  if (text == "real") return DeviceChoice::kReal;
+  if (text == "emulated") return DeviceChoice::kEmulated;
+  return fail(Status::kInvalidArgument,
+              fmt::format("unknown device '{}': use auto, real or emulated", text));
+}
+
+Result<DeviceChoice> resolve_device(DeviceChoice choice) {
+  if (choice == DeviceChoice::kEmulated) return choice;
+  const bool usable = ::access("/dev/kfd", R_OK | W_OK) == 0 && kernel_driver_lists_gpu();
+  if (usable) return DeviceChoice::kReal;
+  if (choice == DeviceChoice::kReal) {
+    return fail(Status::kDevice,
+                "no AMD GPU: /dev/kfd cannot be opened or lists no GPU; load the amdgpu driver and "
+                "join the render group, or use --device emulated");
+  }
+  return DeviceChoice::kEmulated;
+}
+
+Result<fs::path> private_library(std::string_view file_name) {
+  std::error_code error;
+  std::string tried;
+  const auto exists_in = [&](const fs::path& folder) {
+    tried += (tried.empty() ? "" : ", ") + folder.string();
+    return fs::exists(folder / file_name, error);
+  };
+  if (const char* folder = std::getenv("GFXGRAPH_LIBDIR"); folder != nullptr) {
+    if (exists_in(folder)) return fs::path(folder) / file_name;
+  }
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path root = program.parent_path().parent_path();
+    // bin/x -> lib/gfxgraph, and build/<preset>/tests/x -> build/<preset>/lib/gfxgraph.
+    if (exists_in(root / "lib/gfxgraph")) return root / "lib/gfxgraph" / file_name;
+  }
+  return fail(Status::kNotFound, fmt::format("{} not found in {}: set GFXGRAPH_LIBDIR to its folder",
+                                             file_name, tried));
+}
+
+std::string prepend_search_path(std::string_view folder, const char* current) {
+  std::string path(folder);
+  if (current != nullptr && *current != '\0') path.append(":").append(current);
+  return path;
+}
+
+}  // namespace gfxgraph

@@ -1,0 +1,69 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+namespace gfxgraph {
+namespace {
+
+LogLevel level_from_environment() noexcept {
+  const char* value = std::getenv("GFXGRAPH_LOG");
+  const std::string_view text = value == nullptr ? "" : value;
+  if (text == "debug") return LogLevel::kDebug;
+  if (text == "info") return LogLevel::kInfo;
+  if (text == "error") return LogLevel::kError;
+  if (text == "off") return LogLevel::kOff;
+  return LogLevel::kWarning;
+}
+
+std::atomic<LogLevel>& current_level() noexcept {
+  static std::atomic<LogLevel> level{level_from_environment()};
+  return level;
+}
+
+struct Sink {
+  std::mutex mutex;
+  LogSink function = nullptr;
+  void* context = nullptr;
+};
+
+// Leaky: messages are still written from static destructors of the host program.
+Sink& sink() noexcept {
+  static Sink* instance = new Sink;
+  return *instance;
+}
+
+void write_to_stderr(std::string_view text) noexcept {
+  const std::string line = "gfxgraph: " + std::string(text) + "\n";
+  // One write, so that lines of several threads do not mix; a failure has nowhere to be reported.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+void set_log_sink(LogSink function, void* context) noexcept {
+  const std::lock_guard lock(sink().mutex);
+  sink().function = function;
+  sink().context = context;
+}
+
+void set_log_level(LogLevel level) noexcept { current_level().store(level, std::memory_order_relaxed); }
+
+bool log_enabled(LogLevel level) noexcept {
+  return level >= current_level().load(std::memory_order_relaxed);
+}
+
+void log_text(LogLevel level, std::string_view text) noexcept {
+  const std::lock_guard lock(sink().mutex);
+  if (sink().function != nullptr) {
+    sink().function(level, text, sink().context);
+  } else {
+    write_to_stderr(text);
+  }
+}
+
+}  // namespace gfxgraph

@@ -1,0 +1,28 @@
+// Messages for people go through one sink, so that a library inside a foreign process never owns
+// the process's stderr. Default: warnings and errors to stderr as "gfxgraph: <text>\n".
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace gfxgraph {
+
+enum class LogLevel : int { kDebug = 0, kInfo = 1, kWarning = 2, kError = 3, kOff = 4 };
+
+using LogSink = void (*)(LogLevel level, std::string_view text, void* context);
+
+// Thread-safe. `context` must outlive its use; nullptr restores the default sink.
+void set_log_sink(LogSink sink, void* context) noexcept;
+// Default kWarning, or the environment variable GFXGRAPH_LOG (debug, info, warning, error, off).
+void set_log_level(LogLevel level) noexcept;
+bool log_enabled(LogLevel level) noexcept;
+void log_text(LogLevel level, std::string_view text) noexcept;
+
+template <typename... Args>
+void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (log_enabled(level)) log_text(level, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace gfxgraph

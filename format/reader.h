@@ -1,0 +1,52 @@
+// Reads a trace: memory-mapped, every record's hash checked before its payload is parsed, every
+// payload verified, every id and range checked for meaning. After open() returned, nothing that a
+// Trace hands out can lead outside the file.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+struct ReadOptions {
+  // Accept a file without footer, or with a damaged end: read the records before the damage.
+  bool allow_torn = false;
+};
+
+// Immutable after open(); all methods are thread-safe. Blob bytes stay valid as long as the Trace.
+class Trace {
+ public:
+  static Result<std::shared_ptr<const Trace>> open(const std::filesystem::path& path,
+                                                   const ReadOptions& options = {});
+  // `bytes` are copied. For tests, fuzzers and traces that are linked into a program.
+  static Result<std::shared_ptr<const Trace>> from_bytes(std::span<const std::byte> bytes,
+                                                         const ReadOptions& options = {});
+  virtual ~Trace() = default;
+
+  virtual const Environment& environment() const = 0;
+  virtual const std::vector<CodeObject>& code_objects() const = 0;  // index = id - 1, as with the next two
+  virtual const std::vector<Kernel>& kernels() const = 0;
+  virtual const std::vector<Graph>& graphs() const = 0;
+  virtual const std::vector<Event>& events() const = 0;
+  virtual const std::vector<Finding>& findings() const = 0;
+  virtual const Statistics& statistics() const = 0;
+
+  // Whether a recorder sealed it. False: read with allow_torn, and torn_reason() says where it ends.
+  virtual bool sealed() const = 0;
+  virtual const std::string& torn_reason() const = 0;
+  // No finding of kind kIncomplete.
+  virtual bool complete() const = 0;
+
+  virtual Result<std::span<const std::byte>> blob(BlobId id) const = 0;
+  // The bytes of a Content: its blob, or `fill` spread out. Error when not stored.
+  virtual Result<std::vector<std::byte>> content(const Content& content) const = 0;
+};
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,272 @@
+// The trace as gfxgraph's own structs: what a recorder writes and every reader sees. How these
+// become bytes is docs/format.md (container) and format/trace.fbs (payloads); no FlatBuffers type
+// leaves format/.
+//
+// Identities: allocations, kernels, streams, HIP events and graphs carry ids that the recorder hands
+// out from 1 upwards, each kind by itself, never reused in one trace. 0 means "none" (for a stream:
+// the null stream). Addresses are *recorded addresses*: valid in the recorded process only.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace gfxgraph::format {
+
+using AllocationId = uint32_t;
+using CodeObjectId = uint32_t;
+using KernelId = uint32_t;
+using StreamId = uint32_t;
+using EventId = uint32_t;
+using GraphId = uint32_t;
+
+// XXH3-128 of the uncompressed bytes; the name of a blob. All zero: no blob.
+struct BlobId {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  auto operator<=>(const BlobId&) const = default;
+  explicit operator bool() const { return low != 0 || high != 0; }
+};
+
+struct Environment {
+  std::string gfxgraph_version;
+  std::string gpu_arch;         // "gfx1030", from hipDeviceProp_t::gcnArchName
+  std::string device_name;
+  bool emulated = false;        // recorded on the software agent
+  int32_t hip_runtime_version = 0;  // hipRuntimeGetVersion: 50221153 is 5.2.21153
+  int32_t hip_driver_version = 0;
+  std::vector<std::string> command_line;  // empty when redacted
+  uint64_t start_unix_ns = 0;
+};
+
+// ---- code ---------------------------------------------------------------------------------------
+
+struct CodeObject {
+  CodeObjectId id = 0;
+  BlobId elf;           // the plain ELF for the device, already out of its offload bundle
+  std::string target;   // "amdgcn-amd-amdhsa--gfx1030"
+};
+
+// Our own numbering, stable for ever; made from the metadata's .value_kind (LLVM AMDGPUUsage,
+// "Code Object V3 Metadata"). Append only.
+enum class ArgumentKind : uint8_t {
+  kByValue = 0,
+  kGlobalBuffer = 1,
+  kDynamicSharedPointer = 2,  // an LDS offset, never relocated
+  kSampler = 3,
+  kImage = 4,
+  kPipe = 5,
+  kQueue = 6,
+  kHidden = 7,  // filled by the runtime at launch: never stored, never relocated
+};
+
+struct Argument {
+  std::string name;        // may be empty
+  std::string value_kind;  // as in the metadata: "hidden_block_count_x"
+  ArgumentKind kind = ArgumentKind::kByValue;
+  uint32_t offset_bytes = 0;  // in the kernarg segment
+  uint32_t size_bytes = 0;
+};
+
+struct Kernel {
+  KernelId id = 0;
+  CodeObjectId code_object = 0;
+  std::string name;  // the symbol hipModuleGetFunction takes: mangled, without ".kd"
+  uint32_t kernarg_size_bytes = 0;   // explicit and hidden
+  uint32_t explicit_size_bytes = 0;  // what a launch passes
+  uint32_t group_segment_bytes = 0;  // static LDS
+  uint32_t private_segment_bytes = 0;
+  std::vector<Argument> arguments;   // in order of offset
+};
+
+// ---- memory -------------------------------------------------------------------------------------
+
+// Append only.
+enum class AllocationKind : uint8_t {
+  kDevice = 0,          // hipMalloc, hipMallocPitch, hipMalloc3D, ...
+  kManaged = 1,         // hipMallocManaged
+  kHostPinned = 2,      // hipHostMalloc
+  kHostRegistered = 3,  // hipHostRegister: the program's own memory
+  kStreamOrdered = 4,   // hipMallocAsync
+  kModuleGlobal = 5,    // a __device__ or __constant__ variable
+};
+
+// Where a relocation's knowledge comes from, best first (architecture.md, "Pointers"). Append only.
+enum class RelocationSource : uint8_t {
+  kTyped = 0,    // metadata says global_buffer
+  kProven = 1,   // the emulator saw the word reach an address operand
+  kMatched = 2,  // the value lies in a live allocation: likely, not proven
+};
+
+// The 8-byte little-endian word at `offset_bytes` is the address allocation + addend.
+struct Relocation {
+  uint64_t offset_bytes = 0;  // in the kernarg segment, or in the bytes it is attached to
+  AllocationId allocation = 0;
+  uint64_t addend = 0;        // 0 ... size of the allocation (one past the end is legal)
+  RelocationSource source = RelocationSource::kMatched;
+  // A matched word that has no sign of being a pointer but its value (a plain 8-byte scalar argument,
+  // an unaligned target): replay relocates it as the rest, but reports it by name.
+  bool ambiguous = false;
+};
+
+// Bytes with the pointers in them. Exactly one of `blob` and `fill` describes the bytes.
+struct Content {
+  uint64_t size_bytes = 0;
+  BlobId blob;          // none: all bytes equal `fill`
+  uint8_t fill = 0;
+  BlobId hash;          // XXH3-128 of the bytes; also when `blob` is not stored (hash-only traces)
+  bool stored = true;   // false: only `hash` is known
+  std::vector<Relocation> relocations;
+};
+
+// Events of the stream, in the order in which the program's calls returned from the recorder. -------
+
+struct AllocationBegin {
+  AllocationId id = 0;
+  AllocationKind kind = AllocationKind::kDevice;
+  uint64_t recorded_address = 0;   // device address
+  uint64_t host_address = 0;       // kHostPinned, kHostRegistered, kManaged: as the host sees it
+  uint64_t size_bytes = 0;         // as requested
+  uint64_t mapped_bytes = 0;       // as mapped, 0 when unknown
+  uint32_t flags = 0;              // hipHostMalloc / hipHostRegister / hipMallocManaged flags
+  StreamId stream = 0;             // kStreamOrdered
+  CodeObjectId code_object = 0;    // kModuleGlobal
+  std::string symbol;              // kModuleGlobal
+  Content initial;                 // what the memory held when the program got it
+};
+
+// The end of an allocation's life, or the end of the trace for those never freed (`freed` false).
+struct AllocationEnd {
+  AllocationId id = 0;
+  bool freed = true;
+  StreamId stream = 0;  // hipFreeAsync
+  Content post;         // the state before it was freed: what --verify compares with
+};
+
+// The program wrote host-visible memory (pinned, registered, managed) by itself.
+struct HostWrite {
+  AllocationId allocation = 0;
+  uint64_t offset_bytes = 0;
+  Content content;
+};
+
+struct StreamCreate { StreamId id = 0; uint32_t flags = 0; int32_t priority = 0; };
+struct StreamDestroy { StreamId id = 0; };
+struct EventCreate { EventId id = 0; uint32_t flags = 0; };
+struct EventDestroy { EventId id = 0; };
+struct EventRecord { EventId event = 0; StreamId stream = 0; };
+struct StreamWait { StreamId stream = 0; EventId event = 0; uint32_t flags = 0; };
+
+enum class SynchronizeKind : uint8_t { kDevice = 0, kStream = 1, kEvent = 2 };
+struct Synchronize { SynchronizeKind kind = SynchronizeKind::kDevice; uint32_t object = 0; };
+
+struct Launch {
+  KernelId kernel = 0;
+  StreamId stream = 0;
+  std::array<uint32_t, 3> grid = {1, 1, 1};   // in workgroups
+  std::array<uint32_t, 3> grid_remainder = {0, 0, 0};  // work items of partial workgroups, 0: none
+  std::array<uint32_t, 3> block = {1, 1, 1};  // in work items
+  uint32_t dynamic_lds_bytes = 0;
+  bool cooperative = false;
+  std::vector<uint8_t> kernarg;               // the explicit part, padding zeroed
+  std::vector<Relocation> relocations;        // offsets into `kernarg`
+};
+
+// One end of a copy: an allocation (with an offset), or bytes of the program outside any allocation.
+struct CopyEnd {
+  AllocationId allocation = 0;  // 0: plain host memory
+  uint64_t offset_bytes = 0;
+  uint64_t pitch_bytes = 0;     // rows of a 2D or 3D copy; 0: linear
+  uint64_t slice_bytes = 0;     // slices of a 3D copy; 0: one slice
+};
+
+// width x height x depth bytes; linear when height = depth = 1.
+struct Copy {
+  CopyEnd destination;
+  CopyEnd source;
+  uint64_t width_bytes = 0;
+  uint64_t height = 1;
+  uint64_t depth = 1;
+  Content host_source;   // what plain host memory held: packed rows, without pitch
+  // Of a copy to plain host memory: what the program received. Checked by --verify where stored.
+  Content host_result;
+  bool asynchronous = false;
+  StreamId stream = 0;
+};
+
+struct Memset {
+  AllocationId allocation = 0;
+  uint64_t offset_bytes = 0;
+  uint64_t pitch_bytes = 0;   // 0: linear
+  uint64_t slice_bytes = 0;
+  uint32_t element_bytes = 1; // 1, 2 or 4
+  uint32_t value = 0;
+  uint64_t width_elements = 0;
+  uint64_t height = 1;
+  uint64_t depth = 1;
+  bool asynchronous = false;
+  StreamId stream = 0;
+};
+
+// A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback): its effects on recorded
+// memory appear as HostWrite; the function itself cannot be replayed.
+struct HostFunction { StreamId stream = 0; std::string call; };
+
+struct GraphLaunch { GraphId graph = 0; StreamId stream = 0; };
+
+struct Marker { std::string text; };
+
+// All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the
+// reference of gfxgraph-replay --bisect.
+struct Checkpoint {
+  struct State { AllocationId allocation = 0; BlobId hash; std::vector<Relocation> relocations; };
+  std::vector<State> states;
+};
+
+using Action = std::variant<AllocationBegin, AllocationEnd, HostWrite, StreamCreate, StreamDestroy,
+                            EventCreate, EventDestroy, EventRecord, StreamWait, Synchronize, Launch,
+                            Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint>;
+
+struct Event {
+  uint64_t sequence = 0;   // position in the stream, from 0, without gaps
+  uint32_t thread = 0;     // the recorded process's threads, numbered from 0 in order of appearance
+  uint64_t time_ns = 0;    // since the start of the recording (host clock)
+  Action action;
+};
+
+// ---- graphs -------------------------------------------------------------------------------------
+
+// An instantiated hipGraph as it stood at a launch; a changed executable graph gets a new id.
+struct GraphNode {
+  std::variant<std::monostate, Launch, Copy, Memset, HostFunction> action;  // monostate: empty node
+  std::vector<uint32_t> dependencies;  // indices of earlier nodes
+};
+
+struct Graph {
+  GraphId id = 0;
+  std::vector<GraphNode> nodes;  // in topological order
+};
+
+// ---- findings -----------------------------------------------------------------------------------
+
+// A call that could change device state and was not recorded (kIncomplete: replay refuses unless
+// told --allow-incomplete), or something worth knowing (kNote).
+enum class FindingKind : uint8_t { kIncomplete = 0, kNote = 1 };
+struct Finding {
+  FindingKind kind = FindingKind::kIncomplete;
+  std::string call;     // "hipMemcpyToArray"
+  uint64_t count = 1;
+  std::string detail;
+};
+
+struct Statistics {
+  uint64_t events = 0, launches = 0, copies = 0, allocations = 0, kernels = 0, code_objects = 0;
+  uint64_t blobs = 0, blob_bytes = 0, stored_blob_bytes = 0;
+  uint64_t relocations_typed = 0, relocations_proven = 0, relocations_matched = 0,
+           relocations_ambiguous = 0;
+};
+
+}  // namespace gfxgraph::format
