@@ -63,6 +63,10 @@ struct alignas(64) Wave {
   Row exec_mask;            // all ones in active lanes, 0 elsewhere
   uint32_t flat_scratch[2];  // hwreg FLAT_SCR_LO/HI: private base of this wave, device address
   uint32_t trap_status;     // hwreg TRAPSTS
+  uint64_t scratch_base;    // device address of this wave's scratch
+  uint64_t scratch_bytes;   // of the whole wave
+  std::byte* scratch;
+  uint32_t hw_id;           // a deterministic value for hwreg HW_ID
 
   // ---- where it runs ----
   uint32_t launched_lanes;  // lanes that are work items
@@ -71,6 +75,7 @@ struct alignas(64) Wave {
   Workgroup* group;
   DispatchContext* dispatch;
   void* observer;           // of the compiled-in type
+  void* observer_state;     // its WaveState
   uint64_t clock;           // instructions this wave has run before the present slice
   uint64_t slice;           // size of the present slice; with the loop's countdown gives "now"
   uint32_t index;           // in the workgroup
