@@ -1,0 +1,404 @@
+// Source: clang's ClangOffloadBundler ("Bundled Binary File Layout", "Compressed Bundled Binary File
+// Layout" versions 1 to 3).
+#include <fmt/format.h>
+#include <llvm/Support/Endian.h>
+#include <llvm/Support/MD5.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "codeobj/code_object.h"
+#include "codeobj/elf_image_internal.h"
+#include "codeobj/inflate_internal.h"
+
+namespace gfxgraph::codeobj {
+namespace {
+
+using internal::Compression;
+using internal::Inflated;
+
+constexpr std::string_view kPlainMagic = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr std::string_view kCompressedMagic = "CCOB";
+constexpr std::string_view kElfMagic = "\177ELF";
+constexpr uint64_t kMaxEntries = 4096;
+constexpr uint64_t kMaxIdBytes = 4096;
+// Of one decompressed bundle; the largest of ROCm's libraries stay below 4 GiB.
+constexpr uint64_t kMaxPlainBytes = uint64_t{8} << 30;
+
+// Reads little-endian fields of a header one after the other; the first missing byte is an error.
+class Header {
+ public:
+  explicit Header(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  Result<uint64_t> number(size_t size, const char* what) {
+    if (!range_fits(offset_, size, bytes_.size())) {
+      return fail(Status::kTruncated,
+                  fmt::format("offload bundle: ends at byte {}, inside {}", bytes_.size(), what));
+    }
+    uint64_t value = 0;
+    std::memcpy(&value, bytes_.data() + offset_, size);
+    offset_ += size;
+    return value;
+  }
+
+  Result<std::string> text(uint64_t size, const char* what) {
+    if (!range_fits(offset_, size, bytes_.size())) {
+      return fail(Status::kTruncated,
+                  fmt::format("offload bundle: ends at byte {}, inside {}", bytes_.size(), what));
+    }
+    std::string value(reinterpret_cast<const char*>(bytes_.data() + offset_), size);
+    offset_ += size;
+    return value;
+  }
+
+  void skip(size_t size) { offset_ += size; }
+  uint64_t offset() const { return offset_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  uint64_t offset_ = 0;
+};
+
+bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+// ---- plain --------------------------------------------------------------------------------------
+
+struct PlainEntry {
+  std::string id;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+struct PlainLayout {
+  std::vector<PlainEntry> entries;
+  uint64_t total_bytes = 0;
+};
+
+// Checks the header against `limit`, the bytes that may exist; entries need not be readable yet.
+Result<PlainLayout> plain_layout(std::span<const std::byte> bytes) {
+  Header header(bytes);
+  header.skip(kPlainMagic.size());
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t count, header.number(8, "its entry count"));
+  if (count > kMaxEntries) {
+    return fail(Status::kCorrupt, fmt::format("offload bundle: declares {} entries, the limit is {}",
+                                              count, kMaxEntries));
+  }
+  PlainLayout layout;
+  for (uint64_t i = 0; i < count; ++i) {
+    PlainEntry entry;
+    GFXGRAPH_ASSIGN_OR_RETURN(entry.offset, header.number(8, "an entry's offset"));
+    GFXGRAPH_ASSIGN_OR_RETURN(entry.size, header.number(8, "an entry's size"));
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t id_bytes, header.number(8, "an entry's id size"));
+    if (id_bytes > kMaxIdBytes) {
+      return fail(Status::kCorrupt,
+                  fmt::format("offload bundle: entry {} declares an id of {} bytes", i, id_bytes));
+    }
+    GFXGRAPH_ASSIGN_OR_RETURN(entry.id, header.text(id_bytes, "an entry's id"));
+    const std::optional<uint64_t> end = checked_add(entry.offset, entry.size);
+    if (!end) {
+      return fail(Status::kCorrupt,
+                  fmt::format("offload bundle: entry {} has offset {:#x} and size {:#x}", entry.id,
+                              entry.offset, entry.size));
+    }
+    layout.total_bytes = std::max(layout.total_bytes, *end);
+    layout.entries.push_back(std::move(entry));
+  }
+  layout.total_bytes = std::max(layout.total_bytes, header.offset());
+  return layout;
+}
+
+std::string target_of_id(const std::string& id) {
+  const size_t dash = id.find('-');
+  if (dash == std::string::npos || id.starts_with("host")) return "";
+  return id.substr(dash + 1);
+}
+
+// Appends the entries of the bundle at the start of `bytes` and returns its size.
+Result<uint64_t> read_plain(std::span<const std::byte> bytes, std::vector<BundleEntry>& entries) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const PlainLayout layout, plain_layout(bytes));
+  for (const PlainEntry& found : layout.entries) {
+    if (!range_fits(found.offset, found.size, bytes.size())) {
+      return fail(Status::kTruncated,
+                  fmt::format("offload bundle: entry {} lies at {:#x} + {:#x}, the file has {:#x} "
+                              "bytes",
+                              found.id, found.offset, found.size, bytes.size()));
+    }
+    BundleEntry entry;
+    entry.id = found.id;
+    entry.target = target_of_id(found.id);
+    const std::span<const std::byte> content = bytes.subspan(found.offset, found.size);
+    entry.bytes.assign(content.begin(), content.end());
+    entries.push_back(std::move(entry));
+  }
+  return layout.total_bytes;
+}
+
+// ---- compressed ---------------------------------------------------------------------------------
+
+struct CompressedHeader {
+  uint64_t header_bytes = 0;
+  uint64_t total_bytes = 0;  // 0: version 1 does not say
+  uint64_t plain_bytes = 0;
+  uint64_t hash = 0;  // low half of the MD5 of the plain bytes
+  Compression method = Compression::kZlib;
+};
+
+Result<CompressedHeader> compressed_header(std::span<const std::byte> bytes) {
+  Header header(bytes);
+  header.skip(kCompressedMagic.size());
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t version, header.number(2, "its version"));
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t method, header.number(2, "its compression method"));
+  if (version < 1 || version > 3) {
+    return fail(Status::kUnsupported,
+                fmt::format("compressed offload bundle: version {}; this build reads 1 to 3", version));
+  }
+  if (method > 1) {
+    return fail(Status::kUnsupported,
+                fmt::format("compressed offload bundle: method {}; this build reads zlib (0) and "
+                            "zstd (1)",
+                            method));
+  }
+  CompressedHeader result;
+  result.method = method == 0 ? Compression::kZlib : Compression::kZstd;
+  const size_t width = version == 3 ? 8 : 4;
+  if (version >= 2) {
+    GFXGRAPH_ASSIGN_OR_RETURN(result.total_bytes, header.number(width, "its total size"));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(result.plain_bytes, header.number(width, "its plain size"));
+  GFXGRAPH_ASSIGN_OR_RETURN(result.hash, header.number(8, "its hash"));
+  result.header_bytes = header.offset();
+  if (result.plain_bytes > kMaxPlainBytes) {
+    return fail(Status::kCorrupt, fmt::format("compressed offload bundle: declares {} plain bytes, "
+                                              "the limit is {}",
+                                              result.plain_bytes, kMaxPlainBytes));
+  }
+  if (version >= 2 && result.total_bytes < result.header_bytes) {
+    return fail(Status::kCorrupt, fmt::format("compressed offload bundle: its total size {} is less "
+                                              "than its header",
+                                              result.total_bytes));
+  }
+  return result;
+}
+
+Result<Inflated> inflate_bundle(std::span<const std::byte> bytes, const CompressedHeader& header) {
+  uint64_t end = bytes.size();
+  if (header.total_bytes != 0) {
+    if (header.total_bytes > bytes.size()) {
+      return fail(Status::kTruncated,
+                  fmt::format("compressed offload bundle: declares {} bytes, {} are there",
+                              header.total_bytes, bytes.size()));
+    }
+    end = header.total_bytes;
+  }
+  return internal::inflate_frame(bytes.subspan(header.header_bytes, end - header.header_bytes),
+                                 header.method, header.plain_bytes);
+}
+
+Result<uint64_t> read_compressed(std::span<const std::byte> bytes,
+                                 std::vector<BundleEntry>& entries) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const CompressedHeader header, compressed_header(bytes));
+  Result<Inflated> inflated = inflate_bundle(bytes, header);
+  if (!inflated) return with_context(std::move(inflated).error(), "compressed offload bundle");
+  llvm::MD5 md5;
+  md5.update(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(inflated->bytes.data()),
+                                     inflated->bytes.size()));
+  llvm::MD5::MD5Result digest;
+  md5.final(digest);
+  if (digest.low() != header.hash) {
+    return fail(Status::kCorrupt, "compressed offload bundle: the hash of the plain bytes is wrong");
+  }
+  if (!starts_with(inflated->bytes, kPlainMagic)) {
+    return fail(Status::kCorrupt, "compressed offload bundle: holds no plain offload bundle");
+  }
+  GFXGRAPH_TRY(read_plain(inflated->bytes, entries));
+  return header.total_bytes != 0 ? header.total_bytes
+                                 : header.header_bytes + inflated->consumed_bytes;
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+Result<uint64_t> elf_size(std::span<const std::byte> bytes) {
+  // Only the headers' own fields are needed: the tables need not be readable to be measured.
+  llvm::object::ELF64LE::Ehdr header;
+  if (bytes.size() < sizeof header) return fail(Status::kTruncated, "elf header is cut off");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.e_ident[llvm::ELF::EI_CLASS] != llvm::ELF::ELFCLASS64) {
+    return fail(Status::kUnsupported, "not a 64-bit elf file");
+  }
+  uint64_t size = sizeof header;
+  const auto grow = [&](uint64_t offset, uint64_t length) -> Result<void> {
+    const std::optional<uint64_t> end = checked_add(offset, length);
+    if (!end || *end > bytes.size()) {
+      return fail(Status::kTruncated, fmt::format("elf file: {:#x} + {:#x} reaches past the {} "
+                                                  "readable bytes",
+                                                  offset, length, bytes.size()));
+    }
+    size = std::max(size, *end);
+    return {};
+  };
+  const uint64_t section_table_bytes = uint64_t{header.e_shnum} * sizeof(internal::SectionHeader);
+  const uint64_t program_table_bytes =
+      uint64_t{header.e_phnum} * sizeof(llvm::object::ELF64LE::Phdr);
+  GFXGRAPH_TRY(grow(header.e_shoff, section_table_bytes));
+  GFXGRAPH_TRY(grow(header.e_phoff, program_table_bytes));
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    internal::SectionHeader section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type == llvm::ELF::SHT_NOBITS) continue;
+    GFXGRAPH_TRY(grow(section.sh_offset, section.sh_size));
+  }
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    llvm::object::ELF64LE::Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    GFXGRAPH_TRY(grow(segment.p_offset, segment.p_filesz));
+  }
+  return size;
+}
+
+// ---- selection ----------------------------------------------------------------------------------
+
+struct Target {
+  std::string processor;
+  std::vector<std::string> features;  // "xnack+"
+};
+
+Target split_target(std::string_view text) {
+  Target target;
+  const size_t at = text.rfind("-gfx");
+  if (at != std::string_view::npos) text.remove_prefix(at + 1);
+  size_t end = text.find(':');
+  target.processor = text.substr(0, end);
+  while (end != std::string_view::npos) {
+    text.remove_prefix(end + 1);
+    end = text.find(':');
+    target.features.emplace_back(text.substr(0, end));
+  }
+  return target;
+}
+
+// The generic target (AMDGPUUsage, "Generic AMDGPU Targets") that covers a processor, or "".
+std::string_view generic_target(std::string_view processor) {
+  if (processor.starts_with("gfx103") && processor.size() == 7) return "gfx10-3-generic";
+  if (processor.starts_with("gfx101") && processor.size() == 7) return "gfx10-1-generic";
+  if (processor.starts_with("gfx11") && processor.size() == 7) return "gfx11-generic";
+  if (processor.starts_with("gfx12") && processor.size() == 7) return "gfx12-generic";
+  return "";
+}
+
+// How well code for `code` suits `gpu`; 0: it does not.
+int suitability(const Target& code, const Target& gpu) {
+  int score = 0;
+  if (code.processor == gpu.processor) {
+    score = 100;
+  } else if (!code.processor.empty() && code.processor == generic_target(gpu.processor)) {
+    score = 1;
+  } else {
+    return 0;
+  }
+  for (const std::string& feature : code.features) {
+    if (std::find(gpu.features.begin(), gpu.features.end(), feature) == gpu.features.end()) return 0;
+    ++score;
+  }
+  return score;
+}
+
+}  // namespace
+
+Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
+  std::vector<BundleEntry> entries;
+  uint64_t offset = 0;
+  if (!starts_with(bytes, kPlainMagic) && !starts_with(bytes, kCompressedMagic)) {
+    return fail(Status::kCorrupt, "no offload bundle: neither __CLANG_OFFLOAD_BUNDLE__ nor CCOB at "
+                                  "byte 0");
+  }
+  while (offset < bytes.size()) {
+    const std::span<const std::byte> rest = bytes.subspan(offset);
+    uint64_t used = 0;
+    if (starts_with(rest, kPlainMagic)) {
+      GFXGRAPH_ASSIGN_OR_RETURN(used, read_plain(rest, entries));
+    } else if (starts_with(rest, kCompressedMagic)) {
+      GFXGRAPH_ASSIGN_OR_RETURN(used, read_compressed(rest, entries));
+    } else {
+      return fail(Status::kCorrupt,
+                  fmt::format("bytes at {:#x}, after an offload bundle, are neither padding nor the "
+                              "next bundle",
+                              offset));
+    }
+    offset += used;
+    // The linker puts zeros between the bundles of several object files.
+    while (offset < bytes.size() && bytes[offset] == std::byte{0}) ++offset;
+  }
+  return entries;
+}
+
+Result<uint64_t> bundle_size(const std::byte* bytes, uint64_t readable_bytes) {
+  if (bytes == nullptr) return fail(Status::kInvalidArgument, "no bytes");
+  const std::span<const std::byte> readable(bytes, readable_bytes);
+  if (starts_with(readable, kElfMagic)) return elf_size(readable);
+  uint64_t size = 0;
+  if (starts_with(readable, kPlainMagic)) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const PlainLayout layout, plain_layout(readable));
+    size = layout.total_bytes;
+  } else if (starts_with(readable, kCompressedMagic)) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const CompressedHeader header, compressed_header(readable));
+    size = header.total_bytes;
+    if (size == 0) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const Inflated inflated, inflate_bundle(readable, header));
+      size = header.header_bytes + inflated.consumed_bytes;
+    }
+  } else {
+    return fail(Status::kCorrupt, "neither an offload bundle nor an elf file");
+  }
+  if (size > readable_bytes) {
+    return fail(Status::kTruncated,
+                fmt::format("offload bundle: declares {} bytes, {} are readable", size, readable_bytes));
+  }
+  return size;
+}
+
+Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte> file) {
+  if (!starts_with(file, kElfMagic)) {
+    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<BundleEntry> entries, unbundle(file));
+    std::erase_if(entries, [](const BundleEntry& entry) {
+      return entry.target.empty() || !starts_with(entry.bytes, kElfMagic);
+    });
+    return entries;
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const internal::ElfImage image, internal::ElfImage::open(file));
+  if (image.machine() == llvm::ELF::EM_AMDGPU) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const CodeObject> object, CodeObject::parse(file));
+    BundleEntry entry;
+    entry.target = object->target();
+    entry.id = "hipv4-" + entry.target;
+    entry.bytes.assign(file.begin(), file.end());
+    return std::vector<BundleEntry>{std::move(entry)};
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<std::span<const std::byte>> fat,
+                            image.section(".hip_fatbin"));
+  if (!fat || fat->empty()) {
+    return fail(Status::kNotFound, "the elf file has no device code: no .hip_fatbin section");
+  }
+  Result<std::vector<BundleEntry>> entries = extract_device_elves(*fat);
+  if (!entries) return with_context(std::move(entries).error(), ".hip_fatbin");
+  return entries;
+}
+
+const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
+                                const std::string& gpu_arch) {
+  const Target gpu = split_target(gpu_arch);
+  const BundleEntry* best = nullptr;
+  int best_score = 0;
+  for (const BundleEntry& entry : entries) {
+    const int score = entry.target.empty() ? 0 : suitability(split_target(entry.target), gpu);
+    if (score > best_score) {
+      best = &entry;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+}  // namespace gfxgraph::codeobj

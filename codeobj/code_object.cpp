@@ -1,0 +1,270 @@
+#include "codeobj/code_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/checked.h"
+#include "codeobj/elf_image_internal.h"
+#include "codeobj/metadata_internal.h"
+#include "codeobj/source_lines_internal.h"
+
+namespace gfxgraph::codeobj {
+namespace {
+
+constexpr uint64_t kDescriptorBytes = 64;
+constexpr uint64_t kEntryAlign = 256;
+constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
+
+// "" for a number that this build does not know.
+std::string_view processor_name(uint32_t flags) {
+  switch (flags & llvm::ELF::EF_AMDGPU_MACH) {
+#define GFXGRAPH_MACH(value, name) \
+  case value: return name;
+#include "codeobj/mach.inc"
+#undef GFXGRAPH_MACH
+    default: return "";
+  }
+}
+
+std::string processor_of_target(const std::string& target) {
+  const size_t at = target.rfind("-gfx");
+  if (at == std::string::npos) return "";
+  return target.substr(at + 1, target.find(':', at) - at - 1);
+}
+
+Result<std::string> v3_target(uint32_t flags) {
+  const std::string_view processor = processor_name(flags);
+  if (processor.empty()) {
+    return fail(Status::kUnsupported,
+                fmt::format("code object: EF_AMDGPU_MACH {:#x} names no processor that this build "
+                            "knows",
+                            flags & llvm::ELF::EF_AMDGPU_MACH));
+  }
+  std::string target = fmt::format("amdgcn-amd-amdhsa--{}", processor);
+  if ((flags & llvm::ELF::EF_AMDGPU_FEATURE_SRAMECC_V3) != 0) target += ":sramecc+";
+  if ((flags & llvm::ELF::EF_AMDGPU_FEATURE_XNACK_V3) != 0) target += ":xnack+";
+  return target;
+}
+
+class ParsedCodeObject final : public CodeObject {
+ public:
+  explicit ParsedCodeObject(std::span<const std::byte> bytes) : bytes_(bytes.begin(), bytes.end()) {}
+
+  Result<void> parse() {
+    GFXGRAPH_ASSIGN_OR_RETURN(const internal::ElfImage image, internal::ElfImage::open(bytes_));
+    GFXGRAPH_TRY(check_header(image));
+    GFXGRAPH_ASSIGN_OR_RETURN(segments_, image.segments());
+    if (segments_.empty()) return fail(Status::kCorrupt, "code object: no loadable segment");
+    GFXGRAPH_ASSIGN_OR_RETURN(symbols_, image.symbols(segments_));
+    GFXGRAPH_ASSIGN_OR_RETURN(relocations_, image.relocations());
+    GFXGRAPH_TRY(check_relocations());
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> note,
+                              image.note("AMDGPU", kMetadataNote));
+    internal::Metadata metadata;
+    if (!note.empty()) {
+      GFXGRAPH_ASSIGN_OR_RETURN(metadata, internal::parse_metadata(note));
+    }
+    GFXGRAPH_TRY(set_target(image, metadata.target));
+    kernels_ = std::move(metadata.kernels);
+    GFXGRAPH_TRY(place_kernels());
+    return {};
+  }
+
+  const std::string& target() const override { return target_; }
+  const std::string& gpu_arch() const override { return gpu_arch_; }
+  uint32_t abi_version() const override { return abi_version_; }
+  const std::vector<Kernel>& kernels() const override { return kernels_; }
+  const std::vector<Segment>& segments() const override { return segments_; }
+  const std::vector<Symbol>& symbols() const override { return symbols_; }
+  const std::vector<DynamicRelocation>& relocations() const override { return relocations_; }
+  std::span<const std::byte> bytes() const override { return bytes_; }
+
+  const Kernel* find_kernel(std::string_view name) const override {
+    if (name.ends_with(".kd")) name.remove_suffix(3);
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &kernels_[found->second];
+  }
+
+  const Kernel* kernel_at(uint64_t address) const override {
+    auto next = std::upper_bound(
+        by_entry_.begin(), by_entry_.end(), address,
+        [this](uint64_t value, size_t index) { return value < kernels_[index].entry_address; });
+    if (next == by_entry_.begin() || !in_code(address)) return nullptr;
+    return &kernels_[*(next - 1)];
+  }
+
+  uint64_t load_size_bytes() const override {
+    const Segment& last = segments_.back();
+    return last.address + last.memory_bytes - segments_.front().address;
+  }
+
+  std::optional<SourceLocation> source_location(uint64_t address) const override {
+    const Result<internal::ElfImage> image = internal::ElfImage::open(bytes_);
+    if (!image) return std::nullopt;
+    return lines_.find(*image, address);
+  }
+
+ private:
+  Result<void> check_header(const internal::ElfImage& image) {
+    if (image.machine() != llvm::ELF::EM_AMDGPU) {
+      return fail(Status::kUnsupported,
+                  fmt::format("code object: e_machine is {}, not EM_AMDGPU (224)", image.machine()));
+    }
+    if (image.os_abi() != llvm::ELF::ELFOSABI_AMDGPU_HSA) {
+      return fail(Status::kUnsupported,
+                  fmt::format("code object: os abi {} is not AMDGPU_HSA (64)", image.os_abi()));
+    }
+    if (image.type() != llvm::ELF::ET_DYN) {
+      return fail(Status::kUnsupported,
+                  fmt::format("code object: e_type is {}; only linked objects (ET_DYN) can be "
+                              "loaded",
+                              image.type()));
+    }
+    abi_version_ = image.abi_version();
+    if (abi_version_ < llvm::ELF::ELFABIVERSION_AMDGPU_HSA_V3 ||
+        abi_version_ > llvm::ELF::ELFABIVERSION_AMDGPU_HSA_V6) {
+      return fail(Status::kUnsupported,
+                  fmt::format("code object: abi version {} is not V3 (1) to V6 (4); rebuild with "
+                              "-mcode-object-version=4 or 5",
+                              abi_version_));
+    }
+    return {};
+  }
+
+  Result<void> set_target(const internal::ElfImage& image, const std::string& note_target) {
+    const std::string_view header_processor = processor_name(image.flags());
+    target_ = note_target;
+    if (target_.empty()) {
+      GFXGRAPH_ASSIGN_OR_RETURN(target_, v3_target(image.flags()));
+    }
+    gpu_arch_ = processor_of_target(target_);
+    if (gpu_arch_.empty()) {
+      return fail(Status::kCorrupt,
+                  fmt::format("code object: amdhsa.target {} names no processor", target_));
+    }
+    if (!header_processor.empty() && header_processor != gpu_arch_) {
+      return fail(Status::kCorrupt,
+                  fmt::format("code object: the elf header says {}, the metadata's amdhsa.target "
+                              "says {}",
+                              header_processor, gpu_arch_));
+    }
+    return {};
+  }
+
+  Result<void> check_relocations() const {
+    for (const DynamicRelocation& relocation : relocations_) {
+      const bool inside =
+          std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+            return relocation.address >= segment.address &&
+                   range_fits(relocation.address - segment.address, 8, segment.memory_bytes);
+          });
+      if (!inside) {
+        return fail(Status::kCorrupt, fmt::format("relocation at {:#x} lies outside every segment",
+                                                  relocation.address));
+      }
+    }
+    return {};
+  }
+
+  bool in_code(uint64_t address) const {
+    return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+      return segment.executable && address >= segment.address &&
+             address - segment.address < segment.memory_bytes;
+    });
+  }
+
+  Result<void> place_kernels() {
+    std::unordered_map<std::string_view, const Symbol*> by_symbol;
+    for (const Symbol& symbol : symbols_) {
+      if (!symbol.undefined) by_symbol.emplace(symbol.name, &symbol);
+    }
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      Kernel& kernel = kernels_[i];
+      const auto found = by_symbol.find(kernel.symbol);
+      if (found == by_symbol.end()) {
+        return fail(Status::kCorrupt, fmt::format("kernel {}: its descriptor symbol {} is missing",
+                                                  kernel.name, kernel.symbol));
+      }
+      kernel.descriptor_address = found->second->address;
+      GFXGRAPH_TRY(place_kernel(kernel));
+      const auto function = by_symbol.find(kernel.name);
+      if (function != by_symbol.end() && function->second->type == Symbol::Type::kFunction &&
+          function->second->address == kernel.entry_address) {
+        kernel.code_bytes = function->second->size_bytes;
+      }
+      by_name_.emplace(kernel.name, i);
+      by_entry_.push_back(i);
+    }
+    std::sort(by_entry_.begin(), by_entry_.end(), [this](size_t a, size_t b) {
+      return kernels_[a].entry_address < kernels_[b].entry_address;
+    });
+    return {};
+  }
+
+  Result<void> place_kernel(Kernel& kernel) const {
+    const std::string where = "kernel " + kernel.name;
+    const std::optional<std::span<const std::byte>> bytes =
+        internal::bytes_at(segments_, bytes_, kernel.descriptor_address, kDescriptorBytes);
+    if (!bytes) {
+      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x} lies outside the file",
+                                                where, kernel.descriptor_address));
+    }
+    if (kernel.descriptor_address % kDescriptorBytes != 0) {
+      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x} is not aligned to 64",
+                                                where, kernel.descriptor_address));
+    }
+    Result<KernelDescriptor> descriptor = decode_descriptor(*bytes);
+    if (!descriptor) return with_context(std::move(descriptor).error(), where);
+    kernel.descriptor = *descriptor;
+    kernel.entry_address =
+        kernel.descriptor_address + static_cast<uint64_t>(descriptor->entry_offset_bytes);
+    const auto code = internal::bytes_at(segments_, bytes_, kernel.entry_address, 4);
+    if (!code || !in_code(kernel.entry_address) || kernel.entry_address % kEntryAlign != 0) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: kernel_code_entry_byte_offset {} leads to {:#x}, which is not a "
+                              "256-byte aligned place in code",
+                              where, descriptor->entry_offset_bytes, kernel.entry_address));
+    }
+    kernel.uses_dynamic_stack |= descriptor->dynamic_stack();
+    return {};
+  }
+
+  std::vector<std::byte> bytes_;
+  std::string target_;
+  std::string gpu_arch_;
+  uint32_t abi_version_ = 0;
+  std::vector<Segment> segments_;
+  std::vector<Symbol> symbols_;
+  std::vector<DynamicRelocation> relocations_;
+  std::vector<Kernel> kernels_;
+  std::unordered_map<std::string_view, size_t> by_name_;  // keys point into kernels_
+  std::vector<size_t> by_entry_;
+  internal::SourceLines lines_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const CodeObject>> CodeObject::parse(std::span<const std::byte> bytes) {
+  auto object = std::make_shared<ParsedCodeObject>(bytes);
+  GFXGRAPH_TRY(object->parse());
+  return std::shared_ptr<const CodeObject>(std::move(object));
+}
+
+uint32_t Kernel::explicit_size_bytes() const {
+  uint32_t end = 0;
+  for (const Argument& argument : arguments) {
+    if (!argument.hidden()) end = std::max(end, argument.offset_bytes + argument.size_bytes);
+  }
+  return end;
+}
+
+const Argument* Kernel::find_hidden(std::string_view value_kind) const {
+  for (const Argument& argument : arguments) {
+    if (argument.value_kind == value_kind) return &argument;
+  }
+  return nullptr;
+}
+
+}  // namespace gfxgraph::codeobj

@@ -1,0 +1,70 @@
+// One ELF64 file with every range checked: what the rest of codeobj/ reads bytes through. Uses
+// LLVM Object's field types and checked readers; nothing here can abort on bad input.
+#pragma once
+
+#include <llvm/Object/ELF.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codeobj/code_object.h"
+
+namespace gfxgraph::codeobj::internal {
+
+using ElfFile = llvm::object::ELF64LEFile;
+using SectionHeader = llvm::object::ELF64LE::Shdr;
+
+// Turns an llvm::Error into ours and so consumes it. `what` names the object that was being read.
+Error corrupt(llvm::Error error, std::string_view what);
+
+// A view: `bytes` must outlive it.
+class ElfImage {
+ public:
+  // Any little-endian ELF64, host or device.
+  static Result<ElfImage> open(std::span<const std::byte> bytes);
+
+  uint16_t machine() const { return file_.getHeader().e_machine; }
+  uint32_t flags() const { return file_.getHeader().e_flags; }
+  uint8_t os_abi() const { return file_.getHeader().e_ident[llvm::ELF::EI_OSABI]; }
+  uint8_t abi_version() const { return file_.getHeader().e_ident[llvm::ELF::EI_ABIVERSION]; }
+  uint16_t type() const { return file_.getHeader().e_type; }
+
+  // PT_LOAD segments in order of address, without overlaps, each inside the file.
+  Result<std::vector<Segment>> segments() const;
+  // .dynsym, else .symtab; nameless symbols are left out.
+  Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
+  Result<std::vector<DynamicRelocation>> relocations() const;
+  // The descriptor of the note with this name and type, from the program headers or, when there are
+  // none, from the sections. Empty: no such note.
+  Result<std::span<const std::byte>> note(std::string_view name, uint32_t type) const;
+  // Contents of the section with this name; nothing when there is none.
+  Result<std::optional<std::span<const std::byte>>> section(std::string_view name) const;
+
+  struct NamedSection {
+    std::string name;
+    std::span<const std::byte> bytes;
+    bool compressed = false;
+  };
+  // All sections whose name starts with `prefix`; those with damaged ranges are left out.
+  std::vector<NamedSection> sections_with_prefix(std::string_view prefix) const;
+
+ private:
+  ElfImage(ElfFile file, std::span<const std::byte> bytes) : file_(file), bytes_(bytes) {}
+  Result<std::vector<DynamicRelocation>> relocations_of(const SectionHeader& section) const;
+
+  ElfFile file_;
+  std::span<const std::byte> bytes_;
+};
+
+// The bytes of [address, address + size) as the file holds them, or nothing when no segment's file
+// part covers them.
+std::optional<std::span<const std::byte>> bytes_at(const std::vector<Segment>& segments,
+                                                   std::span<const std::byte> file,
+                                                   uint64_t address, uint64_t size);
+
+}  // namespace gfxgraph::codeobj::internal
