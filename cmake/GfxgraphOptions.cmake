@@ -25,9 +25,10 @@ function(gfxgraph_module name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 endfunction()
 
-# gfxgraph_test(NAME LABEL label SOURCES ... LIBS ...): one GoogleTest program.
+# gfxgraph_test(NAME [THREADS] LABEL label SOURCES ... LIBS ...): one GoogleTest program. THREADS:
+# it is worth running under the thread sanitizer.
 function(gfxgraph_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE gfxgraph_options ${ARG_LIBS} GTest::gmock GTest::gtest_main)
@@ -35,5 +36,21 @@ function(gfxgraph_test name)
     GFXGRAPH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GFXGRAPH_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # One ctest entry per program: a process per case would cost more than the cases.
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 600)
+  set(labels ${ARG_LABEL})
+  if(ARG_THREADS)
+    list(APPEND labels threads)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600)
+  foreach(label IN LISTS labels)
+    gfxgraph_test_group(${label})
+    add_dependencies(gfxgraph_${label}_tests ${name})
+  endforeach()
+endfunction()
+
+# The target gfxgraph_<label>_tests: all test programs with that label. scripts/check builds the
+# groups unit, fuzz-regression and threads under the sanitizers.
+function(gfxgraph_test_group label)
+  if(NOT TARGET gfxgraph_${label}_tests)
+    add_custom_target(gfxgraph_${label}_tests)
+  endif()
 endfunction()

@@ -9,15 +9,15 @@
 namespace decode {
 
 constexpr int kLayers = 8;
-constexpr int kModel = 128;       // width of the residual stream
-constexpr int kHeads = 8;         // query heads
-constexpr int kKvHeads = 4;       // each serves kHeads / kKvHeads query heads
+constexpr int kModel = 128;  // width of the residual stream
+constexpr int kHeads = 8;    // query heads
+constexpr int kKvHeads = 4;  // each serves kHeads / kKvHeads query heads
 constexpr int kHeadSize = 16;
 constexpr int kKvSize = kKvHeads * kHeadSize;
-constexpr int kHidden = 352;      // width of the MLP
+constexpr int kHidden = 352;  // width of the MLP
 constexpr int kVocabulary = 500;
 constexpr int kMaxPositions = 64;
-constexpr int kTokens = 12;       // tokens generated
+constexpr int kTokens = 12;  // tokens generated
 constexpr int kFirstToken = 17;
 constexpr float kEpsilon = 1e-5f;
 

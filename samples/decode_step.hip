@@ -45,7 +45,8 @@ __global__ void gemv(const float* matrix, const float* x, float* out, int rows, 
   const int row = blockIdx.x * (kBlock / kWave) + threadIdx.x / kWave;
   if (row >= rows) return;
   float sum = 0.0f;
-  for (int i = threadIdx.x % kWave; i < columns; i += kWave) sum += matrix[row * columns + i] * x[i];
+  for (int i = threadIdx.x % kWave; i < columns; i += kWave)
+    sum += matrix[row * columns + i] * x[i];
   sum = sum_wave(sum);
   if (threadIdx.x % kWave == 0) out[row] = kAccumulate ? out[row] + sum : sum;
 }
@@ -218,9 +219,7 @@ class Decoder {
     silu_multiply<<<sample::blocks(kHidden, kBlock), kBlock, 0, stream_>>>(gate_, up_, kHidden);
     multiply_add(layer.down, gate_, x_, kModel, kHidden);
   }
-  void normalize(const float* gain) {
-    rms_norm<<<1, kModel, 0, stream_>>>(x_, gain, normal_);
-  }
+  void normalize(const float* gain) { rms_norm<<<1, kModel, 0, stream_>>>(x_, gain, normal_); }
   void multiply(const float* matrix, const float* x, float* out, int rows, int columns) {
     gemv<false><<<sample::blocks(rows, kBlock / kWave), kBlock, 0, stream_>>>(matrix, x, out, rows,
                                                                               columns);

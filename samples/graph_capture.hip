@@ -70,7 +70,8 @@ int main() {
   const bool passed = sample::same("snapshot", sample::to_host(snapshot, kCount), expected);
   HIP_CHECK(hipGraphExecDestroy(executable));
   HIP_CHECK(hipGraphDestroy(graph));
-  for (uint32_t* pointer : {device_state, left, right, total, snapshot}) HIP_CHECK(hipFree(pointer));
+  for (uint32_t* pointer : {device_state, left, right, total, snapshot})
+    HIP_CHECK(hipFree(pointer));
   HIP_CHECK(hipEventDestroy(fork));
   HIP_CHECK(hipEventDestroy(joined));
   HIP_CHECK(hipStreamDestroy(main_stream));

@@ -75,9 +75,9 @@ int main() {
     expected_odd += integers[i] & 1;
   }
   std::printf("sum %u, maximum %.6f, odd %u\n", got.sum, got.maximum, got_odd);
-  for (void* pointer : {static_cast<void*>(device_integers), static_cast<void*>(device_floats),
-                        static_cast<void*>(partials), static_cast<void*>(result),
-                        static_cast<void*>(odd)}) {
+  for (void* pointer :
+       {static_cast<void*>(device_integers), static_cast<void*>(device_floats),
+        static_cast<void*>(partials), static_cast<void*>(result), static_cast<void*>(odd)}) {
     HIP_CHECK(hipFree(pointer));
   }
   return sample::finish("reduce", got.sum == expected.sum && got.maximum == expected.maximum &&

@@ -11,14 +11,14 @@
 #include <cstring>
 #include <vector>
 
-#define HIP_CHECK(call)                                                                     \
-  do {                                                                                      \
-    const hipError_t hip_check_error = (call);                                              \
-    if (hip_check_error != hipSuccess) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,                    \
-                   hipGetErrorString(hip_check_error));                                     \
-      std::exit(1);                                                                         \
-    }                                                                                       \
+#define HIP_CHECK(call)                                                  \
+  do {                                                                   \
+    const hipError_t hip_check_error = (call);                           \
+    if (hip_check_error != hipSuccess) {                                 \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+                   hipGetErrorString(hip_check_error));                  \
+      std::exit(1);                                                      \
+    }                                                                    \
   } while (false)
 
 namespace sample {
@@ -32,7 +32,9 @@ class Random {
     return static_cast<uint32_t>(state_ >> 33);
   }
   // In [-1, 1), a multiple of 2^-16.
-  float uniform() { return static_cast<float>(static_cast<int32_t>(next() & 0x1ffff) - 0x10000) / 0x10000; }
+  float uniform() {
+    return static_cast<float>(static_cast<int32_t>(next() & 0x1ffff) - 0x10000) / 0x10000;
+  }
 
  private:
   uint64_t state_;

@@ -89,8 +89,7 @@ int main() {
       expected[i] += value_a + value_b + value_c;
     }
   }
-  const bool passed =
-      sample::same("d", std::vector<uint32_t>(out, out + kCount), expected);
+  const bool passed = sample::same("d", std::vector<uint32_t>(out, out + kCount), expected);
   for (uint32_t* pointer : {a, b, c, d}) HIP_CHECK(hipFree(pointer));
   HIP_CHECK(hipHostFree(out));
   for (hipEvent_t event : {filled, mixed, scaled, replaced, joined}) {

@@ -95,8 +95,8 @@ bool check_lists() {
       expected[list] += node.value;
     }
   }
-  HIP_CHECK(hipMemcpy(device_nodes, nodes.data(), nodes.size() * sizeof(Node),
-                      hipMemcpyHostToDevice));
+  HIP_CHECK(
+      hipMemcpy(device_nodes, nodes.data(), nodes.size() * sizeof(Node), hipMemcpyHostToDevice));
   Node** device_heads = sample::to_device(heads);
   float* sums = sample::device_alloc<float>(kLists);
   walk_lists<<<sample::blocks(kLists, 64), 64>>>(device_heads, sums, kLists);
