@@ -1,0 +1,64 @@
+#include "tools/cli.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+namespace gfxgraph::tools {
+
+SplitArguments split_arguments(int argc, char** argv) {
+  SplitArguments split;
+  for (int i = 0; i < argc; ++i) {
+    if (!split.has_program && i > 0 && std::string_view(argv[i]) == "--") {
+      split.has_program = true;
+    } else {
+      (split.has_program ? split.program : split.own).push_back(argv[i]);
+    }
+  }
+  return split;
+}
+
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    app.exit(success);  // prints the help
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "gfxgraph: {}\nsee {} --help\n", error.what(), app.get_name());
+    return kExitUsage;
+  }
+  return -1;
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "gfxgraph: {}\n", error.message);
+  return exit_code(error.status);
+}
+
+std::string demangle(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
+std::string format_bytes(unsigned long long bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024.0;
+  size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < kUnits.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+}  // namespace gfxgraph::tools

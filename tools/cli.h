@@ -1,0 +1,38 @@
+// What the commands share: parsing with the exit codes of the contract, and printing errors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gfxgraph::tools {
+
+// The arguments of a program to start are split off at the first "--", before any parsing: options
+// of that program are never ours, and unknown options of ours are never passed on.
+struct SplitArguments {
+  std::vector<char*> own;      // argv[0] and what stands before "--"
+  std::vector<char*> program;  // what stands behind it
+  bool has_program = false;    // whether there was a "--"
+};
+SplitArguments split_arguments(int argc, char** argv);
+
+// Parses strictly. -1: go on. Otherwise the exit code: 0 after --help, 2 after a usage error, whose
+// message went to stderr.
+int parse(CLI::App& app, int argc, char** argv);
+
+// "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
+int report(const Error& error);
+
+// A readable form of a mangled kernel name; the name itself when it is not mangled.
+std::string demangle(const std::string& name);
+
+// "1.5 MiB", "12 bytes".
+std::string format_bytes(unsigned long long bytes);
+
+}  // namespace gfxgraph::tools

@@ -1,0 +1,78 @@
+// gfxgraph: picks the command from a table and hands it the rest of the arguments.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "base/exit_code.h"
+#include "tools/commands.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* arguments;
+  const char* summary;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr Command kCommands[] = {
+    {"run", "[--device emulated] -- PROGRAM ARGS...", "run a HIP program on the software agent",
+     run_command},
+    {"info", "TRACE [--relocations] [--json]", "what a trace contains", info_command},
+    {"check", "TRACE [--masked-lane off|warn|error|literal]",
+     "execute every recorded kernel offline and name unsafe lanes", check_command},
+    {"verify", "TRACE", "read every byte of a trace and check its hashes", verify_command},
+    {"recover", "TRACE -o NEW", "write what is readable of a damaged trace to a new one",
+     recover_command},
+};
+
+void print_help() {
+  fmt::print(
+      "Examples:\n"
+      "  gfxgraph run -- ./app --size 4096       run a HIP program without a GPU\n"
+      "  gfxgraph-record -o app.gfxg -- ./app    record it\n"
+      "  gfxgraph check app.gfxg                 look for unsafe lanes\n"
+      "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help says more)\n\n");
+  for (const Command& command : kCommands) {
+    fmt::print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
+  }
+  fmt::print(
+      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 unsafe lanes\n");
+}
+
+int dispatch(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_help();
+    return kExitOk;
+  }
+  if (name == "--version") {
+    fmt::print("gfxgraph {}\n", GFXGRAPH_VERSION);
+    return kExitOk;
+  }
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command.run(argc - 1, argv + 1);
+  }
+  if (name.empty()) {
+    fmt::print(stderr, "gfxgraph: no command given\nsee gfxgraph --help\n");
+  } else {
+    fmt::print(stderr, "gfxgraph: unknown command '{}'\nsee gfxgraph --help\n", name);
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace gfxgraph::tools
+
+int main(int argc, char** argv) {
+  // The libraries return errors as values; what still arrives here is the standard library's.
+  try {
+    return gfxgraph::tools::dispatch(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gfxgraph: {}\n", error.what());
+    return gfxgraph::kExitFailed;
+  }
+}

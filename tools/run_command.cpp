@@ -1,0 +1,156 @@
+// gfxgraph run: puts the software agent in front of the library search path and becomes the program.
+#include <elf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/device.h"
+#include "tools/cli.h"
+#include "tools/commands.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
+
+// Where execvp would find `name`.
+std::optional<fs::path> find_program(const std::string& name) {
+  std::error_code error;
+  if (name.find('/') != std::string::npos) {
+    return fs::exists(name, error) ? std::optional<fs::path>(name) : std::nullopt;
+  }
+  const char* search = std::getenv("PATH");
+  std::string paths = search != nullptr ? search : "/usr/local/bin:/usr/bin:/bin";
+  size_t start = 0;
+  while (start <= paths.size()) {
+    const size_t end = std::min(paths.find(':', start), paths.size());
+    const fs::path candidate = fs::path(paths.substr(start, end - start)) / name;
+    if (::access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate, error)) {
+      return candidate;
+    }
+    start = end + 1;
+  }
+  return std::nullopt;
+}
+
+// The dynamic loader that a 64-bit ELF program names; nothing for scripts, static programs and
+// whatever else the kernel may know how to start.
+std::optional<std::string> interpreter_of(const fs::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  Elf64_Ehdr header = {};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return std::nullopt;
+  }
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment = {};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return std::nullopt;
+    if (segment.p_type != PT_INTERP || segment.p_filesz < 2 || segment.p_filesz > 4096) continue;
+    std::string path(segment.p_filesz - 1, '\0');
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    if (!file.read(path.data(), static_cast<std::streamsize>(path.size()))) return std::nullopt;
+    return path;
+  }
+  return std::nullopt;
+}
+
+std::string shell_quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The HIP runtime that the program needs and the loader does not find, as the loader names it. Asks
+// the program's own loader, which knows its search paths.
+std::optional<std::string> missing_hip_runtime(const fs::path& program) {
+  const std::optional<std::string> interpreter = interpreter_of(program);
+  if (!interpreter) return std::nullopt;
+  const std::string command =
+      shell_quote(*interpreter) + " --list " + shell_quote(program.string()) + " 2>&1";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  if (pipe == nullptr) return std::nullopt;
+  std::array<char, 4096> line = {};
+  while (std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
+    const std::string text(line.data());
+    const size_t name = text.find("libamdhip64.so");
+    if (name == std::string::npos || text.find("not found") == std::string::npos) continue;
+    return text.substr(name, text.find_first_of(" \t\n:", name) - name);
+  }
+  return std::nullopt;
+}
+
+Result<void> select_device(const std::string& name) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
+  GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
+  if (wanted == DeviceChoice::kAuto) {
+    fmt::print(stderr, "gfxgraph: device: {}\n",
+               device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
+  }
+  if (device == DeviceChoice::kReal) return {};
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
+  const std::string search =
+      prepend_search_path(agent.parent_path().string(), std::getenv("LD_LIBRARY_PATH"));
+  ::setenv("LD_LIBRARY_PATH", search.c_str(), 1);
+  return {};
+}
+
+// Returns only when the program cannot be started.
+Error start(std::vector<char*> arguments) {
+  const std::string name = arguments.front();
+  const std::optional<fs::path> program = find_program(name);
+  if (!program) {
+    return {Status::kNotFound, fmt::format("{}: no such program; give its path, or a name that is "
+                                           "in PATH", name)};
+  }
+  if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
+    return {Status::kNotFound,
+            fmt::format("{} needs {}, which is not installed: install the HIP runtime (Debian: "
+                        "libamdhip64-5) or add its folder to LD_LIBRARY_PATH", name, *library)};
+  }
+  arguments.push_back(nullptr);
+  ::execv(program->c_str(), arguments.data());
+  return {Status::kIo, fmt::format("{}: cannot be started: {}", name, std::strerror(errno))};
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  const SplitArguments split = split_arguments(argc, argv);
+  CLI::App app(
+      "Runs a HIP program on gfxgraph's software agent: no GPU is needed. The program's output and\n"
+      "exit code pass through.\n\nExample: gfxgraph run -- ./app --size 4096",
+      "gfxgraph run");
+  std::string device = "emulated";
+  app.add_option("--device", device, "auto, real or emulated")
+      ->check(CLI::IsMember({"auto", "real", "emulated"}))
+      ->capture_default_str();
+  app.footer("The program and its arguments follow after --.");
+  const int code = parse(app, static_cast<int>(split.own.size()),
+                         const_cast<char**>(split.own.data()));
+  if (code >= 0) return code;
+  if (split.program.empty()) {
+    fmt::print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
+    return kExitUsage;
+  }
+  if (const Result<void> selected = select_device(device); !selected) {
+    return report(selected.error());
+  }
+  return report(start(split.program));
+}
+
+}  // namespace gfxgraph::tools
