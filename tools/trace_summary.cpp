@@ -1,0 +1,156 @@
+#include "tools/trace_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <unordered_map>
+#include <variant>
+
+#include "tools/cli.h"
+#include "tools/trace_walk.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+// In the order of format::Action.
+constexpr std::array<const char*, std::variant_size_v<format::Action>> kEventNames = {
+    "allocation_begin", "allocation_end", "host_write",    "stream_create", "stream_destroy",
+    "event_create",     "event_destroy",  "event_record",  "stream_wait",   "synchronize",
+    "launch",           "copy",           "memset",        "host_function", "graph_launch",
+    "marker",           "checkpoint"};
+
+class Summarizer {
+ public:
+  explicit Summarizer(const format::Trace& trace) : trace_(trace) {}
+
+  TraceSummary run() {
+    for (const format::Kernel& kernel : trace_.kernels()) summary_.kernels.push_back({&kernel});
+    for (const format::Event& event : trace_.events()) count_event(event);
+    for (const format::Graph& graph : trace_.graphs()) {
+      for (const format::GraphNode& node : graph.nodes) {
+        if (const auto* launch = std::get_if<format::Launch>(&node.action)) {
+          if (KernelSummary* kernel = kernel_of(*launch)) ++kernel->graph_nodes;
+        }
+      }
+    }
+    if (!trace_.events().empty()) {
+      summary_.span_ns = trace_.events().back().time_ns - trace_.events().front().time_ns;
+    }
+    collect_relocations();
+    return std::move(summary_);
+  }
+
+ private:
+  KernelSummary* kernel_of(const format::Launch& launch) {
+    if (launch.kernel == 0 || launch.kernel > summary_.kernels.size()) return nullptr;
+    return &summary_.kernels[launch.kernel - 1];
+  }
+
+  void count_event(const format::Event& event) {
+    ++summary_.events[kEventNames[event.action.index()]];
+    summary_.threads = std::max<uint64_t>(summary_.threads, event.thread + 1u);
+    if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+      if (KernelSummary* kernel = kernel_of(*launch)) ++kernel->launches;
+    } else if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
+      AllocationSummary& kind = summary_.allocations[allocation_kind_name(begin->kind)];
+      ++kind.count;
+      kind.bytes += begin->size_bytes;
+      sizes_[begin->id] = begin->size_bytes;
+      live_bytes_ += begin->size_bytes;
+      summary_.peak_bytes = std::max(summary_.peak_bytes, live_bytes_);
+    } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
+      if (end->freed) live_bytes_ -= sizes_[end->id];
+    } else if (const auto* copy = std::get_if<format::Copy>(&event.action)) {
+      CopySummary& direction = summary_.copies[fmt::format(
+          "{}_to_{}", copy->source.allocation == 0 ? "host" : "device",
+          copy->destination.allocation == 0 ? "host" : "device")];
+      ++direction.count;
+      direction.bytes += copy->width_bytes * copy->height * copy->depth;
+    } else if (std::holds_alternative<format::StreamCreate>(event.action)) {
+      ++summary_.streams;
+    }
+  }
+
+  std::string argument_place(const format::Launch& launch, uint64_t offset) {
+    const KernelSummary* kernel = kernel_of(launch);
+    if (kernel == nullptr) return fmt::format("kernel {} at {:#x}", launch.kernel, offset);
+    for (const format::Argument& argument : kernel->kernel->arguments) {
+      if (offset < argument.offset_bytes ||
+          offset - argument.offset_bytes >= argument.size_bytes) {
+        continue;
+      }
+      const std::string name = argument.name.empty() ? "" : fmt::format(" '{}'", argument.name);
+      return fmt::format("{} argument{} at {:#x}", demangle(kernel->kernel->name), name, offset);
+    }
+    return fmt::format("{} kernarg at {:#x}", demangle(kernel->kernel->name), offset);
+  }
+
+  void add_site(const std::string& place, const std::string& where,
+                const format::Relocation& relocation) {
+    switch (relocation.source) {
+      case format::RelocationSource::kTyped: ++summary_.relocations.typed; break;
+      case format::RelocationSource::kProven: ++summary_.relocations.proven; break;
+      case format::RelocationSource::kMatched: ++summary_.relocations.matched; break;
+    }
+    if (relocation.ambiguous) ++summary_.relocations.ambiguous;
+    const auto key = std::tuple(place, relocation.source, relocation.ambiguous);
+    const auto [found, inserted] = sites_.try_emplace(key, summary_.sites.size());
+    if (inserted) {
+      summary_.sites.push_back({place, relocation.source, relocation.ambiguous, 0,
+                                fmt::format("{}: allocation {} + {}", where, relocation.allocation,
+                                            relocation.addend)});
+    }
+    ++summary_.sites[found->second].count;
+  }
+
+  void collect_relocations() {
+    for_each_launch(trace_, [&](const format::Launch& launch, const std::string& where) {
+      for (const format::Relocation& relocation : launch.relocations) {
+        add_site(argument_place(launch, relocation.offset_bytes), where, relocation);
+      }
+    });
+    for_each_content(trace_, [&](const format::Content& content, const std::string& what) {
+      const size_t colon = what.find(": ");
+      for (const format::Relocation& relocation : content.relocations) {
+        add_site(what.substr(colon + 2),
+                 fmt::format("{} at {:#x}", what.substr(0, colon), relocation.offset_bytes),
+                 relocation);
+      }
+    });
+  }
+
+  const format::Trace& trace_;
+  TraceSummary summary_;
+  std::unordered_map<format::AllocationId, uint64_t> sizes_;
+  uint64_t live_bytes_ = 0;
+  std::map<std::tuple<std::string, format::RelocationSource, bool>, size_t> sites_;
+};
+
+}  // namespace
+
+TraceSummary summarize(const format::Trace& trace) { return Summarizer(trace).run(); }
+
+const char* allocation_kind_name(format::AllocationKind kind) {
+  switch (kind) {
+    case format::AllocationKind::kDevice: return "device";
+    case format::AllocationKind::kManaged: return "managed";
+    case format::AllocationKind::kHostPinned: return "host_pinned";
+    case format::AllocationKind::kHostRegistered: return "host_registered";
+    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
+    case format::AllocationKind::kModuleGlobal: return "module_global";
+  }
+  return "unknown";
+}
+
+const char* relocation_source_name(format::RelocationSource source) {
+  switch (source) {
+    case format::RelocationSource::kTyped: return "typed";
+    case format::RelocationSource::kProven: return "proven";
+    case format::RelocationSource::kMatched: return "matched";
+  }
+  return "unknown";
+}
+
+}  // namespace gfxgraph::tools

@@ -1,0 +1,62 @@
+// What gfxgraph info says about a trace, computed once for text and JSON.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "format/reader.h"
+
+namespace gfxgraph::tools {
+
+struct KernelSummary {
+  const format::Kernel* kernel = nullptr;
+  uint64_t launches = 0;        // in the stream
+  uint64_t graph_nodes = 0;     // in graphs, each counted once
+};
+
+struct AllocationSummary {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+};
+
+struct CopySummary {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+};
+
+// One place that holds a pointer, over all launches or events that hold one there.
+struct RelocationSite {
+  std::string place;     // "gemv argument 'matrix' at 0x0" or "final contents of allocation 3"
+  format::RelocationSource source = format::RelocationSource::kMatched;
+  bool ambiguous = false;
+  uint64_t count = 0;
+  std::string example;   // "event 12: allocation 3 + 64"
+};
+
+struct RelocationCounts {
+  uint64_t typed = 0, proven = 0, matched = 0;
+  uint64_t ambiguous = 0;  // part of matched
+};
+
+struct TraceSummary {
+  std::vector<KernelSummary> kernels;  // in the order of their ids
+  std::map<std::string, AllocationSummary> allocations;  // by kind
+  uint64_t peak_bytes = 0;             // live at once
+  std::map<std::string, CopySummary> copies;  // by direction
+  std::map<std::string, uint64_t> events;     // by kind
+  uint64_t streams = 0;  // created ones; the null stream is not counted
+  uint64_t threads = 0;
+  uint64_t span_ns = 0;  // host time from the first to the last event
+  RelocationCounts relocations;
+  std::vector<RelocationSite> sites;
+};
+
+TraceSummary summarize(const format::Trace& trace);
+
+const char* allocation_kind_name(format::AllocationKind kind);
+const char* relocation_source_name(format::RelocationSource source);
+
+}  // namespace gfxgraph::tools
