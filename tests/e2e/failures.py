@@ -1,0 +1,154 @@
+"""Programs that crash, fork, are killed or leave early; damaged traces; disks that are full."""
+
+import random
+import resource
+import signal
+import subprocess
+import time
+
+from harness import Failure, info, main, require, run
+
+
+def partial_of(trace):
+    return trace.with_name(trace.name + ".partial")
+
+
+def readable_rest(build, scratch, trace):
+    """What a dead recorder left: info describes it (exit code 3), recover makes a whole trace."""
+    partial = partial_of(trace)
+    require(partial.exists(), f"{partial.name} is missing; there is {list(scratch.iterdir())}")
+    require(not trace.exists(), "an unfinished recording has the name of a finished one")
+    report = info(build, partial, expect=3)
+    require(not report["sealed"], "a torn trace counts as sealed")
+    recovered = scratch / "recovered.gfxg"
+    recovered.unlink(missing_ok=True)
+    run(build.tool("gfxgraph", "recover", partial, "-o", recovered), expect={0, 3})
+    after = info(build, recovered, expect={0, 3})
+    require(after["events"] == report["events"], "recover lost events")
+    return report
+
+
+def sealed_at_exit(build, scratch, how, code):
+    """The program ends in a way that lets the recorder seal; its exit code passes through."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.programs / "misbehave", how), expect=int(code))
+    require(info(build, trace, expect={0, 3})["events"]["launch"] >= 3, "launches are missing")
+
+
+def torn_at_death(build, scratch, how, number):
+    """The program dies; all that was recorded before stays readable."""
+    trace = scratch / "t.gfxg"
+    code = 128 + int(number)
+    run(build.record(trace, build.programs / "misbehave", how), expect={code, -int(number)})
+    if trace.exists():  # a recorder may manage to seal
+        require(info(build, trace, expect={0, 3})["events"]["launch"] >= 3, "launches are missing")
+    else:
+        require(readable_rest(build, scratch, trace)["events"]["launch"] >= 3, "launches are missing")
+
+
+def any_end(build, scratch, how, code):
+    """The program leaves behind the recorder's back; the trace is sealed or can be recovered."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.programs / "misbehave", how), expect=int(code))
+    if trace.exists():
+        info(build, trace, expect={0, 3})
+    else:
+        readable_rest(build, scratch, trace)
+
+
+def kill_at_random(build, scratch, rounds):
+    """kill -9 at random points: whatever is left can be read, from nothing to everything."""
+    dice = random.Random(20260101)
+    seen = 0
+    for _ in range(int(rounds)):
+        trace = scratch / "t.gfxg"
+        for path in (trace, partial_of(trace)):
+            path.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            build.record(trace, build.programs / "misbehave", "hang"), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(dice.uniform(0.02, 1.2))
+        # The recorder and the recorded program are one process group of their own.
+        subprocess.run(["kill", "-9", "--", f"-{process.pid}"], check=True)
+        process.wait()
+        if partial_of(trace).exists() and partial_of(trace).stat().st_size > 0:
+            done = run(build.tool("gfxgraph", "info", partial_of(trace)), expect={1, 3})
+            if done.returncode == 3:
+                readable_rest(build, scratch, trace)
+                seen += 1
+    require(seen > 0, "no recording got as far as its first record; the test shows nothing")
+
+
+def flipped(build, scratch, flips):
+    """One flipped bit anywhere: an error or a correct answer, never a crash, never other contents."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    data = trace.read_bytes()
+    dice = random.Random(20260102)
+    bad = scratch / "bad.gfxg"
+    caught = 0
+    for _ in range(int(flips)):
+        position, bit = dice.randrange(len(data)), dice.randrange(8)
+        bad.write_bytes(data[:position] + bytes([data[position] ^ 1 << bit]) + data[position + 1:])
+        for command in (build.tool("gfxgraph", "info", bad), build.tool("gfxgraph", "verify", bad),
+                        build.replay(bad, "--verify")):
+            done = run(command, expect=None)
+            caught += done.returncode != 0
+            if done.returncode != 0 and not done.stderr.strip() and "torn" not in done.stdout:
+                raise Failure(f"bit {bit} of byte {position}: no message from {command}")
+    require(caught > 0, "no flip was noticed")
+
+
+def truncated(build, scratch, cuts):
+    """A trace cut anywhere: every command says so and fails with exit code 1 or 3."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    data = trace.read_bytes()
+    dice = random.Random(20260103)
+    cut = scratch / "cut.gfxg"
+    for _ in range(int(cuts)):
+        cut.write_bytes(data[:dice.randrange(len(data))])
+        for command in (build.tool("gfxgraph", "info", cut), build.tool("gfxgraph", "verify", cut),
+                        build.replay(cut, "--verify"), build.tool("gfxgraph", "check", cut)):
+            run(command, expect={1, 3})
+
+
+def full_disk(build, scratch):
+    """Writing the trace fails in the middle: the program does not notice, the user does."""
+    trace = scratch / "t.gfxg"
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    done = run(build.record(trace, build.samples / "decode_step"), expect={0, 1, 3}, preexec=limit)
+    require("decode_step: PASS" in done.stdout, f"the program was disturbed:\n{done.stdout}")
+    require(done.stderr.strip(), "no message about the failed recording")
+    require(not trace.exists(), "an incomplete file was sealed")
+
+
+def no_permission(build, scratch):
+    """The trace cannot be created: said before the program starts."""
+    trace = scratch / "missing-folder" / "t.gfxg"
+    done = run(build.record(trace, build.samples / "saxpy"), expect={1, 2})
+    require("missing-folder" in done.stderr, f"the path is not named:\n{done.stderr}")
+    require("PASS" not in done.stdout, "the program ran although nothing could be recorded")
+
+
+def not_hip(build, scratch):
+    """A program without HIP runs as always; its trace is empty or absent, and that is said."""
+    trace = scratch / "t.gfxg"
+    done = run(build.record(trace, "/bin/echo", "hello"), expect={0, 1, 3})
+    require("hello" in done.stdout, f"the program did not run:\n{done.stdout}")
+    require(done.stderr.strip(), "nothing says that no HIP call was seen")
+
+
+def device_fault(build, scratch):
+    """A kernel that writes to nowhere is named by the agent; the program does not end well."""
+    done = run(build.tool("gfxgraph", "run", "--", build.programs / "misbehave", "fault"),
+               expect={1, 5, 134, -6})
+    require("write_to" in done.stderr, f"the kernel is not named:\n{done.stderr}")
+    require("misbehave.hip:" in done.stderr, f"the line is not named:\n{done.stderr}")
+
+
+main({name: value for name, value in list(globals().items()) if callable(value)})

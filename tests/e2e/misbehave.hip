@@ -1,0 +1,65 @@
+// A HIP program that behaves badly on request, after three good launches:
+//   crash   a null write on the host      abort   abort()        fault  a kernel writes to nowhere
+//   exit    exit(7) with work in flight   quick   _exit(9)       fork   a child that ends by
+//   itself, exec    becomes another program       hang    launches for ever, until killed
+#include <hip/hip_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#define HIP_CHECK(call)                                       \
+  do {                                                        \
+    const hipError_t error = (call);                          \
+    if (error != hipSuccess) {                                \
+      std::fprintf(stderr, "%s\n", hipGetErrorString(error)); \
+      std::exit(5);                                           \
+    }                                                         \
+  } while (false)
+
+__global__ void count(unsigned* counter, unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) counter[i] += i;
+}
+
+__global__ void write_to(unsigned* target) { *target = 1; }
+
+int main(int argc, char** argv) {
+  constexpr unsigned kCount = 1000;
+  const std::string how = argc > 1 ? argv[1] : "";
+  unsigned* counter = nullptr;
+  HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&counter), kCount * sizeof(unsigned)));
+  HIP_CHECK(hipMemset(counter, 0, kCount * sizeof(unsigned)));
+  const auto launch = [&] { count<<<4, 256>>>(counter, kCount); };
+  for (int i = 0; i < 3; ++i) launch();
+  if (how != "exit") HIP_CHECK(hipDeviceSynchronize());
+
+  if (how == "crash") *static_cast<volatile int*>(nullptr) = 1;
+  if (how == "abort") std::abort();
+  if (how == "exit") return 7;
+  if (how == "quick") _exit(9);
+  if (how == "exec") {
+    execl("/bin/echo", "echo", "another program", static_cast<char*>(nullptr));
+    return 6;
+  }
+  if (how == "fork") {
+    const pid_t child = fork();
+    if (child == 0) return 0;  // through the destructors, as a careless program does
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 6;
+    launch();
+    HIP_CHECK(hipDeviceSynchronize());
+  }
+  if (how == "fault") {
+    write_to<<<1, 1>>>(reinterpret_cast<unsigned*>(0x123450000ull));
+    HIP_CHECK(hipDeviceSynchronize());
+  }
+  while (how == "hang") {
+    launch();
+    HIP_CHECK(hipDeviceSynchronize());
+  }
+  HIP_CHECK(hipFree(counter));
+  return 0;
+}

@@ -1,0 +1,62 @@
+"""Every sample: runs, records, and replays identically in every mode and layout without its binary."""
+
+import json
+import shutil
+
+from harness import info, main, require, run
+
+MODES = ("eager", "batch", "graph")
+LAYOUTS = ("same", "shift")
+
+
+def record_sample(build, scratch, sample, *arguments):
+    """Records a copy of the sample, takes the copy away and returns the trace."""
+    program = scratch / sample
+    shutil.copy(build.samples / sample, program)
+    trace = scratch / f"{sample}.gfxg"
+    done = run(build.record(trace, program, *arguments))
+    require(f"{sample}: PASS" in done.stdout, f"the recorded program failed:\n{done.stdout}")
+    program.unlink()
+    return trace
+
+
+def runs(build, scratch, sample, *arguments):
+    done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.samples / sample,
+                          *arguments))
+    require(done.stdout.rstrip().endswith(f"{sample}: PASS"), f"unexpected output:\n{done.stdout}")
+
+
+def replays(build, scratch, sample, *arguments):
+    trace = record_sample(build, scratch, sample, *arguments)
+    run(build.tool("gfxgraph", "verify", trace))
+    launches = info(build, trace)["events"].get("launch", 0)
+    report_path = scratch / "report.json"
+    for mode in MODES:
+        for layout in LAYOUTS:
+            done = run(build.replay(trace, "--mode", mode, "--layout", layout, "--verify", "--json",
+                                    report_path))
+            report = json.loads(report_path.read_text())
+            what = f"{sample} {mode} {layout}"
+            require(report["buffers"]["identical"] > 0, f"{what}: nothing compared\n{done.stdout}")
+            require(report["buffers"]["different"] == 0, f"{what}: differs\n{done.stdout}")
+            require(report["launches"] >= launches, f"{what}: {report['launches']} launches")
+
+
+def lookalike(build, scratch):
+    """A scalar that looks like an address is relocated, but reported as ambiguous."""
+    trace = record_sample(build, scratch, "struct_args", "--lookalike")
+    relocations = info(build, trace)["relocations"]
+    require(relocations["ambiguous"] > 0, f"no ambiguous relocation: {relocations}")
+    places = [site["place"] for site in relocations["sites"] if site["ambiguous"]]
+    require(any("stir" in place for place in places), f"stir is not named: {places}")
+
+
+def decode_shape(build, scratch):
+    """decode_step is what the demo says it is: many launches a token, no ambiguity."""
+    report = info(build, record_sample(build, scratch, "decode_step"))
+    require(report["complete"] and report["sealed"], "incomplete or torn")
+    require(report["events"]["launch"] >= 60 * 12, f"{report['events']}")
+    require(report["relocations"]["ambiguous"] == 0, f"{report['relocations']}")
+
+
+main({"runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
