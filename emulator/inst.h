@@ -177,8 +177,6 @@ DecodeStatus decode(const uint32_t* words, size_t available, uint64_t pc, Inst& 
 struct VectorBinder {
   Handler (*bind)(Inst& inst);  // formats kVop1..kVop3p
 };
-namespace isa_v2 { extern const VectorBinder kVectorBinder; }
-namespace isa_v3 { extern const VectorBinder kVectorBinder; }
-namespace isa_v4 { extern const VectorBinder kVectorBinder; }
+// `extern const VectorBinder kVectorBinder;` is declared in isa/isa.h and defined once per host instruction set.
 
 }  // namespace gfxgraph::emulator
