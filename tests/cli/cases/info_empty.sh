@@ -1,0 +1,2 @@
+touch empty.gfxg
+gfxgraph info empty.gfxg

@@ -1,0 +1,1 @@
+gfxgraph-record --device quantum -o t.gfxg -- /bin/true

@@ -1,0 +1,1 @@
+gfxgraph-record --device emulated -o no/such/folder/t.gfxg -- /bin/true

@@ -1,0 +1,2 @@
+gfxgraph-record --device emulated -o t.gfxg -- ./no-such-program
+

@@ -1,0 +1,1 @@
+gfxgraph recover missing.gfxg -o new.gfxg

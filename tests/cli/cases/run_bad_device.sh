@@ -1,0 +1,1 @@
+gfxgraph run --device quantum -- /bin/true

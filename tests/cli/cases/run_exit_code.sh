@@ -1,0 +1,1 @@
+gfxgraph run -- /bin/sh -c "exit 42"

@@ -1,0 +1,2 @@
+echo "text" > file
+gfxgraph run -- ./file

@@ -1,0 +1,1 @@
+gfxgraph run -- no-such-program-anywhere

@@ -1,0 +1,3 @@
+printf "#!/bin/sh\necho script; exit 3\n" > script
+chmod +x script
+gfxgraph run -- ./script

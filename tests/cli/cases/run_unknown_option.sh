@@ -1,0 +1,1 @@
+gfxgraph run --bogus -- /bin/true

@@ -1,0 +1,1 @@
+gfxgraph verify missing.gfxg
