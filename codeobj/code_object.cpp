@@ -101,9 +101,7 @@ class ParsedCodeObject final : public CodeObject {
   }
 
   std::optional<SourceLocation> source_location(uint64_t address) const override {
-    const Result<internal::ElfImage> image = internal::ElfImage::open(bytes_);
-    if (!image) return std::nullopt;
-    return lines_.find(*image, address);
+    return lines_.find(bytes_, address);
   }
 
  private:

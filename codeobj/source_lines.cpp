@@ -1,24 +1,25 @@
 #include "codeobj/source_lines_internal.h"
 
-#include <llvm/ADT/StringMap.h>
-#include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/Support/MemoryBuffer.h>
 
+#include <utility>
+
+#include "codeobj/dwarf_internal.h"
 #include "codeobj/inflate_internal.h"
 
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-// More debug information than this in one object is taken for damage.
-constexpr uint64_t kMaxDebugBytes = uint64_t{4} << 30;
+// More debug information than this in one section is taken for damage.
+constexpr uint64_t kMaxSectionBytes = uint64_t{4} << 30;
+constexpr size_t kMaxMangledBytes = 4096;
 
 // The bytes of an SHF_COMPRESSED section (gABI "Section Compression"), or nothing when damaged.
 std::optional<std::vector<std::byte>> decompress_section(std::span<const std::byte> section) {
   if (section.size() < 24) return std::nullopt;
   const uint32_t type = llvm::support::endian::read32le(section.data());
   const uint64_t size = llvm::support::endian::read64le(section.data() + 8);
-  if (size > kMaxDebugBytes) return std::nullopt;
+  if (size > kMaxSectionBytes) return std::nullopt;
   if (type != llvm::ELF::ELFCOMPRESS_ZLIB && type != llvm::ELF::ELFCOMPRESS_ZSTD) {
     return std::nullopt;
   }
@@ -29,61 +30,66 @@ std::optional<std::vector<std::byte>> decompress_section(std::span<const std::by
   return std::move(inflated->bytes);
 }
 
+ByteSpan* member_for(DwarfSections& sections, std::string_view name) {
+  const std::pair<std::string_view, ByteSpan*> members[] = {
+      {".debug_info", &sections.info},         {".debug_abbrev", &sections.abbrev},
+      {".debug_line", &sections.line},         {".debug_str", &sections.str},
+      {".debug_line_str", &sections.line_str}, {".debug_str_offsets", &sections.str_offsets},
+      {".debug_addr", &sections.addr},         {".debug_ranges", &sections.ranges},
+      {".debug_rnglists", &sections.rnglists}};
+  for (const auto& [member_name, member] : members) {
+    if (member_name == name) return member;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 struct SourceLines::State {
   std::vector<std::vector<std::byte>> decompressed;
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sections;
-  std::unique_ptr<llvm::DWARFContext> context;
+  DwarfSections sections;
+  DwarfFunctions functions;
+  DwarfLines lines;
 
-  void add(const ElfImage::NamedSection& section) {
-    std::span<const std::byte> bytes = section.bytes;
-    if (section.compressed) {
-      std::optional<std::vector<std::byte>> plain = decompress_section(bytes);
-      if (!plain) return;
+  void read(std::span<const std::byte> file) {
+    const Result<ElfImage> image = ElfImage::open(file);
+    if (!image) return;
+    for (const ElfImage::NamedSection& section : image->sections_with_prefix(".debug_")) {
+      ByteSpan* const member = member_for(sections, section.name);
+      if (member == nullptr) continue;
+      *member = section.bytes;
+      if (!section.compressed) continue;
+      *member = {};
+      std::optional<std::vector<std::byte>> plain = decompress_section(section.bytes);
+      if (!plain) continue;
       decompressed.push_back(std::move(*plain));
-      bytes = decompressed.back();
+      *member = decompressed.back();
     }
-    // The reader asks for names without the dot, and for no terminating zero.
-    sections[section.name.substr(1)] = llvm::MemoryBuffer::getMemBuffer(
-        llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()), section.name,
-        false);
+    functions = read_dwarf_functions(sections);
+    lines = read_dwarf_lines(sections, functions.directories);
   }
 };
 
 SourceLines::SourceLines() = default;
 SourceLines::~SourceLines() = default;
 
-std::optional<SourceLocation> SourceLines::find(const ElfImage& image, uint64_t address) const {
+std::optional<SourceLocation> SourceLines::find(std::span<const std::byte> file,
+                                                uint64_t address) const {
   const std::lock_guard lock(mutex_);
   if (!state_) {
     state_ = std::make_unique<State>();
-    for (const ElfImage::NamedSection& section : image.sections_with_prefix(".debug_")) {
-      state_->add(section);
-    }
-    const auto silence = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
-    if (state_->sections.count("debug_line") != 0) {
-      state_->context = llvm::DWARFContext::create(state_->sections, 8, true, silence, silence);
-    }
+    state_->read(file);
   }
-  if (!state_->context) return std::nullopt;
-  llvm::DILineInfoSpecifier specifier(
-      llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath,
-      llvm::DILineInfoSpecifier::FunctionNameKind::LinkageName);
-  const llvm::object::SectionedAddress where{address,
-                                             llvm::object::SectionedAddress::UndefSection};
-  const llvm::DIInliningInfo frames =
-      state_->context->getInliningInfoForAddress(where, specifier);
-  if (frames.getNumberOfFrames() == 0) return std::nullopt;
-  const llvm::DILineInfo& frame = frames.getFrame(0);  // the innermost
-  if (frame.Line == 0 || frame.FileName == llvm::DILineInfo::BadString) return std::nullopt;
+  const DwarfRow* const row = state_->lines.find(address);
+  if (row == nullptr || row->line == 0) return std::nullopt;
   SourceLocation location;
-  location.file = frame.FileName;
-  location.line = frame.Line;
-  location.column = frame.Column;
-  if (frame.FunctionName != llvm::DILineInfo::BadString) {
-    location.function = llvm::demangle(frame.FunctionName);
-  }
+  location.file = state_->lines.files[row->file];
+  location.line = row->line;
+  location.column = row->column;
+  const std::string_view function = state_->functions.name_at(address);
+  // The demangler recurses: names that no compiler makes are given as they are.
+  location.function = function.size() <= kMaxMangledBytes ? llvm::demangle(function)
+                                                          : std::string(function);
   return location;
 }
 

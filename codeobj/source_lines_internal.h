@@ -1,4 +1,4 @@
-// Source lines from DWARF 2-5 through LLVM's DWARF reader.
+// Source lines from the DWARF sections of one object.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class SourceLines {
  public:
   SourceLines();
   ~SourceLines();
-  // `image` is used in this call only; its bytes must outlive this object.
-  std::optional<SourceLocation> find(const ElfImage& image, uint64_t address) const;
+  // The bytes of `file` must outlive this object and be the same in every call.
+  std::optional<SourceLocation> find(std::span<const std::byte> file, uint64_t address) const;
 
  private:
   struct State;

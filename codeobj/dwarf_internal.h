@@ -1,0 +1,116 @@
+// A small reader of DWARF 2-5: line tables, and the names and ranges of (inlined) functions.
+//
+// LLVM's DWARF reader is not used: on damaged bytes it runs into paths that its authors declared
+// unreachable, and a damaged trace must not crash a tool. Source: DWARF 5, sections 2.17, 6.2, 7.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gfxgraph::codeobj::internal {
+
+using ByteSpan = std::span<const std::byte>;
+
+// The sections that are read; empty when absent. Bytes are not owned.
+struct DwarfSections {
+  ByteSpan info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
+};
+
+// Reads forward; the first read past the end makes it fail and give zeros from then on.
+class DwarfCursor {
+ public:
+  explicit DwarfCursor(ByteSpan bytes, uint64_t offset = 0)
+      : bytes_(bytes), offset_(offset), failed_(offset > bytes.size()) {}
+
+  bool failed() const { return failed_; }
+  bool at_end() const { return failed_ || offset_ == bytes_.size(); }
+  uint64_t offset() const { return offset_; }
+
+  uint64_t number(unsigned size) {
+    uint64_t value = 0;
+    if (!take(size)) return 0;
+    std::memcpy(&value, bytes_.data() + offset_ - size, size);
+    return value;
+  }
+  uint8_t u8() { return static_cast<uint8_t>(number(1)); }
+  uint16_t u16() { return static_cast<uint16_t>(number(2)); }
+  uint64_t uleb();
+  int64_t sleb();
+  std::string_view text();
+  void skip(uint64_t size) { take(size); }
+  // A section offset or length: 4 or 8 bytes.
+  uint64_t sized(bool wide) { return number(wide ? 8 : 4); }
+  // The initial length of a unit; the cursor of its contents, which end where it says.
+  DwarfCursor unit(bool& wide);
+
+ private:
+  bool take(uint64_t size) {
+    if (failed_ || size > bytes_.size() - offset_) {
+      failed_ = true;
+      return false;
+    }
+    offset_ += size;
+    return true;
+  }
+
+  ByteSpan bytes_;
+  uint64_t offset_;
+  bool failed_;
+};
+
+// The zero-terminated text at `offset` of a string section; "" outside it.
+std::string_view dwarf_text(ByteSpan section, uint64_t offset);
+
+// ---- functions (dwarf_functions.cpp) --------------------------------------------------------------
+
+struct DwarfRange {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  uint32_t depth = 0;      // of the entry in the tree: the deepest is the innermost
+  uint64_t entry = 0;      // offset in .debug_info
+};
+
+struct DwarfFunctions {
+  std::vector<DwarfRange> ranges;
+  // Linkage name, else plain name, of an entry; entries that refer to another one are resolved.
+  std::map<uint64_t, std::string_view> names;
+  // Compile directory by offset of the unit's line table.
+  std::map<uint64_t, std::string_view> directories;
+
+  std::string_view name_at(uint64_t address) const;
+};
+
+// Damaged units are left out, from the damage on.
+DwarfFunctions read_dwarf_functions(const DwarfSections& sections);
+
+// ---- lines (dwarf_lines.cpp) ----------------------------------------------------------------------
+
+struct DwarfRow {
+  uint64_t address = 0;
+  uint32_t file = 0;  // index into DwarfLines::files
+  uint32_t line = 0;
+  uint32_t column = 0;
+};
+
+struct DwarfSequence {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  std::vector<DwarfRow> rows;  // by address
+};
+
+struct DwarfLines {
+  std::vector<std::string> files;
+  std::vector<DwarfSequence> sequences;  // by low address
+
+  const DwarfRow* find(uint64_t address) const;
+};
+
+DwarfLines read_dwarf_lines(const DwarfSections& sections,
+                            const std::map<uint64_t, std::string_view>& directories);
+
+}  // namespace gfxgraph::codeobj::internal

@@ -1,0 +1,302 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/codeobj/test_objects.h"
+
+namespace gfxgraph::codeobj {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using ObjectPtr = std::shared_ptr<const CodeObject>;
+
+std::string error_of(const Result<ObjectPtr>& result) {
+  return result ? "no error" : result.error().message;
+}
+
+const Symbol* find_symbol(const CodeObject& object, std::string_view name) {
+  for (const Symbol& symbol : object.symbols()) {
+    if (symbol.name == name) return &symbol;
+  }
+  return nullptr;
+}
+
+TEST(CodeObject, ReadsKernelsOfVersion4) {
+  GFXGRAPH_OBJECT_OR_SKIP(bundle, "v4.bundle");
+  const Result<ObjectPtr> object = CodeObject::parse(device_elf(bundle));
+  ASSERT_TRUE(object) << error_of(object);
+  EXPECT_EQ((*object)->abi_version(), 2U);
+  EXPECT_EQ((*object)->target(), "amdgcn-amd-amdhsa--gfx1030");
+  EXPECT_EQ((*object)->gpu_arch(), "gfx1030");
+  ASSERT_EQ((*object)->kernels().size(), 2U);
+  const Kernel* const kernel = (*object)->find_kernel("vadd");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ((*object)->find_kernel("vadd.kd"), kernel);
+  EXPECT_EQ((*object)->find_kernel("vad"), nullptr);
+  EXPECT_EQ(kernel->symbol, "vadd.kd");
+  EXPECT_EQ(kernel->explicit_size_bytes(), 28U);
+  EXPECT_EQ(kernel->wavefront_size, 32U);
+  EXPECT_TRUE(kernel->descriptor.wave32());
+  EXPECT_GE(kernel->descriptor.vgpr_count(true), kernel->vgpr_count);
+  EXPECT_GT(kernel->code_bytes, 0U);
+  ASSERT_GE(kernel->arguments.size(), 4U);
+  EXPECT_EQ(kernel->arguments[2].value_kind, "global_buffer");
+  EXPECT_EQ(kernel->arguments[2].offset_bytes, 16U);
+  EXPECT_EQ(kernel->arguments[3].value_kind, "by_value");
+  EXPECT_EQ(kernel->arguments[3].size_bytes, 4U);
+  const Kernel* const by_value = (*object)->find_kernel("by_value");
+  ASSERT_NE(by_value, nullptr);
+  EXPECT_EQ(by_value->arguments[0].size_bytes, 16U);
+  EXPECT_EQ(by_value->arguments[2].offset_bytes, 24U);
+}
+
+TEST(CodeObject, ReadsVersion3AndItsTargetFromTheElfHeader) {
+  GFXGRAPH_OBJECT_OR_SKIP(bundle, "v3.bundle");
+  const Result<ObjectPtr> object = CodeObject::parse(device_elf(bundle));
+  ASSERT_TRUE(object) << error_of(object);
+  EXPECT_EQ((*object)->abi_version(), 1U);
+  EXPECT_EQ((*object)->target(), "amdgcn-amd-amdhsa--gfx1030");
+  EXPECT_EQ((*object)->kernels().size(), 2U);
+}
+
+TEST(CodeObject, ReadsHiddenArgumentsOfVersion5) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  EXPECT_EQ((*object)->abi_version(), 3U);
+  const Kernel* const kernel = (*object)->find_kernel("vadd");
+  ASSERT_NE(kernel, nullptr);
+  const Argument* const count = kernel->find_hidden("hidden_block_count_x");
+  ASSERT_NE(count, nullptr);
+  EXPECT_TRUE(count->hidden());
+  EXPECT_EQ(count->offset_bytes, 32U);
+  EXPECT_EQ(kernel->explicit_size_bytes(), 28U);
+  EXPECT_GT(kernel->kernarg_size_bytes, 200U);
+  EXPECT_EQ(kernel->find_hidden("hidden_nothing"), nullptr);
+}
+
+TEST(CodeObject, ReadsVersion6ForAGenericTarget) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v6.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  EXPECT_EQ((*object)->abi_version(), 4U);
+  EXPECT_EQ((*object)->gpu_arch(), "gfx10-3-generic");
+}
+
+TEST(CodeObject, ReadsSymbolsSegmentsAndRelocations) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const Symbol* const table = find_symbol(**object, "g_table");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->size_bytes, 64U);
+  EXPECT_EQ(table->type, Symbol::Type::kObject);
+  EXPECT_FALSE(table->constant);
+  const Symbol* const bias = find_symbol(**object, "c_bias");
+  ASSERT_NE(bias, nullptr);
+  EXPECT_EQ(bias->size_bytes, 4U);
+  const Symbol* const pointer = find_symbol(**object, "g_pointer");
+  ASSERT_NE(pointer, nullptr);
+  ASSERT_EQ((*object)->relocations().size(), 1U);
+  EXPECT_EQ((*object)->relocations()[0].address, pointer->address);
+  uint64_t end = 0;
+  bool code = false;
+  for (const Segment& segment : (*object)->segments()) {
+    EXPECT_GE(segment.address, end);
+    end = segment.address + segment.memory_bytes;
+    code |= segment.executable;
+  }
+  EXPECT_TRUE(code);
+  EXPECT_EQ((*object)->load_size_bytes(), end);
+}
+
+TEST(CodeObject, FindsTheCodeOfAKernelWithoutASizedFunction) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const Kernel* const kernel = (*object)->find_kernel("unsized");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel->code_bytes, 0U);
+  EXPECT_EQ(kernel->descriptor.vgpr_count(true), 40U);
+  EXPECT_EQ((*object)->kernel_at(kernel->entry_address + 4), kernel);
+  EXPECT_EQ((*object)->kernel_at(0), nullptr);
+  EXPECT_EQ((*object)->source_location(kernel->entry_address), std::nullopt);
+}
+
+TEST(CodeObject, NamesTheKernelOfAnAddress) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  for (const Kernel& kernel : (*object)->kernels()) {
+    EXPECT_EQ((*object)->kernel_at(kernel.entry_address), &kernel);
+    EXPECT_EQ((*object)->kernel_at(kernel.entry_address + kernel.code_bytes - 4), &kernel);
+  }
+}
+
+class SourceLines : public testing::TestWithParam<const char*> {};
+
+TEST_P(SourceLines, GiveTheInnermostInlinedFrame) {
+  GFXGRAPH_OBJECT_OR_SKIP(file, GetParam());
+  const Result<ObjectPtr> object =
+      CodeObject::parse(file.front() == std::byte{0x7f} ? file : device_elf(file));
+  ASSERT_TRUE(object) << error_of(object);
+  const Kernel* const kernel = (*object)->find_kernel("vadd");
+  ASSERT_NE(kernel, nullptr);
+  bool inlined = false;
+  bool own = false;
+  for (uint64_t offset = 0; offset < kernel->code_bytes; offset += 4) {
+    const std::optional<SourceLocation> location =
+        (*object)->source_location(kernel->entry_address + offset);
+    if (!location) continue;
+    EXPECT_THAT(location->file, EndsWith("kernels.hip"));
+    inlined |= location->line == 11 && location->function == "doubled(float const*, int)";
+    own |= location->function == "vadd";
+  }
+  EXPECT_TRUE(inlined);
+  EXPECT_TRUE(own);
+  EXPECT_EQ((*object)->source_location(uint64_t{1} << 60), std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dwarf, SourceLines,
+                         testing::Values("v4.bundle", "v5_dwarf4.elf", "v5_dwarf5.elf",
+                                         "v5_compressed_debug.elf"));
+
+TEST(CodeObject, RejectsWhatIsNoDeviceElf) {
+  EXPECT_EQ(CodeObject::parse({}).error().status, Status::kTruncated);
+  EXPECT_EQ(CodeObject::parse(Bytes(200, std::byte{1})).error().status, Status::kCorrupt);
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  Bytes host = bytes;
+  write_at<uint16_t>(host, 18, 62);  // e_machine
+  EXPECT_THAT(error_of(CodeObject::parse(host)), HasSubstr("EM_AMDGPU"));
+  Bytes narrow = bytes;
+  narrow[4] = std::byte{1};  // EI_CLASS
+  EXPECT_THAT(error_of(CodeObject::parse(narrow)), HasSubstr("64-bit"));
+  Bytes system = bytes;
+  system[7] = std::byte{0};  // EI_OSABI
+  EXPECT_THAT(error_of(CodeObject::parse(system)), HasSubstr("os abi"));
+  Bytes version = bytes;
+  version[8] = std::byte{0};  // EI_ABIVERSION: V2
+  EXPECT_THAT(error_of(CodeObject::parse(version)), HasSubstr("abi version 0"));
+  Bytes relocatable = bytes;
+  write_at<uint16_t>(relocatable, 16, 1);  // e_type
+  EXPECT_THAT(error_of(CodeObject::parse(relocatable)), HasSubstr("e_type"));
+  Bytes other = bytes;
+  other[48] = std::byte{0x37};  // EF_AMDGPU_MACH: gfx1031
+  EXPECT_THAT(error_of(CodeObject::parse(other)), HasSubstr("the elf header says gfx1031"));
+}
+
+// A field of the metadata note, changed in place: the object and the field must be in the message.
+struct Contradiction {
+  const char* name;
+  const char* key;      // MessagePack text before the value
+  size_t occurrence;
+  unsigned value;       // a positive fixint, or the first byte of another type
+  const char* message;
+};
+
+class Metadata : public testing::TestWithParam<Contradiction> {};
+
+TEST_P(Metadata, ContradictionIsAnError) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  Bytes changed = bytes;
+  const size_t at = after(changed, GetParam().key, GetParam().occurrence);
+  ASSERT_NE(at, 0U);
+  changed[at] = std::byte(GetParam().value);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, Metadata,
+    testing::Values(
+        Contradiction{"PastSegment", ".kernarg_segment_size", 0, 4,
+                      "kernel unsized: argument 0: field .offset 0 and .size 8 reach past "
+                      ".kernarg_segment_size 4"},
+        Contradiction{"OffsetPastSegment", ".offset", 0, 1, "field .offset 1"},
+        Contradiction{"NegativeSize", ".size", 0, 0xff, "field .size"},
+        Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80, ".kernarg_segment_size is no number"},
+        Contradiction{"Wavefront", ".wavefront_size", 0, 31, ".wavefront_size is 31"},
+        Contradiction{"Align", ".kernarg_segment_align", 0, 7, ".kernarg_segment_align is 7"},
+        Contradiction{"ValueKind", ".value_kind", 0, 5, "metadata note"},
+        Contradiction{"Version", "amdhsa.version\x92", 0, 2, "amdhsa.version 2"}),
+    [](const testing::TestParamInfo<Contradiction>& row) { return row.param.name; });
+
+TEST(Metadata, RejectsOverlappingArguments) {
+  GFXGRAPH_OBJECT_OR_SKIP(bundle, "v4.bundle");
+  Bytes bytes = device_elf(bundle);
+  const size_t at = after(bytes, ".offset", 1);
+  ASSERT_NE(at, 0U);
+  bytes[at] = std::byte{4};
+  EXPECT_THAT(error_of(CodeObject::parse(bytes)), HasSubstr("overlaps"));
+}
+
+TEST(Metadata, RejectsMissingFieldsAndAbsurdCounts) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  Bytes renamed = bytes;
+  renamed[after(renamed, ".kernarg_segment_siz")] = std::byte{'X'};
+  EXPECT_THAT(error_of(CodeObject::parse(renamed)),
+              HasSubstr("kernel unsized: field .kernarg_segment_size is missing"));
+  Bytes many = bytes;
+  many[after(many, "amdhsa.kernels")] = std::byte{0x9f};  // 15 kernels in place of one
+  EXPECT_FALSE(CodeObject::parse(many));
+  Bytes symbol = bytes;
+  symbol[after(symbol, "unsized.k")] = std::byte{'x'};
+  EXPECT_FALSE(CodeObject::parse(symbol));
+}
+
+TEST(Descriptor, RejectsWhatLiesOutsideTheFileOrCode) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const Kernel& kernel = (*object)->kernels()[0];
+  const auto segment = std::find_if(
+      (*object)->segments().begin(), (*object)->segments().end(), [&](const Segment& s) {
+        return kernel.descriptor_address - s.address < s.file_bytes;
+      });
+  const size_t at = kernel.descriptor_address - segment->address + segment->file_offset;
+  Bytes far = bytes;
+  write_at<int64_t>(far, at + 16, int64_t{1} << 40);
+  EXPECT_THAT(error_of(CodeObject::parse(far)),
+              HasSubstr("kernel unsized: kernel_code_entry_byte_offset"));
+  Bytes reserved = bytes;
+  reserved[at + 12] = std::byte{1};
+  EXPECT_THAT(error_of(CodeObject::parse(reserved)), HasSubstr("reserved byte 12"));
+  // The symbol's value in .dynsym: its only 8-byte copy with the size 64 behind it.
+  for (size_t i = 0; i + 16 <= bytes.size(); i += 8) {
+    if (read_at<uint64_t>(bytes, i) != kernel.descriptor_address) continue;
+    if (read_at<uint64_t>(bytes, i + 8) != 64) continue;
+    Bytes moved = bytes;
+    write_at<uint64_t>(moved, i, 1 << 30);
+    EXPECT_THAT(error_of(CodeObject::parse(moved)), HasSubstr("lies outside the file"));
+    return;
+  }
+  FAIL() << "no descriptor symbol found";
+}
+
+TEST(Descriptor, DecodesFields) {
+  Bytes bytes(64);
+  write_at<uint32_t>(bytes, 0, 1024);
+  write_at<uint32_t>(bytes, 4, 96);
+  write_at<uint32_t>(bytes, 8, 280);
+  write_at<int64_t>(bytes, 16, -256);
+  write_at<uint32_t>(bytes, 48, 5);
+  write_at<uint32_t>(bytes, 52, 6 << 1);
+  write_at<uint16_t>(bytes, 56, 1 << 10 | 1 << 11 | 8);
+  const Result<KernelDescriptor> descriptor = decode_descriptor(bytes);
+  ASSERT_TRUE(descriptor) << descriptor.error().message;
+  EXPECT_EQ(descriptor->group_segment_bytes, 1024U);
+  EXPECT_EQ(descriptor->private_segment_bytes, 96U);
+  EXPECT_EQ(descriptor->kernarg_bytes, 280U);
+  EXPECT_EQ(descriptor->entry_offset_bytes, -256);
+  EXPECT_EQ(descriptor->vgpr_count(true), 48U);
+  EXPECT_EQ(descriptor->vgpr_count(false), 24U);
+  EXPECT_EQ(descriptor->user_sgpr_count(), 6U);
+  EXPECT_TRUE(descriptor->wave32());
+  EXPECT_TRUE(descriptor->dynamic_stack());
+  write_at<uint16_t>(bytes, 56, 1 << 15);
+  EXPECT_FALSE(decode_descriptor(bytes));
+  EXPECT_EQ(decode_descriptor(std::span(bytes).first(63)).error().status, Status::kTruncated);
+}
+
+}  // namespace
+}  // namespace gfxgraph::codeobj

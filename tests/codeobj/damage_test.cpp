@@ -1,0 +1,54 @@
+// A small real object, cut at every byte and with every byte changed: an error or a harmless result,
+// never a crash. Source lines are asked for as well, because DWARF is parsed late.
+#include "tests/codeobj/test_objects.h"
+
+namespace gfxgraph::codeobj {
+namespace {
+
+// Enough work on the result that a bad range would be touched (and seen by a sanitizer).
+uint64_t use(std::span<const std::byte> bytes) {
+  const Result<std::shared_ptr<const CodeObject>> object = CodeObject::parse(bytes);
+  if (!object) {
+    EXPECT_FALSE(object.error().message.empty());
+    return 0;
+  }
+  uint64_t sum = (*object)->load_size_bytes() + (*object)->relocations().size();
+  for (const Kernel& kernel : (*object)->kernels()) {
+    sum += kernel.explicit_size_bytes();
+    const auto location = (*object)->source_location(kernel.entry_address + 0x40);
+    sum += location ? location->line : 0;
+    const Kernel* const at = (*object)->kernel_at(kernel.entry_address);
+    sum += at == nullptr ? 0 : at->name.size();
+  }
+  return sum;
+}
+
+class Damage : public testing::TestWithParam<const char*> {};
+
+TEST_P(Damage, TruncationIsAlwaysAnError) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, GetParam());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    // An exact allocation, so that the sanitizer sees the first byte past the end.
+    const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_FALSE(CodeObject::parse(cut)) << size;
+  }
+}
+
+TEST_P(Damage, ChangedBytesNeverCrash) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, GetParam());
+  Bytes changed = bytes;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (const unsigned mask : {0xffU, 0x80U >> (i % 8)}) {
+      changed[i] = bytes[i] ^ std::byte(mask);
+      use(changed);
+    }
+    changed[i] = bytes[i];
+  }
+  EXPECT_NE(use(bytes), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Objects, Damage,
+                         testing::Values("v5_dwarf4.elf", "v5_dwarf5.elf", "unsized.elf"));
+
+}  // namespace
+}  // namespace gfxgraph::codeobj
