@@ -23,8 +23,16 @@ struct WriterOptions {
   size_t chunk_bytes = 1u << 20;
 };
 
-// Thread-safe: every method may be called from any thread. The first error is latched: later calls
-// return it, the file keeps its valid prefix, and seal() returns it instead of sealing.
+class OutputFile;
+
+// Thread-safe: every method may be called from any thread. The first error of the file or of memory
+// is latched: later calls return it, the file keeps its valid prefix, and seal() returns it instead of
+// sealing.
+//
+// Every item is checked for meaning as a reader will check it (format/trace.fbs has the rules at each
+// field). One that breaks a rule is not written; the call returns kInvalidArgument, recording goes on,
+// and seal() adds a finding kIncomplete that names what was refused, how often, and why. Relocations
+// may come in any order of offset.
 class Writer {
  public:
   static Result<std::unique_ptr<Writer>> create(const std::filesystem::path& path,
@@ -33,10 +41,13 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Stores bytes once per distinct content.
+  // Stores bytes once per distinct content. Does not copy `bytes`; they must not change meanwhile.
   Result<BlobId> add_blob(std::span<const std::byte> bytes);
 
+  // Once at most.
   Result<void> add(const Environment& environment);
+  // Ids must be 1, 2, 3, ... in the order of the calls, for code objects, kernels and graphs each;
+  // what an item refers to must have been added before it.
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
   Result<void> add(const Graph& graph);
@@ -48,13 +59,19 @@ class Writer {
   Result<void> flush();
   // Writes summary and footer, syncs, renames. No call but the destructor may follow.
   Result<void> seal();
-  // After fork() in the child: forgets the file without writing, unlocking or renaming anything.
+  // After fork() in the child: forgets the file without writing, unlocking or renaming anything. Takes
+  // no lock; from then on every call is refused and the destructor does nothing.
   void abandon() noexcept;
 
-  const Statistics& statistics() const;
+  // So far, as of now.
+  Statistics statistics() const;
 
  private:
   struct Impl;
+  friend Result<std::unique_ptr<Writer>> create_writer(std::unique_ptr<OutputFile> file,
+                                                       const WriterOptions& options);
+  static Result<std::unique_ptr<Writer>> create_on(std::unique_ptr<OutputFile> file,
+                                                   const WriterOptions& options);
   explicit Writer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

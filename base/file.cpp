@@ -1,0 +1,269 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace gfxgraph {
+namespace {
+
+// A write past RLIMIT_FSIZE kills the process by SIGXFSZ unless it is ignored; a library may not
+// change a program's signals, so it looks at the limit first.
+bool exceeds_file_size_limit(int fd, uint64_t more_bytes) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  const off_t position = ::lseek(fd, 0, SEEK_CUR);
+  if (position < 0) return false;
+  return !range_fits(static_cast<uint64_t>(position), more_bytes, limit.rlim_cur);
+}
+
+}  // namespace
+
+std::string errno_message(int error) {
+  const char* text = ::strerrordesc_np(error);
+  return text != nullptr ? text : fmt::format("system error {}", error);
+}
+
+tl::unexpected<Error> fail_errno(const char* action, const std::filesystem::path& path, int error) {
+  const Status status = error == ENOENT   ? Status::kNotFound
+                        : error == ENOMEM ? Status::kOutOfMemory
+                                          : Status::kIo;
+  return fail(status, fmt::format("{} {}: {}", action, path.string(), errno_message(error)));
+}
+
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+Result<File> File::open_read(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail_errno("open", path, errno);
+  return File(fd, path);
+}
+
+Result<File> File::open_write(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return fail_errno("create", path, errno);
+  return File(fd, path);
+}
+
+Result<uint64_t> File::size() const {
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) return fail_errno("stat", path_, errno);
+  return static_cast<uint64_t>(status.st_size);
+}
+
+Result<void> File::write_all(std::span<const std::span<const std::byte>> parts) {
+  // Few parts per record; a fixed array keeps the hot path free of allocations.
+  std::array<iovec, 8> vectors;
+  uint64_t total = 0;
+  for (const std::span<const std::byte>& part : parts) total += part.size();
+  if (exceeds_file_size_limit(fd_, total)) return fail_errno("write", path_, EFBIG);
+
+  size_t next = 0;        // first part not completely written
+  size_t done_of_it = 0;  // bytes of that part already written
+  while (next < parts.size()) {
+    size_t count = 0;
+    for (size_t i = next; i < parts.size() && count < vectors.size(); ++i) {
+      const size_t from = i == next ? done_of_it : 0;
+      if (parts[i].size() == from) continue;
+      vectors[count++] = {const_cast<std::byte*>(parts[i].data()) + from, parts[i].size() - from};
+    }
+    if (count == 0) break;
+    const ssize_t written = ::writev(fd_, vectors.data(), static_cast<int>(count));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno("write", path_, errno);
+    }
+    if (written == 0) return fail_errno("write", path_, ENOSPC);
+    size_t left = static_cast<size_t>(written);
+    while (next < parts.size() && left >= parts[next].size() - done_of_it) {
+      left -= parts[next].size() - done_of_it;
+      ++next;
+      done_of_it = 0;
+    }
+    done_of_it += left;
+  }
+  return {};
+}
+
+Result<void> File::write_all(std::span<const std::byte> bytes) {
+  return write_all(std::span(&bytes, 1));
+}
+
+Result<void> File::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(fd_, bytes.data() + done, bytes.size() - done,
+                                static_cast<off_t>(offset + done));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno("read", path_, errno);
+    }
+    if (got == 0) {
+      return fail(Status::kTruncated, fmt::format("read {}: ends at byte {}, {} bytes wanted from "
+                                                  "byte {}",
+                                                  path_.string(), offset + done, bytes.size(),
+                                                  offset));
+    }
+    done += static_cast<size_t>(got);
+  }
+  return {};
+}
+
+Result<void> File::truncate(uint64_t size_bytes) {
+  if (::ftruncate(fd_, static_cast<off_t>(size_bytes)) != 0) {
+    return fail_errno("truncate", path_, errno);
+  }
+  return {};
+}
+
+Result<void> File::sync() {
+  while (::fsync(fd_) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL || errno == ENOTSUP) return {};  // a pipe, /dev/null: nothing to sync
+    return fail_errno("sync", path_, errno);
+  }
+  return {};
+}
+
+Result<bool> File::try_lock() {
+  while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return false;
+    return fail_errno("lock", path_, errno);
+  }
+  return true;
+}
+
+bool File::is_current() const noexcept {
+  struct stat mine {};
+  struct stat named {};
+  return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+void File::close() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    const int error = errno;
+    return fail_errno("rename", from.string() + " to " + to.string(), error);
+  }
+  return {};
+}
+
+Result<void> sync_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder.empty() ? std::filesystem::path(".") : folder;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A folder that may be written but not read cannot be synced; the rename itself stands.
+  if (fd < 0) return errno == EACCES ? Result<void>() : fail_errno("open", path, errno);
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  if (result != 0 && error != EINVAL && error != ENOTSUP) return fail_errno("sync", path, error);
+  return {};
+}
+
+Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, uint64_t limit_bytes) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
+  std::vector<std::byte> bytes;
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t expected, file.size());
+  if (expected <= limit_bytes) bytes.reserve(expected);
+  // Read to the end rather than trust the size: files in /proc say 0.
+  std::array<std::byte, 65536> buffer;
+  while (true) {
+    const ssize_t got = ::read(file.fd(), buffer.data(), buffer.size());
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno("read", path, errno);
+    }
+    if (got == 0) return bytes;
+    if (bytes.size() + static_cast<size_t>(got) > limit_bytes) {
+      return fail(Status::kInvalidArgument, fmt::format("read {}: larger than the limit of {} bytes",
+                                                        path.string(), limit_bytes));
+    }
+    bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + got);
+  }
+}
+
+Result<void> write_file_atomic(const std::filesystem::path& path,
+                               std::span<const std::byte> bytes) {
+  const std::filesystem::path temporary = path.string() + fmt::format(".tmp{}", ::getpid());
+  const auto write = [&]() -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(temporary));
+    GFXGRAPH_TRY(file.truncate(0));
+    GFXGRAPH_TRY(file.write_all(bytes));
+    GFXGRAPH_TRY(file.sync());
+    GFXGRAPH_TRY(rename_file(temporary, path));
+    return sync_folder(path.parent_path());
+  };
+  Result<void> result = write();
+  if (!result) ::unlink(temporary.c_str());
+  return result;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  if (this != &other) {
+    reset();
+    bytes_ = std::exchange(other.bytes_, {});
+  }
+  return *this;
+}
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0) return fail_errno("stat", path, errno);
+  if (S_ISDIR(status.st_mode)) return fail_errno("open", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    return fail(Status::kIo, fmt::format("open {}: not a regular file", path.string()));
+  }
+  MappedFile mapped;
+  const size_t size = static_cast<size_t>(status.st_size);
+  if (size == 0) return mapped;
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  if (at == MAP_FAILED) return fail_errno("map", path, errno);
+  mapped.bytes_ = {static_cast<const std::byte*>(at), size};
+  return mapped;
+}
+
+void MappedFile::reset() noexcept {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  bytes_ = {};
+}
+
+uint64_t physical_memory_bytes() noexcept {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return UINT64_C(1) << 32;
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+}
+
+}  // namespace gfxgraph

@@ -1,0 +1,93 @@
+// Files: RAII descriptors, whole writes, locks, renames, read-only mappings. Every error is kIo
+// (kNotFound when the file does not exist) and names the path and what the system said.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gfxgraph {
+
+// "No space left on device"; for any number a text.
+std::string errno_message(int error);
+
+// kNotFound for ENOENT, kOutOfMemory for ENOMEM, else kIo: "<action> <path>: <what the system said>".
+tl::unexpected<Error> fail_errno(const char* action, const std::filesystem::path& path, int error);
+
+// Owns a descriptor, opened close-on-exec. Move-only; not thread-safe.
+class File {
+ public:
+  File() = default;
+  ~File() { close(); }
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+
+  static Result<File> open_read(const std::filesystem::path& path);
+  // Read and write; created with mode 0666 less the umask when missing, never truncated.
+  static Result<File> open_write(const std::filesystem::path& path);
+
+  [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  [[nodiscard]] Result<uint64_t> size() const;
+  // All bytes of all parts, at the current position. Short writes and EINTR are continued. A file
+  // size limit (RLIMIT_FSIZE) is an error, not the signal SIGXFSZ.
+  [[nodiscard]] Result<void> write_all(std::span<const std::span<const std::byte>> parts);
+  [[nodiscard]] Result<void> write_all(std::span<const std::byte> bytes);
+  // Exactly `bytes.size()` bytes from `offset`; kTruncated when the file is shorter.
+  [[nodiscard]] Result<void> read_at(uint64_t offset, std::span<std::byte> bytes) const;
+  [[nodiscard]] Result<void> truncate(uint64_t size_bytes);
+  // Data to the disk.
+  [[nodiscard]] Result<void> sync();
+  // Exclusive advisory lock (flock); false when another open file holds it. Lost when the last
+  // descriptor of this open file closes, also those that a fork() copied.
+  [[nodiscard]] Result<bool> try_lock();
+  // Whether the path still names this file (it was not renamed or replaced).
+  [[nodiscard]] bool is_current() const noexcept;
+  void close() noexcept;
+
+ private:
+  File(int fd, std::filesystem::path path) : fd_(fd), path_(std::move(path)) {}
+
+  int fd_ = -1;
+  std::filesystem::path path_;
+};
+
+// Atomic; replaces `to`.
+Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+// Makes a rename in this folder survive a power loss. File systems that cannot do this are no error.
+Result<void> sync_folder(const std::filesystem::path& folder);
+// Whole file; kInvalidArgument when larger than `limit_bytes`.
+Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
+                                         uint64_t limit_bytes = UINT64_C(1) << 40);
+// Through a temporary file beside it, so that readers see the old or the new bytes, never a mix.
+Result<void> write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+// A regular file mapped read-only. Bytes stay valid as long as this object. The file must not shrink
+// meanwhile (the system would raise SIGBUS): gfxgraph itself only replaces files by rename.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  ~MappedFile() { reset(); }
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  static Result<MappedFile> open(const std::filesystem::path& path);
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  void reset() noexcept;
+  std::span<const std::byte> bytes_;
+};
+
+// Bytes of memory in this machine; the bound for what a file may make us allocate.
+uint64_t physical_memory_bytes() noexcept;
+
+}  // namespace gfxgraph

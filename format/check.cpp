@@ -1,0 +1,173 @@
+#include "format/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace gfxgraph::format {
+namespace {
+
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+Result<void> check_name(const std::string& name, const char* what) {
+  if (name.empty()) return fail(Status::kCorrupt, fmt::format("{} is empty", what));
+  if (has_nul(name)) return fail(Status::kCorrupt, fmt::format("{} contains NUL", what));
+  return {};
+}
+
+// Code objects, kernels and graphs are found by index = id - 1.
+Result<void> check_next_id(uint32_t id, size_t before, const char* what) {
+  if (id != before + 1) {
+    return fail(Status::kCorrupt,
+                fmt::format("{} has id {} where {} is next", what, id, before + 1));
+  }
+  return {};
+}
+
+Result<void> check_argument(const Kernel& kernel, const Argument& argument, uint32_t from) {
+  const bool hidden = argument.kind == ArgumentKind::kHidden;
+  const uint32_t limit = hidden ? kernel.kernarg_size_bytes : kernel.explicit_size_bytes;
+  if (!range_fits(argument.offset_bytes, argument.size_bytes, limit)) {
+    return fail(Status::kCorrupt,
+                fmt::format("kernel {}: argument at {} of {} bytes does not lie inside {} bytes",
+                            kernel.name, argument.offset_bytes, argument.size_bytes, limit));
+  }
+  if (argument.offset_bytes < from) {
+    return fail(Status::kCorrupt, fmt::format("kernel {}: argument at {} stands behind one at {}",
+                                              kernel.name, argument.offset_bytes, from));
+  }
+  if (has_nul(argument.name) || has_nul(argument.value_kind)) {
+    return fail(Status::kCorrupt,
+                fmt::format("kernel {}: an argument's name contains NUL", kernel.name));
+  }
+  return {};
+}
+
+void sort(std::vector<Relocation>& relocations) {
+  if (!std::ranges::is_sorted(relocations, {}, &Relocation::offset_bytes)) {
+    std::ranges::stable_sort(relocations, {}, &Relocation::offset_bytes);
+  }
+}
+
+struct Normalizer {
+  void operator()(AllocationBegin& action) const { sort(action.initial.relocations); }
+  void operator()(AllocationEnd& action) const { sort(action.post.relocations); }
+  void operator()(HostWrite& action) const { sort(action.content.relocations); }
+  void operator()(Launch& action) const { sort(action.relocations); }
+  void operator()(Copy& action) const {
+    sort(action.host_source.relocations);
+    sort(action.host_result.relocations);
+  }
+  void operator()(Memset& action) const {
+    if (action.element_bytes < 4) action.value &= (1u << (8 * action.element_bytes)) - 1;
+  }
+  void operator()(Checkpoint& action) const {
+    for (Checkpoint::State& state : action.states) sort(state.relocations);
+  }
+  template <typename Other>
+  void operator()(Other&) const {}
+};
+
+}  // namespace
+
+Result<void> Checker::add(const Environment&) {
+  if (has_environment_) return fail(Status::kCorrupt, "a second environment");
+  has_environment_ = true;
+  return {};
+}
+
+Result<void> Checker::add_blob(BlobId id, uint64_t size_bytes) {
+  if (!blobs_.emplace(id, size_bytes).second) {
+    return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
+  }
+  return {};
+}
+
+Result<void> Checker::add(const CodeObject& code_object) {
+  GFXGRAPH_TRY(check_next_id(code_object.id, code_objects_, "code object"));
+  GFXGRAPH_TRY(check_name(code_object.target, "code object: target"));
+  if (!blobs_.contains(code_object.elf)) {
+    return fail(Status::kCorrupt, fmt::format("code object {}: its blob {:016x}{:016x} does not "
+                                              "stand before it",
+                                              code_object.id, code_object.elf.high,
+                                              code_object.elf.low));
+  }
+  ++code_objects_;
+  return {};
+}
+
+Result<void> Checker::add(const Kernel& kernel) {
+  GFXGRAPH_TRY(check_next_id(kernel.id, kernel_explicit_bytes_.size(), "kernel"));
+  GFXGRAPH_TRY(check_name(kernel.name, "kernel: name"));
+  if (kernel.code_object == 0 || kernel.code_object > code_objects_) {
+    return fail(Status::kCorrupt, fmt::format("kernel {}: code object {} does not exist",
+                                              kernel.name, kernel.code_object));
+  }
+  if (kernel.explicit_size_bytes > kernel.kernarg_size_bytes) {
+    return fail(Status::kCorrupt,
+                fmt::format("kernel {}: {} explicit bytes in a kernarg segment of {}", kernel.name,
+                            kernel.explicit_size_bytes, kernel.kernarg_size_bytes));
+  }
+  uint32_t from = 0;
+  for (const Argument& argument : kernel.arguments) {
+    GFXGRAPH_TRY(check_argument(kernel, argument, from));
+    from = argument.offset_bytes;
+  }
+  kernel_explicit_bytes_.push_back(kernel.explicit_size_bytes);
+  return {};
+}
+
+Result<void> Checker::add(const Graph& graph) {
+  GFXGRAPH_TRY(check_next_id(graph.id, graphs_, "graph"));
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    const auto where = [&] { return fmt::format("graph {}: node {}", graph.id, i); };
+    for (size_t d = 0; d < node.dependencies.size(); ++d) {
+      if (node.dependencies[d] >= i) {
+        return fail(Status::kCorrupt, fmt::format("{}: depends on node {}, which is not earlier",
+                                                  where(), node.dependencies[d]));
+      }
+      if (d > 0 && node.dependencies[d] <= node.dependencies[d - 1]) {
+        return fail(Status::kCorrupt, fmt::format("{}: its dependencies do not rise", where()));
+      }
+    }
+    Result<void> checked;
+    std::visit(
+        [&](const auto& action) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(action)>, std::monostate>) {
+            checked = check(action);
+          }
+        },
+        node.action);
+    if (!checked) return with_context(checked.error(), where());
+  }
+  ++graphs_;
+  return {};
+}
+
+Result<void> Checker::add(const Finding& finding) {
+  GFXGRAPH_TRY(check_name(finding.call, "finding: call"));
+  if (finding.count == 0) return fail(Status::kCorrupt, "finding: its count is 0");
+  return {};
+}
+
+void normalize(Event& event) { std::visit(Normalizer{}, event.action); }
+
+void normalize(Graph& graph) {
+  for (GraphNode& node : graph.nodes) {
+    std::visit(
+        [](auto& action) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(action)>, std::monostate>) {
+            Normalizer{}(action);
+          }
+        },
+        node.action);
+    std::ranges::sort(node.dependencies);
+    const auto doubled = std::ranges::unique(node.dependencies);
+    node.dependencies.erase(doubled.begin(), doubled.end());
+  }
+}
+
+}  // namespace gfxgraph::format

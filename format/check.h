@@ -1,0 +1,79 @@
+// What a trace must mean beyond its structure: ids in range and in order, ranges inside what they
+// belong to, values that exist. One checker serves writer and reader, so that nothing is written
+// which could not be read back. Internal to format/ and its tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+struct BlobIdHash {
+  size_t operator()(const BlobId& id) const noexcept { return id.low; }  // already a good hash
+};
+
+// Is fed everything in file order. A refused item leaves no mark. Not thread-safe. Errors are
+// kCorrupt and begin with what was wrong: "launch: kernel 7 does not exist". May throw bad_alloc.
+class Checker {
+ public:
+  Result<void> add(const Environment& environment);
+  Result<void> add_blob(BlobId id, uint64_t size_bytes);
+  Result<void> add(const CodeObject& code_object);
+  Result<void> add(const Kernel& kernel);
+  Result<void> add(const Graph& graph);
+  Result<void> add(const Finding& finding);
+  Result<void> add(const Event& event);  // event.sequence: the number of events before
+
+  [[nodiscard]] bool has_blob(BlobId id) const { return blobs_.contains(id); }
+
+ private:
+  friend class EventChecker;
+  struct Allocation {
+    uint64_t limit_bytes = 0;  // the larger of requested and mapped
+    bool ended = false;
+  };
+  struct Box {  // a row-wise range: of a copy or a memset
+    uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
+  };
+
+  // check_memory.cpp
+  Result<void> check_content(const Content& content, const char* what) const;
+  Result<void> check_relocations(const std::vector<Relocation>& relocations, uint64_t size_bytes,
+                                 const char* what) const;
+  Result<void> check_range(AllocationId id, uint64_t offset, uint64_t size, const char* what) const;
+  Result<void> check_box(AllocationId id, const Box& box, const char* what) const;
+  Result<uint64_t> allocation_limit(AllocationId id, const char* what) const;
+  Result<void> check(const Copy& copy) const;
+  Result<void> check(const Memset& memset) const;
+
+  // check_events.cpp
+  Result<void> check(const Launch& launch) const;
+  Result<void> check(const HostFunction& function) const;
+  Result<void> check_stream(StreamId id, const char* what) const;
+  Result<void> check_event_id(EventId id, const char* what) const;
+
+  bool has_environment_ = false;
+  std::unordered_map<BlobId, uint64_t, BlobIdHash> blobs_;
+  uint32_t code_objects_ = 0;
+  std::vector<uint32_t> kernel_explicit_bytes_;
+  uint32_t graphs_ = 0;
+  uint64_t events_ = 0;
+  std::unordered_map<AllocationId, Allocation> allocations_;
+  std::unordered_map<StreamId, bool> streams_;  // id -> destroyed
+  std::unordered_map<EventId, bool> hip_events_;
+};
+
+// "launch", "copy", ...: for messages and counts.
+const char* action_name(const Action& action) noexcept;
+
+// Brings what callers may give in any order into the order that the format asks for: relocations by
+// offset, memset values cut to their elements.
+void normalize(Event& event);
+void normalize(Graph& graph);
+
+}  // namespace gfxgraph::format

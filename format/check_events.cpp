@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/checked.h"
+#include "format/check.h"
+
+namespace gfxgraph::format {
+
+Result<void> Checker::check_stream(StreamId id, const char* what) const {
+  if (id != 0 && !streams_.contains(id)) {
+    return fail(Status::kCorrupt, fmt::format("{}: stream {} does not exist", what, id));
+  }
+  return {};
+}
+
+Result<void> Checker::check_event_id(EventId id, const char* what) const {
+  if (!hip_events_.contains(id)) {
+    return fail(Status::kCorrupt, fmt::format("{}: event {} does not exist", what, id));
+  }
+  return {};
+}
+
+Result<void> Checker::check(const Launch& launch) const {
+  if (launch.kernel == 0 || launch.kernel > kernel_explicit_bytes_.size()) {
+    return fail(Status::kCorrupt, fmt::format("launch: kernel {} does not exist", launch.kernel));
+  }
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (launch.grid[axis] == 0 || launch.block[axis] == 0) {
+      return fail(Status::kCorrupt, "launch: a dimension of grid or block is 0");
+    }
+    if (launch.grid_remainder[axis] >= launch.block[axis]) {
+      return fail(Status::kCorrupt,
+                  fmt::format("launch: a partial workgroup of {} work items in blocks of {}",
+                              launch.grid_remainder[axis], launch.block[axis]));
+    }
+  }
+  const uint32_t expected = kernel_explicit_bytes_[launch.kernel - 1];
+  if (launch.kernarg.size() != expected) {
+    return fail(Status::kCorrupt,
+                fmt::format("launch: {} kernarg bytes for kernel {}, which takes {}",
+                            launch.kernarg.size(), launch.kernel, expected));
+  }
+  GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size(), "launch: kernarg"));
+  return check_stream(launch.stream, "launch");
+}
+
+Result<void> Checker::check(const HostFunction& function) const {
+  if (function.call.empty()) return fail(Status::kCorrupt, "host function: its call is empty");
+  return check_stream(function.stream, "host function");
+}
+
+// Checks first, then marks: a refused event leaves the checker as it was.
+class EventChecker {
+ public:
+  explicit EventChecker(Checker& state) : state_(state) {}
+
+  Result<void> operator()(const AllocationBegin& action) {
+    if (action.id == 0 || state_.allocations_.contains(action.id)) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: id {} is not new", action.id));
+    }
+    const uint64_t limit = std::max(action.size_bytes, action.mapped_bytes);
+    if (action.size_bytes == 0) return fail(Status::kCorrupt, "allocation begin: has no bytes");
+    if (!range_fits(action.recorded_address, limit, UINT64_MAX) ||
+        !range_fits(action.host_address, limit, UINT64_MAX)) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: {} bytes at {:#x} exceed the address space", limit,
+                              action.recorded_address));
+    }
+    if (action.initial.size_bytes > limit) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation begin: {} initial bytes in an allocation of {}",
+                              action.initial.size_bytes, limit));
+    }
+    GFXGRAPH_TRY(check_global(action));
+    GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation begin"));
+    // The initial bytes may hold the allocation's own address: a list that points to itself.
+    state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
+    Result<void> content = state_.check_content(action.initial, "allocation begin: initial");
+    if (!content) state_.allocations_.erase(action.id);
+    return content;
+  }
+
+  Result<void> operator()(const AllocationEnd& action) {
+    const auto found = state_.allocations_.find(action.id);
+    if (found == state_.allocations_.end() || found->second.ended) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation end: allocation {} is not alive", action.id));
+    }
+    if (action.post.size_bytes > found->second.limit_bytes) {
+      return fail(Status::kCorrupt,
+                  fmt::format("allocation end: {} bytes of post-state in an allocation of {}",
+                              action.post.size_bytes, found->second.limit_bytes));
+    }
+    GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation end"));
+    GFXGRAPH_TRY(state_.check_content(action.post, "allocation end: post"));
+    found->second.ended = true;
+    return {};
+  }
+
+  Result<void> operator()(const HostWrite& action) {
+    GFXGRAPH_TRY(state_.check_range(action.allocation, action.offset_bytes,
+                                    action.content.size_bytes, "host write"));
+    return state_.check_content(action.content, "host write");
+  }
+
+  Result<void> operator()(const StreamCreate& action) {
+    return create(state_.streams_, action.id, "stream create");
+  }
+  Result<void> operator()(const StreamDestroy& action) {
+    return destroy(state_.streams_, action.id, "stream destroy");
+  }
+  Result<void> operator()(const EventCreate& action) {
+    return create(state_.hip_events_, action.id, "event create");
+  }
+  Result<void> operator()(const EventDestroy& action) {
+    return destroy(state_.hip_events_, action.id, "event destroy");
+  }
+
+  Result<void> operator()(const EventRecord& action) {
+    GFXGRAPH_TRY(state_.check_event_id(action.event, "event record"));
+    return state_.check_stream(action.stream, "event record");
+  }
+  Result<void> operator()(const StreamWait& action) {
+    GFXGRAPH_TRY(state_.check_event_id(action.event, "stream wait"));
+    return state_.check_stream(action.stream, "stream wait");
+  }
+
+  Result<void> operator()(const Synchronize& action) {
+    switch (action.kind) {
+      case SynchronizeKind::kDevice:
+        if (action.object == 0) return {};
+        return fail(Status::kCorrupt, "synchronize: the device has an object id");
+      case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
+      case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
+    }
+    return fail(Status::kCorrupt, "synchronize: unknown kind");
+  }
+
+  Result<void> operator()(const Launch& action) { return state_.check(action); }
+  Result<void> operator()(const Copy& action) { return state_.check(action); }
+  Result<void> operator()(const Memset& action) { return state_.check(action); }
+  Result<void> operator()(const HostFunction& action) { return state_.check(action); }
+  Result<void> operator()(const Marker&) { return {}; }
+
+  Result<void> operator()(const GraphLaunch& action) {
+    if (action.graph == 0 || action.graph > state_.graphs_) {
+      return fail(Status::kCorrupt,
+                  fmt::format("graph launch: graph {} does not exist", action.graph));
+    }
+    return state_.check_stream(action.stream, "graph launch");
+  }
+
+  Result<void> operator()(const Checkpoint& action) {
+    for (const Checkpoint::State& entry : action.states) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit,
+                                state_.allocation_limit(entry.allocation, "checkpoint"));
+      GFXGRAPH_TRY(state_.check_relocations(entry.relocations, limit, "checkpoint"));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> check_global(const AllocationBegin& action) const {
+    const bool global = action.kind == AllocationKind::kModuleGlobal;
+    if (global && (action.symbol.empty() || action.code_object == 0)) {
+      return fail(Status::kCorrupt, "allocation begin: a module global without code object or symbol");
+    }
+    if (!global && action.code_object != 0) {
+      return fail(Status::kCorrupt, "allocation begin: a code object, but no module global");
+    }
+    if (action.code_object > state_.code_objects_) {
+      return fail(Status::kCorrupt, fmt::format("allocation begin: code object {} does not exist",
+                                                action.code_object));
+    }
+    return {};
+  }
+
+  template <typename Map>
+  Result<void> create(Map& map, uint32_t id, const char* what) {
+    if (id == 0 || !map.emplace(id, false).second) {
+      return fail(Status::kCorrupt, fmt::format("{}: id {} is not new", what, id));
+    }
+    return {};
+  }
+
+  template <typename Map>
+  Result<void> destroy(Map& map, uint32_t id, const char* what) {
+    const auto found = map.find(id);
+    if (found == map.end() || found->second) {
+      return fail(Status::kCorrupt, fmt::format("{}: id {} does not exist", what, id));
+    }
+    found->second = true;
+    return {};
+  }
+
+  Checker& state_;
+};
+
+Result<void> Checker::add(const Event& event) {
+  if (event.sequence != events_) {
+    return fail(Status::kCorrupt, fmt::format("sequence number {} where {} is next", event.sequence,
+                                              events_));
+  }
+  GFXGRAPH_TRY(std::visit(EventChecker(*this), event.action));
+  ++events_;
+  return {};
+}
+
+const char* action_name(const Action& action) noexcept {
+  static constexpr std::array<const char*, std::variant_size_v<Action>> kNames = {
+      "allocation begin", "allocation end", "host write",   "stream create", "stream destroy",
+      "event create",     "event destroy",  "event record", "stream wait",   "synchronize",
+      "launch",           "copy",           "memset",       "host function", "graph launch",
+      "marker",           "checkpoint"};
+  return action.index() < kNames.size() ? kNames[action.index()] : "unknown";
+}
+
+}  // namespace gfxgraph::format

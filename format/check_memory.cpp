@@ -1,0 +1,160 @@
+// Contents, relocations, copies and memsets: everything that is a range in an allocation.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/checked.h"
+#include "format/check.h"
+
+namespace gfxgraph::format {
+namespace {
+
+constexpr uint64_t kPointerBytes = 8;
+
+std::optional<uint64_t> product(uint64_t a, uint64_t b, uint64_t c) {
+  const std::optional<uint64_t> ab = checked_mul(a, b);
+  return ab ? checked_mul(*ab, c) : std::nullopt;
+}
+
+// Bytes from the first to the last of a box; nothing when its pitches are impossible.
+std::optional<uint64_t> extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
+                               uint64_t depth) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  if (pitch == 0) pitch = width;
+  if (height > 1 && pitch < width) return std::nullopt;
+  const std::optional<uint64_t> rows = checked_mul(pitch, height - 1);
+  const std::optional<uint64_t> plane = rows ? checked_add(*rows, width) : std::nullopt;
+  if (!plane || depth == 1) return plane;
+  const std::optional<uint64_t> packed = checked_mul(pitch, height);
+  if (!packed || (slice != 0 && slice < *packed)) return std::nullopt;
+  const std::optional<uint64_t> slices = checked_mul(slice != 0 ? slice : *packed, depth - 1);
+  return slices ? checked_add(*slices, *plane) : std::nullopt;
+}
+
+}  // namespace
+
+Result<uint64_t> Checker::allocation_limit(AllocationId id, const char* what) const {
+  const auto found = allocations_.find(id);
+  if (found == allocations_.end()) {
+    return fail(Status::kCorrupt, fmt::format("{}: allocation {} has not begun", what, id));
+  }
+  return found->second.limit_bytes;
+}
+
+Result<void> Checker::check_range(AllocationId id, uint64_t offset, uint64_t size,
+                                  const char* what) const {
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit, allocation_limit(id, what));
+  if (!range_fits(offset, size, limit)) {
+    return fail(Status::kCorrupt, fmt::format("{}: {} bytes at {} do not lie inside allocation {} "
+                                              "of {} bytes",
+                                              what, size, offset, id, limit));
+  }
+  return {};
+}
+
+Result<void> Checker::check_box(AllocationId id, const Box& box, const char* what) const {
+  const std::optional<uint64_t> size =
+      extent(box.pitch_bytes, box.slice_bytes, box.width_bytes, box.height, box.depth);
+  if (!size) {
+    return fail(Status::kCorrupt,
+                fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} is impossible", what,
+                            box.width_bytes, box.height, box.depth, box.pitch_bytes,
+                            box.slice_bytes));
+  }
+  return check_range(id, box.offset_bytes, *size, what);
+}
+
+Result<void> Checker::check_relocations(const std::vector<Relocation>& relocations,
+                                        uint64_t size_bytes, const char* what) const {
+  uint64_t from = 0;
+  for (const Relocation& relocation : relocations) {
+    if (!range_fits(relocation.offset_bytes, kPointerBytes, size_bytes)) {
+      return fail(Status::kCorrupt, fmt::format("{}: relocation at {} does not lie inside {} bytes",
+                                                what, relocation.offset_bytes, size_bytes));
+    }
+    if (relocation.offset_bytes < from) {
+      return fail(Status::kCorrupt, fmt::format("{}: relocation at {} overlaps the one before it",
+                                                what, relocation.offset_bytes));
+    }
+    from = relocation.offset_bytes + kPointerBytes;
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit, allocation_limit(relocation.allocation, what));
+    if (relocation.addend > limit) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: relocation at {} points {} bytes into allocation {} of {} bytes",
+                              what, relocation.offset_bytes, relocation.addend,
+                              relocation.allocation, limit));
+    }
+  }
+  return {};
+}
+
+Result<void> Checker::check_content(const Content& content, const char* what) const {
+  if (content.blob) {
+    const auto found = blobs_.find(content.blob);
+    if (found == blobs_.end()) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: its blob {:016x}{:016x} does not stand before it", what,
+                              content.blob.high, content.blob.low));
+    }
+    if (found->second != content.size_bytes) {
+      return fail(Status::kCorrupt, fmt::format("{}: {} bytes in a blob of {}", what,
+                                                content.size_bytes, found->second));
+    }
+    if (!content.stored) {
+      return fail(Status::kCorrupt, fmt::format("{}: has a blob but says not stored", what));
+    }
+    if (content.hash && content.hash != content.blob) {
+      return fail(Status::kCorrupt, fmt::format("{}: its hash is not its blob's id", what));
+    }
+  }
+  if (content.fill != 0 && (content.blob || !content.stored)) {
+    return fail(Status::kCorrupt, fmt::format("{}: has a fill byte but is not made of it", what));
+  }
+  return check_relocations(content.relocations, content.size_bytes, what);
+}
+
+Result<void> Checker::check(const Copy& copy) const {
+  const std::optional<uint64_t> bytes = product(copy.width_bytes, copy.height, copy.depth);
+  if (!bytes) return fail(Status::kCorrupt, "copy: its size overflows");
+  for (const auto& [end, what] : {std::pair{&copy.destination, "copy: destination"},
+                                  std::pair{&copy.source, "copy: source"}}) {
+    if (end->allocation == 0) continue;
+    GFXGRAPH_TRY(check_box(end->allocation,
+                           {end->offset_bytes, end->pitch_bytes, end->slice_bytes,
+                            copy.width_bytes, copy.height, copy.depth},
+                           what));
+  }
+  const uint64_t source_bytes = copy.source.allocation == 0 ? *bytes : 0;
+  if (copy.host_source.size_bytes != source_bytes) {
+    return fail(Status::kCorrupt, fmt::format("copy: host source has {} bytes, not {}",
+                                              copy.host_source.size_bytes, source_bytes));
+  }
+  const uint64_t result_bytes = copy.destination.allocation == 0 ? *bytes : 0;
+  if (copy.host_result.size_bytes != 0 && copy.host_result.size_bytes != result_bytes) {
+    return fail(Status::kCorrupt, fmt::format("copy: host result has {} bytes, not {}",
+                                              copy.host_result.size_bytes, result_bytes));
+  }
+  GFXGRAPH_TRY(check_content(copy.host_source, "copy: host source"));
+  GFXGRAPH_TRY(check_content(copy.host_result, "copy: host result"));
+  return check_stream(copy.stream, "copy");
+}
+
+Result<void> Checker::check(const Memset& memset) const {
+  const uint32_t element = memset.element_bytes;
+  if (element != 1 && element != 2 && element != 4) {
+    return fail(Status::kCorrupt, fmt::format("memset: elements of {} bytes", element));
+  }
+  if (element < 4 && memset.value >> (8 * element) != 0) {
+    return fail(Status::kCorrupt, fmt::format("memset: value {:#x} does not fit into {} bytes",
+                                              memset.value, element));
+  }
+  const std::optional<uint64_t> width = checked_mul<uint64_t>(memset.width_elements, element);
+  if (!width) return fail(Status::kCorrupt, "memset: its size overflows");
+  GFXGRAPH_TRY(check_box(memset.allocation,
+                         {memset.offset_bytes, memset.pitch_bytes, memset.slice_bytes, *width,
+                          memset.height, memset.depth},
+                         "memset"));
+  return check_stream(memset.stream, "memset");
+}
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,293 @@
+#include "format/container.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+
+namespace gfxgraph::format {
+namespace {
+
+// Offsets in the fixed parts; docs/format.md has the tables.
+constexpr size_t kHeadMajor = 8, kHeadMinor = 10, kHeadSize = 12, kHeadHash = 56;
+constexpr size_t kHeaderLength = 0, kHeaderKind = 8, kHeaderFlags = 12, kHeaderPayloadHash = 16,
+                 kHeaderHash = 24;
+constexpr size_t kBlobIdLow = 0, kBlobIdHigh = 8, kBlobSize = 16, kBlobCodec = 24,
+                 kBlobReserved = 28;
+constexpr size_t kFooterSummary = 0, kFooterRecords = 8, kFooterChain = 16;
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+bool starts_with_magic(std::span<const std::byte> bytes) {
+  return bytes.size() >= kMagic.size() &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+}  // namespace
+
+const char* record_kind_name(RecordKind kind) noexcept {
+  switch (kind) {
+    case RecordKind::kEnvironment: return "environment";
+    case RecordKind::kCodeObject: return "code object";
+    case RecordKind::kKernel: return "kernel";
+    case RecordKind::kGraph: return "graph";
+    case RecordKind::kFinding: return "finding";
+    case RecordKind::kEvents: return "events";
+    case RecordKind::kBlob: return "blob";
+    case RecordKind::kSummary: return "summary";
+    case RecordKind::kFooter: return "footer";
+  }
+  return "unknown";
+}
+
+bool is_known(RecordKind kind) noexcept {
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kFooter;
+}
+
+std::string RecordView::where() const {
+  return fmt::format("record {} ({}) at byte {}", index, record_kind_name(kind), offset);
+}
+
+std::array<std::byte, kHeadBytes> encode_head(uint16_t major, uint16_t minor) {
+  std::array<std::byte, kHeadBytes> head{};
+  std::memcpy(head.data(), kMagic.data(), kMagic.size());
+  store_le(&head[kHeadMajor], major);
+  store_le(&head[kHeadMinor], minor);
+  store_le(&head[kHeadSize], static_cast<uint32_t>(kHeadBytes));
+  store_le(&head[kHeadHash], hash64(std::span(head).first(kHeadHash)));
+  return head;
+}
+
+std::array<std::byte, kRecordHeaderBytes> encode_record_header(uint64_t payload_bytes,
+                                                               RecordKind kind, uint32_t flags,
+                                                               uint64_t payload_hash) {
+  std::array<std::byte, kRecordHeaderBytes> header{};
+  store_le(&header[kHeaderLength], payload_bytes);
+  store_le(&header[kHeaderKind], static_cast<uint32_t>(kind));
+  store_le(&header[kHeaderFlags], flags);
+  store_le(&header[kHeaderPayloadHash], payload_hash);
+  store_le(&header[kHeaderHash], hash64(std::span(header).first(kHeaderHash)));
+  return header;
+}
+
+std::array<std::byte, kBlobHeaderBytes> encode_blob_header(const BlobHeader& header) {
+  std::array<std::byte, kBlobHeaderBytes> bytes{};
+  store_le(&bytes[kBlobIdLow], header.id.low);
+  store_le(&bytes[kBlobIdHigh], header.id.high);
+  store_le(&bytes[kBlobSize], header.size_bytes);
+  store_le(&bytes[kBlobCodec], static_cast<uint32_t>(header.codec));
+  return bytes;
+}
+
+std::array<std::byte, kFooterBytes> encode_footer(uint64_t summary_offset, uint64_t records,
+                                                  uint64_t chain) {
+  std::array<std::byte, kFooterBytes> footer{};
+  const std::span<std::byte> payload =
+      std::span(footer).subspan(kRecordHeaderBytes, kFooterPayloadBytes);
+  store_le(&payload[kFooterSummary], summary_offset);
+  store_le(&payload[kFooterRecords], records);
+  store_le(&payload[kFooterChain], chain);
+  const std::array<std::byte, kRecordHeaderBytes> header =
+      encode_record_header(kFooterPayloadBytes, RecordKind::kFooter, 0, hash64(payload));
+  std::ranges::copy(header, footer.begin());
+  std::memcpy(footer.data() + kRecordHeaderBytes + kFooterPayloadBytes, kMagic.data(),
+              kMagic.size());
+  return footer;
+}
+
+Result<BlobView> decode_blob(std::span<const std::byte> payload) {
+  if (payload.size() < kBlobHeaderBytes) {
+    return fail(Status::kCorrupt, "blob record is shorter than its own header");
+  }
+  BlobView blob;
+  blob.header.id = {load_le<uint64_t>(&payload[kBlobIdLow]),
+                    load_le<uint64_t>(&payload[kBlobIdHigh])};
+  blob.header.size_bytes = load_le<uint64_t>(&payload[kBlobSize]);
+  const uint32_t codec = load_le<uint32_t>(&payload[kBlobCodec]);
+  blob.stored = payload.subspan(kBlobHeaderBytes);
+  if (load_le<uint32_t>(&payload[kBlobReserved]) != 0) {
+    return fail(Status::kCorrupt, "reserved bytes of the blob header are not zero");
+  }
+  if (!blob.header.id) return fail(Status::kCorrupt, "blob id is zero");
+  if (blob.header.size_bytes > kMaxBlobBytes) {
+    return fail(Status::kCorrupt, fmt::format("blob of {} bytes is larger than the limit of {}",
+                                              blob.header.size_bytes, kMaxBlobBytes));
+  }
+  if (codec > static_cast<uint32_t>(BlobCodec::kZstd)) {
+    return fail(Status::kVersion, fmt::format("blob codec {} is unknown: the trace was made by a "
+                                              "newer gfxgraph",
+                                              codec));
+  }
+  blob.header.codec = static_cast<BlobCodec>(codec);
+  if (blob.header.codec == BlobCodec::kPlain && blob.stored.size() != blob.header.size_bytes) {
+    return fail(Status::kCorrupt, fmt::format("plain blob says {} bytes and stores {}",
+                                              blob.header.size_bytes, blob.stored.size()));
+  }
+  if (blob.header.codec == BlobCodec::kZstd &&
+      blob.header.size_bytes / kMaxZstdRatio > blob.stored.size()) {
+    return fail(Status::kCorrupt,
+                fmt::format("{} stored bytes cannot hold a blob of {} bytes", blob.stored.size(),
+                            blob.header.size_bytes));
+  }
+  return blob;
+}
+
+Result<void> RecordScanner::read_head() {
+  const size_t check = std::min(file_.size(), kMagic.size());
+  if (file_.empty()) return fail(Status::kTruncated, "the file is empty");
+  if (std::memcmp(file_.data(), kMagic.data(), check) != 0) {
+    return fail(Status::kCorrupt, "byte 0: not a gfxgraph trace (the magic number is wrong)");
+  }
+  if (file_.size() < kHeadBytes) {
+    return fail(Status::kTruncated, fmt::format("byte {}: the file ends inside its {}-byte head",
+                                                file_.size(), kHeadBytes));
+  }
+  const std::span<const std::byte> head = file_.first(kHeadBytes);
+  if (load_le<uint64_t>(&head[kHeadHash]) != hash64(head.first(kHeadHash))) {
+    return fail(Status::kCorrupt, "byte 0: the head of the file is damaged (wrong hash)");
+  }
+  const uint16_t major = load_le<uint16_t>(&head[kHeadMajor]);
+  version_minor_ = load_le<uint16_t>(&head[kHeadMinor]);
+  if (major > kVersionMajor) {
+    return fail(Status::kVersion,
+                fmt::format("byte {}: trace format {}.{} is newer than this gfxgraph reads ({}.x): "
+                            "use a newer gfxgraph",
+                            kHeadMajor, major, version_minor_, kVersionMajor));
+  }
+  constexpr size_t kReservedFrom = kHeadSize + sizeof(uint32_t);
+  if (major == 0 || load_le<uint32_t>(&head[kHeadSize]) != kHeadBytes ||
+      !all_zero(head.subspan(kReservedFrom, kHeadHash - kReservedFrom))) {
+    return fail(Status::kCorrupt, "byte 8: the head of the file has values out of range");
+  }
+  offset_ = kHeadBytes;
+  return {};
+}
+
+Result<RecordScanner::Header> RecordScanner::read_header() const {
+  const uint64_t left = file_.size() - offset_;
+  if (left < kRecordHeaderBytes) {
+    return fail(Status::kTruncated,
+                fmt::format("byte {}: the file ends inside the header of record {}", file_.size(),
+                            records_));
+  }
+  const std::span<const std::byte> bytes = file_.subspan(offset_, kRecordHeaderBytes);
+  if (load_le<uint64_t>(&bytes[kHeaderHash]) != hash64(bytes.first(kHeaderHash))) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: the header of record {} is damaged (wrong "
+                                              "hash)",
+                                              offset_, records_));
+  }
+  return Header{load_le<uint64_t>(&bytes[kHeaderLength]),
+                RecordKind{load_le<uint32_t>(&bytes[kHeaderKind])},
+                load_le<uint32_t>(&bytes[kHeaderFlags]),
+                load_le<uint64_t>(&bytes[kHeaderPayloadHash])};
+}
+
+Result<RecordView> RecordScanner::read_record(const Header& header) {
+  RecordView record{offset_, records_, header.kind, header.flags, {}};
+  const uint64_t payload_at = offset_ + kRecordHeaderBytes;
+  const uint64_t left = file_.size() - payload_at;
+  if (header.payload_bytes > left) {
+    return fail(Status::kTruncated,
+                fmt::format("byte {}: the file ends inside {}, which has {} bytes", file_.size(),
+                            record.where(), header.payload_bytes));
+  }
+  record.payload = file_.subspan(payload_at, header.payload_bytes);
+  const uint64_t payload_end = payload_at + header.payload_bytes;
+  const bool footer = header.kind == RecordKind::kFooter;
+  // The footer's padding is the closing magic.
+  const uint64_t end = *checked_align_up(payload_end, kRecordAlignment);
+  if (end > file_.size()) {
+    return fail(Status::kTruncated, fmt::format("byte {}: the file ends inside the padding of {}",
+                                                file_.size(), record.where()));
+  }
+  after_damaged_ = footer ? 0 : end;
+  if (hash64(record.payload) != header.payload_hash) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: the payload of {} is damaged (wrong hash)",
+                                              payload_at, record.where()));
+  }
+  if (!footer && !all_zero(file_.subspan(payload_end, end - payload_end))) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: the padding of {} is not zero", payload_end,
+                                              record.where()));
+  }
+  return record;
+}
+
+Result<void> RecordScanner::check_footer(const RecordView& record) {
+  const uint64_t end = record.offset + kFooterBytes;
+  if (record.payload.size() != kFooterPayloadBytes || record.flags != 0 ||
+      !starts_with_magic(file_.subspan(end - kMagic.size()))) {
+    return fail(Status::kCorrupt,
+                fmt::format("byte {}: the footer is malformed", record.offset));
+  }
+  if (records_ == 0 || last_kind_ != RecordKind::kSummary ||
+      load_le<uint64_t>(&record.payload[kFooterSummary]) != last_offset_) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: the footer does not follow the summary it "
+                                              "names",
+                                              record.offset));
+  }
+  if (load_le<uint64_t>(&record.payload[kFooterRecords]) != records_ ||
+      load_le<uint64_t>(&record.payload[kFooterChain]) != chain_.value()) {
+    return fail(Status::kCorrupt,
+                fmt::format("byte {}: the footer does not match the {} records before it: records "
+                            "were removed, added or moved",
+                            record.offset, records_));
+  }
+  if (end != file_.size()) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: {} bytes follow the end of the trace", end,
+                                              file_.size() - end));
+  }
+  return {};
+}
+
+Result<std::optional<RecordView>> RecordScanner::next() {
+  after_damaged_ = 0;
+  if (ended_) return std::nullopt;
+  if (offset_ == file_.size()) {
+    return fail(Status::kTruncated,
+                fmt::format("byte {}: the file ends after {} whole records, without a footer: the "
+                            "recording was not finished",
+                            offset_, records_));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const Header header, read_header());
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record(header));
+  if ((header.flags & ~kFlagOptional) != 0 || (is_known(header.kind) && header.flags != 0) ||
+      static_cast<uint32_t>(header.kind) == 0) {
+    return fail(Status::kCorrupt, fmt::format("byte {}: {} has flags {:#x}, which it must not",
+                                              offset_, record.where(), header.flags));
+  }
+  if (!is_known(header.kind) && header.flags == 0) {
+    return fail(Status::kVersion,
+                fmt::format("byte {}: record {} has the unknown kind {} and is not optional: the "
+                            "trace was made by a newer gfxgraph",
+                            offset_, records_, static_cast<uint32_t>(header.kind)));
+  }
+  if (header.kind == RecordKind::kFooter) {
+    GFXGRAPH_TRY(check_footer(record));
+    ended_ = true;
+    return record;
+  }
+  if (last_kind_ == RecordKind::kSummary && records_ > 0) {
+    return fail(Status::kCorrupt,
+                fmt::format("byte {}: a record follows the summary", offset_));
+  }
+  chain_.add(file_.subspan(offset_, kRecordHeaderBytes));
+  last_offset_ = offset_;
+  last_kind_ = header.kind;
+  offset_ = std::exchange(after_damaged_, 0);
+  ++records_;
+  return record;
+}
+
+bool RecordScanner::skip_damaged() {
+  if (after_damaged_ == 0) return false;
+  offset_ = std::exchange(after_damaged_, 0);
+  ++records_;
+  return true;
+}
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,153 @@
+// The envelope of a trace file (docs/format.md, "Container"): fixed head, records, footer. Knows
+// nothing of what payloads mean. Internal to format/ and its tests.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+// The first and the last 8 bytes of a sealed file. Not ASCII, with CR LF and SUB: a transfer that
+// mangles text is noticed at once.
+inline constexpr std::array<uint8_t, 8> kMagic = {0x89, 'G', 'F', 'X', 'G', 0x0d, 0x0a, 0x1a};
+inline constexpr uint16_t kVersionMajor = 1;
+inline constexpr uint16_t kVersionMinor = 0;
+
+inline constexpr size_t kHeadBytes = 64;
+inline constexpr size_t kRecordHeaderBytes = 32;
+inline constexpr size_t kBlobHeaderBytes = 32;
+inline constexpr size_t kFooterPayloadBytes = 24;
+inline constexpr size_t kFooterBytes = kRecordHeaderBytes + kFooterPayloadBytes + kMagic.size();
+// Every record starts at a multiple of this, so that the bytes of a plain blob do, too.
+inline constexpr size_t kRecordAlignment = 64;
+static_assert((kRecordHeaderBytes + kBlobHeaderBytes) % kRecordAlignment == 0);
+static_assert(kHeadBytes % kRecordAlignment == 0 && kFooterBytes == 64);
+
+// Limits; docs/format.md has them in one table.
+inline constexpr uint64_t kMaxStructuredBytes = UINT64_C(1) << 30;  // FlatBuffers ends at 2^31 - 1
+inline constexpr uint64_t kMaxBlobBytes = UINT64_C(1) << 40;
+inline constexpr uint64_t kMaxZstdRatio = 32768;  // what zstd reaches on equal bytes: 4 for 128 KiB
+
+// Append only.
+enum class RecordKind : uint32_t {
+  kEnvironment = 1,
+  kCodeObject = 2,
+  kKernel = 3,
+  kGraph = 4,
+  kFinding = 5,
+  kEvents = 6,
+  kBlob = 7,
+  kSummary = 8,
+  kFooter = 9,
+};
+// Never assigned by gfxgraph: for the private records of others, which must be flagged optional.
+inline constexpr uint32_t kFirstPrivateKind = 0x80000000;
+// "events"; "unknown" for others.
+const char* record_kind_name(RecordKind kind) noexcept;
+bool is_known(RecordKind kind) noexcept;
+
+// A reader that does not know the record's kind may skip it.
+inline constexpr uint32_t kFlagOptional = 1;
+
+enum class BlobCodec : uint32_t { kPlain = 0, kZstd = 1 };
+
+struct BlobHeader {
+  BlobId id;
+  uint64_t size_bytes = 0;  // uncompressed
+  BlobCodec codec = BlobCodec::kPlain;
+};
+
+uint64_t hash64(std::span<const std::byte> bytes) noexcept;
+// XXH3-64 of what was added so far, in order.
+class RunningHash {
+ public:
+  RunningHash();
+  ~RunningHash();
+  RunningHash(RunningHash&& other) noexcept;
+  RunningHash& operator=(RunningHash&& other) noexcept;
+  void add(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] uint64_t value() const noexcept;
+
+ private:
+  void* state_;
+};
+// XXH3-64 of parts as if they stood one after another.
+uint64_t hash64_parts(std::span<const std::span<const std::byte>> parts) noexcept;
+
+std::array<std::byte, kHeadBytes> encode_head(uint16_t major = kVersionMajor,
+                                              uint16_t minor = kVersionMinor);
+std::array<std::byte, kRecordHeaderBytes> encode_record_header(uint64_t payload_bytes,
+                                                               RecordKind kind, uint32_t flags,
+                                                               uint64_t payload_hash);
+std::array<std::byte, kBlobHeaderBytes> encode_blob_header(const BlobHeader& header);
+// `chain`: XXH3-64 of the headers of all records before the footer.
+std::array<std::byte, kFooterBytes> encode_footer(uint64_t summary_offset, uint64_t records,
+                                                  uint64_t chain);
+
+struct BlobView {
+  BlobHeader header;
+  std::span<const std::byte> stored;
+};
+// Checks everything but the stored bytes themselves. `offset`: of the record, for messages.
+Result<BlobView> decode_blob(std::span<const std::byte> payload);
+
+struct RecordView {
+  uint64_t offset = 0;  // of its header in the file
+  uint64_t index = 0;   // number of the record, from 0
+  RecordKind kind = RecordKind::kFooter;
+  uint32_t flags = 0;
+  std::span<const std::byte> payload;
+  // "record 3 (events) at byte 4096"
+  [[nodiscard]] std::string where() const;
+};
+
+// Goes through a file front to back; hands out only records whose header and payload have the right
+// hash and whose padding is zero. Errors name the byte offset. Borrowed bytes.
+class RecordScanner {
+ public:
+  explicit RecordScanner(std::span<const std::byte> file) : file_(file) {}
+
+  // First. kCorrupt for what is no trace, kVersion for a newer major version.
+  Result<void> read_head();
+  // The next record; nothing after a valid footer that ends the file. kTruncated where bytes are
+  // missing, kCorrupt where they are wrong. A record of unknown kind that is not optional is kVersion;
+  // an optional one is handed out as any other.
+  Result<std::optional<RecordView>> next();
+  // After next() failed on a record with a valid header: continues behind it. False: not possible.
+  bool skip_damaged();
+
+  [[nodiscard]] uint16_t version_minor() const noexcept { return version_minor_; }
+  // Where the next record is looked for: after an error, the end of the last whole record.
+  [[nodiscard]] uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] uint64_t records() const noexcept { return records_; }
+
+ private:
+  struct Header {
+    uint64_t payload_bytes;
+    RecordKind kind;
+    uint32_t flags;
+    uint64_t payload_hash;
+  };
+  Result<Header> read_header() const;
+  Result<RecordView> read_record(const Header& header);
+  Result<void> check_footer(const RecordView& record);
+
+  std::span<const std::byte> file_;
+  uint64_t offset_ = 0;
+  uint64_t after_damaged_ = 0;  // 0: unknown
+  uint64_t records_ = 0;
+  uint64_t last_offset_ = 0;    // of the last whole record
+  RecordKind last_kind_ = RecordKind::kFooter;
+  uint16_t version_minor_ = 0;
+  bool ended_ = false;
+  RunningHash chain_;
+};
+
+}  // namespace gfxgraph::format

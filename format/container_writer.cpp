@@ -1,0 +1,106 @@
+#include "format/container_writer.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/log.h"
+
+namespace gfxgraph::format {
+namespace {
+
+constexpr std::array<std::byte, kRecordAlignment> kZeros{};
+
+class PartialFile : public OutputFile {
+ public:
+  PartialFile(File file, std::filesystem::path final_path)
+      : file_(std::move(file)), final_path_(std::move(final_path)) {}
+
+  Result<void> write(std::span<const std::span<const std::byte>> parts) override {
+    return file_.write_all(parts);
+  }
+
+  Result<void> commit() override {
+    GFXGRAPH_TRY(file_.sync());
+    GFXGRAPH_TRY(rename_file(file_.path(), final_path_));
+    return sync_folder(final_path_.parent_path());
+  }
+
+  // Closing does not unlock: the lock belongs to the open file, which the parent still holds.
+  void abandon() noexcept override { file_.close(); }
+
+ private:
+  File file_;
+  std::filesystem::path final_path_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return fail_errno("create", path, EISDIR);
+  const std::filesystem::path partial = path.string() + ".partial";
+  // Another round when the file was renamed between open and lock, by its owner or by one like us.
+  for (int round = 0; round < 8; ++round) {
+    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(partial));
+    GFXGRAPH_ASSIGN_OR_RETURN(const bool locked, file.try_lock());
+    if (!locked) {
+      return fail(Status::kIo, fmt::format("create {}: another recording is writing it; choose "
+                                           "another file name or wait for it to end",
+                                           partial.string()));
+    }
+    if (!file.is_current()) continue;
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, file.size());
+    if (size == 0) return std::make_unique<PartialFile>(std::move(file), path);
+    const std::filesystem::path old = partial.string() + ".old";
+    log(LogLevel::kWarning, "{} is left from a recording that died; kept as {}", partial.string(),
+        old.string());
+    GFXGRAPH_TRY(rename_file(partial, old));
+  }
+  return fail(Status::kIo, fmt::format("create {}: other recordings keep taking this name",
+                                       partial.string()));
+}
+
+PreparedRecord::PreparedRecord(RecordKind kind, std::span<const std::byte> first,
+                               std::span<const std::byte> second, uint32_t flags)
+    : parts{first, second}, payload_bytes(first.size() + second.size()) {
+  const uint64_t hash =
+      second.empty() ? hash64(first) : hash64_parts(std::span(parts.data(), parts.size()));
+  header = encode_record_header(payload_bytes, kind, flags, hash);
+}
+
+Result<void> ContainerWriter::write_head() {
+  const std::array<std::byte, kHeadBytes> head = encode_head();
+  const std::span<const std::byte> part = head;
+  GFXGRAPH_TRY(file_->write(std::span(&part, 1)));
+  offset_ = kHeadBytes;
+  return {};
+}
+
+Result<void> ContainerWriter::append(const PreparedRecord& record) {
+  const std::optional<uint64_t> end =
+      checked_add(offset_ + kRecordHeaderBytes, record.payload_bytes);
+  const std::optional<uint64_t> next = end ? checked_align_up(*end, kRecordAlignment) : std::nullopt;
+  if (!next) return fail(Status::kInvalidArgument, "the trace is too large");
+  const std::array<std::span<const std::byte>, 2 + PreparedRecord::kMaxParts> parts = {
+      record.header, record.parts[0], record.parts[1], std::span(kZeros).first(*next - *end)};
+  GFXGRAPH_TRY(file_->write(parts));
+  chain_.add(record.header);
+  offset_ = *next;
+  ++records_;
+  return {};
+}
+
+Result<void> ContainerWriter::seal(const PreparedRecord& summary) {
+  const uint64_t summary_offset = offset_;
+  GFXGRAPH_TRY(append(summary));
+  const std::array<std::byte, kFooterBytes> footer =
+      encode_footer(summary_offset, records_, chain_.value());
+  const std::span<const std::byte> part = footer;
+  GFXGRAPH_TRY(file_->write(std::span(&part, 1)));
+  return file_->commit();
+}
+
+}  // namespace gfxgraph::format

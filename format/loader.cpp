@@ -1,0 +1,167 @@
+#include "format/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "format/tally.h"
+#include "format/unpack.h"
+#include "format/zstd_codec.h"
+
+namespace gfxgraph::format {
+
+Result<void> Loader::add_blob(const RecordView& record) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, decode_blob(record.payload));
+  GFXGRAPH_TRY(checker_.add_blob(blob.header.id, blob.header.size_bytes));
+  trace_.blobs.emplace(blob.header.id, LoadedBlob{blob, record.offset});
+  ++trace_.statistics.blobs;
+  trace_.statistics.blob_bytes += blob.header.size_bytes;
+  trace_.statistics.stored_blob_bytes += blob.stored.size();
+  return {};
+}
+
+Result<void> Loader::add_events(std::span<const std::byte> payload) {
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Event> events, unpack_events(payload));
+  for (Event& event : events) {
+    if (Result<void> checked = checker_.add(event); !checked) {
+      return with_context(checked.error(), fmt::format("event {}", trace_.events.size()));
+    }
+    count(trace_.statistics, event);
+    trace_.events.push_back(std::move(event));
+  }
+  return {};
+}
+
+Result<void> Loader::check_summary(std::span<const std::byte> payload) const {
+  GFXGRAPH_ASSIGN_OR_RETURN(const Summary summary, unpack_summary(payload));
+  const Statistics& said = summary.statistics;
+  const Statistics& is = trace_.statistics;
+  struct Row {
+    const char* name;
+    uint64_t said, is;
+  };
+  const std::array rows = {
+      Row{"events", said.events, is.events},
+      Row{"launches", said.launches, is.launches},
+      Row{"copies", said.copies, is.copies},
+      Row{"allocations", said.allocations, is.allocations},
+      Row{"kernels", said.kernels, is.kernels},
+      Row{"code objects", said.code_objects, is.code_objects},
+      Row{"blobs", said.blobs, is.blobs},
+      Row{"blob bytes", said.blob_bytes, is.blob_bytes},
+      Row{"stored blob bytes", said.stored_blob_bytes, is.stored_blob_bytes},
+      Row{"typed relocations", said.relocations_typed, is.relocations_typed},
+      Row{"proven relocations", said.relocations_proven, is.relocations_proven},
+      Row{"matched relocations", said.relocations_matched, is.relocations_matched},
+      Row{"ambiguous relocations", said.relocations_ambiguous, is.relocations_ambiguous},
+      Row{"graphs", summary.graphs, trace_.graphs.size()},
+      Row{"findings", summary.findings, trace_.findings.size()}};
+  for (const Row& row : rows) {
+    if (row.said != row.is) {
+      return fail(Status::kCorrupt, fmt::format("the summary says {} {}, the records hold {}",
+                                                row.said, row.name, row.is));
+    }
+  }
+  return {};
+}
+
+Result<void> Loader::add_payload(const RecordView& record) {
+  switch (record.kind) {
+    case RecordKind::kEnvironment: {
+      GFXGRAPH_ASSIGN_OR_RETURN(trace_.environment, unpack_environment(record.payload));
+      return checker_.add(trace_.environment);
+    }
+    case RecordKind::kCodeObject: {
+      GFXGRAPH_ASSIGN_OR_RETURN(CodeObject code_object, unpack_code_object(record.payload));
+      GFXGRAPH_TRY(checker_.add(code_object));
+      trace_.code_objects.push_back(std::move(code_object));
+      ++trace_.statistics.code_objects;
+      return {};
+    }
+    case RecordKind::kKernel: {
+      GFXGRAPH_ASSIGN_OR_RETURN(Kernel kernel, unpack_kernel(record.payload));
+      GFXGRAPH_TRY(checker_.add(kernel));
+      trace_.kernels.push_back(std::move(kernel));
+      ++trace_.statistics.kernels;
+      return {};
+    }
+    case RecordKind::kGraph: {
+      GFXGRAPH_ASSIGN_OR_RETURN(Graph graph, unpack_graph(record.payload));
+      GFXGRAPH_TRY(checker_.add(graph));
+      count(trace_.statistics, graph);
+      trace_.graphs.push_back(std::move(graph));
+      return {};
+    }
+    case RecordKind::kFinding: {
+      GFXGRAPH_ASSIGN_OR_RETURN(Finding finding, unpack_finding(record.payload));
+      GFXGRAPH_TRY(checker_.add(finding));
+      trace_.findings.push_back(std::move(finding));
+      return {};
+    }
+    case RecordKind::kEvents: return add_events(record.payload);
+    case RecordKind::kBlob: return add_blob(record);
+    case RecordKind::kSummary: return check_summary(record.payload);
+    case RecordKind::kFooter: trace_.sealed = true; return {};
+  }
+  return {};  // unknown and optional: the scanner has refused all others
+}
+
+Result<void> Loader::add(const RecordView& record) {
+  Result<void> added = add_payload(record);
+  if (!added) return with_context(added.error(), record.where());
+  return {};
+}
+
+Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options) {
+  RecordScanner scanner(file);
+  GFXGRAPH_TRY(scanner.read_head());
+  Loader loader;
+  LoadedTrace& trace = loader.trace();
+  while (!trace.sealed) {
+    const Result<std::optional<RecordView>> record = scanner.next();
+    if (!record) {
+      const Error& error = record.error();
+      const bool torn = error.status == Status::kTruncated || error.status == Status::kCorrupt;
+      if (!torn) return tl::unexpected<Error>(error);
+      if (!options.allow_torn) {
+        return fail(error.status,
+                    fmt::format("{}; {} whole records stand before it: `gfxgraph recover` makes a "
+                                "trace of them, allow_torn reads them",
+                                error.message, scanner.records()));
+      }
+      trace.torn_status = error.status;
+      trace.torn_reason = error.message;
+      break;
+    }
+    GFXGRAPH_TRY(loader.add(**record));
+  }
+  trace.whole_bytes = scanner.offset();
+  trace.whole_records = scanner.records();
+  return std::move(trace);
+}
+
+Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes) {
+  if (hash_bytes(bytes) != header.id) {
+    return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its bytes have another hash",
+                                              header.id.high, header.id.low));
+  }
+  return {};
+}
+
+Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out) {
+  GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);
+  if (blob.header.codec == BlobCodec::kZstd) {
+    if (Result<void> done = decompress(blob.stored, out); !done) {
+      return with_context(done.error(), fmt::format("blob {:016x}{:016x}", blob.header.id.high,
+                                                    blob.header.id.low));
+    }
+  } else {
+    std::ranges::copy(blob.stored, out.begin());
+  }
+  return check_blob_id(blob.header, out);
+}
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,66 @@
+// Everything that a trace holds, loaded from its bytes. Shared by reader, verify and recover.
+// Internal to format/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "format/check.h"
+#include "format/container.h"
+#include "format/reader.h"
+#include "format/trace.h"
+#include "format/writer.h"
+
+namespace gfxgraph::format {
+
+struct LoadedBlob {
+  BlobView view;
+  uint64_t offset = 0;  // of its record
+};
+
+struct LoadedTrace {
+  Environment environment;
+  std::vector<CodeObject> code_objects;
+  std::vector<Kernel> kernels;
+  std::vector<Graph> graphs;
+  std::vector<Event> events;
+  std::vector<Finding> findings;
+  Statistics statistics;
+  std::unordered_map<BlobId, LoadedBlob, BlobIdHash> blobs;
+  bool sealed = false;
+  uint64_t whole_bytes = 0;    // end of the last whole record
+  uint64_t whole_records = 0;  // without the footer
+  Status torn_status = Status::kOk;
+  std::string torn_reason;     // empty when sealed
+};
+
+// Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.
+class Loader {
+ public:
+  // Errors carry the record's place.
+  Result<void> add(const RecordView& record);
+  [[nodiscard]] LoadedTrace& trace() { return trace_; }
+
+ private:
+  Result<void> add_payload(const RecordView& record);
+  Result<void> add_blob(const RecordView& record);
+  Result<void> add_events(std::span<const std::byte> payload);
+  Result<void> check_summary(std::span<const std::byte> payload) const;
+
+  LoadedTrace trace_;
+  Checker checker_;
+};
+
+// Strict: any error is the answer. allow_torn: missing or damaged bytes end the trace where they
+// stand; what has the right hash but makes no sense, or is newer, is an error all the same.
+Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options);
+
+// The uncompressed bytes, checked against the blob's id. `out` has the blob's size.
+Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out);
+Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes);
+
+}  // namespace gfxgraph::format

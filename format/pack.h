@@ -1,0 +1,43 @@
+// trace.h structs to FlatBuffers payloads. Internal to format/ and its tests; no FlatBuffers types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+// Keeps its memory from payload to payload. Not thread-safe. An answer is valid until the next call.
+// Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw std::bad_alloc.
+class Packer {
+ public:
+  Packer();
+  ~Packer();
+  Packer(Packer&&) noexcept;
+  Packer& operator=(Packer&&) noexcept;
+
+  std::span<const std::byte> pack(const Environment& environment);
+  std::span<const std::byte> pack(const CodeObject& code_object);
+  std::span<const std::byte> pack(const Kernel& kernel);
+  std::span<const std::byte> pack(const Graph& graph);
+  std::span<const std::byte> pack(const Finding& finding);
+  // `events` must not be empty; their sequence numbers follow each other.
+  std::span<const std::byte> pack(std::span<const Event> events);
+  std::span<const std::byte> pack_summary(const Statistics& statistics, uint64_t graphs,
+                                          uint64_t findings);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// At least what this takes in a payload, without packing it.
+uint64_t packed_bytes_bound(const Event& event);
+uint64_t packed_bytes_bound(const Graph& graph);
+uint64_t packed_bytes_bound(const Environment& environment);
+uint64_t packed_bytes_bound(const Kernel& kernel);
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,186 @@
+#include "format/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "format/loader.h"
+
+namespace gfxgraph::format {
+namespace {
+
+// Blob alignment holds for copied and decompressed bytes, too.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(size_t size)
+      : data_(static_cast<std::byte*>(
+            ::operator new(std::max<size_t>(size, 1), std::align_val_t(kRecordAlignment)))),
+        size_(size) {}
+  ~AlignedBytes() { ::operator delete(data_, std::align_val_t(kRecordAlignment)); }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  std::byte* data_;
+  size_t size_;
+};
+
+// Blobs as callers want them: decompressed when first asked for, kept from then on.
+class BlobStore {
+ public:
+  explicit BlobStore(const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs)
+      : blobs_(blobs), limit_bytes_(physical_memory_bytes()) {}
+
+  Result<std::span<const std::byte>> get(BlobId id) const {
+    const auto found = blobs_.find(id);
+    if (found == blobs_.end()) {
+      return fail(Status::kNotFound,
+                  fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
+    }
+    const BlobView& blob = found->second.view;
+    const std::lock_guard lock(mutex_);
+    if (const auto ready = ready_.find(id); ready != ready_.end()) {
+      return ready->second ? std::span<const std::byte>(ready->second->bytes()) : blob.stored;
+    }
+    if (blob.header.codec == BlobCodec::kPlain) {
+      GFXGRAPH_TRY(check_blob_id(blob.header, blob.stored));
+      ready_.emplace(id, nullptr);
+      return blob.stored;
+    }
+    const std::optional<uint64_t> total = checked_add(decompressed_bytes_, blob.header.size_bytes);
+    if (!total || *total > limit_bytes_) {
+      return fail(Status::kOutOfMemory,
+                  fmt::format("blob {:016x}{:016x}: {} uncompressed bytes and {} of others exceed "
+                              "the memory of this machine",
+                              id.high, id.low, blob.header.size_bytes, decompressed_bytes_));
+    }
+    auto bytes = std::make_unique<AlignedBytes>(blob.header.size_bytes);
+    GFXGRAPH_TRY(decode_blob_into(blob, bytes->bytes()));
+    decompressed_bytes_ = *total;
+    const std::span<const std::byte> answer = bytes->bytes();
+    ready_.emplace(id, std::move(bytes));
+    return answer;
+  }
+
+ private:
+  const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs_;
+  const uint64_t limit_bytes_;
+  mutable std::mutex mutex_;
+  // Blobs whose id was found right; no bytes for plain ones.
+  mutable std::unordered_map<BlobId, std::unique_ptr<AlignedBytes>, BlobIdHash> ready_;
+  mutable uint64_t decompressed_bytes_ = 0;
+};
+
+class FileTrace : public Trace {
+ public:
+  // One of `mapped` and `copy` holds the bytes that `trace` points into.
+  FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace)
+      : mapped_(std::move(mapped)),
+        copy_(std::move(copy)),
+        trace_(std::move(trace)),
+        blobs_(trace_.blobs) {}
+
+  const Environment& environment() const override { return trace_.environment; }
+  const std::vector<CodeObject>& code_objects() const override { return trace_.code_objects; }
+  const std::vector<Kernel>& kernels() const override { return trace_.kernels; }
+  const std::vector<Graph>& graphs() const override { return trace_.graphs; }
+  const std::vector<Event>& events() const override { return trace_.events; }
+  const std::vector<Finding>& findings() const override { return trace_.findings; }
+  const Statistics& statistics() const override { return trace_.statistics; }
+  bool sealed() const override { return trace_.sealed; }
+  const std::string& torn_reason() const override { return trace_.torn_reason; }
+
+  bool complete() const override {
+    return std::ranges::none_of(trace_.findings, [](const Finding& finding) {
+      return finding.kind == FindingKind::kIncomplete;
+    });
+  }
+
+  Result<std::span<const std::byte>> blob(BlobId id) const override {
+    try {
+      return blobs_.get(id);
+    } catch (const std::bad_alloc&) {
+      return fail(Status::kOutOfMemory, "no memory for a blob");
+    }
+  }
+
+  Result<std::vector<std::byte>> content(const Content& content) const override {
+    if (!content.stored) {
+      return fail(Status::kNotFound,
+                  fmt::format("{} bytes are known by their hash only", content.size_bytes));
+    }
+    try {
+      if (content.blob) {
+        GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, blobs_.get(content.blob));
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+      }
+      if (content.size_bytes > physical_memory_bytes()) {
+        return fail(Status::kOutOfMemory,
+                    fmt::format("{} bytes exceed the memory of this machine", content.size_bytes));
+      }
+      return std::vector<std::byte>(content.size_bytes, std::byte{content.fill});
+    } catch (const std::bad_alloc&) {
+      return fail(Status::kOutOfMemory, fmt::format("no memory for {} bytes", content.size_bytes));
+    }
+  }
+
+ private:
+  MappedFile mapped_;
+  std::unique_ptr<AlignedBytes> copy_;
+  LoadedTrace trace_;
+  BlobStore blobs_;
+};
+
+Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped,
+                                                std::unique_ptr<AlignedBytes> copy,
+                                                const ReadOptions& options) {
+  const std::span<const std::byte> bytes =
+      copy ? std::span<const std::byte>(copy->bytes()) : mapped.bytes();
+  GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(bytes, options));
+  return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(trace));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> Trace::open(const std::filesystem::path& path,
+                                                 const ReadOptions& options) {
+  try {
+    Result<MappedFile> mapped = MappedFile::open(path);
+    if (!mapped) {
+      const std::filesystem::path partial = path.string() + ".partial";
+      std::error_code ignored;
+      if (mapped.error().status == Status::kNotFound && std::filesystem::exists(partial, ignored)) {
+        mapped.error().message += fmt::format(
+            "; {} is there, a recording that still runs or has died: `gfxgraph recover` makes a "
+            "trace of it",
+            partial.string());
+      }
+      return tl::unexpected<Error>(std::move(mapped).error());
+    }
+    Result<std::shared_ptr<const Trace>> trace = make_trace(std::move(*mapped), nullptr, options);
+    if (!trace) return with_context(std::move(trace).error(), path.string());
+    return trace;
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+  }
+}
+
+Result<std::shared_ptr<const Trace>> Trace::from_bytes(std::span<const std::byte> bytes,
+                                                       const ReadOptions& options) {
+  try {
+    auto copy = std::make_unique<AlignedBytes>(bytes.size());
+    std::ranges::copy(bytes, copy->bytes().begin());
+    return make_trace({}, std::move(copy), options);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, "no memory for the trace");
+  }
+}
+
+}  // namespace gfxgraph::format

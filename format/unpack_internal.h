@@ -1,0 +1,84 @@
+// Shared by unpack_*.cpp.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/container.h"
+#include "format/trace_generated.h"
+#include "format/unpack.h"
+
+namespace gfxgraph::format {
+
+// Converts tables; the first error sticks, and what is returned afterwards is of no use.
+//
+// FlatBuffers lets many offsets point at one part, so a small payload could unfold into gigabytes
+// that the verifier would accept. Each byte may therefore be used once: the sum of all that is
+// copied must not exceed the payload.
+class Unpacker {
+ public:
+  explicit Unpacker(size_t payload_bytes) : budget_(payload_bytes) {}
+
+  std::string text(const flatbuffers::String* from);
+  std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from);
+  template <typename T>
+  std::vector<T> numbers(const flatbuffers::Vector<T>* from) {
+    if (from == nullptr || !spend(uint64_t{from->size()} * sizeof(T))) return {};
+    return {from->begin(), from->end()};
+  }
+  std::vector<Relocation> relocations(const fbs::Relocations* from);
+  Content content(const fbs::Content* from);
+  CopyEnd copy_end(const fbs::CopyEnd* from, const char* what);
+
+  Launch action(const fbs::Launch& from);
+  Copy action(const fbs::Copy& from);
+  Memset action(const fbs::Memset& from);
+  HostFunction action(const fbs::HostFunction& from);
+
+  // `raw` as E, whose last member is `last`.
+  template <typename E, typename Raw>
+  E member(Raw raw, E last, const char* what) {
+    if (static_cast<uint64_t>(raw) > static_cast<uint64_t>(last)) {
+      refuse(Status::kVersion, fmt::format("{} {} is unknown: the trace was made by a newer gfxgraph",
+                                           what, static_cast<uint64_t>(raw)));
+      return E{};
+    }
+    return static_cast<E>(raw);
+  }
+
+  // Of each table in a vector: the least that it takes.
+  static constexpr uint64_t kTableBytes = 8;
+  bool spend(uint64_t bytes);
+  void refuse(Status status, std::string message);
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
+  [[nodiscard]] Error& error() { return *error_; }
+
+ private:
+  uint64_t budget_;
+  std::optional<Error> error_;
+};
+
+// The root table, after the verifier. Borrowed from the payload.
+template <typename Table>
+Result<const Table*> verified_root(std::span<const std::byte> payload, const char* what) {
+  if (payload.size() > kMaxStructuredBytes) {
+    return fail(Status::kCorrupt, fmt::format("{}: payload of {} bytes is larger than the limit of {}",
+                                              what, payload.size(), kMaxStructuredBytes));
+  }
+  const uint8_t* bytes = reinterpret_cast<const uint8_t*>(payload.data());
+  constexpr flatbuffers::uoffset_t kMaxDepth = 16;
+  // Every table that is not shared takes 8 bytes or more: itself, and an offset to it.
+  const auto max_tables = static_cast<flatbuffers::uoffset_t>(payload.size() / 8 + 1);
+  flatbuffers::Verifier verifier(bytes, payload.size(), kMaxDepth, max_tables);
+  // The verifier wants room for the root offset, which it asserts rather than checks.
+  if (payload.size() < 8 || !verifier.VerifyBuffer<Table>(nullptr)) {
+    return fail(Status::kCorrupt, fmt::format("{}: payload is not a valid FlatBuffer", what));
+  }
+  return flatbuffers::GetRoot<Table>(bytes);
+}
+
+}  // namespace gfxgraph::format

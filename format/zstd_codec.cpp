@@ -1,0 +1,52 @@
+#include "format/zstd_codec.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+
+namespace gfxgraph::format {
+namespace {
+
+// Buffers of random-looking floats do not compress; finding that out on a sample costs little.
+constexpr size_t kSampleBytes = 1u << 17;
+
+}  // namespace
+
+std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes, int level) {
+  std::vector<std::byte> out;
+  if (bytes.size() > 8 * kSampleBytes) {
+    out.resize(kSampleBytes);
+    const std::span<const std::byte> sample =
+        bytes.subspan(bytes.size() / 2 / 64 * 64, kSampleBytes);
+    const size_t got =
+        ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, sample.data(), kSampleBytes, level);
+    const size_t head =
+        ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, bytes.data(), kSampleBytes, level);
+    if (ZSTD_isError(got) != 0 && ZSTD_isError(head) != 0) return std::nullopt;
+  }
+  if (bytes.size() < 2) return std::nullopt;
+  // Too small a target makes zstd fail, which is exactly the "not smaller" case.
+  out.resize(std::min(bytes.size() - 1, ZSTD_compressBound(bytes.size())));
+  const size_t got = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
+  if (ZSTD_isError(got) != 0) return std::nullopt;
+  out.resize(got);
+  return out;
+}
+
+Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out) {
+  if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
+    return fail(Status::kCorrupt, "the compressed bytes are not exactly one zstd frame");
+  }
+  const size_t got = ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
+  if (ZSTD_isError(got) != 0) {
+    return fail(Status::kCorrupt, fmt::format("zstd: {}", ZSTD_getErrorName(got)));
+  }
+  if (got != out.size()) {
+    return fail(Status::kCorrupt,
+                fmt::format("zstd gave {} bytes where {} are declared", got, out.size()));
+  }
+  return {};
+}
+
+}  // namespace gfxgraph::format
