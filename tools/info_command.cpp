@@ -78,8 +78,8 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
 
 void print_relocations(const TraceSummary& summary, bool list) {
   const RelocationCounts& counts = summary.relocations;
-  fmt::print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n", counts.typed,
-             counts.proven, counts.matched, counts.ambiguous);
+  fmt::print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n",
+             counts.typed, counts.proven, counts.matched, counts.ambiguous);
   for (const RelocationSite& site : summary.sites) {
     if (!list && !site.ambiguous) continue;
     fmt::print("  {:>8} x {}{}: {} ({})\n", site.count, relocation_source_name(site.source),
@@ -183,9 +183,10 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
                          {"allocations", std::move(allocations)},
                          {"peak_bytes", summary.peak_bytes},
                          {"copies", std::move(copies)},
-                         {"blobs", {{"count", statistics.blobs},
-                                    {"bytes", statistics.blob_bytes},
-                                    {"stored_bytes", statistics.stored_blob_bytes}}},
+                         {"blobs",
+                          {{"count", statistics.blobs},
+                           {"bytes", statistics.blob_bytes},
+                           {"stored_bytes", statistics.stored_blob_bytes}}},
                          {"kernels", kernels_json(summary)},
                          {"graphs", std::move(graphs)},
                          {"relocations", relocations_json(summary)},

@@ -1,4 +1,5 @@
-// gfxgraph run: puts the software agent in front of the library search path and becomes the program.
+// gfxgraph run: puts the software agent in front of the library search path and becomes the
+// program.
 #include <elf.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -98,8 +99,9 @@ Result<void> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
   if (wanted == DeviceChoice::kAuto) {
-    fmt::print(stderr, "gfxgraph: device: {}\n",
-               device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
+    fmt::print(
+        stderr, "gfxgraph: device: {}\n",
+        device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
   }
   if (device == DeviceChoice::kReal) return {};
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
@@ -115,12 +117,14 @@ Error start(std::vector<char*> arguments) {
   const std::optional<fs::path> program = find_program(name);
   if (!program) {
     return {Status::kNotFound, fmt::format("{}: no such program; give its path, or a name that is "
-                                           "in PATH", name)};
+                                           "in PATH",
+                                           name)};
   }
   if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
     return {Status::kNotFound,
             fmt::format("{} needs {}, which is not installed: install the HIP runtime (Debian: "
-                        "libamdhip64-5) or add its folder to LD_LIBRARY_PATH", name, *library)};
+                        "libamdhip64-5) or add its folder to LD_LIBRARY_PATH",
+                        name, *library)};
   }
   arguments.push_back(nullptr);
   ::execv(program->c_str(), arguments.data());
@@ -132,7 +136,8 @@ Error start(std::vector<char*> arguments) {
 int run_command(int argc, char** argv) {
   const SplitArguments split = split_arguments(argc, argv);
   CLI::App app(
-      "Runs a HIP program on gfxgraph's software agent: no GPU is needed. The program's output and\n"
+      "Runs a HIP program on gfxgraph's software agent: no GPU is needed. The program's output "
+      "and\n"
       "exit code pass through.\n\nExample: gfxgraph run -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
@@ -140,8 +145,8 @@ int run_command(int argc, char** argv) {
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
   app.footer("The program and its arguments follow after --.");
-  const int code = parse(app, static_cast<int>(split.own.size()),
-                         const_cast<char**>(split.own.data()));
+  const int code =
+      parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()));
   if (code >= 0) return code;
   if (split.program.empty()) {
     fmt::print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");

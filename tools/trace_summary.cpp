@@ -16,9 +16,9 @@ namespace {
 
 // In the order of format::Action.
 constexpr std::array<const char*, std::variant_size_v<format::Action>> kEventNames = {
-    "allocation_begin", "allocation_end", "host_write",    "stream_create", "stream_destroy",
-    "event_create",     "event_destroy",  "event_record",  "stream_wait",   "synchronize",
-    "launch",           "copy",           "memset",        "host_function", "graph_launch",
+    "allocation_begin", "allocation_end", "host_write",   "stream_create", "stream_destroy",
+    "event_create",     "event_destroy",  "event_record", "stream_wait",   "synchronize",
+    "launch",           "copy",           "memset",       "host_function", "graph_launch",
     "marker",           "checkpoint"};
 
 class Summarizer {
@@ -63,9 +63,9 @@ class Summarizer {
     } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
       if (end->freed) live_bytes_ -= sizes_[end->id];
     } else if (const auto* copy = std::get_if<format::Copy>(&event.action)) {
-      CopySummary& direction = summary_.copies[fmt::format(
-          "{}_to_{}", copy->source.allocation == 0 ? "host" : "device",
-          copy->destination.allocation == 0 ? "host" : "device")];
+      CopySummary& direction =
+          summary_.copies[fmt::format("{}_to_{}", copy->source.allocation == 0 ? "host" : "device",
+                                      copy->destination.allocation == 0 ? "host" : "device")];
       ++direction.count;
       direction.bytes += copy->width_bytes * copy->height * copy->depth;
     } else if (std::holds_alternative<format::StreamCreate>(event.action)) {
@@ -77,8 +77,7 @@ class Summarizer {
     const KernelSummary* kernel = kernel_of(launch);
     if (kernel == nullptr) return fmt::format("kernel {} at {:#x}", launch.kernel, offset);
     for (const format::Argument& argument : kernel->kernel->arguments) {
-      if (offset < argument.offset_bytes ||
-          offset - argument.offset_bytes >= argument.size_bytes) {
+      if (offset < argument.offset_bytes || offset - argument.offset_bytes >= argument.size_bytes) {
         continue;
       }
       const std::string name = argument.name.empty() ? "" : fmt::format(" '{}'", argument.name);
@@ -90,17 +89,23 @@ class Summarizer {
   void add_site(const std::string& place, const std::string& where,
                 const format::Relocation& relocation) {
     switch (relocation.source) {
-      case format::RelocationSource::kTyped: ++summary_.relocations.typed; break;
-      case format::RelocationSource::kProven: ++summary_.relocations.proven; break;
-      case format::RelocationSource::kMatched: ++summary_.relocations.matched; break;
+      case format::RelocationSource::kTyped:
+        ++summary_.relocations.typed;
+        break;
+      case format::RelocationSource::kProven:
+        ++summary_.relocations.proven;
+        break;
+      case format::RelocationSource::kMatched:
+        ++summary_.relocations.matched;
+        break;
     }
     if (relocation.ambiguous) ++summary_.relocations.ambiguous;
     const auto key = std::tuple(place, relocation.source, relocation.ambiguous);
     const auto [found, inserted] = sites_.try_emplace(key, summary_.sites.size());
     if (inserted) {
-      summary_.sites.push_back({place, relocation.source, relocation.ambiguous, 0,
-                                fmt::format("{}: allocation {} + {}", where, relocation.allocation,
-                                            relocation.addend)});
+      summary_.sites.push_back(
+          {place, relocation.source, relocation.ambiguous, 0,
+           fmt::format("{}: allocation {} + {}", where, relocation.allocation, relocation.addend)});
     }
     ++summary_.sites[found->second].count;
   }
@@ -134,21 +139,30 @@ TraceSummary summarize(const format::Trace& trace) { return Summarizer(trace).ru
 
 const char* allocation_kind_name(format::AllocationKind kind) {
   switch (kind) {
-    case format::AllocationKind::kDevice: return "device";
-    case format::AllocationKind::kManaged: return "managed";
-    case format::AllocationKind::kHostPinned: return "host_pinned";
-    case format::AllocationKind::kHostRegistered: return "host_registered";
-    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal: return "module_global";
+    case format::AllocationKind::kDevice:
+      return "device";
+    case format::AllocationKind::kManaged:
+      return "managed";
+    case format::AllocationKind::kHostPinned:
+      return "host_pinned";
+    case format::AllocationKind::kHostRegistered:
+      return "host_registered";
+    case format::AllocationKind::kStreamOrdered:
+      return "stream_ordered";
+    case format::AllocationKind::kModuleGlobal:
+      return "module_global";
   }
   return "unknown";
 }
 
 const char* relocation_source_name(format::RelocationSource source) {
   switch (source) {
-    case format::RelocationSource::kTyped: return "typed";
-    case format::RelocationSource::kProven: return "proven";
-    case format::RelocationSource::kMatched: return "matched";
+    case format::RelocationSource::kTyped:
+      return "typed";
+    case format::RelocationSource::kProven:
+      return "proven";
+    case format::RelocationSource::kMatched:
+      return "matched";
   }
   return "unknown";
 }

@@ -13,8 +13,8 @@ namespace gfxgraph::tools {
 
 struct KernelSummary {
   const format::Kernel* kernel = nullptr;
-  uint64_t launches = 0;        // in the stream
-  uint64_t graph_nodes = 0;     // in graphs, each counted once
+  uint64_t launches = 0;     // in the stream
+  uint64_t graph_nodes = 0;  // in graphs, each counted once
 };
 
 struct AllocationSummary {
@@ -29,11 +29,11 @@ struct CopySummary {
 
 // One place that holds a pointer, over all launches or events that hold one there.
 struct RelocationSite {
-  std::string place;     // "gemv argument 'matrix' at 0x0" or "final contents of allocation 3"
+  std::string place;  // "gemv argument 'matrix' at 0x0" or "final contents of allocation 3"
   format::RelocationSource source = format::RelocationSource::kMatched;
   bool ambiguous = false;
   uint64_t count = 0;
-  std::string example;   // "event 12: allocation 3 + 64"
+  std::string example;  // "event 12: allocation 3 + 64"
 };
 
 struct RelocationCounts {
@@ -42,11 +42,11 @@ struct RelocationCounts {
 };
 
 struct TraceSummary {
-  std::vector<KernelSummary> kernels;  // in the order of their ids
+  std::vector<KernelSummary> kernels;                    // in the order of their ids
   std::map<std::string, AllocationSummary> allocations;  // by kind
-  uint64_t peak_bytes = 0;             // live at once
-  std::map<std::string, CopySummary> copies;  // by direction
-  std::map<std::string, uint64_t> events;     // by kind
+  uint64_t peak_bytes = 0;                               // live at once
+  std::map<std::string, CopySummary> copies;             // by direction
+  std::map<std::string, uint64_t> events;                // by kind
   uint64_t streams = 0;  // created ones; the null stream is not counted
   uint64_t threads = 0;
   uint64_t span_ns = 0;  // host time from the first to the last event

@@ -53,9 +53,8 @@ void for_each_content(const format::Trace& trace, const ContentVisitor& visit) {
   }
 }
 
-void for_each_launch(
-    const format::Trace& trace,
-    const std::function<void(const format::Launch&, const std::string&)>& visit) {
+void for_each_launch(const format::Trace& trace,
+                     const std::function<void(const format::Launch&, const std::string&)>& visit) {
   for (const format::Event& event : trace.events()) {
     if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
       visit(*launch, fmt::format("event {}", event.sequence));

@@ -1,78 +1,60 @@
-// gfxgraph verify: reads everything in a trace and says whether it is whole.
+// gfxgraph verify: reads everything in a trace, lists what is damaged, and says whether it is
+// whole.
+#include "format/verify.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "format/reader.h"
-#include "format/writer.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
-#include "tools/trace_walk.h"
 
 namespace gfxgraph::tools {
 namespace {
 
-// Opening checked every record's hash and meaning; what remains is that compressed bytes expand, and
-// expand to what they are named after.
-std::optional<Error> verify_contents(const format::Trace& trace, uint64_t& verified_bytes) {
-  std::optional<Error> first;
-  const auto latch = [&](const Error& error, const std::string& what) {
-    if (!first) first = with_context(error, what).value();
-  };
-  for (const format::CodeObject& object : trace.code_objects()) {
-    const Result<std::span<const std::byte>> bytes = trace.blob(object.elf);
-    if (!bytes) {
-      latch(bytes.error(), fmt::format("code object {}", object.id));
-    } else {
-      verified_bytes += bytes->size();
-    }
+int print_problems(const std::string& path, const format::VerifyReport& report) {
+  for (const format::Problem& problem : report.problems) {
+    fmt::print(stderr, "gfxgraph: {}: byte {}: {}: {}\n", path, problem.offset,
+               status_name(problem.status), problem.message);
   }
-  for_each_content(trace, [&](const format::Content& content, const std::string& what) {
-    if (!content.stored) return;
-    const Result<std::vector<std::byte>> bytes = trace.content(content);
-    if (!bytes) {
-      latch(bytes.error(), what);
-    } else if (content.hash && format::hash_bytes(*bytes) != content.hash) {
-      latch({Status::kCorrupt, "the bytes do not have the recorded hash"}, what);
-    } else {
-      verified_bytes += bytes->size();
-    }
-  });
-  return first;
+  if (report.problems_cut) fmt::print(stderr, "gfxgraph: {}: there are more\n", path);
+  return exit_code(report.problems.front().status);
+}
+
+// An intact file may still lack calls of the program.
+int print_incomplete(const format::Trace& trace) {
+  if (trace.complete()) return kExitOk;
+  for (const format::Finding& finding : trace.findings()) {
+    if (finding.kind != format::FindingKind::kIncomplete) continue;
+    fmt::print(stderr, "gfxgraph: incomplete: {} x {}{}{}\n", finding.count, finding.call,
+               finding.detail.empty() ? "" : ": ", finding.detail);
+  }
+  return kExitDataLost;
 }
 
 }  // namespace
 
 int verify_command(int argc, char** argv) {
   CLI::App app(
-      "Reads every byte of a trace and checks its hashes. Exit code 3: damaged, torn or incomplete.\n\n"
+      "Reads every byte of a trace and checks its hashes. Exit code 3: damaged, torn or "
+      "incomplete.\n\n"
       "Example: gfxgraph verify app.gfxg",
       "gfxgraph verify");
   std::string path;
   app.add_option("TRACE", path, "trace file")->required();
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
-  const Result<std::shared_ptr<const format::Trace>> opened = format::Trace::open(path);
-  if (!opened) return report(opened.error());
-  const format::Trace& trace = **opened;
-  uint64_t verified_bytes = 0;
-  if (const std::optional<Error> error = verify_contents(trace, verified_bytes)) {
-    return report({error->status, fmt::format("{}: {}", path, error->message)});
-  }
-  fmt::print("{}: {} events, {} kernels, {} of contents: intact\n", path, trace.events().size(),
-             trace.kernels().size(), format_bytes(verified_bytes));
-  if (trace.complete()) return kExitOk;
-  for (const format::Finding& finding : trace.findings()) {
-    if (finding.kind != format::FindingKind::kIncomplete) continue;
-    fmt::print(stderr, "gfxgraph: incomplete: {} x {} was not recorded\n", finding.count,
-               finding.call);
-  }
-  return kExitDataLost;
+  const Result<format::VerifyReport> verified = format::verify(path);
+  if (!verified) return report(verified.error());
+  if (!verified->problems.empty()) return print_problems(path, *verified);
+  const Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(path);
+  if (!trace) return report(trace.error());
+  fmt::print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
+             format_bytes(verified->file_bytes));
+  return print_incomplete(**trace);
 }
 
 }  // namespace gfxgraph::tools

@@ -1,0 +1,161 @@
+#include "tools/trace_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tools/fake_trace.h"
+#include "tools/trace_walk.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+using format::RelocationSource;
+
+format::Relocation relocation(uint64_t offset, RelocationSource source, bool ambiguous = false) {
+  return {.offset_bytes = offset,
+          .allocation = 1,
+          .addend = 64,
+          .source = source,
+          .ambiguous = ambiguous};
+}
+
+format::AllocationBegin allocation(format::AllocationId id, uint64_t size_bytes,
+                                   format::AllocationKind kind = format::AllocationKind::kDevice) {
+  format::AllocationBegin begin;
+  begin.id = id;
+  begin.kind = kind;
+  begin.size_bytes = size_bytes;
+  return begin;
+}
+
+format::AllocationEnd end_of(format::AllocationId id, bool freed) {
+  format::AllocationEnd end;
+  end.id = id;
+  end.freed = freed;
+  return end;
+}
+
+format::Launch launch_of(format::KernelId kernel, std::vector<format::Relocation> relocations) {
+  format::Launch launch;
+  launch.kernel = kernel;
+  launch.relocations = std::move(relocations);
+  return launch;
+}
+
+FakeTrace trace_with_kernel() {
+  FakeTrace trace;
+  format::Kernel kernel;
+  kernel.id = 1;
+  kernel.name = "scale";
+  kernel.arguments = {{"data", "global_buffer", format::ArgumentKind::kGlobalBuffer, 0, 8},
+                      {"seed", "by_value", format::ArgumentKind::kByValue, 8, 8}};
+  trace.kernels_ = {kernel};
+  return trace;
+}
+
+TEST(TraceSummary, CountsAnEmptyTrace) {
+  const TraceSummary summary = summarize(FakeTrace());
+  EXPECT_TRUE(summary.kernels.empty());
+  EXPECT_EQ(summary.peak_bytes, 0u);
+  EXPECT_EQ(summary.span_ns, 0u);
+}
+
+TEST(TraceSummary, TracksThePeakOfLiveAllocations) {
+  FakeTrace trace;
+  trace.add(allocation(1, 100));
+  trace.add(end_of(1, true));
+  trace.add(allocation(2, 60));
+  trace.add(allocation(3, 50, format::AllocationKind::kHostPinned));
+  trace.add(end_of(2, false));
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.peak_bytes, 110u);
+  EXPECT_EQ(summary.allocations.at("device").count, 2u);
+  EXPECT_EQ(summary.allocations.at("device").bytes, 160u);
+  EXPECT_EQ(summary.allocations.at("host_pinned").count, 1u);
+  EXPECT_EQ(summary.events.at("allocation_end"), 2u);
+  EXPECT_EQ(summary.span_ns, 40u);
+}
+
+TEST(TraceSummary, TellsCopiesApartByDirection) {
+  FakeTrace trace;
+  format::Copy copy;
+  copy.width_bytes = 10;
+  copy.height = 3;
+  copy.destination.allocation = 1;
+  trace.add(copy);
+  copy.source.allocation = 2;
+  trace.add(copy);
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.copies.at("host_to_device").bytes, 30u);
+  EXPECT_EQ(summary.copies.at("device_to_device").count, 1u);
+}
+
+TEST(TraceSummary, CountsLaunchesInTheStreamAndInGraphs) {
+  FakeTrace trace = trace_with_kernel();
+  trace.add(launch_of(1, {}));
+  trace.add(launch_of(1, {}), 3);
+  trace.graphs_ = {{.id = 1,
+                    .nodes = {{.action = launch_of(1, {}), .dependencies = {}},
+                              {.action = format::Memset{}, .dependencies = {0}}}}};
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.kernels[0].launches, 2u);
+  EXPECT_EQ(summary.kernels[0].graph_nodes, 1u);
+  EXPECT_EQ(summary.threads, 4u);
+}
+
+TEST(TraceSummary, GathersRelocationsBySite) {
+  FakeTrace trace = trace_with_kernel();
+  const std::vector<format::Relocation> relocations = {
+      relocation(0, RelocationSource::kTyped), relocation(8, RelocationSource::kMatched, true)};
+  trace.add(launch_of(1, relocations));
+  trace.add(launch_of(1, relocations));
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.relocations.typed, 2u);
+  EXPECT_EQ(summary.relocations.matched, 2u);
+  EXPECT_EQ(summary.relocations.ambiguous, 2u);
+  ASSERT_EQ(summary.sites.size(), 2u);
+  EXPECT_EQ(summary.sites[0].place, "scale argument 'data' at 0x0");
+  EXPECT_EQ(summary.sites[0].count, 2u);
+  EXPECT_EQ(summary.sites[1].place, "scale argument 'seed' at 0x8");
+  EXPECT_TRUE(summary.sites[1].ambiguous);
+  EXPECT_EQ(summary.sites[1].example, "event 0: allocation 1 + 64");
+}
+
+TEST(TraceSummary, FindsPointersInContents) {
+  FakeTrace trace;
+  format::AllocationBegin begin = allocation(4, 32);
+  begin.initial.relocations = {relocation(16, RelocationSource::kMatched)};
+  trace.add(begin);
+  format::Copy copy;
+  copy.destination.allocation = 4;
+  copy.host_source.relocations = {relocation(24, RelocationSource::kProven)};
+  trace.add(copy);
+  const TraceSummary summary = summarize(trace);
+  EXPECT_EQ(summary.relocations.matched, 1u);
+  EXPECT_EQ(summary.relocations.proven, 1u);
+  EXPECT_EQ(summary.sites[0].place, "initial contents of allocation 4");
+  EXPECT_EQ(summary.sites[1].place, "copy from host memory to allocation 4");
+}
+
+TEST(TraceSummary, SurvivesALaunchOfAnUnknownKernel) {
+  FakeTrace trace;
+  trace.add(launch_of(7, {relocation(0, RelocationSource::kTyped)}));
+  EXPECT_EQ(summarize(trace).sites[0].place, "kernel 7 at 0x0");
+}
+
+TEST(TraceWalk, VisitsContentsOfGraphNodes) {
+  FakeTrace trace;
+  format::Copy copy;
+  copy.destination.allocation = 1;
+  trace.graphs_ = {{.id = 2, .nodes = {{.action = copy, .dependencies = {}}}}};
+  std::vector<std::string> seen;
+  for_each_content(trace,
+                   [&](const format::Content&, const std::string& what) { seen.push_back(what); });
+  EXPECT_EQ(seen,
+            std::vector<std::string>{"graph 2 node 0: copy from host memory to allocation 1"});
+}
+
+}  // namespace
+}  // namespace gfxgraph::tools
