@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = {".h", ".hpp", ".cpp", ".c", ".hip"}
+CODE = {".h", ".hpp", ".cpp", ".c", ".hip", ".inl"}
 
 
 def files():
