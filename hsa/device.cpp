@@ -1,0 +1,153 @@
+#include "hsa/device.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "hsa/memory.h"
+#include "hsa/runtime.h"
+#include "hsa/wait.h"
+
+namespace gfxgraph::hsa {
+namespace {
+
+struct State {
+  emulator::MemoryMap map;
+  std::once_flag engine_once;
+  std::atomic<emulator::Engine*> engine{nullptr};
+  bool null_device = false;
+
+  // Kernels that run now, and code to forget when none does.
+  std::mutex code_mutex;
+  uint32_t running = 0;
+  std::vector<std::pair<uint64_t, std::byte*>> retired;
+
+  std::atomic<bool> faulted{false};
+  std::atomic<bool> reported{false};
+  std::atomic<uint64_t> skipped{0};
+  std::mutex fault_mutex;
+  std::string fault_text;
+};
+
+State& state() {
+  static State* const instance = [] {
+    auto* const made = new State();
+    const char* const null_device = std::getenv("GFXGRAPH_NULL_DEVICE");
+    made->null_device = null_device != nullptr && std::string_view(null_device) == "1";
+    return made;
+  }();
+  return *instance;
+}
+
+emulator::Engine& engine() {
+  State& s = state();
+  std::call_once(s.engine_once, [&s] {
+    emulator::EngineOptions options;
+    // Device code that sends a message has written a signal that host threads may wait for.
+    options.on_message = [](uint32_t, uint32_t) { notify_all_watchers(); };
+    options.ignored_address_bits = kLockedBit;
+    s.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
+  });
+  return *s.engine.load(std::memory_order_acquire);
+}
+
+void forget(const std::pair<uint64_t, std::byte*>& code) {
+  if (!state().null_device) engine().remove_code(code.first);
+  release_agent_memory(code.second);
+}
+
+class RunningKernel {
+ public:
+  RunningKernel() {
+    const std::lock_guard lock(state().code_mutex);
+    ++state().running;
+  }
+  ~RunningKernel() {
+    State& s = state();
+    const std::lock_guard lock(s.code_mutex);
+    if (--s.running != 0) return;
+    for (const auto& code : s.retired) forget(code);
+    s.retired.clear();
+  }
+  RunningKernel(const RunningKernel&) = delete;
+  RunningKernel& operator=(const RunningKernel&) = delete;
+};
+
+// Kernels that were never run because of a fault the program was never told of: the last chance to say so.
+__attribute__((destructor)) void at_exit() {
+  if (Runtime::forked()) return;
+  Device::stop();
+  State& s = state();
+  if (s.faulted.load() && !s.reported.load()) {
+    log(LogLevel::kError, "a kernel faulted and no call could tell the program ({} later kernels were not run): {}",
+        s.skipped.load(), Device::fault_text());
+  }
+}
+
+}  // namespace
+
+emulator::MemoryMap& Device::memory_map() { return state().map; }
+
+bool Device::run(const emulator::Dispatch& dispatch) {
+  State& s = state();
+  if (s.null_device) return true;
+  if (s.faulted.load(std::memory_order_acquire)) {
+    s.skipped.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const RunningKernel running;
+  const auto result = engine().run(dispatch);
+  if (result) return true;
+  const emulator::Fault& fault = result.error();
+  if (fault.kind == emulator::FaultKind::kStopped) return false;
+  record_fault(fault.to_string(), fault.kind == emulator::FaultKind::kMemory, fault.address);
+  return false;
+}
+
+Result<void> Device::add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code) {
+  if (state().null_device) return {};
+  return engine().add_code(load_address, std::move(code));
+}
+
+void Device::remove_code(uint64_t load_address, std::byte* memory) {
+  State& s = state();
+  const std::lock_guard lock(s.code_mutex);
+  if (s.running != 0) {
+    s.retired.emplace_back(load_address, memory);
+  } else {
+    forget({load_address, memory});
+  }
+}
+
+bool Device::faulted() noexcept { return state().faulted.load(std::memory_order_acquire); }
+
+std::string Device::fault_text() {
+  State& s = state();
+  const std::lock_guard lock(s.fault_mutex);
+  return s.fault_text;
+}
+
+void Device::record_fault(const std::string& text, bool memory_fault, uint64_t address) {
+  State& s = state();
+  log(LogLevel::kError, "device fault: {}", text);
+  {
+    const std::lock_guard lock(s.fault_mutex);
+    if (s.fault_text.empty()) s.fault_text = text;
+  }
+  s.faulted.store(true, std::memory_order_release);
+  if (memory_fault) Runtime::report_memory_fault(address);
+}
+
+void Device::mark_fault_reported() noexcept { state().reported.store(true, std::memory_order_relaxed); }
+
+void Device::stop() noexcept {
+  emulator::Engine* const running = state().engine.load(std::memory_order_acquire);
+  if (running != nullptr) running->stop();
+}
+
+}  // namespace gfxgraph::hsa

@@ -1,0 +1,44 @@
+// The emulated GPU behind the agent: memory map, engine, loaded code, and what happened when a kernel
+// faulted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "codeobj/code_object.h"
+#include "emulator/engine.h"
+#include "emulator/memory_map.h"
+
+namespace gfxgraph::hsa {
+
+// All static: one device, created at first use, never destroyed.
+class Device {
+ public:
+  static emulator::MemoryMap& memory_map();
+
+  // Runs one kernel to its end on the calling thread and the engine's workers. False when it faulted, or when an earlier
+  // fault has put the device out of use: then nothing is executed. With $GFXGRAPH_NULL_DEVICE=1 no kernel is
+  // ever executed (for measurements of what is around them).
+  static bool run(const emulator::Dispatch& dispatch);
+
+  static Result<void> add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code);
+  // Forgets the code and releases its memory once no kernel is running.
+  static void remove_code(uint64_t load_address, std::byte* memory);
+
+  // Whether a kernel faulted in this process; its description. The device stays out of use, as a real
+  // one does: calls that can tell the program answer an error.
+  static bool faulted() noexcept;
+  static std::string fault_text();
+  // Records a fault found outside the engine (a bad packet).
+  static void record_fault(const std::string& text, bool memory_fault, uint64_t address);
+  // A call is about to tell the program of the fault.
+  static void mark_fault_reported() noexcept;
+
+  // Stops running kernels: the process ends.
+  static void stop() noexcept;
+};
+
+}  // namespace gfxgraph::hsa

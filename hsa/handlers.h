@@ -1,0 +1,16 @@
+// Functions to be called when a signal meets a condition (hsa_amd_signal_async_handler), on one thread.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include "hsa/signal.h"
+
+namespace gfxgraph::hsa {
+
+// Calls `handler(value, arg)` with no lock held, also when the condition holds already; again, each time it
+// holds, for as long as the handler returns true.
+void add_handler(Signal& signal, hsa_signal_condition_t condition, int64_t compare,
+                 hsa_amd_signal_handler handler, void* arg);
+
+}  // namespace gfxgraph::hsa

@@ -1,0 +1,12 @@
+// The function table of the AMD loader extension, version 1.03.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace gfxgraph::hsa {
+
+// hsa_ven_amd_loader_1_03_pfn_t; older versions of the table are its beginning. Lives forever.
+std::span<const std::byte> loader_extension_table();
+
+}  // namespace gfxgraph::hsa

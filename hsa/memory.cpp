@@ -1,0 +1,378 @@
+#include "hsa/memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "hsa/device.h"
+
+namespace gfxgraph::hsa {
+namespace {
+
+using emulator::Region;
+using emulator::RegionKind;
+
+// Allocations below it share arenas: one mapping each would exhaust the kernel's limit of mappings.
+constexpr uint64_t kArenaLimitBytes = 1u << 20;
+constexpr uint64_t kArenaBytes = 64u << 20;
+// Between two allocations: a run past the end of one does not reach the next.
+constexpr uint64_t kGuardBytes = kPageBytes;
+// Where mappings are placed: far from what a program's numbers look like, below kLockedBit.
+constexpr uint64_t kPlacementBegin = uint64_t{1} << 44;
+constexpr uint64_t kPlacementEnd = uint64_t{1} << 46;
+constexpr uint64_t kPlacementAlign = 2u << 20;
+
+struct Block {
+  Allocation allocation;
+  uint64_t arena_bytes = 0;  // what it takes from an arena; 0: its own mapping
+};
+
+// A lock call's range, and the pieces of it that it added to the memory map.
+struct Lock {
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  void* user_data = nullptr;
+  std::vector<uint64_t> pieces;
+};
+
+struct Heap {
+  std::shared_mutex mutex;
+  std::map<uint64_t, Block> blocks;                           // by address
+  std::multimap<uint64_t, uint64_t> free_arena_blocks;        // size -> address
+  uint64_t arena_next = 0;
+  uint64_t arena_end = 0;
+  std::map<std::pair<uint64_t, uint64_t>, Lock> locks;        // by (address, bytes)
+  uint64_t device_bytes_used = 0;
+  uint64_t random_state = 0x9e3779b97f4a7c15u;
+};
+
+Heap& heap() {
+  static Heap* const instance = [] {
+    auto* const made = new Heap();
+    // Another seed gives another layout: results that depend on addresses then differ.
+    if (const char* seed = std::getenv("GFXGRAPH_LAYOUT_SEED")) {
+      made->random_state ^= std::strtoull(seed, nullptr, 0) * 0xbf58476d1ce4e5b9u;
+    }
+    return made;
+  }();
+  return *instance;
+}
+
+uint64_t next_random(Heap& h) {  // splitmix64
+  uint64_t z = (h.random_state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void* map_at(uint64_t address, uint64_t bytes) {
+  const int extra = address != 0 ? MAP_FIXED_NOREPLACE : 0;
+  void* const memory = mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  if (address != 0 && reinterpret_cast<uint64_t>(memory) != address) {
+    munmap(memory, bytes);
+    return nullptr;
+  }
+  return memory;
+}
+
+Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
+#ifndef __SANITIZE_THREAD__  // the thread sanitizer allows few addresses
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const uint64_t slots = (kPlacementEnd - kPlacementBegin) / kPlacementAlign;
+    const uint64_t address = kPlacementBegin + next_random(h) % slots * kPlacementAlign;
+    if (void* const memory = map_at(address, bytes)) return reinterpret_cast<uint64_t>(memory);
+  }
+#endif
+  if (void* const memory = map_at(0, bytes)) return reinterpret_cast<uint64_t>(memory);
+  (void)h;
+  return fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes of memory left", bytes));
+}
+
+// First fit by size: sizes repeat, so what was freed fits the next one exactly.
+Result<uint64_t> take_from_arena(Heap& h, uint64_t bytes) {
+  const auto free_block = h.free_arena_blocks.find(bytes);
+  if (free_block != h.free_arena_blocks.end()) {
+    const uint64_t address = free_block->second;
+    h.free_arena_blocks.erase(free_block);
+    return address;
+  }
+  if (h.arena_end - h.arena_next < bytes) {
+    GFXGRAPH_ASSIGN_OR_RETURN(h.arena_next, map_memory(h, kArenaBytes));
+    h.arena_end = h.arena_next + kArenaBytes;
+  }
+  const uint64_t address = h.arena_next;
+  h.arena_next += bytes;
+  return address;
+}
+
+void give_back(Heap& h, const Block& block) {
+  void* const memory = reinterpret_cast<void*>(block.allocation.address);
+  if (block.arena_bytes == 0) {
+    munmap(memory, block.allocation.mapped_bytes + kGuardBytes);
+    return;
+  }
+  // The next owner finds zeroes, as with a mapping of its own.
+  madvise(memory, block.allocation.mapped_bytes, MADV_DONTNEED);
+  h.free_arena_blocks.emplace(block.arena_bytes, block.allocation.address);
+}
+
+RegionKind region_kind(Pool pool) {
+  switch (pool) {
+    case Pool::kDevice: return RegionKind::kDevice;
+    case Pool::kKernarg: return RegionKind::kKernarg;
+    default: return RegionKind::kHost;
+  }
+}
+
+Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes, const std::string& name) {
+  const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
+  if (bytes == 0 || !mapped || *mapped >= kPlacementEnd) {
+    return fail(Status::kInvalidArgument, fmt::format("cannot allocate {} bytes", bytes));
+  }
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  if (pool == Pool::kDevice && *mapped > device_memory_bytes() - h.device_bytes_used) {
+    return fail(Status::kOutOfMemory,
+                fmt::format("device memory: {} bytes asked, {} of {} are free", bytes,
+                            device_memory_bytes() - h.device_bytes_used, device_memory_bytes()));
+  }
+  Block block;
+  block.allocation = {.address = 0, .requested_bytes = bytes, .mapped_bytes = *mapped, .pool = pool};
+  if (*mapped < kArenaLimitBytes) {
+    block.arena_bytes = *mapped + kGuardBytes;
+    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, take_from_arena(h, block.arena_bytes));
+  } else {
+    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
+  }
+  auto* const memory = reinterpret_cast<std::byte*>(block.allocation.address);
+  const Result<void> added = Device::memory_map().add({.address = block.allocation.address,
+                                                       .requested_bytes = bytes,
+                                                       .mapped_bytes = *mapped,
+                                                       .host = memory,
+                                                       .kind = kind,
+                                                       .read_only = false,
+                                                       .tag = 0,
+                                                       .name = name});
+  if (!added) {
+    give_back(h, block);
+    return tl::unexpected<Error>(added.error());
+  }
+  if (pool == Pool::kDevice) h.device_bytes_used += *mapped;
+  h.blocks.emplace(block.allocation.address, block);
+  return memory;
+}
+
+// With the lock held. The block that holds the address, or end().
+std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
+  auto next = h.blocks.upper_bound(address);
+  if (next == h.blocks.begin()) return h.blocks.end();
+  --next;
+  return address - next->first < next->second.allocation.mapped_bytes ? next : h.blocks.end();
+}
+
+std::optional<Allocation> find_lock(const Heap& h, uint64_t address) {
+  // Locks are few and may nest: the smallest that holds the address is the one meant.
+  std::optional<Allocation> best;
+  for (const auto& [key, held] : h.locks) {
+    if (key.first > address) break;
+    if (address - key.first >= held.bytes) continue;
+    if (best && best->requested_bytes <= held.bytes) continue;
+    best = Allocation{.address = key.first, .requested_bytes = held.bytes, .mapped_bytes = held.bytes,
+                      .pool = Pool::kHostFine, .locked = true, .user_data = held.user_data};
+  }
+  return best;
+}
+
+Result<void> release_block(uint64_t address, bool agent_memory) {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const auto found = h.blocks.find(address);
+  if (found == h.blocks.end() || (found->second.allocation.pool == Pool::kNone) != agent_memory) {
+    return fail(Status::kInvalidArgument, fmt::format("{:#x} is not the start of an allocation", address));
+  }
+  GFXGRAPH_TRY(Device::memory_map().remove(address));
+  const Block block = found->second;
+  h.blocks.erase(found);
+  if (block.allocation.pool == Pool::kDevice) h.device_bytes_used -= block.allocation.mapped_bytes;
+  give_back(h, block);
+  return {};
+}
+
+// The parts of [address, address + bytes) that no region of the memory map holds yet.
+std::vector<std::pair<uint64_t, uint64_t>> uncovered_parts(uint64_t address, uint64_t bytes) {
+  std::vector<std::pair<uint64_t, uint64_t>> parts;
+  const auto table = Device::memory_map().snapshot();
+  const uint64_t end = address + bytes;
+  const auto& regions = table->regions();
+  auto next = std::partition_point(regions.begin(), regions.end(), [&](const Region& r) {
+    return r.address + r.mapped_bytes <= address;
+  });
+  while (address < end) {
+    const uint64_t part_end = next == regions.end() ? end : std::min(end, next->address);
+    if (address < part_end) parts.emplace_back(address, part_end - address);
+    if (next == regions.end()) break;
+    address = std::max(part_end, next->address + next->mapped_bytes);
+    ++next;
+  }
+  return parts;
+}
+
+Result<void> add_pieces(Lock& lock, uint64_t address, uint64_t bytes) {
+  for (const auto& [begin, size] : uncovered_parts(address, bytes)) {
+    GFXGRAPH_TRY(Device::memory_map().add({.address = begin,
+                                           .requested_bytes = size,
+                                           .mapped_bytes = size,
+                                           .host = reinterpret_cast<std::byte*>(begin),
+                                           .kind = RegionKind::kHost,
+                                           .read_only = false,
+                                           .tag = 0,
+                                           .name = "locked host memory"}));
+    lock.pieces.push_back(begin);
+  }
+  return {};
+}
+
+void remove_pieces(const Lock& lock) {
+  for (const uint64_t piece : lock.pieces) {
+    const Result<void> removed = Device::memory_map().remove(piece);
+    if (!removed) log(LogLevel::kWarning, "{}", removed.error().message);
+  }
+}
+
+// Locks that overlap one that goes away may have relied on its pieces.
+void restore_pieces(Heap& h, uint64_t address, uint64_t bytes) {
+  for (auto& [key, held] : h.locks) {
+    if (key.first >= address + bytes || key.first + held.bytes <= address) continue;
+    const Result<void> added = add_pieces(held, key.first, held.bytes);
+    if (!added) log(LogLevel::kWarning, "{}", added.error().message);
+  }
+}
+
+}  // namespace
+
+uint64_t device_memory_bytes() noexcept {
+  static const uint64_t bytes = [] {
+    constexpr uint64_t kCard = uint64_t{16} << 30;  // what boards with this chip carry
+    const auto pages = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
+    return std::min(kCard, pages * kPageBytes & ~((uint64_t{1} << 20) - 1));
+  }();
+  return bytes;
+}
+
+uint64_t device_memory_free_bytes() noexcept {
+  Heap& h = heap();
+  const std::shared_lock lock(h.mutex);
+  return device_memory_bytes() - h.device_bytes_used;
+}
+
+Result<std::byte*> allocate(Pool pool, uint64_t bytes) {
+  if (pool == Pool::kNone || pool >= Pool::kGroup) {
+    return fail(Status::kInvalidArgument, "this pool cannot be allocated from");
+  }
+  return allocate_block(pool, region_kind(pool), bytes, "");
+}
+
+Result<void> release(const void* pointer) {
+  return release_block(reinterpret_cast<uint64_t>(pointer), false);
+}
+
+Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& name) {
+  return allocate_block(Pool::kNone, RegionKind::kSystem, bytes, name);
+}
+
+Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name) {
+  return allocate_block(Pool::kNone, RegionKind::kCode, bytes, name);
+}
+
+void release_agent_memory(std::byte* memory) noexcept {
+  const Result<void> released = release_block(reinterpret_cast<uint64_t>(memory), true);
+  if (!released) log(LogLevel::kWarning, "{}", released.error().message);
+}
+
+std::optional<Allocation> find_allocation(const void* pointer) {
+  const uint64_t address = host_address(pointer);
+  Heap& h = heap();
+  const std::shared_lock lock(h.mutex);
+  const auto block = find_block(h, address);
+  if (block != h.blocks.end()) return block->second.allocation;
+  return find_lock(h, address);
+}
+
+Result<void> set_user_data(const void* pointer, void* user_data) {
+  const uint64_t address = host_address(pointer);
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const auto block = find_block(h, address);
+  if (block != h.blocks.end()) {
+    block->second.allocation.user_data = user_data;
+    return {};
+  }
+  for (auto& [key, held] : h.locks) {
+    if (address < key.first || address - key.first >= held.bytes) continue;
+    held.user_data = user_data;
+    return {};
+  }
+  return fail(Status::kInvalidArgument, fmt::format("{:#x} lies in no allocation", address));
+}
+
+Result<void*> lock_host_memory(void* host, uint64_t bytes) {
+  const uint64_t address = host_address(host);
+  if (address == 0 || bytes == 0 || !range_fits(address, bytes, kLockedBit)) {
+    return fail(Status::kInvalidArgument, fmt::format("cannot lock {} bytes at {:#x}", bytes, address));
+  }
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  Lock& held = h.locks[{address, bytes}];
+  if (held.count++ == 0) {
+    held.bytes = bytes;
+    const Result<void> added = add_pieces(held, address, bytes);
+    if (!added) {
+      remove_pieces(held);
+      h.locks.erase({address, bytes});
+      return tl::unexpected<Error>(added.error());
+    }
+  }
+  return reinterpret_cast<void*>(address | kLockedBit);
+}
+
+Result<void> unlock_host_memory(const void* host) {
+  const uint64_t address = host_address(host);
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const auto found = h.locks.lower_bound({address, 0});
+  if (found == h.locks.end() || found->first.first != address) {
+    return fail(Status::kInvalidArgument, fmt::format("{:#x} is not locked", address));
+  }
+  if (--found->second.count != 0) return {};
+  const Lock held = found->second;
+  h.locks.erase(found);
+  remove_pieces(held);
+  restore_pieces(h, address, held.bytes);
+  return {};
+}
+
+bool range_is_allowed(const void* pointer, uint64_t bytes) {
+  const uint64_t address = host_address(pointer);
+  Heap& h = heap();
+  const std::shared_lock lock(h.mutex);
+  const auto block = find_block(h, address);
+  // A lock may be shorter than the memory behind it, so leaving one is not an error by itself.
+  if (block == h.blocks.end()) return address != 0 || bytes == 0;
+  return range_fits(address - block->first, bytes, block->second.allocation.mapped_bytes);
+}
+
+void reset_memory_locks_after_fork() noexcept { new (&heap().mutex) std::shared_mutex(); }
+
+}  // namespace gfxgraph::hsa

@@ -1,0 +1,270 @@
+#include "hsa/queue.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "emulator/engine.h"
+#include "hsa/device.h"
+#include "hsa/memory.h"
+#include "hsa/runtime.h"
+#include "hsa/signal.h"
+
+namespace gfxgraph::hsa {
+namespace {
+
+constexpr uint64_t kPacketBytes = 64;
+static_assert(sizeof(hsa_kernel_dispatch_packet_t) == kPacketBytes);
+static_assert(sizeof(hsa_barrier_and_packet_t) == kPacketBytes);
+static_assert(sizeof(hsa_amd_barrier_value_packet_t) == kPacketBytes);
+
+// How long the thread keeps looking for the next packet before it sleeps, and waits between looks at
+// whether it shall stop while a dependency is open.
+constexpr uint64_t kSpinNs = 20'000;
+constexpr uint64_t kStopCheckNs = 50'000'000;
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::unordered_map<const hsa_queue_t*, Queue*> queues;
+  uint64_t next_id = 0;
+};
+
+Registry& registry() {
+  static auto* const instance = new Registry();
+  return *instance;
+}
+
+uint32_t packet_type(uint16_t header) { return header >> HSA_PACKET_HEADER_TYPE & 0xff; }
+
+constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
+
+}  // namespace
+
+Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback, void* data) {
+  // amd_queue_t first, the ring behind it on a page of its own.
+  const uint64_t ring_offset = kPageBytes;
+  static_assert(sizeof(amd_queue_t) <= kPageBytes);
+  GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const memory,
+                            allocate_system_memory(ring_offset + slots * kPacketBytes, "queue"));
+  auto* const queue = new Queue();
+  queue->shared_ = reinterpret_cast<amd_queue_t*>(memory);
+  queue->ring_ = memory + ring_offset;
+  queue->slots_ = slots;
+  queue->callback_ = callback;
+  queue->callback_data_ = data;
+  const Result<Signal*> doorbell = create_doorbell(*queue);
+  if (!doorbell) {
+    release_agent_memory(memory);
+    delete queue;
+    return tl::unexpected<Error>(doorbell.error());
+  }
+  queue->doorbell_ = *doorbell;
+  for (uint32_t i = 0; i < slots; ++i) {
+    std::memcpy(queue->ring_ + i * kPacketBytes, &kInvalidHeader, sizeof(kInvalidHeader));
+  }
+
+  amd_queue_t& shared = *queue->shared_;
+  shared.hsa_queue.type = type;
+  shared.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
+  shared.hsa_queue.base_address = queue->ring_;
+  shared.hsa_queue.doorbell_signal = queue->doorbell_->handle();
+  shared.hsa_queue.size = slots;
+  shared.group_segment_aperture_base_hi = emulator::Dispatch::kDefaultGroupApertureHi;
+  shared.private_segment_aperture_base_hi = emulator::Dispatch::kDefaultPrivateApertureHi;
+  shared.max_cu_id = 71;
+  shared.max_wave_id = 31;
+  shared.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
+  shared.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
+  {
+    const std::lock_guard lock(registry().mutex);
+    shared.hsa_queue.id = registry().next_id++;
+    registry().queues.emplace(queue->handle(), queue);
+  }
+  std::thread([queue] { queue->loop(); }).detach();
+  return queue;
+}
+
+Queue* Queue::from(const hsa_queue_t* handle) noexcept {
+  Registry& r = registry();
+  const std::shared_lock lock(r.mutex);
+  const auto found = r.queues.find(handle);
+  return found == r.queues.end() ? nullptr : found->second;
+}
+
+void Queue::inactivate() noexcept { inactive_.store(true, std::memory_order_release); }
+
+void Queue::destroy(Queue* queue) {
+  {
+    const std::lock_guard lock(registry().mutex);
+    registry().queues.erase(queue->handle());
+  }
+  queue->stop_.store(true, std::memory_order_seq_cst);
+  queue->bell_.wake();
+  while (!queue->done_.load(std::memory_order_acquire)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  destroy_signal(queue->doorbell_);
+  release_agent_memory(reinterpret_cast<std::byte*>(queue->shared_));
+  delete queue;
+}
+
+void Queue::loop() {
+  uint64_t index = 0;
+  uint64_t idle_since = 0;
+  while (!stopping()) {
+    auto& header =
+        *reinterpret_cast<std::atomic<uint16_t>*>(ring_ + (index & (slots_ - 1)) * kPacketBytes);
+    if (packet_type(header.load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID &&
+        !inactive_.load(std::memory_order_relaxed)) {
+      process(index++);
+      idle_since = 0;
+      continue;
+    }
+    for (int i = 0; i < 16; ++i) cpu_relax();
+    const uint64_t now = timestamp_ns();
+    if (idle_since == 0) idle_since = now;
+    if (now - idle_since < kSpinNs) continue;
+    sleep_until_bell(header);
+    idle_since = 0;
+  }
+  done_.store(true, std::memory_order_release);
+}
+
+void Queue::sleep_until_bell(std::atomic<uint16_t>& header) {
+  const uint32_t ticket = bell_.ticket();
+  sleeping_.store(true, std::memory_order_seq_cst);
+  // The other side stores the header, then the doorbell, then looks at sleeping_: one of us sees the other.
+  const bool empty = packet_type(header.load(std::memory_order_seq_cst)) == HSA_PACKET_TYPE_INVALID ||
+                     inactive_.load(std::memory_order_relaxed);
+  if (empty && !stopping()) bell_.wait(ticket, std::chrono::seconds(3600));
+  sleeping_.store(false, std::memory_order_seq_cst);
+}
+
+bool Queue::process(uint64_t index) {
+  std::byte* const slot = ring_ + (index & (slots_ - 1)) * kPacketBytes;
+  auto& header = *reinterpret_cast<std::atomic<uint16_t>*>(slot);
+  // All packets have their completion signal in the last eight bytes.
+  hsa_signal_t completion{};
+  std::memcpy(&completion, slot + kPacketBytes - sizeof(completion), sizeof(completion));
+  Signal* const done = Signal::from(completion);
+  uint64_t start = 0;
+  if (done != nullptr) start = timestamp_ns();
+
+  bool good = true;
+  const uint16_t bits = header.load(std::memory_order_relaxed);
+  switch (packet_type(bits)) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      good = run_dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(slot), index);
+      break;
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      good = run_barrier(*reinterpret_cast<const hsa_barrier_and_packet_t*>(slot),
+                         packet_type(bits) == HSA_PACKET_TYPE_BARRIER_AND);
+      // HIP takes a marker's end for the time of an event.
+      if (done != nullptr) start = timestamp_ns();
+      break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      good = run_barrier_value(*reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(slot));
+      break;
+    default:
+      Device::record_fault(fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
+                                       "processes (kernel dispatch, barrier, AMD barrier value)",
+                                       shared_->hsa_queue.id, index, bits),
+                           false, 0);
+      fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+      good = false;
+  }
+  if (stopping() && !good) return false;
+  header.store(kInvalidHeader, std::memory_order_release);
+  read_index().store(index + 1, std::memory_order_release);
+  if (done != nullptr) done->complete(start, timestamp_ns());
+  return good;
+}
+
+bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
+  emulator::Dispatch dispatch;
+  const uint32_t dimensions = packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS & 3;
+  dispatch.kernel_object = packet.kernel_object;
+  dispatch.grid_size = {packet.grid_size_x, dimensions > 1 ? packet.grid_size_y : 1,
+                        dimensions > 2 ? packet.grid_size_z : 1};
+  dispatch.workgroup_size = {packet.workgroup_size_x,
+                             dimensions > 1 ? packet.workgroup_size_y : uint16_t{1},
+                             dimensions > 2 ? packet.workgroup_size_z : uint16_t{1}};
+  dispatch.group_segment_bytes = packet.group_segment_size;
+  dispatch.private_segment_bytes = packet.private_segment_size;
+  dispatch.kernarg_address = host_address(packet.kernarg_address);
+  dispatch.packet_address = reinterpret_cast<uint64_t>(&packet);
+  dispatch.queue_address = reinterpret_cast<uint64_t>(shared_);
+  dispatch.dispatch_id = index;
+  if (Device::run(dispatch)) return true;
+  if (!stopping()) fail_queue(HSA_STATUS_ERROR_EXCEPTION);
+  return false;
+}
+
+bool Queue::wait_for_all(const hsa_signal_t* dependencies) {
+  for (int i = 0; i < 5; ++i) {
+    Signal* const signal = Signal::from(dependencies[i]);
+    if (signal == nullptr) continue;
+    const std::array<SignalCondition, 1> zero{{{signal, HSA_SIGNAL_CONDITION_LT, 1}}};
+    while (wait_any(zero, kStopCheckNs, true).index < 0) {
+      if (stopping()) return false;
+    }
+  }
+  return true;
+}
+
+bool Queue::wait_for_any(const hsa_signal_t* dependencies) {
+  std::array<SignalCondition, 5> zero{};
+  bool some = false;
+  for (size_t i = 0; i < zero.size(); ++i) {
+    zero[i] = {Signal::from(dependencies[i]), HSA_SIGNAL_CONDITION_LT, 1};
+    some = some || zero[i].signal != nullptr;
+  }
+  while (some && wait_any(zero, kStopCheckNs, true).index < 0) {
+    if (stopping()) return false;
+  }
+  return true;
+}
+
+bool Queue::run_barrier(const hsa_barrier_and_packet_t& packet, bool all) {
+  return all ? wait_for_all(packet.dep_signal) : wait_for_any(packet.dep_signal);
+}
+
+bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
+  if (packet.header.AmdFormat != HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+    Device::record_fault(fmt::format("queue {}: vendor packet format {} is not supported, only barrier value",
+                                     shared_->hsa_queue.id, packet.header.AmdFormat),
+                         false, 0);
+    fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+    return false;
+  }
+  Signal* const signal = Signal::from(packet.signal);
+  if (signal == nullptr) return true;
+  WaitPoint point;
+  watch(*signal, point);
+  bool held = false;
+  while (!stopping()) {
+    const uint32_t ticket = point.ticket();
+    const int64_t value = signal->value().load(std::memory_order_seq_cst);
+    held = condition_holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask, packet.value);
+    if (held) break;
+    // A kernel may write the value without a message.
+    point.wait(ticket, std::chrono::milliseconds(1));
+  }
+  unwatch(*signal, point);
+  return held;
+}
+
+void Queue::fail_queue(hsa_status_t status) {
+  if (Runtime::on_fault() != OnFault::kAbort || callback_ == nullptr) return;
+  inactivate();
+  callback_(status, handle(), callback_data_);
+}
+
+}  // namespace gfxgraph::hsa

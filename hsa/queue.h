@@ -1,0 +1,81 @@
+// A user-mode AQL queue: a ring of 64-byte packets in memory, and one thread that processes them in
+// order (HSA System Architecture 2.9). Executing one packet after the other satisfies every barrier bit.
+//
+// The thread looks at the ring for a few microseconds after the last packet, then sleeps until the
+// doorbell: an idle queue costs nothing.
+#pragma once
+
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "hsa/wait.h"
+
+namespace gfxgraph::hsa {
+
+class Signal;
+
+using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* data);
+
+// Slots that hsa_queue_create takes.
+constexpr uint32_t kQueueMinSlots = 64;
+constexpr uint32_t kQueueMaxSlots = 131072;
+
+class Queue {
+ public:
+  // `slots` is a power of two in [kQueueMinSlots, kQueueMaxSlots]. Lives until destroy().
+  static Result<Queue*> create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback, void* data);
+  // The queue behind a handle that create() gave out, or null.
+  static Queue* from(const hsa_queue_t* handle) noexcept;
+  // Stops after the packet that runs now and frees everything.
+  static void destroy(Queue* queue);
+
+  hsa_queue_t* handle() noexcept { return &shared_->hsa_queue; }
+  // No packet is processed any more.
+  void inactivate() noexcept;
+
+  std::atomic<uint64_t>& read_index() noexcept {
+    return *reinterpret_cast<std::atomic<uint64_t>*>(const_cast<uint64_t*>(&shared_->read_dispatch_id));
+  }
+  std::atomic<uint64_t>& write_index() noexcept {
+    return *reinterpret_cast<std::atomic<uint64_t>*>(const_cast<uint64_t*>(&shared_->write_dispatch_id));
+  }
+
+  // The doorbell was stored to.
+  void ring() noexcept {
+    if (sleeping_.load(std::memory_order_seq_cst)) bell_.wake();
+  }
+
+ private:
+  Queue() = default;
+  void loop();
+  void sleep_until_bell(std::atomic<uint16_t>& header);
+  bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
+  // Each returns whether the packet could be processed; false puts the queue into the error state.
+  bool process(uint64_t index);
+  bool run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
+  bool run_barrier(const hsa_barrier_and_packet_t& packet, bool all);
+  bool run_barrier_value(const hsa_amd_barrier_value_packet_t& packet);
+  bool wait_for_all(const hsa_signal_t* dependencies);
+  bool wait_for_any(const hsa_signal_t* dependencies);
+  void fail_queue(hsa_status_t status);
+
+  amd_queue_t* shared_ = nullptr;  // device-visible, at the handle
+  std::byte* ring_ = nullptr;
+  uint32_t slots_ = 0;
+  Signal* doorbell_ = nullptr;
+  QueueErrorCallback callback_ = nullptr;
+  void* callback_data_ = nullptr;
+  WaitPoint bell_;
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> done_{false};
+  std::atomic<bool> inactive_{false};
+};
+
+}  // namespace gfxgraph::hsa

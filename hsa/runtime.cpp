@@ -1,0 +1,132 @@
+#include "hsa/runtime.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "base/log.h"
+#include "hsa/loader.h"
+#include "hsa/memory.h"
+#include "hsa/wait.h"
+
+namespace gfxgraph::hsa {
+namespace {
+
+struct State {
+  std::atomic<uint32_t> references{0};
+  std::atomic<bool> forked{false};
+  OnFault on_fault = OnFault::kError;
+  std::mutex event_mutex;
+  hsa_amd_system_event_callback_t event_callback = nullptr;
+  void* event_data = nullptr;
+};
+
+void after_fork_in_child();
+
+State& state() {
+  static State* const instance = [] {
+    auto* const made = new State();
+    const char* const on_fault = std::getenv("GFXGRAPH_ON_FAULT");
+    if (on_fault != nullptr && std::string_view(on_fault) == "abort") {
+      made->on_fault = OnFault::kAbort;
+    } else if (on_fault != nullptr && std::string_view(on_fault) != "error") {
+      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={} is neither error nor abort: error is used", on_fault);
+    }
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    return made;
+  }();
+  return *instance;
+}
+
+void after_fork_in_child() {
+  State& s = state();
+  if (s.references.load() == 0) return;
+  s.forked.store(true);
+  reset_watch_list_after_fork();
+  reset_memory_locks_after_fork();
+  reset_loader_after_fork();
+}
+
+}  // namespace
+
+hsa_status_t Runtime::init() {
+  State& s = state();
+  if (s.forked.load()) return HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
+  uint32_t count = s.references.load();
+  do {
+    if (count == UINT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
+  } while (!s.references.compare_exchange_weak(count, count + 1));
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t Runtime::shut_down() {
+  State& s = state();
+  uint32_t count = s.references.load();
+  do {
+    if (count == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  } while (!s.references.compare_exchange_weak(count, count - 1));
+  return HSA_STATUS_SUCCESS;
+}
+
+bool Runtime::ready() noexcept { return state().references.load(std::memory_order_acquire) != 0; }
+bool Runtime::forked() noexcept { return state().forked.load(std::memory_order_acquire); }
+OnFault Runtime::on_fault() noexcept { return state().on_fault; }
+
+void Runtime::set_event_handler(hsa_amd_system_event_callback_t callback, void* data) {
+  State& s = state();
+  const std::lock_guard lock(s.event_mutex);
+  s.event_callback = callback;
+  s.event_data = data;
+}
+
+void Runtime::report_memory_fault(uint64_t address) {
+  State& s = state();
+  if (s.on_fault != OnFault::kAbort) return;
+  hsa_amd_system_event_callback_t callback = nullptr;
+  void* data = nullptr;
+  {
+    const std::lock_guard lock(s.event_mutex);
+    callback = s.event_callback;
+    data = s.event_data;
+  }
+  if (callback == nullptr) return;
+  hsa_amd_event_t event{};
+  event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+  event.memory_fault.agent = kGpuAgent;
+  event.memory_fault.virtual_address = address;
+  event.memory_fault.fault_reason_mask = HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT;
+  callback(&event, data);
+}
+
+hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) {
+  log(LogLevel::kWarning, "{}: {}", call, why);
+  return status;
+}
+
+hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error) {
+  return refuse(status, call, error.message.c_str());
+}
+
+hsa_status_t status_of(const Error& error) noexcept {
+  switch (error.status) {
+    case Status::kOk: return HSA_STATUS_SUCCESS;
+    case Status::kInvalidArgument: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case Status::kOutOfMemory: return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    case Status::kCorrupt:
+    case Status::kTruncated:
+    case Status::kVersion: return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+    case Status::kUnsupported: return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
+    case Status::kNotFound: return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+    default: return HSA_STATUS_ERROR;
+  }
+}
+
+}  // namespace gfxgraph::hsa
+
+using gfxgraph::hsa::Runtime;
+
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_init() { return Runtime::init(); }
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_shut_down() { return Runtime::shut_down(); }

@@ -1,0 +1,66 @@
+// The life of the agent in a process: init and shut-down counts, fork, and the frame around every entry
+// point.
+//
+// Everything that outlives a call is created once and never destroyed, and worker threads are detached:
+// HIP calls hsa_* from static destructors. A forked child has no worker threads; there every call answers
+// an error and every wait ends at once.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstdint>
+#include <exception>
+#include <new>
+
+#include "base/result.h"
+
+namespace gfxgraph::hsa {
+
+constexpr hsa_agent_t kCpuAgent{1};
+constexpr hsa_agent_t kGpuAgent{2};
+constexpr hsa_isa_t kIsa{1};
+constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx1030";
+
+inline bool is_agent(hsa_agent_t a) { return a.handle == kCpuAgent.handle || a.handle == kGpuAgent.handle; }
+inline bool is_gpu(hsa_agent_t a) { return a.handle == kGpuAgent.handle; }
+
+// What a fault does: $GFXGRAPH_ON_FAULT.
+enum class OnFault {
+  kError,  // "error", the default: later calls answer an error, the process lives
+  kAbort,  // "abort": the queue's error callback is called, as by a real agent; HIP then aborts
+};
+
+class Runtime {
+ public:
+  static hsa_status_t init();
+  static hsa_status_t shut_down();
+  static bool ready() noexcept;   // init() was called more often than shut_down()
+  static bool forked() noexcept;  // this process is a forked child of the one that called init()
+  static OnFault on_fault() noexcept;
+  static void set_event_handler(hsa_amd_system_event_callback_t callback, void* data);
+  static void report_memory_fault(uint64_t address);
+};
+
+// Says in the log, with the call's name, what is wrong with an argument.
+hsa_status_t refuse(hsa_status_t status, const char* call, const char* why);
+hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
+hsa_status_t status_of(const Error& error) noexcept;
+
+// Runs the body of an entry point: not before hsa_init, not in a forked child, and no exception leaves it.
+template <typename Body>
+hsa_status_t entry(const char* call, const Body& body) noexcept {
+  if (!Runtime::ready()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (Runtime::forked()) return HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, call, "out of host memory");
+  } catch (const std::exception& error) {
+    return refuse(HSA_STATUS_ERROR, call, error.what());
+  }
+}
+
+}  // namespace gfxgraph::hsa
+
+#define GFXGRAPH_HSA_EXPORT extern "C" __attribute__((visibility("default")))

@@ -1,0 +1,78 @@
+// Signals: an amd_signal_t at the handle, because HIP reads its time stamps and device code writes its
+// value directly.
+//
+// The memory of a signal is never unmapped and a handle that is used after its destruction touches a
+// signal that somebody else may own, but never crashes: HIP destroys signals in static destructors.
+#pragma once
+
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "hsa/wait.h"
+
+namespace gfxgraph::hsa {
+
+class Queue;
+
+// A view of an amd_signal_t: the object is the memory at the handle.
+class Signal {
+ public:
+  // Null for a handle that is no live signal.
+  static Signal* from(hsa_signal_t handle) noexcept;
+  static Signal* from(uint64_t handle) noexcept { return from(hsa_signal_t{handle}); }
+  hsa_signal_t handle() const noexcept { return {reinterpret_cast<uint64_t>(this)}; }
+
+  std::atomic<int64_t>& value() noexcept {
+    return *reinterpret_cast<std::atomic<int64_t>*>(const_cast<int64_t*>(&raw_.value));
+  }
+  std::atomic<int64_t>& kind() noexcept { return *reinterpret_cast<std::atomic<int64_t>*>(&raw_.kind); }
+  std::atomic<uint32_t>& watchers() noexcept {
+    return *reinterpret_cast<std::atomic<uint32_t>*>(&raw_.reserved3[0]);
+  }
+  amd_signal_t& raw() noexcept { return raw_; }
+
+  // After every change of the value but a silent one.
+  void notify() noexcept {
+    if (kind().load(std::memory_order_relaxed) == AMD_SIGNAL_KIND_DOORBELL) return ring();
+    if (watchers().load(std::memory_order_seq_cst) != 0) notify_watchers(*this);
+  }
+  // A packet or copy ended: stores its times (ns) and takes one from the value.
+  void complete(uint64_t start_ns, uint64_t end_ns) noexcept;
+
+ private:
+  void ring() noexcept;
+  amd_signal_t raw_;
+};
+
+// Device memory is out: kOutOfMemory.
+Result<Signal*> create_signal(int64_t initial_value);
+// The doorbell of a queue; storing to it wakes the queue's thread.
+Result<Signal*> create_doorbell(Queue& queue);
+// Null is allowed.
+void destroy_signal(Signal* signal) noexcept;
+
+bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept;
+
+struct SignalCondition {
+  Signal* signal;
+  hsa_signal_condition_t condition;
+  int64_t compare;
+};
+
+constexpr uint64_t kForever = UINT64_MAX;
+
+// Waits until any of the conditions holds: its index and the value seen, or -1 after `timeout_ns`. A short spin first:
+// `active` asks for a longer one. In a forked child, where no device exists, the first condition is
+// made true and returned.
+struct WaitResult {
+  int64_t index;
+  int64_t value;
+};
+WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeout_ns, bool active);
+
+}  // namespace gfxgraph::hsa

@@ -1,0 +1,57 @@
+// How threads of the agent sleep until a signal changes.
+//
+// A Watcher is told when a signal it watches may have changed; a WaitPoint is the watcher that a
+// thread sleeps on. Only signals that somebody watches pay for it: a count inside the signal says so
+// (Signal::watchers()).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace gfxgraph::hsa {
+
+class Signal;
+
+// Sleeps until `word` differs from `expected`, `timeout` has passed, or for no reason at all.
+void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds timeout);
+void futex_wake_all(std::atomic<uint32_t>& word);
+
+// One turn of a spin loop.
+inline void cpu_relax() noexcept { __builtin_ia32_pause(); }
+
+// Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
+uint64_t timestamp_ns() noexcept;
+
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // A watched signal may have changed. Called from any thread, with a lock of the watch list held: must not call
+  // back into the watch list and must not block.
+  virtual void signalled() noexcept = 0;
+};
+
+class WaitPoint final : public Watcher {
+ public:
+  // Take a ticket, look at what is waited for, then wait(ticket): no wake-up is lost in between.
+  uint32_t ticket() const noexcept { return word_.load(std::memory_order_seq_cst); }
+  void wait(uint32_t ticket, std::chrono::nanoseconds timeout) { futex_wait(word_, ticket, timeout); }
+  void wake() noexcept;
+  void signalled() noexcept override { wake(); }
+
+ private:
+  std::atomic<uint32_t> word_{0};
+};
+
+// The watch list. All functions are thread-safe. A watcher may watch one signal several times.
+void watch(Signal& signal, Watcher& watcher);
+// After it returns, `watcher` is not called for this signal any more.
+void unwatch(Signal& signal, Watcher& watcher) noexcept;
+// Tells the watchers of a signal; use Signal::notify(), which skips this when there are none.
+void notify_watchers(Signal& signal) noexcept;
+// Tells every watcher: after the device wrote signals on its own (s_sendmsg).
+void notify_all_watchers() noexcept;
+// Unlocks the watch list in a forked child, where only the forking thread exists.
+void reset_watch_list_after_fork() noexcept;
+
+}  // namespace gfxgraph::hsa
