@@ -19,21 +19,29 @@ constexpr uint64_t kMaxRegisters = 1024;
 constexpr uint64_t kMaxWorkgroupItems = 1 << 16;
 
 // One MessagePack value. Texts point into the note.
+struct Field;
 struct Value {
   enum class Kind { kNothing, kInteger, kBoolean, kText, kArray, kMap } kind = Kind::kNothing;
   uint64_t integer = 0;
   bool negative = false;
   std::string_view text;
-  std::vector<Value> elements;                             // kArray
-  std::vector<std::pair<std::string_view, Value>> fields;  // kMap
+  std::vector<Value> elements;  // kArray
+  std::vector<Field> fields;    // kMap
 
-  const Value* find(std::string_view key) const {
-    for (const auto& [name, value] : fields) {
-      if (name == key) return &value;
-    }
-    return nullptr;
-  }
+  const Value* find(std::string_view key) const;
 };
+
+struct Field {
+  std::string_view name;
+  Value value;
+};
+
+const Value* Value::find(std::string_view key) const {
+  for (const Field& field : fields) {
+    if (field.name == key) return &field.value;
+  }
+  return nullptr;
+}
 
 class TreeReader {
  public:
@@ -104,8 +112,7 @@ class TreeReader {
         return fail(Status::kCorrupt, "metadata note: a map key is no string");
       }
       GFXGRAPH_ASSIGN_OR_RETURN(Value element, read_value(depth + 1));
-      value.fields.emplace_back(std::string_view(key.Raw.data(), key.Raw.size()),
-                                std::move(element));
+      value.fields.push_back({std::string_view(key.Raw.data(), key.Raw.size()), std::move(element)});
     }
     return value;
   }
