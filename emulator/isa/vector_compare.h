@@ -1,0 +1,47 @@
+// What the comparison families share.
+#pragma once
+
+#include "emulator/isa/vector_op.h"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+template <T A, T B, auto F>
+struct Comparison {
+  static constexpr T kDst = T::kNone;
+  static constexpr T kSrc[3] = {A, B, T::kNone};
+  template <class SA, class SB>
+  GFXGRAPH_INLINE static uint32_t run(SA a, SB b) {
+    uint32_t out = 0;
+    GFXGRAPH_LANES {
+      const uint32_t condition = F(load<A>(a, l), load<B>(b, l)) ? ~0u : 0u;
+      GFXGRAPH_COLLECT_BITS(out, condition);
+    }
+    return out;
+  }
+  static uint32_t kernel(uint32_t*, const uint32_t*, const uint32_t* a, const uint32_t* b, const uint32_t*, uint32_t) {
+    return run(RowSource{a}, RowSource{b});
+  }
+};
+
+template <class O, unsigned Kinds, bool kExec>
+const Inst* compare_handler(Wave& w, const Inst* i) {
+  const uint32_t bits = O::run(plain_source<O, 0, Kinds>(w, i), plain_source<O, 1, Kinds>(w, i)) & w.exec();
+  if constexpr (kExec) w.set_exec(bits);
+  else w.write32(i->dst, bits);
+  return i->next();
+}
+
+template <T A, T B, auto F, bool kExec>
+constexpr VectorOp comparison() {
+  using O = Comparison<A, B, F>;
+  VectorOp op = describe<O>();
+  op.flags = VectorOp::kBitsToDst;
+  op.plain[0] = compare_handler<O, 0, kExec>;
+  op.plain[1] = compare_handler<O, 1, kExec>;
+  op.plain[2] = compare_handler<O, 2, kExec>;
+  return op;
+}
+
+}  // inline namespace
+}  // namespace gfxgraph::emulator

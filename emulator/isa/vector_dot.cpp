@@ -1,0 +1,100 @@
+// Dot products of packed halves, bytes and nibbles. f16: two fused steps, low half first, each rounded to binary32
+// (a product of halves is exact in binary32). Integers: exact, then wrapped, or saturated with clamp.
+#include "emulator/isa/vector_float.h"
+#include "emulator/isa/vector_op.h"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+namespace {
+
+constexpr T F = T::kF32, U = T::kU32, P = T::kP16;
+
+GFXGRAPH_INLINE float dot2(uint32_t a, uint32_t b, float c) {
+  const float first = half_to_float(a) * half_to_float(b) + c;
+  return half_to_float(a >> 16) * half_to_float(b >> 16) + first;
+}
+
+template <unsigned kWidth, bool kSigned>
+GFXGRAPH_INLINE int64_t element(uint32_t v, unsigned n) {
+  const uint32_t up = v << (32 - kWidth - n * kWidth);
+  if constexpr (kSigned) return static_cast<int32_t>(up) >> (32 - kWidth);
+  else return up >> (32 - kWidth);
+}
+
+template <unsigned kWidth, bool kSigned>
+GFXGRAPH_INLINE int64_t products(uint32_t a, uint32_t b) {
+  int64_t sum = 0;
+  for (unsigned n = 0; n < 32 / kWidth; ++n) sum += element<kWidth, kSigned>(a, n) * element<kWidth, kSigned>(b, n);
+  return sum;
+}
+
+GFXGRAPH_INLINE int64_t wide(uint32_t c, bool is_signed) {
+  return is_signed ? int64_t{static_cast<int32_t>(c)} : int64_t{c};
+}
+GFXGRAPH_INLINE uint32_t saturate(int64_t v, bool is_signed) {
+  const int64_t low = is_signed ? -0x80000000LL : 0;
+  const int64_t high = is_signed ? 0x7fffffffLL : 0xffffffffLL;
+  return static_cast<uint32_t>(v < low ? low : v > high ? high : v);
+}
+
+// neg and op_sel do not apply to the bytes and nibbles; op_sel of the 16-bit forms is the default one.
+template <unsigned kWidth, bool kSigned>
+VectorOp integer_dot() {
+  return with_clamp(
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return static_cast<uint32_t>(products<kWidth, kSigned>(a, b)) + c; },
+          U, U, U, U>(),
+      LaneOp<[](uint32_t a, uint32_t b, uint32_t c) {
+        return saturate(products<kWidth, kSigned>(a, b) + wide(c, kSigned), kSigned);
+      }, U, U, U, U>::kernel);
+}
+
+// VOP3P v_dot2: op_sel and neg on the halves of the first two sources; neg and neg_hi as neg and abs of the third.
+const Inst* dot2_modified(Wave& w, const Inst* i) {
+  Row row[3];
+  for (int n = 0; n < 3; ++n) {
+    if (operand::is_vgpr(i->src[n])) {
+      row[n] = w.v(i->src[n]);
+    } else {
+      const uint32_t v = w.read32(i, n);
+      for (unsigned l = 0; l < kLanes; ++l) row[n].lane[l] = v;
+    }
+  }
+  const uint32_t keep2 = (i->abs() >> 2 & 1) != 0 ? 0x7fffffffu : ~0u;
+  const uint32_t flip2 = (i->neg() >> 2 & 1) << 31;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    for (unsigned n = 0; n < 2; ++n) {
+      const uint32_t v = row[n].lane[l];
+      const uint32_t low = (v >> ((i->op_sel() >> n & 1) * 16) & 0xffffu) ^ (i->neg() >> n & 1) << 15;
+      const uint32_t high = (v >> ((i->op_sel_hi() >> n & 1) * 16) & 0xffffu) ^ (i->abs() >> n & 1) << 15;
+      row[n].lane[l] = low | high << 16;
+    }
+    row[2].lane[l] = (row[2].lane[l] & keep2) ^ flip2;
+  }
+  uint32_t* d = w.v(i->dst).lane;
+  const bool clamp = i->clamp();
+  GFXGRAPH_LANES {
+    float r = dot2(row[0].lane[l], row[1].lane[l], as<float>(row[2].lane[l]));
+    if (clamp) r = r > 0.0f ? (r < 1.0f ? r : 1.0f) : 0.0f;
+    d[l] = (bits_of(r) & w.exec_mask.lane[l]) | (d[l] & ~w.exec_mask.lane[l]);
+  }
+  return i->next();
+}
+
+}  // namespace
+
+void add_dot(VectorTable& t) {
+  constexpr auto kDot2 = [](uint32_t a, uint32_t b, float c) { return dot2(a, b, c); };
+  t[Op::v_dot2c_f32_f16] = hot<kDot2, F, P, P, F>();
+  t[Op::v_dot2_f32_f16] = hot<kDot2, F, P, P, F>();
+  t[Op::v_dot2_f32_f16].modified = dot2_modified;
+  t[Op::v_dot4c_i32_i8] = integer_dot<8, true>();
+  t[Op::v_dot2_i32_i16] = integer_dot<16, true>();
+  t[Op::v_dot2_u32_u16] = integer_dot<16, false>();
+  t[Op::v_dot4_i32_i8] = integer_dot<8, true>();
+  t[Op::v_dot4_u32_u8] = integer_dot<8, false>();
+  t[Op::v_dot8_i32_i4] = integer_dot<4, true>();
+  t[Op::v_dot8_u32_u4] = integer_dot<4, false>();
+}
+
+}  // inline namespace
+}  // namespace gfxgraph::emulator

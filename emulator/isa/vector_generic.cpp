@@ -1,0 +1,333 @@
+// The generic handler: source modifiers, op_sel, SDWA and DPP by staging rows around an op's kernel; and the choice
+// of a handler for each decoded instruction. Source: RDNA2 ISA guide 6.2, 6.4 (SDWA, DPP), 13.3.
+#include "emulator/isa/vector_op.h"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+namespace {
+
+struct Staged {
+  Row row[4];
+};
+
+// ---- sources ----
+
+GFXGRAPH_INLINE void negate_and_abs(T type, bool neg, bool abs, uint32_t* rows) {
+  uint32_t* r = type == T::kF64 ? rows + kLanes : rows;
+  const uint32_t sign = is_half(type) ? 0x8000u : 0x80000000u;
+  const uint32_t keep = abs ? ~sign : ~0u;
+  const uint32_t flip = neg ? sign : 0u;
+  for (unsigned l = 0; l < kLanes; ++l) r[l] = (r[l] & keep) ^ flip;
+}
+
+// SDWA: 0..3 a byte, 4..5 a word, 6 all.
+void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
+  if (selector >= 6) return;
+  const unsigned width = selector < 4 ? 8 : 16;
+  const unsigned shift = selector < 4 ? 8 * selector : 16 * (selector - 4);
+  const unsigned up = 32 - width;
+  if (sign_extend) {
+    for (unsigned l = 0; l < kLanes; ++l)
+      r[l] = static_cast<uint32_t>(static_cast<int32_t>(r[l] >> shift << up) >> up);
+  } else {
+    for (unsigned l = 0; l < kLanes; ++l) r[l] = r[l] >> shift << up >> up;
+  }
+}
+
+struct Permutation {
+  uint32_t from[kLanes];  // source lane; kLanes: none
+};
+
+// DPP16: where each lane reads. Rows are 16 lanes.
+void dpp16_lanes(uint32_t control, Permutation& p) {
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const unsigned row = l & ~15u;
+    const unsigned i = l & 15u;
+    const unsigned n = control & 15u;
+    unsigned from = kLanes;
+    if (control < 0x100) from = (l & ~3u) | (control >> (2 * (l & 3u)) & 3u);
+    else if (control <= 0x10f) from = i + n < 16 ? row + i + n : kLanes;          // row_shl
+    else if (control <= 0x11f) from = i >= n ? row + i - n : kLanes;              // row_shr
+    else if (control <= 0x12f) from = row + ((i - n) & 15u);                      // row_ror
+    else if (control == 0x140) from = row + 15 - i;                               // row_mirror
+    else if (control == 0x141) from = (l & ~7u) + 7 - (l & 7u);                   // row_half_mirror
+    else if (control >= 0x150 && control <= 0x15f) from = row + n;                // row_share
+    else if (control >= 0x160 && control <= 0x16f) from = row + (i ^ n);          // row_xmask
+    p.from[l] = from;
+  }
+}
+
+bool dpp16_known(uint32_t control) {
+  return control < 0x100 || (control > 0x100 && control <= 0x10f) || (control > 0x110 && control <= 0x11f) ||
+         (control > 0x120 && control <= 0x12f) || control == 0x140 || control == 0x141 ||
+         (control >= 0x150 && control <= 0x16f);
+}
+
+// Permutes `rows` and gives the lanes whose result may be written.
+uint32_t dpp16(const Wave& w, uint32_t control_word, uint32_t* rows) {
+  Permutation p;
+  dpp16_lanes(control_word >> 8 & 0x1ff, p);
+  const bool fetch_inactive = (control_word >> 18 & 1) != 0;
+  const bool bound_control = (control_word >> 19 & 1) != 0;
+  const uint32_t bank_mask = control_word >> 24 & 15;
+  const uint32_t row_mask = control_word >> 28;
+  const uint32_t exec = w.exec();
+  uint32_t out[kLanes];
+  uint32_t writable = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const unsigned from = p.from[l];
+    const bool valid = from < kLanes && (fetch_inactive || (exec >> (from & 31u) & 1u) != 0);
+    out[l] = valid ? rows[from & 31u] : 0;
+    const bool enabled = (row_mask >> (l / 16) & 1u) != 0 && (bank_mask >> (l / 4 % 4) & 1u) != 0;
+    if (enabled && (valid || bound_control)) writable |= 1u << l;
+  }
+  for (unsigned l = 0; l < kLanes; ++l) rows[l] = out[l];
+  return writable;
+}
+
+void dpp8(const Wave& w, uint32_t control_word, uint32_t* rows) {
+  const bool fetch_inactive = (control_word & 1) != 0;
+  uint32_t out[kLanes];
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const unsigned from = (l & ~7u) + (control_word >> (8 + 3 * (l & 7u)) & 7u);
+    out[l] = fetch_inactive || (w.exec() >> from & 1u) != 0 ? rows[from] : 0;
+  }
+  for (unsigned l = 0; l < kLanes; ++l) rows[l] = out[l];
+}
+
+// Gives the rows of source n, in `staged` unless the register's own will do. `writable` loses the
+// lanes that DPP disables.
+const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, Staged& staged, uint32_t& writable) {
+  const T type = op.src[n];
+  const unsigned rows = rows_of(type);
+  const uint16_t code = i->src[n];
+  const VopExtra extra = i->extra();
+  const bool packed = i->format == Format::kVop3p;
+  const bool neg = !packed && (i->neg() >> n & 1) != 0;
+  const bool abs = !packed && (i->abs() >> n & 1) != 0;
+  const bool high = i->format == Format::kVop3 && is_half(type) && (i->op_sel() >> n & 1) != 0;
+  const bool changed = neg || abs || high || (extra != VopExtra::kNone && n < 2);
+  uint32_t* out = staged.row[0].lane;
+  if (operand::is_vgpr(code)) {
+    const uint32_t* in = w.v(code).lane;
+    if (!changed) return in;
+    for (unsigned l = 0; l < rows * kLanes; ++l) out[l] = in[l];
+  } else {
+    const uint64_t v = rows == 1 ? w.read32(i, n) : w.read64(i, n);
+    for (unsigned r = 0; r < rows; ++r)
+      for (unsigned l = 0; l < kLanes; ++l) out[r * kLanes + l] = r < 2 ? static_cast<uint32_t>(v >> (32 * r)) : 0;
+  }
+  if (!changed) return out;
+  const uint32_t control = static_cast<uint32_t>(i->imm);
+  if (extra == VopExtra::kSdwa && n < 2) {
+    sdwa_select(control >> (n == 0 ? 16 : 24) & 7, (control >> (n == 0 ? 19 : 27) & 1) != 0, out);
+  } else if (extra == VopExtra::kDpp16 && n == 0) {
+    writable &= dpp16(w, control, out);
+  } else if (extra == VopExtra::kDpp8 && n == 0) {
+    dpp8(w, control, out);
+  }
+  if (high) for (unsigned l = 0; l < kLanes; ++l) out[l] >>= 16;
+  if (neg || abs) negate_and_abs(type, neg, abs, out);
+  return out;
+}
+
+// ---- results ----
+
+float omod32(float v, uint32_t omod) { return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v; }
+double omod64(double v, uint32_t omod) { return omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v; }
+
+// ISA guide 6.2.4: the hardware ignores output modifiers in IEEE mode and where output denormals are on.
+bool omod_applies(const Wave& w, T type) {
+  const bool ieee = (w.mode >> 9 & 1) != 0;
+  const bool denormals = (w.mode >> (type == T::kF32 ? 5 : 7) & 1) != 0;
+  return !ieee && !denormals;
+}
+
+// With DX10_CLAMP a NaN becomes 0. -0 becomes +0.
+template <class F>
+F clamp01(F v) {
+  return v > F(0) ? (v < F(1) ? v : F(1)) : F(0);
+}
+
+void finish_float(T type, uint32_t omod, bool clamp, uint32_t* d) {
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (type == T::kF64) {
+      double v = as<double>(static_cast<uint64_t>(d[kLanes + l]) << 32 | d[l]);
+      if (omod != 0) v = omod64(v, omod);
+      if (clamp) v = clamp01(v);
+      d[l] = static_cast<uint32_t>(bits_of(v));
+      d[kLanes + l] = static_cast<uint32_t>(bits_of(v) >> 32);
+    } else if (type == T::kF16) {
+      float v = half_to_float(d[l]);
+      if (omod != 0) v = omod32(v, omod);
+      if (clamp) v = clamp01(v);
+      d[l] = float_to_half(v);
+    } else {
+      float v = as<float>(d[l]);
+      if (omod != 0) v = omod32(v, omod);
+      if (clamp) v = clamp01(v);
+      d[l] = bits_of(v);
+    }
+  }
+}
+
+// SDWA destination: places the result in a byte or word; the rest by dst_unused (0 zeros, 1 sign, 2 kept).
+uint32_t sdwa_place(uint32_t control, uint32_t value, uint32_t old) {
+  const uint32_t selector = control >> 8 & 7;
+  const uint32_t unused = control >> 11 & 3;
+  if (selector >= 6) return value;
+  const unsigned width = selector < 4 ? 8 : 16;
+  const unsigned shift = selector < 4 ? 8 * selector : 16 * (selector - 4);
+  const uint32_t field = (width == 8 ? 0xffu : 0xffffu) << shift;
+  const uint32_t placed = value << shift & field;
+  if (unused == 2) return placed | (old & ~field);
+  if (unused == 1) {
+    const unsigned up = 32 - width - shift;
+    return static_cast<uint32_t>(static_cast<int32_t>(placed << up) >> up);
+  }
+  return placed;
+}
+
+void finish(Wave& w, const Inst* i, const VectorOp& op, Staged& result, const uint32_t* mask) {
+  const T type = op.dst;
+  const bool is_float = type == T::kF32 || type == T::kB32 || type == T::kF64 || type == T::kF16;
+  const uint32_t omod = omod_applies(w, type) ? i->omod() : 0;
+  if (is_float && (omod != 0 || i->clamp())) finish_float(type, omod, i->clamp(), result.row[0].lane);
+  uint32_t* d = w.v(i->dst).lane;
+  const bool sdwa = i->extra() == VopExtra::kSdwa;
+  const bool high = i->format == Format::kVop3 && (i->op_sel() & 8) != 0;
+  for (unsigned r = 0; r < rows_of(type); ++r) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const uint32_t old = d[r * kLanes + l];
+      uint32_t v = result.row[r].lane[l];
+      if (is_half(type)) v &= 0xffffu;
+      if (sdwa) v = sdwa_place(static_cast<uint32_t>(i->imm), v, old);
+      else if (is_half(type)) v = high ? v << 16 | (old & 0xffffu) : v | (old & 0xffff0000u);
+      d[r * kLanes + l] = (v & mask[l]) | (old & ~mask[l]);
+    }
+  }
+}
+
+// Whether the result needs work after the kernel.
+bool changes_result(const Inst* i, const VectorOp& op) {
+  if (i->extra() == VopExtra::kSdwa) return true;
+  if (i->omod() != 0 && i->format != Format::kVop3p) return true;
+  if (i->clamp() && op.clamp_kernel == nullptr) return true;
+  return i->format == Format::kVop3 && is_half(op.dst) && (i->op_sel() & 8) != 0;
+}
+
+void write_bits(Wave& w, const Inst* i, uint32_t bits) {
+  if (i->dst == operand::kExecLo) w.set_exec(bits);
+  else w.write32(i->dst, bits);
+}
+
+// Null, or why this form of the instruction is not supported.
+bool form_supported(const Inst& i, const VectorOp& op) {
+  const bool is_float = op.dst == T::kF32 || op.dst == T::kF64 || op.dst == T::kF16 || op.dst == T::kB32;
+  if (i.extra() == VopExtra::kDpp16 && !dpp16_known(static_cast<uint32_t>(i.imm) >> 8 & 0x1ff)) return false;
+  if (i.format == Format::kVop3p) {
+    // The integer dot products take whole registers.
+    return op.modified != nullptr || (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3 && (i.neg() | i.abs()) == 0);
+  }
+  if (i.omod() != 0 && !is_float) return false;
+  if (i.clamp() && !is_float && op.clamp_kernel == nullptr && (op.flags & VectorOp::kBitsToDst) == 0) return false;
+  for (unsigned n = 0; n < 3; ++n) {
+    const T type = op.src[n];
+    const bool takes = type == T::kF32 || type == T::kB32 || type == T::kF64 || type == T::kF16;
+    if (!takes && type != T::kNone && ((i.neg() | i.abs()) >> n & 1) != 0) return false;
+  }
+  return true;
+}
+
+struct FilledTable : VectorTable {
+  FilledTable() {
+    add_float32(*this);
+    add_float64(*this);
+    add_float16(*this);
+    add_integer(*this);
+    add_integer_bits(*this);
+    add_integer16(*this);
+    add_carry(*this);
+    add_convert(*this);
+    add_transcendental(*this);
+    add_division(*this);
+    add_compare(*this);
+    add_compare_float(*this);
+    add_packed(*this);
+    add_dot(*this);
+    add_lane_moves(*this);
+  }
+};
+
+bool plain_form(const Inst& inst, const VectorOp& op) {
+  if (inst.extra() != VopExtra::kNone) return false;
+  if (inst.format != Format::kVop3p) return (inst.mods & vmod::kAny) == 0;
+  // VOP3P: without modifiers op_sel_hi takes the upper halves.
+  if (op.modified == nullptr) return !inst.clamp();
+  const uint32_t defaults = 7u << vmod::kOpSelHiShift;
+  return ((inst.mods & vmod::kAny) | 4u << vmod::kOpSelHiShift) == defaults;
+}
+
+}  // namespace
+
+const VectorTable& vector_table() {
+  static const FilledTable table;
+  return table;
+}
+
+const Inst* generic_handler(Wave& w, const Inst* i) {
+  const VectorOp& op = vector_table().op[static_cast<unsigned>(i->op)];
+  Staged staged[3];
+  const uint32_t* source[3] = {nullptr, nullptr, nullptr};
+  uint32_t writable = ~0u;
+  for (int n = 0; n < 3; ++n)
+    if (op.src[n] != T::kNone) source[n] = stage(w, i, op, n, staged[n], writable);
+  uint32_t bits = 0;
+  if ((op.flags & VectorOp::kBitsFromSrc2) != 0) bits = w.read32(i, 2);
+  if ((op.flags & VectorOp::kBitsFromVcc) != 0) bits = w.sgpr[operand::kVccLo];
+  const Kernel kernel = i->clamp() && op.clamp_kernel != nullptr ? op.clamp_kernel : op.kernel;
+  const uint32_t active = w.exec() & writable;
+  Row dpp_mask;
+  const uint32_t* mask = w.exec_mask.lane;
+  if (writable != ~0u) {
+    Wave::expand_mask(active, dpp_mask);
+    mask = dpp_mask.lane;
+  }
+  if ((op.flags & VectorOp::kBitsToDst) != 0) {
+    write_bits(w, i, kernel(nullptr, mask, source[0], source[1], source[2], bits) & active);
+    return i->next();
+  }
+  if (!changes_result(i, op)) {
+    const uint32_t out = kernel(w.v(i->dst).lane, mask, source[0], source[1], source[2], bits);
+    if ((op.flags & VectorOp::kBitsToSdst) != 0) w.write32(i->sdst, out & active);
+    return i->next();
+  }
+  Staged result{};
+  Row all;
+  Wave::expand_mask(~0u, all);
+  const uint32_t out = kernel(result.row[0].lane, all.lane, source[0], source[1], source[2], bits);
+  finish(w, i, op, result, mask);
+  if ((op.flags & VectorOp::kBitsToSdst) != 0) w.write32(i->sdst, out & active);
+  return i->next();
+}
+
+Handler bind_vector(Inst& inst) {
+  const VectorOp& op = vector_table().op[static_cast<unsigned>(inst.op)];
+  if (op.custom != nullptr) return inst.extra() == VopExtra::kNone ? op.custom : nullptr;
+  if (op.kernel == nullptr) return nullptr;
+  if (!form_supported(inst, op)) return nullptr;
+  if (plain_form(inst, op)) {
+    unsigned kinds = 0;
+    for (unsigned n = 0; n < 3; ++n)
+      if (op.src[n] != T::kNone && !operand::is_vgpr(inst.src[n])) kinds |= 1u << n;
+    if (op.plain[kinds] != nullptr) return op.plain[kinds];
+  } else if (op.modified != nullptr) {
+    return op.modified;
+  }
+  return generic_handler;
+}
+
+const VectorBinder kVectorBinder = {bind_vector};
+
+}  // inline namespace
+}  // namespace gfxgraph::emulator
