@@ -1,0 +1,28 @@
+// Where a replay left the recorded path.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "replayer/executor.h"
+#include "replayer/verify.h"
+
+namespace gfxgraph::replayer {
+
+struct Divergence {
+  // The state before this operation is right and the one after it is wrong, or the span
+  // [first_operation, last_operation] holds the one that is.
+  uint32_t first_operation = 0;
+  uint32_t last_operation = 0;
+  format::AllocationId allocation = 0;  // the first one that is wrong there
+  std::string reference;                // what "right" means: "checkpoints", "eager mode", ...
+};
+
+// Replays prefixes of the program in `mode` and searches the first operation after which memory is
+// wrong: against recorded checkpoints where the trace has them, else against eager mode. Nothing when
+// no reference shows a difference. Leaves the memory in the state of the last prefix.
+Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
+                                         hip::Stream stream);
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,195 @@
+#include "replayer/dag.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+
+#include "replayer/hip_abi.h"
+
+namespace gfxgraph::replayer {
+
+bool Reachability::reaches(uint32_t earlier, uint32_t later) const {
+  const Place place = places_[earlier];
+  const std::vector<uint32_t>& clock = clocks_[later];
+  return place.lane < clock.size() && clock[place.lane] > place.position;
+}
+
+void Reachability::minimise(std::vector<uint32_t>& set) const {
+  if (set.size() < 2) return;
+  std::sort(set.begin(), set.end(), std::greater<>());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  std::vector<uint32_t> kept;
+  for (const uint32_t candidate : set) {
+    const bool implied = std::any_of(kept.begin(), kept.end(), [&](uint32_t other) { return reaches(candidate, other); });
+    if (!implied) kept.push_back(candidate);
+  }
+  std::reverse(kept.begin(), kept.end());
+  set = std::move(kept);
+}
+
+uint32_t Reachability::choose_lane(std::vector<uint32_t>& dependencies) const {
+  for (const uint32_t dependency : dependencies) {
+    const uint32_t lane = places_[dependency].lane;
+    if (lane_tails_[lane] == dependency) return lane;
+  }
+  for (uint32_t lane = 0; lane < lane_tails_.size(); ++lane) {
+    for (const uint32_t dependency : dependencies) {
+      if (reaches(lane_tails_[lane], dependency)) return lane;
+    }
+  }
+  if (lane_tails_.size() < kMaxLanes) return static_cast<uint32_t>(lane_tails_.size());
+  // Too wide: follow the operation that has waited longest.
+  const auto oldest = std::min_element(lane_tails_.begin(), lane_tails_.end());
+  dependencies.push_back(*oldest);
+  minimise(dependencies);
+  return static_cast<uint32_t>(oldest - lane_tails_.begin());
+}
+
+void Reachability::add(std::vector<uint32_t>& dependencies) {
+  minimise(dependencies);
+  const auto operation = static_cast<uint32_t>(places_.size());
+  const uint32_t lane = choose_lane(dependencies);
+  if (lane == lane_tails_.size()) lane_tails_.push_back(operation);
+  std::vector<uint32_t> clock(lane_tails_.size(), 0);
+  for (const uint32_t dependency : dependencies) {
+    const std::vector<uint32_t>& other = clocks_[dependency];
+    for (size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+  }
+  const uint32_t position = clock[lane];
+  clock[lane] = position + 1;
+  lane_tails_[lane] = operation;
+  places_.push_back(Place{lane, position});
+  clocks_.push_back(std::move(clock));
+}
+
+namespace {
+
+using OperationSet = std::vector<uint32_t>;
+
+class DagBuilder {
+ public:
+  explicit DagBuilder(const Program& program)
+      : program_(program), tails_(program.streams().size()), captured_(program.events().size()) {}
+
+  Dag build() {
+    dag_.dependencies.reserve(program_.operations().size());
+    for (const Step& step : program_.steps()) apply(step);
+    dag_.lanes = reach_.lanes();
+    return std::move(dag_);
+  }
+
+ private:
+  bool blocking(format::StreamId stream) const {
+    return stream != 0 && (program_.streams()[stream].flags & hip::kStreamNonBlocking) == 0;
+  }
+
+  void unite(OperationSet& set, const OperationSet& other) const {
+    set.insert(set.end(), other.begin(), other.end());
+    reach_.minimise(set);
+  }
+
+  // What work issued to the stream now follows.
+  OperationSet front(format::StreamId stream) const {
+    OperationSet set = host_;
+    set.insert(set.end(), tails_[stream].begin(), tails_[stream].end());
+    if (stream == 0) {
+      for (format::StreamId other = 1; other < tails_.size(); ++other) {
+        if (blocking(other)) set.insert(set.end(), tails_[other].begin(), tails_[other].end());
+      }
+    } else if (blocking(stream)) {
+      set.insert(set.end(), tails_[0].begin(), tails_[0].end());
+    }
+    reach_.minimise(set);
+    return set;
+  }
+
+  void issue(OperationSet dependencies) {
+    dag_.edges_before_reduction += dependencies.size();
+    reach_.add(dependencies);
+    dag_.edges += dependencies.size();
+    dag_.dependencies.push_back(std::move(dependencies));
+  }
+
+  void apply(const Step& step) {
+    switch (step.kind) {
+      case StepKind::kOperation:
+        issue(front(step.stream));
+        tails_[step.stream] = {step.first_operation};
+        if (program_.operations()[step.first_operation].blocking) unite(host_, {step.first_operation});
+        break;
+      case StepKind::kGraphLaunch: apply_graph(step); break;
+      case StepKind::kEventRecord:
+        // On the null stream a record is work like any other: what blocking streams do later waits.
+        captured_[step.event] = front(step.stream);
+        if (step.stream == 0) tails_[0] = captured_[step.event];
+        break;
+      case StepKind::kStreamWait:
+        if (step.stream == 0) tails_[0] = front(0);
+        unite(tails_[step.stream], captured_[step.event]);
+        break;
+      case StepKind::kSynchronize: apply_synchronize(step); break;
+      case StepKind::kHostWrite:
+        // The replay waits for the device before it writes.
+        wait_device();
+        break;
+    }
+  }
+
+  void wait_device() {
+    for (OperationSet& tail : tails_) {
+      host_.insert(host_.end(), tail.begin(), tail.end());
+      tail.clear();
+    }
+    reach_.minimise(host_);
+  }
+
+  void apply_synchronize(const Step& step) {
+    switch (step.synchronize) {
+      case format::SynchronizeKind::kDevice: wait_device(); break;
+      case format::SynchronizeKind::kStream: host_ = front(step.object); break;
+      case format::SynchronizeKind::kEvent: unite(host_, captured_[step.object]); break;
+    }
+  }
+
+  void apply_graph(const Step& step) {
+    const OperationSet before = front(step.stream);
+    std::vector<OperationSet> after(step.graph->nodes.size());  // what a node's followers wait for
+    std::vector<bool> has_follower(step.graph->nodes.size(), false);
+    uint32_t operation = step.first_operation;
+    for (size_t node = 0; node < step.graph->nodes.size(); ++node) {
+      const format::GraphNode& description = step.graph->nodes[node];
+      OperationSet dependencies = description.dependencies.empty() ? before : OperationSet{};
+      for (const uint32_t dependency : description.dependencies) {
+        unite(dependencies, after[dependency]);
+        has_follower[dependency] = true;
+      }
+      const bool acts = !std::holds_alternative<std::monostate>(description.action) &&
+                        !std::holds_alternative<format::HostFunction>(description.action);
+      if (acts) {
+        issue(std::move(dependencies));
+        after[node] = {operation++};
+      } else {
+        after[node] = std::move(dependencies);
+      }
+    }
+    OperationSet leaves = step.graph->nodes.empty() ? before : OperationSet{};
+    for (size_t node = 0; node < after.size(); ++node) {
+      if (!has_follower[node]) leaves.insert(leaves.end(), after[node].begin(), after[node].end());
+    }
+    reach_.minimise(leaves);
+    tails_[step.stream] = std::move(leaves);
+  }
+
+  const Program& program_;
+  Dag dag_;
+  Reachability reach_;
+  std::vector<OperationSet> tails_;     // by stream: the last work issued to it
+  std::vector<OperationSet> captured_;  // by event: what it stands for
+  OperationSet host_;                   // what the host has seen complete
+};
+
+}  // namespace
+
+Dag build_dag(const Program& program) { return DagBuilder(program).build(); }
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,56 @@
+// The three ways to run a loaded program. An executor borrows the instance, which must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/instance.h"
+
+namespace gfxgraph::replayer {
+
+struct GraphStatistics {
+  uint32_t graphs = 0;
+  uint64_t nodes = 0;
+  uint64_t edges = 0;
+  uint64_t edges_before_reduction = 0;
+  double build_us = 0;        // adding the nodes
+  double instantiate_us = 0;
+  // Operations that run between the graphs, and why: "launch 3 kernel x: cooperative".
+  std::vector<std::string> outside;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Submits the program. Batch and graph work goes to `stream` and may be in flight on return;
+  // where the trace holds host writes, the call waits for the work before them. Allocates nothing
+  // unless it fails.
+  virtual Result<void> run(hip::Stream stream) = 0;
+  // Waits for what run() submitted.
+  virtual Result<void> wait(hip::Stream stream) = 0;
+  // Kernel arguments have changed: makes the next run use them.
+  virtual Result<void> arguments_changed() { return {}; }
+  virtual GraphStatistics graph_statistics() const { return {}; }
+};
+
+struct ExecutorOptions {
+  // Only the operations before this one, with the host writes before the last of them.
+  uint32_t operation_limit = UINT32_MAX;
+  uint32_t graph_max_nodes = 0;
+  bool graph_linear = false;
+};
+
+Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance, const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance, const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance, const ExecutorOptions& options);
+// `mode` is not kAuto.
+Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance, const ExecutorOptions& options);
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,274 @@
+// Graph: explicit hipGraphs from the dependencies of dag.h. One graph per stretch of operations
+// between two host writes, split further by --graph-max-nodes and around operations that no node
+// type can express; all are launched into one stream, so their order is kept.
+//
+// Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
+// nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them) and
+// never updated in place (hip_quirks.inc, kExecUpdateUnreliable).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "replayer/dag.h"
+#include "replayer/executor.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+double microseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One thing to do in a run, in order.
+struct Part {
+  uint32_t first_host_write = 0;
+  uint32_t host_write_count = 0;  // applied first, after a wait
+  uint32_t first_operation = 0;
+  uint32_t operation_count = 0;   // 0: only host writes
+  bool direct = false;            // submitted to the stream, not in a graph
+  hip::Graph graph = nullptr;
+  hip::GraphExec executable = nullptr;
+};
+
+class GraphExecutor : public Executor {
+ public:
+  GraphExecutor(Instance& instance, const ExecutorOptions& options)
+      : instance_(instance),
+        options_(options),
+        limit_(std::min(options.operation_limit, static_cast<uint32_t>(instance.program().operations().size()))) {}
+
+  ~GraphExecutor() override { destroy_graphs(); }
+
+  Result<void> prepare() {
+    if (!instance_.library().has_graphs()) {
+      return fail(Status::kUnsupported, fmt::format("{} has no explicit graphs: use --mode batch", instance_.library().path()));
+    }
+    if (instance_.library().has_quirk(HipQuirk::kModuleFunctionLostInGraph)) {
+      return fail(Status::kUnsupported,
+                  fmt::format("graph mode on HIP {}: hipGraphAddKernelNode does not take module functions there; use "
+                              "--mode batch",
+                              instance_.library().runtime_version()));
+    }
+    dag_ = build_dag(instance_.program());
+    split();
+    return build_graphs();
+  }
+
+  Result<void> run(hip::Stream stream) override {
+    const HipTable& hip = instance_.hip();
+    for (const Part& part : parts_) {
+      if (part.host_write_count != 0) {
+        GFXGRAPH_TRY(wait(stream));
+        for (uint32_t i = 0; i < part.host_write_count; ++i) instance_.apply_host_write(part.first_host_write + i);
+      }
+      if (part.operation_count == 0) continue;
+      const hip::Error code = part.direct ? instance_.submit(part.first_operation, stream)
+                                          : hip.hipGraphLaunch(part.executable, stream);
+      if (code != hip::kSuccess) [[unlikely]] {
+        return instance_.library().check(
+            code, part.direct ? instance_.program().describe(part.first_operation)
+                              : fmt::format("hipGraphLaunch of {} operations from {}", part.operation_count,
+                                            instance_.program().describe(part.first_operation)));
+      }
+    }
+    return {};
+  }
+
+  Result<void> wait(hip::Stream stream) override {
+    const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
+    if (code == hip::kSuccess) [[likely]] return {};
+    return instance_.library().check(code, "hipStreamSynchronize after the graph");
+  }
+
+  Result<void> arguments_changed() override {
+    // A graph in flight must not be destroyed.
+    GFXGRAPH_TRY(instance_.synchronize());
+    destroy_graphs();
+    return build_graphs();
+  }
+
+  GraphStatistics graph_statistics() const override { return statistics_; }
+
+ private:
+  const char* reason_outside(uint32_t index) const {
+    const PreparedOperation& operation = instance_.operation(index);
+    if (operation.kind != OperationKind::kLaunch) return nullptr;
+    const PreparedLaunch& launch = instance_.launch(operation.index);
+    if (launch.cooperative) return "cooperative launch";
+    if (launch.partial) return "partial workgroups";
+    return nullptr;
+  }
+
+  void split() {
+    const Program& program = instance_.program();
+    const auto total = static_cast<uint32_t>(program.operations().size());
+    const uint32_t max_nodes = options_.graph_max_nodes == 0 ? UINT32_MAX : options_.graph_max_nodes;
+    for (const Segment& segment : program.segments()) {
+      if (limit_ < total && segment.first_operation >= limit_) break;
+      Part part{segment.first_host_write, segment.host_write_count, segment.first_operation, 0};
+      const auto flush = [&](uint32_t next) {
+        if (part.operation_count != 0 || part.host_write_count != 0) parts_.push_back(part);
+        part = Part{0, 0, next, 0};
+      };
+      const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
+      for (uint32_t i = segment.first_operation; i < end; ++i) {
+        if (const char* reason = reason_outside(i); reason != nullptr) {
+          flush(i);
+          part.direct = true;
+          part.operation_count = 1;
+          flush(i + 1);
+          outside_.push_back(fmt::format("{}: {}", program.describe(i), reason));
+          continue;
+        }
+        if (part.operation_count == max_nodes) flush(i);
+        ++part.operation_count;
+      }
+      flush(end);
+    }
+  }
+
+  Result<void> build_graphs() {
+    statistics_ = GraphStatistics{};
+    statistics_.outside = outside_;
+    statistics_.edges_before_reduction = dag_.edges_before_reduction;
+    for (Part& part : parts_) {
+      if (part.direct || part.operation_count == 0) continue;
+      GFXGRAPH_TRY(build_graph(part));
+    }
+    return {};
+  }
+
+  Result<void> build_graph(Part& part) {
+    const HipLibrary& library = instance_.library();
+    const auto start = std::chrono::steady_clock::now();
+    GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
+    // The node that stands for each operation of the part; empty ones hand on what they wait for.
+    std::vector<std::vector<hip::GraphNode>> ends(part.operation_count);
+    size_t expected = 0;
+    hip::GraphNode previous = nullptr;
+    for (uint32_t i = 0; i < part.operation_count; ++i) {
+      std::vector<hip::GraphNode> dependencies;
+      if (options_.graph_linear) {
+        if (previous != nullptr) dependencies.push_back(previous);
+      } else {
+        for (const uint32_t dependency : dag_.dependencies[part.first_operation + i]) {
+          if (dependency < part.first_operation) continue;  // ordered by the stream
+          const std::vector<hip::GraphNode>& end = ends[dependency - part.first_operation];
+          dependencies.insert(dependencies.end(), end.begin(), end.end());
+        }
+        std::sort(dependencies.begin(), dependencies.end());
+        dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
+      }
+      if (instance_.operation(part.first_operation + i).empty) {
+        ends[i] = std::move(dependencies);
+        continue;
+      }
+      GFXGRAPH_TRY(add_nodes(part.graph, part.first_operation + i, dependencies, expected));
+      previous = dependencies.front();
+      ends[i] = std::move(dependencies);
+    }
+    size_t count = 0;
+    GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count), "hipGraphGetNodes"));
+    if (count != expected) {
+      return fail(Status::kDevice, fmt::format("the runtime's graph has {} nodes instead of {}: it dropped some; use "
+                                               "--mode batch or --graph-max-nodes",
+                                               count, expected));
+    }
+    statistics_.build_us += microseconds_since(start);
+    const auto instantiate = std::chrono::steady_clock::now();
+    GFXGRAPH_TRY(library.check(
+        instance_.hip().hipGraphInstantiate(&part.executable, part.graph, nullptr, nullptr, 0),
+        fmt::format("hipGraphInstantiate of {} nodes", expected)));
+    statistics_.instantiate_us += microseconds_since(instantiate);
+    ++statistics_.graphs;
+    statistics_.nodes += expected;
+    return {};
+  }
+
+  // Adds the nodes of one operation, usually one; a chain otherwise. `dependencies` becomes its last.
+  Result<void> add_nodes(hip::Graph graph, uint32_t index, std::vector<hip::GraphNode>& dependencies, size_t& count) {
+    const PreparedOperation& operation = instance_.operation(index);
+    const auto chain = [&](hip::Error code, hip::GraphNode node) -> Result<void> {
+      if (code != hip::kSuccess) return instance_.library().check(code, "graph node for " + instance_.program().describe(index));
+      statistics_.edges += dependencies.size();
+      ++count;
+      dependencies.assign(1, node);
+      return {};
+    };
+    hip::GraphNode node = nullptr;
+    switch (operation.kind) {
+      case OperationKind::kLaunch: {
+        const hip::Error code = add_launch(node, graph, dependencies, instance_.launch(operation.index));
+        return chain(code, node);
+      }
+      case OperationKind::kCopy: {
+        const hip::Error code = add_copy(node, graph, dependencies, instance_.copy(operation.index));
+        return chain(code, node);
+      }
+      case OperationKind::kMemset: break;
+    }
+    const PreparedMemset& memset = instance_.memset(operation.index);
+    hip::MemsetParams parameters;
+    parameters.element_bytes = memset.element_bytes;
+    parameters.value = memset.value;
+    parameters.width = memset.width;
+    parameters.height = memset.height;
+    parameters.pitch_bytes = memset.pitch;
+    for (uint64_t slice = 0; slice < memset.depth; ++slice) {
+      parameters.destination = memset.destination + slice * memset.slice;
+      const hip::Error code = instance_.hip().hipGraphAddMemsetNode(&node, graph, dependencies.data(),
+                                                                    dependencies.size(), &parameters);
+      GFXGRAPH_TRY(chain(code, node));
+    }
+    return {};
+  }
+
+  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph, const std::vector<hip::GraphNode>& dependencies,
+                        const PreparedLaunch& launch) {
+    hip::KernelNodeParams parameters;
+    parameters.function = launch.function;
+    parameters.grid = launch.grid;
+    parameters.block = launch.block;
+    parameters.shared_bytes = launch.lds_bytes;
+    parameters.extra = const_cast<void**>(launch.extra);
+    return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(), dependencies.size(), &parameters);
+  }
+
+  hip::Error add_copy(hip::GraphNode& node, hip::Graph graph, const std::vector<hip::GraphNode>& dependencies,
+                      const PreparedCopy& copy) {
+    if (copy.linear()) {
+      return instance_.hip().hipGraphAddMemcpyNode1D(&node, graph, dependencies.data(), dependencies.size(),
+                                                     copy.destination, copy.source, copy.width, copy.kind);
+    }
+    const hip::Memcpy3dParams parameters = copy.parameters();
+    return instance_.hip().hipGraphAddMemcpyNode(&node, graph, dependencies.data(), dependencies.size(), &parameters);
+  }
+
+  void destroy_graphs() {
+    for (Part& part : parts_) {
+      if (part.executable != nullptr) instance_.hip().hipGraphExecDestroy(part.executable);
+      if (part.graph != nullptr) instance_.hip().hipGraphDestroy(part.graph);
+      part.executable = nullptr;
+      part.graph = nullptr;
+    }
+  }
+
+  Instance& instance_;
+  ExecutorOptions options_;
+  uint32_t limit_;
+  Dag dag_;
+  std::vector<Part> parts_;
+  std::vector<std::string> outside_;
+  GraphStatistics statistics_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance, const ExecutorOptions& options) {
+  auto executor = std::make_unique<GraphExecutor>(instance, options);
+  GFXGRAPH_TRY(executor->prepare());
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,98 @@
+// The part of HIP's binary interface that replay uses, in our own declarations: opaque handles are
+// void*, enumerations are int. The structures and values below are the same in HIP 5, 6 and 7; their
+// source is named at each. No HIP header is included anywhere in replayer/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gfxgraph::hip {
+
+using Error = int;
+using Stream = void*;
+using Event = void*;
+using Module = void*;
+using Function = void*;
+using Graph = void*;
+using GraphNode = void*;
+using GraphExec = void*;
+
+// hipError_t (hip_runtime_api.h): the values that replay tells apart.
+inline constexpr Error kSuccess = 0;
+inline constexpr Error kErrorOutOfMemory = 2;
+inline constexpr Error kErrorNoBinaryForGpu = 209;
+inline constexpr Error kErrorNotFound = 500;
+
+// hipMemcpyKind.
+inline constexpr int kHostToDevice = 1;
+inline constexpr int kDeviceToHost = 2;
+inline constexpr int kDeviceToDevice = 3;
+inline constexpr int kCopyDefault = 4;
+
+// hipStreamNonBlocking: a stream that the legacy null stream does not wait for.
+inline constexpr uint32_t kStreamNonBlocking = 1;
+// hipMemAttachGlobal.
+inline constexpr unsigned kMemAttachGlobal = 1;
+
+// The keys of the `extra` array of a launch: HIP_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END.
+inline void* const kLaunchBufferPointer = reinterpret_cast<void*>(uintptr_t{1});
+inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
+inline void* const kLaunchEnd = reinterpret_cast<void*>(uintptr_t{3});
+
+// dim3 (hip_runtime_api.h).
+struct Dim3 {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+};
+
+// hipKernelNodeParams (hip_runtime_api.h).
+struct KernelNodeParams {
+  Dim3 block;
+  void** extra = nullptr;
+  void* function = nullptr;
+  Dim3 grid;
+  void** kernel_params = nullptr;
+  unsigned shared_bytes = 0;
+};
+static_assert(sizeof(KernelNodeParams) == 64 && offsetof(KernelNodeParams, function) == 24 &&
+              offsetof(KernelNodeParams, kernel_params) == 48);
+
+// hipMemsetParams (hip_runtime_api.h). Width in elements, pitch in bytes.
+struct MemsetParams {
+  void* destination = nullptr;
+  unsigned element_bytes = 1;
+  size_t height = 1;
+  size_t pitch_bytes = 0;
+  unsigned value = 0;
+  size_t width = 0;
+};
+static_assert(sizeof(MemsetParams) == 48 && offsetof(MemsetParams, value) == 32);
+
+// hipPitchedPtr, hipPos, hipExtent, hipMemcpy3DParms (driver_types.h).
+struct PitchedPointer {
+  void* pointer = nullptr;
+  size_t pitch_bytes = 0;
+  size_t width = 0;
+  size_t height = 0;
+};
+struct Position {
+  size_t x = 0, y = 0, z = 0;
+};
+struct Extent {
+  size_t width = 0, height = 0, depth = 0;
+};
+struct Memcpy3dParams {
+  void* source_array = nullptr;
+  Position source_position;
+  PitchedPointer source;
+  void* destination_array = nullptr;
+  Position destination_position;
+  PitchedPointer destination;
+  Extent extent;
+  int kind = kCopyDefault;
+};
+static_assert(sizeof(Memcpy3dParams) == 160 && offsetof(Memcpy3dParams, destination) == 96 &&
+              offsetof(Memcpy3dParams, kind) == 152);
+
+}  // namespace gfxgraph::hip

@@ -1,0 +1,76 @@
+// The process's own HIP runtime, found by dlopen and called through one table of entry points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/hip_abi.h"
+
+namespace gfxgraph::replayer {
+
+// A pointer per row of hip_symbols.inc, under the row's name; OPTIONAL ones may be null.
+struct HipTable {
+#define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments) result(*name) arguments = nullptr;
+#include "replayer/hip_symbols.inc"
+#undef GFXGRAPH_HIP_SYMBOL
+};
+
+enum class HipQuirk : uint8_t {
+#define GFXGRAPH_HIP_QUIRK(name, first, last, text) name,
+#include "replayer/hip_quirks.inc"
+#undef GFXGRAPH_HIP_QUIRK
+};
+
+struct HipQuirkRow {
+  HipQuirk quirk;
+  const char* name;
+  int first_version;
+  int last_version;  // the first one without it
+  const char* text;
+};
+
+// All rows of hip_quirks.inc.
+const std::vector<HipQuirkRow>& hip_quirks();
+bool hip_has_quirk(HipQuirk quirk, int runtime_version);
+
+// What a device is, as far as replay must know.
+struct HipDevice {
+  int ordinal = 0;
+  std::string name;
+  std::string arch;  // "gfx1030", without feature suffixes
+};
+
+// Immutable after creation; thread-safe as far as the HIP runtime is.
+class HipLibrary {
+ public:
+  // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5.
+  static Result<std::shared_ptr<const HipLibrary>> load();
+  // For tests and for programs that bring their own table. REQUIRED rows must be filled.
+  static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table, std::string path);
+
+  const HipTable& table() const { return table_; }
+  const std::string& path() const { return path_; }
+  int runtime_version() const { return runtime_version_; }
+  bool has_quirk(HipQuirk quirk) const { return hip_has_quirk(quirk, runtime_version_); }
+  // Whether every entry point of graph mode is there.
+  bool has_graphs() const;
+
+  // Initialises HIP, makes device `ordinal` the calling thread's current one (-1: leaves the current
+  // one) and describes it. kDevice when there is none.
+  Result<HipDevice> select_device(int ordinal) const;
+
+  // Ok, or an error with HIP's name for `error` behind `what`.
+  Result<void> check(hip::Error error, const std::string& what) const;
+  Error error(hip::Error code, const std::string& what) const;
+
+ private:
+  HipTable table_;
+  std::string path_;
+  int runtime_version_ = 0;
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,353 @@
+#include "replayer/instance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+constexpr uint64_t kKernargAlignment = 64;
+constexpr uint64_t kStagingAlignment = 256;
+
+uint64_t aligned(uint64_t size, uint64_t alignment) { return (size + alignment - 1) & ~(alignment - 1); }
+
+uint64_t packed_bytes(const format::Copy& copy) { return copy.width_bytes * copy.height * copy.depth; }
+
+// How much pinned memory a copy needs for its end outside every allocation.
+uint64_t staging_bytes(const format::Copy& copy) {
+  const bool staged = copy.source.allocation == 0 || copy.destination.allocation == 0;
+  return staged ? aligned(std::max<uint64_t>(packed_bytes(copy), 1), kStagingAlignment) : 0;
+}
+
+// "amdgcn-amd-amdhsa--gfx90a:xnack-" and "gfx90a:xnack-" are both gfx90a.
+std::string base_architecture(const std::string& text) {
+  const size_t begin = text.rfind("gfx");
+  if (begin == std::string::npos) return text;
+  return text.substr(begin, text.find(':', begin) == std::string::npos ? std::string::npos
+                                                                      : text.find(':', begin) - begin);
+}
+
+bool host_kind(const Program& program, format::AllocationId id) {
+  const format::AllocationKind kind = program.allocations()[id - 1].begin->kind;
+  return kind == format::AllocationKind::kHostPinned || kind == format::AllocationKind::kHostRegistered ||
+         kind == format::AllocationKind::kManaged;
+}
+
+}  // namespace
+
+const char* mode_name(Mode mode) noexcept {
+  switch (mode) {
+    case Mode::kEager: return "eager";
+    case Mode::kBatch: return "batch";
+    case Mode::kGraph: return "graph";
+    case Mode::kAuto: return "auto";
+  }
+  return "unknown";
+}
+
+hip::Memcpy3dParams PreparedCopy::parameters() const {
+  hip::Memcpy3dParams result;
+  result.destination = {destination, destination_pitch, width, destination_slice / destination_pitch};
+  result.source = {const_cast<uint8_t*>(source), source_pitch, width, source_slice / source_pitch};
+  result.extent = {width, height, depth};
+  result.kind = kind;
+  return result;
+}
+
+Instance::~Instance() {
+  if (staging_ != nullptr) hip().hipHostFree(staging_);
+}
+
+Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<const Program> program,
+                                                 std::shared_ptr<const HipLibrary> library,
+                                                 const LoadOptions& options) {
+  std::unique_ptr<Instance> instance(new Instance(std::move(program), std::move(library)));
+  GFXGRAPH_ASSIGN_OR_RETURN(instance->device_, instance->library_->select_device(options.device));
+  GFXGRAPH_TRY(instance->check_architecture());
+  GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_, Modules::load(instance->library_, *instance->program_));
+  GFXGRAPH_ASSIGN_OR_RETURN(instance->memory_, Memory::create(instance->library_, *instance->program_,
+                                                              *instance->modules_, options));
+  GFXGRAPH_TRY(instance->prepare());
+  return instance;
+}
+
+Result<void> Instance::check_architecture() const {
+  const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
+  const std::string present = base_architecture(device_.arch);
+  if (recorded.empty() || recorded == present) return {};
+  return fail(Status::kUnsupported,
+              fmt::format("the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
+                          "record on {}, or use --device emulated for gfx1030",
+                          recorded, device_.name, present, present));
+}
+
+Result<void> Instance::prepare() {
+  uint64_t arena_bytes = 0;
+  uint64_t staged_bytes = 0;
+  for (const Operation& operation : program_->operations()) {
+    if (operation.kind == OperationKind::kLaunch) {
+      arena_bytes += aligned(std::max<uint64_t>(operation.launch->kernarg.size(), 1), kKernargAlignment);
+    } else if (operation.kind == OperationKind::kCopy) {
+      const std::optional<uint64_t> sum = checked_add(staged_bytes, staging_bytes(*operation.copy));
+      if (!sum) return fail(Status::kCorrupt, "the copies of the trace move more than an address space");
+      staged_bytes = *sum;
+    }
+  }
+  arena_.resize(arena_bytes);
+  if (staged_bytes != 0) {
+    void* staging = nullptr;
+    GFXGRAPH_TRY(library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0),
+                                 fmt::format("{} bytes of pinned memory for host copies", staged_bytes)));
+    staging_ = static_cast<uint8_t*>(staging);
+  }
+  operations_.reserve(program_->operations().size());
+  launches_.reserve(program_->launch_count());
+  uint64_t arena_offset = 0;
+  uint64_t staging_offset = 0;
+  for (uint32_t i = 0; i < program_->operations().size(); ++i) {
+    const Operation& operation = program_->operations()[i];
+    switch (operation.kind) {
+      case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
+      case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
+      case OperationKind::kMemset: prepare_memset(operation); break;
+    }
+  }
+  return prepare_host_writes();
+}
+
+Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& arena_offset) {
+  const format::Launch& recorded = *operation.launch;
+  const format::Kernel& kernel = program_->kernel(recorded);
+  operations_.push_back({OperationKind::kLaunch, false, static_cast<uint32_t>(launches_.size())});
+  PreparedLaunch& launch = launches_.emplace_back();
+  launch.function = modules_->function(recorded.kernel);
+  launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
+  launch.block = {recorded.block[0], recorded.block[1], recorded.block[2]};
+  launch.lds_bytes = recorded.dynamic_lds_bytes;
+  launch.cooperative = recorded.cooperative;
+
+  uint32_t* const items[3] = {&launch.work_items.x, &launch.work_items.y, &launch.work_items.z};
+  for (size_t i = 0; i < 3; ++i) {
+    const uint32_t remainder = recorded.grid_remainder[i];
+    const uint64_t whole = uint64_t{recorded.grid[i]} * recorded.block[i];
+    if (remainder != 0) launch.partial = true;
+    // The last workgroup of the grid is the partial one.
+    const uint64_t total = remainder == 0 ? whole : whole - recorded.block[i] + remainder;
+    if (remainder >= std::max(recorded.block[i], 1u) || total > UINT32_MAX) {
+      if (!launch.partial) continue;  // the plain launch counts workgroups
+      return fail(Status::kCorrupt, fmt::format("launch {} kernel {}: partial workgroup of {} work items of {}",
+                                                operation.launch_index, kernel.name, remainder, recorded.block[i]));
+    }
+    *items[i] = static_cast<uint32_t>(total);
+  }
+  if (launch.partial && hip().hipExtModuleLaunchKernel == nullptr) {
+    return fail(Status::kUnsupported, fmt::format("launch {} kernel {}: partial workgroups need hipExtModuleLaunchKernel, "
+                                                  "which {} lacks",
+                                                  operation.launch_index, kernel.name, library_->path()));
+  }
+  if (launch.cooperative && hip().hipModuleLaunchCooperativeKernel == nullptr) {
+    return fail(Status::kUnsupported, fmt::format("launch {} kernel {}: a cooperative launch needs "
+                                                  "hipModuleLaunchCooperativeKernel, which {} lacks",
+                                                  operation.launch_index, kernel.name, library_->path()));
+  }
+
+  launch.kernarg = arena_.data() + arena_offset;
+  launch.kernarg_bytes = recorded.kernarg.size();
+  arena_offset += aligned(std::max<uint64_t>(recorded.kernarg.size(), 1), kKernargAlignment);
+  std::copy(recorded.kernarg.begin(), recorded.kernarg.end(), launch.kernarg);
+  GFXGRAPH_TRY(memory_->addresses().apply(
+      std::as_writable_bytes(std::span(launch.kernarg, launch.kernarg_bytes)), recorded.relocations,
+      fmt::format("launch {} kernel {}", operation.launch_index, kernel.name)));
+  // launches_ was reserved: the address of kernarg_bytes stays.
+  launch.extra[0] = hip::kLaunchBufferPointer;
+  launch.extra[1] = launch.kernarg;
+  launch.extra[2] = hip::kLaunchBufferSize;
+  launch.extra[3] = &launch.kernarg_bytes;
+  launch.extra[4] = hip::kLaunchEnd;
+  if (launch.cooperative) {
+    for (const format::Argument& argument : kernel.arguments) {
+      if (argument.kind == format::ArgumentKind::kHidden) continue;
+      if (!range_fits(argument.offset_bytes, argument.size_bytes, launch.kernarg_bytes)) {
+        return fail(Status::kCorrupt, fmt::format("launch {} kernel {}: argument {} lies outside of its bytes",
+                                                  operation.launch_index, kernel.name, argument.name));
+      }
+      launch.parameters.push_back(launch.kernarg + argument.offset_bytes);
+    }
+  }
+  return {};
+}
+
+Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset) {
+  const format::Copy& recorded = *operation.copy;
+  const uint64_t packed = packed_bytes(recorded);
+  operations_.push_back({OperationKind::kCopy, packed == 0, static_cast<uint32_t>(copies_.size())});
+  PreparedCopy& copy = copies_.emplace_back();
+  copy.width = recorded.width_bytes;
+  copy.height = recorded.height;
+  copy.depth = recorded.depth;
+
+  const auto resolve = [&](const format::CopyEnd& end, uint64_t& pitch, uint64_t& slice) -> uint8_t* {
+    pitch = end.allocation == 0 || end.pitch_bytes == 0 ? recorded.width_bytes : end.pitch_bytes;
+    slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
+    if (end.allocation != 0) return memory_->device_pointer(end.allocation) + end.offset_bytes;
+    uint8_t* const staged = staging_ + staging_offset;
+    staging_offset += staging_bytes(recorded);
+    return staged;
+  };
+  copy.destination = resolve(recorded.destination, copy.destination_pitch, copy.destination_slice);
+  uint8_t* const source = resolve(recorded.source, copy.source_pitch, copy.source_slice);
+  copy.source = source;
+  if (recorded.depth > 1 && packed != 0 &&
+      (copy.destination_slice % copy.destination_pitch != 0 || copy.source_slice % copy.source_pitch != 0)) {
+    return fail(Status::kUnsupported, fmt::format("{}: slices that are not whole rows", program_->describe(index)));
+  }
+  if (!copy.linear() && copy.depth > 1 && hip().hipMemcpy3DAsync == nullptr) {
+    return fail(Status::kUnsupported, fmt::format("{}: {} lacks hipMemcpy3DAsync", program_->describe(index), library_->path()));
+  }
+
+  if (recorded.source.allocation == 0) {
+    copy.kind = hip::kHostToDevice;
+    const std::string where = program_->describe(index) + ": host source";
+    if (!recorded.host_source.stored) {
+      return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
+    }
+    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, program_->trace().content(recorded.host_source));
+    if (bytes.size() != packed) return fail(Status::kCorrupt, fmt::format("{}: {} bytes, not {}", where, bytes.size(), packed));
+    GFXGRAPH_TRY(memory_->addresses().apply(bytes, recorded.host_source.relocations, where));
+    std::memcpy(source, bytes.data(), bytes.size());
+  } else if (recorded.destination.allocation == 0) {
+    copy.kind = hip::kDeviceToHost;
+    host_results_.push_back(HostResult{index, &recorded.host_result, copy.destination, packed});
+  } else if (!host_kind(*program_, recorded.source.allocation) && !host_kind(*program_, recorded.destination.allocation)) {
+    copy.kind = hip::kDeviceToDevice;
+  }
+  // A copy into the caller's kind of host memory goes by the address that the host knows.
+  if (recorded.destination.allocation != 0 && memory_->host_pointer(recorded.destination.allocation) != nullptr) {
+    copy.destination = memory_->host_pointer(recorded.destination.allocation) + recorded.destination.offset_bytes;
+  }
+  if (recorded.source.allocation != 0 && memory_->host_pointer(recorded.source.allocation) != nullptr) {
+    copy.source = memory_->host_pointer(recorded.source.allocation) + recorded.source.offset_bytes;
+  }
+  return {};
+}
+
+void Instance::prepare_memset(const Operation& operation) {
+  const format::Memset& recorded = *operation.memset;
+  PreparedMemset memset;
+  memset.destination = memory_->device_pointer(recorded.allocation) + recorded.offset_bytes;
+  memset.element_bytes = recorded.element_bytes;
+  memset.value = recorded.value;
+  memset.width = recorded.width_elements;
+  memset.height = recorded.height;
+  memset.depth = recorded.depth;
+  memset.pitch = recorded.pitch_bytes == 0 ? recorded.width_elements * recorded.element_bytes : recorded.pitch_bytes;
+  memset.slice = recorded.slice_bytes == 0 ? memset.pitch * recorded.height : recorded.slice_bytes;
+  const bool empty = memset.width == 0 || memset.height == 0 || memset.depth == 0;
+  operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});
+  memsets_.push_back(memset);
+}
+
+Result<void> Instance::prepare_host_writes() {
+  for (size_t i = 0; i < program_->host_writes().size(); ++i) {
+    const format::HostWrite& recorded = *program_->host_writes()[i];
+    const std::string where = fmt::format("host write {} to allocation {}", i, recorded.allocation);
+    if (!recorded.content.stored) return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
+    PreparedHostWrite write;
+    write.destination = memory_->host_pointer(recorded.allocation) + recorded.offset_bytes;
+    GFXGRAPH_ASSIGN_OR_RETURN(write.bytes, program_->trace().content(recorded.content));
+    if (write.bytes.size() != recorded.content.size_bytes) return fail(Status::kCorrupt, where + ": wrong size");
+    GFXGRAPH_TRY(memory_->addresses().apply(write.bytes, recorded.content.relocations, where));
+    host_writes_.push_back(std::move(write));
+  }
+  return {};
+}
+
+hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
+  const PreparedOperation& prepared = operations_[operation];
+  if (prepared.kind == OperationKind::kLaunch) [[likely]] return submit_launch(launches_[prepared.index], stream);
+  if (prepared.empty) return hip::kSuccess;
+  if (prepared.kind == OperationKind::kCopy) return submit_copy(copies_[prepared.index], stream);
+  return submit_memset(memsets_[prepared.index], stream);
+}
+
+hip::Error Instance::submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept {
+  if (launch.cooperative) [[unlikely]] {
+    return hip().hipModuleLaunchCooperativeKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z,
+                                                  launch.block.x, launch.block.y, launch.block.z, launch.lds_bytes,
+                                                  stream, launch.parameters.data());
+  }
+  if (launch.partial) [[unlikely]] {
+    return hip().hipExtModuleLaunchKernel(launch.function, launch.work_items.x, launch.work_items.y,
+                                          launch.work_items.z, launch.block.x, launch.block.y, launch.block.z,
+                                          launch.lds_bytes, stream, nullptr, launch.extra, nullptr, nullptr, 0);
+  }
+  return hip().hipModuleLaunchKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
+                                     launch.block.y, launch.block.z, launch.lds_bytes, stream, nullptr, launch.extra);
+}
+
+hip::Error Instance::submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept {
+  if (copy.linear()) {
+    return hip().hipMemcpyAsync(copy.destination, copy.source, copy.width, copy.kind, stream);
+  }
+  if (copy.depth == 1) {
+    return hip().hipMemcpy2DAsync(copy.destination, copy.destination_pitch, copy.source, copy.source_pitch, copy.width,
+                                  copy.height, copy.kind, stream);
+  }
+  const hip::Memcpy3dParams parameters = copy.parameters();
+  return hip().hipMemcpy3DAsync(&parameters, stream);
+}
+
+hip::Error Instance::submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept {
+  const auto value = static_cast<int>(memset.value);
+  for (uint64_t slice = 0; slice < memset.depth; ++slice) {
+    uint8_t* const plane = memset.destination + slice * memset.slice;
+    if (memset.element_bytes == 1 && memset.height > 1) {
+      const hip::Error code =
+          hip().hipMemset2DAsync(plane, memset.pitch, value, memset.width, memset.height, stream);
+      if (code != hip::kSuccess) return code;
+      continue;
+    }
+    for (uint64_t row = 0; row < memset.height; ++row) {
+      uint8_t* const line = plane + row * memset.pitch;
+      hip::Error code = hip::kSuccess;
+      if (memset.element_bytes == 1) code = hip().hipMemsetAsync(line, value, memset.width, stream);
+      if (memset.element_bytes == 2) {
+        code = hip().hipMemsetD16Async(line, static_cast<unsigned short>(memset.value), memset.width, stream);
+      }
+      if (memset.element_bytes == 4) code = hip().hipMemsetD32Async(line, value, memset.width, stream);
+      if (code != hip::kSuccess) return code;
+    }
+  }
+  return hip::kSuccess;
+}
+
+void Instance::apply_host_write(uint32_t index) noexcept {
+  const PreparedHostWrite& write = host_writes_[index];
+  if (!write.bytes.empty()) std::memcpy(write.destination, write.bytes.data(), write.bytes.size());
+}
+
+Result<void> Instance::synchronize() const { return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize"); }
+
+Result<void> Instance::restore() {
+  GFXGRAPH_TRY(synchronize());
+  return memory_->restore(*program_);
+}
+
+Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes) {
+  if (launch_index >= launches_.size()) {
+    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}", launch_index, launches_.size()));
+  }
+  PreparedLaunch& launch = launches_[launch_index];
+  if (!range_fits(offset, bytes.size(), launch.kernarg_bytes)) {
+    return fail(Status::kInvalidArgument, fmt::format("bytes {}+{} lie outside the {} argument bytes of launch {}", offset,
+                                                      bytes.size(), launch.kernarg_bytes, launch_index));
+  }
+  if (!bytes.empty()) std::memcpy(launch.kernarg + offset, bytes.data(), bytes.size());
+  return {};
+}
+
+}  // namespace gfxgraph::replayer

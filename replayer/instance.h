@@ -1,0 +1,136 @@
+// A program loaded onto a device: modules, memory, and every operation prepared to its last argument,
+// so that submitting one is a single HIP call that reads only memory owned here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/memory.h"
+#include "replayer/modules.h"
+#include "replayer/options.h"
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+
+struct PreparedLaunch {
+  hip::Function function = nullptr;
+  hip::Dim3 grid;   // workgroups
+  hip::Dim3 block;  // work items
+  uint32_t lds_bytes = 0;
+  bool cooperative = false;
+  bool partial = false;           // `work_items` is no multiple of the block
+  hip::Dim3 work_items;
+  uint8_t* kernarg = nullptr;     // in the instance's arena
+  size_t kernarg_bytes = 0;
+  void* extra[5] = {};            // POINTER, SIZE, END: one runtime reads the values by position
+  std::vector<void*> parameters;  // cooperative launches take no `extra`
+};
+
+struct PreparedCopy {
+  uint8_t* destination = nullptr;
+  const uint8_t* source = nullptr;
+  uint64_t width = 0, height = 1, depth = 1;  // bytes, rows, slices
+  uint64_t destination_pitch = 0, source_pitch = 0;
+  uint64_t destination_slice = 0, source_slice = 0;
+  int kind = hip::kCopyDefault;
+  bool linear() const { return height == 1 && depth == 1; }
+  hip::Memcpy3dParams parameters() const;
+};
+
+struct PreparedMemset {
+  uint8_t* destination = nullptr;
+  uint32_t element_bytes = 1;
+  uint32_t value = 0;
+  uint64_t width = 0, height = 1, depth = 1;  // elements, rows, slices
+  uint64_t pitch = 0, slice = 0;
+};
+
+struct PreparedOperation {
+  OperationKind kind = OperationKind::kLaunch;
+  bool empty = false;       // moves or sets nothing
+  uint32_t index = 0;       // in the vector of its kind
+};
+
+struct PreparedHostWrite {
+  uint8_t* destination = nullptr;
+  std::vector<std::byte> bytes;  // relocated
+};
+
+// What the program received by a copy to plain host memory.
+struct HostResult {
+  uint32_t operation = 0;
+  const format::Content* expected = nullptr;
+  const uint8_t* bytes = nullptr;
+  uint64_t size_bytes = 0;
+};
+
+// Not thread-safe; two instances share nothing but the HIP runtime, and take no common lock.
+class Instance {
+ public:
+  // Leaves the memory unset: restore() comes before the first run.
+  static Result<std::unique_ptr<Instance>> load(std::shared_ptr<const Program> program,
+                                                std::shared_ptr<const HipLibrary> library,
+                                                const LoadOptions& options);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const Program& program() const { return *program_; }
+  const HipLibrary& library() const { return *library_; }
+  const HipTable& hip() const { return library_->table(); }
+  const HipDevice& device() const { return device_; }
+  Memory& memory() { return *memory_; }
+  const Memory& memory() const { return *memory_; }
+
+  // Hands one operation to a stream. Allocates nothing, locks nothing of ours.
+  hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
+  // The caller has synchronised.
+  void apply_host_write(uint32_t index) noexcept;
+  // Waits for everything on the device.
+  Result<void> synchronize() const;
+  Result<void> restore();
+
+  const PreparedOperation& operation(uint32_t index) const { return operations_[index]; }
+  const PreparedLaunch& launch(uint32_t index) const { return launches_[index]; }
+  const PreparedCopy& copy(uint32_t index) const { return copies_[index]; }
+  const PreparedMemset& memset(uint32_t index) const { return memsets_[index]; }
+  const std::vector<HostResult>& host_results() const { return host_results_; }
+
+  // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
+  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes);
+
+ private:
+  Instance(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library)
+      : program_(std::move(program)), library_(std::move(library)) {}
+  Result<void> check_architecture() const;
+  Result<void> prepare();
+  Result<void> prepare_launch(const Operation& operation, uint64_t& arena_offset);
+  Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
+  void prepare_memset(const Operation& operation);
+  Result<void> prepare_host_writes();
+  hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
+  hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
+  hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const HipLibrary> library_;
+  HipDevice device_;
+  std::unique_ptr<Modules> modules_;
+  std::unique_ptr<Memory> memory_;
+  std::vector<PreparedOperation> operations_;
+  std::vector<PreparedLaunch> launches_;
+  std::vector<PreparedCopy> copies_;
+  std::vector<PreparedMemset> memsets_;
+  std::vector<PreparedHostWrite> host_writes_;
+  std::vector<HostResult> host_results_;
+  std::vector<uint8_t> arena_;     // kernarg bytes
+  uint8_t* staging_ = nullptr;     // pinned host memory of copies from and to plain host memory
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,295 @@
+#include "replayer/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/checked.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+using format::AllocationBegin;
+using format::AllocationKind;
+
+// hipMalloc gives at least this alignment; a shifted buffer keeps it, and no more.
+constexpr uint64_t kAlignment = 256;
+constexpr uint64_t kShiftSteps = 15;
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
+
+const char* kind_name(AllocationKind kind) {
+  switch (kind) {
+    case AllocationKind::kDevice: return "device";
+    case AllocationKind::kManaged: return "managed";
+    case AllocationKind::kHostPinned: return "pinned host";
+    case AllocationKind::kHostRegistered: return "registered host";
+    case AllocationKind::kStreamOrdered: return "stream-ordered";
+    case AllocationKind::kModuleGlobal: return "module global";
+  }
+  return "unknown";
+}
+
+bool is_host_kind(AllocationKind kind) {
+  return kind == AllocationKind::kHostPinned || kind == AllocationKind::kHostRegistered;
+}
+
+}  // namespace
+
+Memory::~Memory() {
+  const HipTable& hip = library_->table();
+  for (Buffer& buffer : buffers_) {
+    switch (buffer.owner) {
+      case Owner::kNone: break;
+      case Owner::kDevice: hip.hipFree(buffer.base); break;
+      case Owner::kHost: hip.hipHostFree(buffer.base); break;
+      case Owner::kRegistered:
+        if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
+        std::free(buffer.base);
+        break;
+    }
+  }
+  for (void* guard : guards_) hip.hipFree(guard);
+}
+
+Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library, const Program& program,
+                                               const Modules& modules, const LoadOptions& options) {
+  std::unique_ptr<Memory> memory(new Memory(std::move(library)));
+  const std::vector<AllocationInfo>& allocations = program.allocations();
+  memory->buffers_.resize(allocations.size());
+  for (const Binding& binding : options.bindings) {
+    GFXGRAPH_TRY(memory->bind(program, binding));
+  }
+  const bool shift = options.layout == Layout::kShift;
+  if (shift) {
+    void* guard = nullptr;
+    GFXGRAPH_TRY(memory->library_->check(memory->library_->table().hipMalloc(&guard, kGuardBytes),
+                                         fmt::format("guard allocation of {} bytes", kGuardBytes)));
+    memory->guards_.push_back(guard);
+  }
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    // Last first: the allocator's order is part of the recorded layout.
+    const AllocationInfo& info = allocations[shift ? allocations.size() - 1 - i : i];
+    if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].bound) continue;
+    GFXGRAPH_TRY(memory->place(info, modules, options.layout));
+  }
+  memory->map(program);
+  return memory;
+}
+
+Result<void> check_binding(const Program& program, const Binding& binding) {
+  const size_t count = program.allocations().size();
+  if (binding.allocation == 0 || binding.allocation > count ||
+      program.allocations()[binding.allocation - 1].begin == nullptr) {
+    return fail(Status::kNotFound, fmt::format("cannot bind allocation {}: the trace has no such id", binding.allocation));
+  }
+  const AllocationBegin& begin = *program.allocations()[binding.allocation - 1].begin;
+  if (begin.kind == AllocationKind::kModuleGlobal) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot bind allocation {}: it is the variable {} of a module", begin.id, begin.symbol));
+  }
+  if (binding.pointer == nullptr || binding.size_bytes < begin.size_bytes) {
+    return fail(Status::kInvalidArgument, fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
+                                                      begin.size_bytes, binding.size_bytes));
+  }
+  return {};
+}
+
+Result<void> Memory::bind(const Program& program, const Binding& binding) {
+  GFXGRAPH_TRY(check_binding(program, binding));
+  const AllocationBegin& begin = *program.allocations()[binding.allocation - 1].begin;
+  Buffer& buffer = buffers_[begin.id - 1];
+  buffer.used = true;
+  buffer.bound = true;
+  buffer.keep_content = binding.keep_content;
+  auto* const pointer = static_cast<uint8_t*>(binding.pointer);
+  if (is_host_kind(begin.kind)) {
+    buffer.host = pointer;
+    return find_device_address(buffer, begin);
+  }
+  buffer.device = pointer;
+  if (begin.kind == AllocationKind::kManaged) buffer.host = pointer;
+  return {};
+}
+
+Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& begin) {
+  void* device = nullptr;
+  GFXGRAPH_TRY(library_->check(library_->table().hipHostGetDevicePointer(&device, buffer.host, 0),
+                               fmt::format("device address of allocation {}", begin.id)));
+  buffer.device = static_cast<uint8_t*>(device);
+  return {};
+}
+
+Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, Layout layout) {
+  const AllocationBegin& begin = *info.begin;
+  if (begin.kind != AllocationKind::kModuleGlobal) return allocate(begin, layout);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Modules::Global global, modules.global(begin.code_object, begin.symbol));
+  if (global.size_bytes < begin.size_bytes) {
+    return fail(Status::kCorrupt, fmt::format("variable {} has {} bytes, the trace says {}", begin.symbol,
+                                              global.size_bytes, begin.size_bytes));
+  }
+  Buffer& buffer = buffers_[begin.id - 1];
+  buffer.used = true;
+  buffer.device = static_cast<uint8_t*>(global.address);
+  return {};
+}
+
+Result<void> Memory::allocate(const AllocationBegin& begin, Layout layout) {
+  const HipTable& hip = library_->table();
+  const uint64_t shift = layout == Layout::kShift ? kAlignment * (1 + begin.id % kShiftSteps) : 0;
+  // Room for the shift, for one more step, and behind: a shifted buffer ends inside its allocation.
+  const uint64_t extra = layout == Layout::kShift ? shift + 2 * kPageBytes : 0;
+  const std::optional<uint64_t> size = checked_add(std::max<uint64_t>(begin.size_bytes, 1), extra);
+  const std::string what =
+      fmt::format("allocation {} ({}, {} bytes)", begin.id, kind_name(begin.kind), begin.size_bytes);
+  if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
+
+  Buffer& buffer = buffers_[begin.id - 1];
+  buffer.used = true;
+  void* base = nullptr;
+  if (begin.kind == AllocationKind::kHostPinned) {
+    GFXGRAPH_TRY(library_->check(hip.hipHostMalloc(&base, *size, begin.flags), what));
+    buffer.owner = Owner::kHost;
+    buffer.base = base;
+    buffer.host = static_cast<uint8_t*>(base);
+  } else if (begin.kind == AllocationKind::kHostRegistered) {
+    const std::optional<uint64_t> rounded = checked_align_up(*size, kPageBytes);
+    base = rounded ? std::aligned_alloc(kPageBytes, *rounded) : nullptr;
+    if (base == nullptr) return fail(Status::kOutOfMemory, fmt::format("{}: no host memory", what));
+    buffer.owner = Owner::kRegistered;
+    buffer.base = base;
+    GFXGRAPH_TRY(library_->check(hip.hipHostRegister(base, *size, begin.flags), what));
+    buffer.host = static_cast<uint8_t*>(base);
+  } else if (begin.kind == AllocationKind::kManaged) {
+    if (hip.hipMallocManaged == nullptr) {
+      return fail(Status::kUnsupported, fmt::format("{}: the runtime {} lacks hipMallocManaged", what, library_->path()));
+    }
+    const unsigned flags = begin.flags == 0 ? hip::kMemAttachGlobal : begin.flags;
+    GFXGRAPH_TRY(library_->check(hip.hipMallocManaged(&base, *size, flags), what));
+    buffer.owner = Owner::kDevice;
+    buffer.base = base;
+    buffer.host = static_cast<uint8_t*>(base);
+  } else {
+    GFXGRAPH_TRY(library_->check(hip.hipMalloc(&base, *size), what));
+    buffer.owner = Owner::kDevice;
+    buffer.base = base;
+    buffer.device = static_cast<uint8_t*>(base);
+  }
+  if (is_host_kind(begin.kind)) {
+    GFXGRAPH_TRY(find_device_address(buffer, begin));
+  } else if (begin.kind == AllocationKind::kManaged) {
+    buffer.device = buffer.host;
+  }
+  uint64_t offset = shift;
+  if (shift != 0 && reinterpret_cast<uint64_t>(buffer.device) + offset == begin.recorded_address) offset += kAlignment;
+  buffer.device += offset;
+  if (buffer.host != nullptr) buffer.host += offset;
+  return {};
+}
+
+void Memory::map(const Program& program) {
+  std::vector<Placement> placements(buffers_.size());
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (!buffers_[i].used) continue;
+    const AllocationBegin& begin = *program.allocations()[i].begin;
+    placements[i] = Placement{begin.size_bytes, begin.recorded_address, begin.host_address,
+                              reinterpret_cast<uint64_t>(buffers_[i].device),
+                              reinterpret_cast<uint64_t>(buffers_[i].host)};
+  }
+  addresses_ = AddressMap(std::move(placements));
+}
+
+Result<void> Memory::read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const {
+  if (!exists(id)) return fail(Status::kNotFound, fmt::format("allocation {} does not exist", id));
+  if (!range_fits(offset, bytes.size(), size(id))) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("read of bytes {}+{} of allocation {}, which has {}", offset, bytes.size(), id, size(id)));
+  }
+  if (bytes.empty()) return {};
+  const Buffer& buffer = buffers_[id - 1];
+  if (buffer.host != nullptr) {
+    std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
+    return {};
+  }
+  return library_->check(
+      library_->table().hipMemcpy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost),
+      fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
+}
+
+Result<void> Memory::write(format::AllocationId id, uint64_t offset, std::span<const std::byte> bytes) const {
+  if (!exists(id)) return fail(Status::kNotFound, fmt::format("allocation {} does not exist", id));
+  if (!range_fits(offset, bytes.size(), size(id))) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("write of bytes {}+{} of allocation {}, which has {}", offset, bytes.size(), id, size(id)));
+  }
+  if (bytes.empty()) return {};
+  const Buffer& buffer = buffers_[id - 1];
+  if (buffer.host != nullptr) {
+    std::memcpy(buffer.host + offset, bytes.data(), bytes.size());
+    return {};
+  }
+  return library_->check(
+      library_->table().hipMemcpy(buffer.device + offset, bytes.data(), bytes.size(), hip::kHostToDevice),
+      fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
+}
+
+Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const {
+  if (size == 0) return {};
+  const Buffer& buffer = buffers_[id - 1];
+  if (buffer.host != nullptr) {
+    std::memset(buffer.host + offset, value, size);
+    return {};
+  }
+  return library_->check(library_->table().hipMemset(buffer.device + offset, value, size),
+                         fmt::format("fill of {} bytes of allocation {}", size, id));
+}
+
+Result<void> Memory::restore(const Program& program) {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (!buffers_[i].used || buffers_[i].keep_content) continue;
+    const AllocationBegin& begin = *program.allocations()[i].begin;
+    const format::Content& content = begin.initial;
+    const std::string where = fmt::format("initial content of allocation {}", begin.id);
+    if (!content.stored) {
+      return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash: bind a buffer that "
+                                                   "holds it, or record with contents",
+                                                   where));
+    }
+    const bool plain = content.relocations.empty();
+    if (!content.blob && plain) {
+      GFXGRAPH_TRY(fill(begin.id, 0, content.fill, content.size_bytes));
+    } else if (plain) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, program.trace().blob(content.blob));
+      if (bytes.size() != content.size_bytes) {
+        return fail(Status::kCorrupt, fmt::format("{}: {} bytes, not {}", where, bytes.size(), content.size_bytes));
+      }
+      GFXGRAPH_TRY(write(begin.id, 0, bytes));
+    } else {
+      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, program.trace().content(content));
+      GFXGRAPH_TRY(addresses_.apply(bytes, content.relocations, where));
+      GFXGRAPH_TRY(write(begin.id, 0, bytes));
+    }
+    GFXGRAPH_TRY(fill(begin.id, content.size_bytes, 0, begin.size_bytes - content.size_bytes));
+  }
+  // hipMemset may return before the memory is set.
+  return library_->check(library_->table().hipDeviceSynchronize(), "hipDeviceSynchronize");
+}
+
+size_t Memory::moved() const {
+  size_t count = 0;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Placement& place = addresses_.placement(static_cast<format::AllocationId>(i + 1));
+    if (buffers_[i].used && !buffers_[i].bound && place.recorded_device != place.replay_device) ++count;
+  }
+  return count;
+}
+
+size_t Memory::movable() const {
+  return static_cast<size_t>(std::count_if(buffers_.begin(), buffers_.end(),
+                                           [](const Buffer& buffer) { return buffer.used && !buffer.bound; }));
+}
+
+}  // namespace gfxgraph::replayer

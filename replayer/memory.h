@@ -1,0 +1,78 @@
+// Memory for every recorded allocation: allocated, bound to the caller's, or a module's variable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/modules.h"
+#include "replayer/options.h"
+#include "replayer/program.h"
+#include "replayer/relocation.h"
+
+namespace gfxgraph::replayer {
+
+// Whether the trace has such an allocation and the memory suffices. Needs no device.
+Result<void> check_binding(const Program& program, const Binding& binding);
+
+// Owns what it allocated. Not thread-safe. Reads and writes block until the bytes have moved, and
+// the caller has synchronised with the work that uses them.
+class Memory {
+ public:
+  static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library, const Program& program,
+                                                const Modules& modules, const LoadOptions& options);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  const AddressMap& addresses() const { return addresses_; }
+  // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it.
+  // Bindings with keep_content are left alone.
+  Result<void> restore(const Program& program);
+
+  bool exists(format::AllocationId id) const { return id != 0 && id <= buffers_.size() && buffers_[id - 1].used; }
+  bool keeps_content(format::AllocationId id) const { return buffers_[id - 1].keep_content; }
+  uint64_t size(format::AllocationId id) const { return addresses_.placement(id).size_bytes; }
+  uint8_t* device_pointer(format::AllocationId id) const { return buffers_[id - 1].device; }
+  // Null where the host cannot see it.
+  uint8_t* host_pointer(format::AllocationId id) const { return buffers_[id - 1].host; }
+
+  // Both check the range.
+  Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
+  Result<void> write(format::AllocationId id, uint64_t offset, std::span<const std::byte> bytes) const;
+
+  // Of the allocations that do not belong to the caller: how many stand elsewhere than recorded.
+  size_t moved() const;
+  size_t movable() const;
+
+ private:
+  enum class Owner : uint8_t { kNone, kDevice, kHost, kRegistered };
+  struct Buffer {
+    bool used = false;
+    bool bound = false;
+    bool keep_content = false;
+    Owner owner = Owner::kNone;
+    void* base = nullptr;  // what is freed
+    uint8_t* device = nullptr;
+    uint8_t* host = nullptr;
+  };
+
+  explicit Memory(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
+  Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
+  Result<void> allocate(const format::AllocationBegin& begin, Layout layout);
+  Result<void> bind(const Program& program, const Binding& binding);
+  Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
+  Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
+  void map(const Program& program);
+
+  std::shared_ptr<const HipLibrary> library_;
+  std::vector<Buffer> buffers_;  // index = id - 1
+  std::vector<void*> guards_;    // kShift: device memory that only moves what comes after it
+  AddressMap addresses_;
+};
+
+}  // namespace gfxgraph::replayer

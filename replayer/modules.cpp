@@ -1,0 +1,62 @@
+#include "replayer/modules.h"
+
+#include <fmt/format.h>
+
+namespace gfxgraph::replayer {
+
+Modules::~Modules() {
+  for (hip::Module module : modules_) {
+    if (module != nullptr) library_->table().hipModuleUnload(module);
+  }
+}
+
+Result<void> Modules::load_module(const Program& program, format::CodeObjectId id) {
+  if (modules_[id - 1] != nullptr) return {};
+  const format::CodeObject& object = program.trace().code_objects()[id - 1];
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
+  hip::Module module = nullptr;
+  const hip::Error code = library_->table().hipModuleLoadData(&module, elf.data());
+  if (code != hip::kSuccess) {
+    return tl::unexpected<Error>(library_->error(
+        code, fmt::format("code object {} for {} cannot be loaded", id, object.target)));
+  }
+  modules_[id - 1] = module;
+  return {};
+}
+
+Result<std::unique_ptr<Modules>> Modules::load(std::shared_ptr<const HipLibrary> library, const Program& program) {
+  std::unique_ptr<Modules> modules(new Modules(std::move(library)));
+  modules->modules_.resize(program.trace().code_objects().size());
+  modules->functions_.resize(program.trace().kernels().size());
+  for (const Operation& operation : program.operations()) {
+    if (operation.kind != OperationKind::kLaunch) continue;
+    const format::Kernel& kernel = program.kernel(*operation.launch);
+    hip::Function& function = modules->functions_[operation.launch->kernel - 1];
+    if (function != nullptr) continue;
+    GFXGRAPH_TRY(modules->load_module(program, kernel.code_object));
+    const hip::Error code = modules->library_->table().hipModuleGetFunction(
+        &function, modules->modules_[kernel.code_object - 1], kernel.name.c_str());
+    if (code != hip::kSuccess) {
+      function = nullptr;
+      Error error = modules->library_->error(
+          code, fmt::format("kernel {} is not found in code object {}", kernel.name, kernel.code_object));
+      if (error.status == Status::kDevice) error.status = Status::kNotFound;
+      return tl::unexpected<Error>(std::move(error));
+    }
+  }
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin == nullptr || info.begin->kind != format::AllocationKind::kModuleGlobal) continue;
+    GFXGRAPH_TRY(modules->load_module(program, info.begin->code_object));
+  }
+  return modules;
+}
+
+Result<Modules::Global> Modules::global(format::CodeObjectId code_object, const std::string& symbol) const {
+  Global global;
+  GFXGRAPH_TRY(library_->check(library_->table().hipModuleGetGlobal(&global.address, &global.size_bytes,
+                                                                   modules_[code_object - 1], symbol.c_str()),
+                               fmt::format("variable {} of code object {}", symbol, code_object)));
+  return global;
+}
+
+}  // namespace gfxgraph::replayer

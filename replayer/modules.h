@@ -1,0 +1,39 @@
+// The code objects and functions that a program launches, loaded into a HIP context.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+
+// Owns its HIP modules. Not thread-safe; the program and its trace must outlive it (HIP keeps
+// pointers into the image).
+class Modules {
+ public:
+  // Loads the code objects that launches and module globals need, and only those.
+  static Result<std::unique_ptr<Modules>> load(std::shared_ptr<const HipLibrary> library, const Program& program);
+  ~Modules();
+  Modules(const Modules&) = delete;
+  Modules& operator=(const Modules&) = delete;
+
+  hip::Function function(format::KernelId id) const { return functions_[id - 1]; }
+  struct Global {
+    void* address = nullptr;
+    size_t size_bytes = 0;
+  };
+  Result<Global> global(format::CodeObjectId code_object, const std::string& symbol) const;
+
+ private:
+  explicit Modules(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
+  Result<void> load_module(const Program& program, format::CodeObjectId id);
+
+  std::shared_ptr<const HipLibrary> library_;
+  std::vector<hip::Module> modules_;      // index = id - 1, null: not needed
+  std::vector<hip::Function> functions_;  // index = kernel id - 1, null: not launched
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,41 @@
+// What a caller may choose about a replay.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::replayer {
+
+enum class Mode : uint8_t {
+  kEager = 0,  // calls, streams and events as recorded
+  kBatch = 1,  // prebuilt launches in one loop on one stream
+  kGraph = 2,  // one explicit hipGraph, split where the host must act
+  kAuto = 3,   // batch or graph, whichever is faster here
+};
+const char* mode_name(Mode mode) noexcept;
+
+enum class Layout : uint8_t {
+  kSame = 0,   // addresses as the allocator gives them
+  kShift = 1,  // every buffer elsewhere, to prove that no address is left over
+};
+
+// Memory of the caller in place of an allocation. Must stay valid as long as the replay.
+struct Binding {
+  format::AllocationId allocation = 0;
+  void* pointer = nullptr;  // device memory; of pinned and registered allocations: host memory
+  uint64_t size_bytes = 0;
+  bool keep_content = false;  // do not write the recorded initial content
+};
+
+struct LoadOptions {
+  Mode mode = Mode::kAuto;
+  Layout layout = Layout::kSame;
+  int device = -1;               // HIP ordinal; -1: the calling thread's current device
+  uint32_t graph_max_nodes = 0;  // split graphs into parts of at most so many nodes; 0: never
+  bool graph_linear = false;     // make every graph a chain in recorded order
+  std::vector<Binding> bindings;
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,430 @@
+#include "replayer/program.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "base/checked.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+// Ids are handed out densely; one far beyond the events that could have made it is damage, and must
+// not make a table of it.
+constexpr uint32_t kIdSlack = 1u << 20;
+
+template <typename... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <typename... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
+tl::unexpected<Error> corrupt(uint64_t sequence, const std::string& what) {
+  return fail(Status::kCorrupt, fmt::format("event {}: {}", sequence, what));
+}
+
+// Bytes from the first to one past the last that a pitched box touches; nothing on overflow.
+std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  const uint64_t row = pitch == 0 ? width : pitch;
+  const std::optional<uint64_t> plane = checked_mul<uint64_t>(row, height);
+  if (!plane) return std::nullopt;
+  const std::optional<uint64_t> rows = checked_mul<uint64_t>(row, height - 1);
+  const std::optional<uint64_t> planes = checked_mul<uint64_t>(slice == 0 ? *plane : slice, depth - 1);
+  if (!rows || !planes) return std::nullopt;
+  const std::optional<uint64_t> sum = checked_add(*rows, *planes);
+  return sum ? checked_add(*sum, width) : std::nullopt;
+}
+
+}  // namespace
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace) : program_(std::make_shared<Program>()) {
+    program_->trace_ = std::move(trace);
+  }
+
+  Result<std::shared_ptr<const Program>> build() {
+    // Allocations first: a pointer may lead to one that begins later in the stream.
+    for (const format::Event& event : program_->trace_->events()) {
+      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
+        GFXGRAPH_TRY(add_allocation(event.sequence, *begin));
+      }
+    }
+    for (const format::Event& event : program_->trace_->events()) {
+      sequence_ = event.sequence;
+      GFXGRAPH_TRY(std::visit([this](const auto& action) { return add(action); }, event.action));
+    }
+    close_segment();
+    return std::shared_ptr<const Program>(std::move(program_));
+  }
+
+ private:
+  Result<void> check_id(uint32_t id, const char* what) const {
+    if (id == 0 || id > program_->trace_->events().size() + kIdSlack) {
+      return corrupt(sequence_, fmt::format("{} id {} is out of range", what, id));
+    }
+    return {};
+  }
+
+  Result<void> add_allocation(uint64_t sequence, const format::AllocationBegin& begin) {
+    sequence_ = sequence;
+    GFXGRAPH_TRY(check_id(begin.id, "allocation"));
+    if (program_->allocations_.size() < begin.id) program_->allocations_.resize(begin.id);
+    AllocationInfo& info = program_->allocations_[begin.id - 1];
+    if (info.begin != nullptr) return corrupt(sequence, fmt::format("allocation {} begins twice", begin.id));
+    if (!checked_add(begin.recorded_address, begin.size_bytes)) {
+      return corrupt(sequence, fmt::format("allocation {} passes the end of the address space", begin.id));
+    }
+    if (begin.initial.size_bytes > begin.size_bytes) {
+      return corrupt(sequence, fmt::format("allocation {} starts with more bytes than it has", begin.id));
+    }
+    if (begin.kind == format::AllocationKind::kModuleGlobal &&
+        (begin.code_object == 0 || begin.code_object > program_->trace_->code_objects().size())) {
+      return corrupt(sequence, fmt::format("allocation {} names code object {}", begin.id, begin.code_object));
+    }
+    info.begin = &begin;
+    info.begin_sequence = sequence;
+    return {};
+  }
+
+  Result<const AllocationInfo*> allocation(format::AllocationId id) const {
+    if (id == 0 || id > program_->allocations_.size() || program_->allocations_[id - 1].begin == nullptr) {
+      return corrupt(sequence_, fmt::format("allocation {} does not exist", id));
+    }
+    return &program_->allocations_[id - 1];
+  }
+
+  Result<void> check_range(format::AllocationId id, uint64_t offset, std::optional<uint64_t> size) const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(id));
+    if (!size || !range_fits(offset, *size, info->begin->size_bytes)) {
+      return corrupt(sequence_, fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", offset,
+                                            size.value_or(UINT64_MAX), id, info->begin->size_bytes));
+    }
+    return {};
+  }
+
+  Result<void> check_relocations(const std::vector<format::Relocation>& relocations, uint64_t size) const {
+    for (const format::Relocation& relocation : relocations) {
+      GFXGRAPH_TRY(allocation(relocation.allocation));
+      if (!range_fits(relocation.offset_bytes, sizeof(uint64_t), size)) {
+        return corrupt(sequence_, fmt::format("relocation at byte {} of {}", relocation.offset_bytes, size));
+      }
+    }
+    return {};
+  }
+
+  Result<void> add(const format::AllocationBegin& begin) {
+    return check_relocations(begin.initial.relocations, begin.initial.size_bytes);
+  }
+
+  Result<void> add(const format::AllocationEnd& end) {
+    GFXGRAPH_TRY(allocation(end.id));
+    AllocationInfo& info = program_->allocations_[end.id - 1];
+    if (info.end != nullptr) return corrupt(sequence_, fmt::format("allocation {} ends twice", end.id));
+    if (end.post.size_bytes > info.begin->size_bytes) {
+      return corrupt(sequence_, fmt::format("allocation {} ends with more bytes than it has", end.id));
+    }
+    info.end = &end;
+    info.end_sequence = sequence_;
+    return check_relocations(end.post.relocations, end.post.size_bytes);
+  }
+
+  Result<void> add(const format::HostWrite& write) {
+    GFXGRAPH_TRY(check_range(write.allocation, write.offset_bytes, write.content.size_bytes));
+    GFXGRAPH_TRY(check_relocations(write.content.relocations, write.content.size_bytes));
+    const format::AllocationKind kind = program_->allocations_[write.allocation - 1].begin->kind;
+    if (kind != format::AllocationKind::kHostPinned && kind != format::AllocationKind::kHostRegistered &&
+        kind != format::AllocationKind::kManaged) {
+      return corrupt(sequence_, fmt::format("host write to allocation {}, which the host cannot see", write.allocation));
+    }
+    if (segment_.operation_count != 0) close_segment();
+    if (segment_.host_write_count == 0) {
+      segment_.first_host_write = static_cast<uint32_t>(program_->host_writes_.size());
+    }
+    ++segment_.host_write_count;
+    Step step = new_step(StepKind::kHostWrite);
+    step.host_write = static_cast<uint32_t>(program_->host_writes_.size());
+    program_->host_writes_.push_back(&write);
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> add(const format::StreamCreate& stream) {
+    GFXGRAPH_TRY(use_stream(stream.id));
+    program_->streams_[stream.id] = StreamInfo{true, stream.flags, stream.priority};
+    return {};
+  }
+
+  Result<void> add(const format::EventCreate& event) {
+    GFXGRAPH_TRY(use_event(event.id));
+    program_->events_[event.id] = event.flags;
+    return {};
+  }
+
+  Result<void> add(const format::StreamDestroy&) { return {}; }
+  Result<void> add(const format::EventDestroy&) { return {}; }
+  Result<void> add(const format::Marker&) { return {}; }
+  // Its effects are HostWrites; its place in the stream is kept by the operations around it.
+  Result<void> add(const format::HostFunction& function) { return use_stream(function.stream); }
+
+  Result<void> add(const format::EventRecord& record) {
+    GFXGRAPH_TRY(use_event(record.event));
+    GFXGRAPH_TRY(use_stream(record.stream));
+    Step step = new_step(StepKind::kEventRecord);
+    step.event = record.event;
+    step.stream = record.stream;
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> add(const format::StreamWait& wait) {
+    GFXGRAPH_TRY(use_event(wait.event));
+    GFXGRAPH_TRY(use_stream(wait.stream));
+    Step step = new_step(StepKind::kStreamWait);
+    step.event = wait.event;
+    step.stream = wait.stream;
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> add(const format::Synchronize& synchronize) {
+    if (synchronize.kind == format::SynchronizeKind::kStream) {
+      GFXGRAPH_TRY(use_stream(synchronize.object));
+    }
+    if (synchronize.kind == format::SynchronizeKind::kEvent) {
+      GFXGRAPH_TRY(use_event(synchronize.object));
+    }
+    Step step = new_step(StepKind::kSynchronize);
+    step.synchronize = synchronize.kind;
+    step.object = synchronize.object;
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> add(const format::Launch& launch) { return add_single(launch, launch.stream); }
+  Result<void> add(const format::Copy& copy) { return add_single(copy, copy.stream); }
+  Result<void> add(const format::Memset& memset) { return add_single(memset, memset.stream); }
+
+  Result<void> add(const format::GraphLaunch& launch) {
+    if (launch.graph == 0 || launch.graph > program_->trace_->graphs().size()) {
+      return corrupt(sequence_, fmt::format("graph {} does not exist", launch.graph));
+    }
+    GFXGRAPH_TRY(use_stream(launch.stream));
+    const format::Graph& graph = program_->trace_->graphs()[launch.graph - 1];
+    Step step = new_step(StepKind::kGraphLaunch);
+    step.stream = launch.stream;
+    step.graph = &graph;
+    for (size_t node = 0; node < graph.nodes.size(); ++node) {
+      for (const uint32_t dependency : graph.nodes[node].dependencies) {
+        if (dependency >= node) return corrupt(sequence_, fmt::format("graph {} node {} depends on a later one", graph.id, node));
+      }
+      const auto visitor = Overloaded{
+          [](std::monostate) -> Result<void> { return {}; },
+          [](const format::HostFunction&) -> Result<void> { return {}; },
+          [&](const auto& action) -> Result<void> {
+            GFXGRAPH_TRY(add_operation(action, launch.stream, static_cast<int32_t>(node)));
+            ++step.operation_count;
+            return {};
+          }};
+      GFXGRAPH_TRY(std::visit(visitor, graph.nodes[node].action));
+    }
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> add(const format::Checkpoint& checkpoint) {
+    for (const format::Checkpoint::State& state : checkpoint.states) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(state.allocation));
+      GFXGRAPH_TRY(check_relocations(state.relocations, info->begin->size_bytes));
+    }
+    program_->checkpoints_.push_back(
+        CheckpointInfo{sequence_, static_cast<uint32_t>(program_->operations_.size()), &checkpoint});
+    return {};
+  }
+
+  Step new_step(StepKind kind) const {
+    Step step;
+    step.kind = kind;
+    step.sequence = sequence_;
+    step.first_operation = static_cast<uint32_t>(program_->operations_.size());
+    return step;
+  }
+
+  template <typename Action>
+  Result<void> add_single(const Action& action, format::StreamId stream) {
+    Step step = new_step(StepKind::kOperation);
+    step.stream = stream;
+    step.operation_count = 1;
+    GFXGRAPH_TRY(add_operation(action, stream, -1));
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  template <typename Action>
+  Result<void> add_operation(const Action& action, format::StreamId stream, int32_t node) {
+    GFXGRAPH_TRY(use_stream(stream));
+    if (program_->operations_.size() >= UINT32_MAX / 2) return corrupt(sequence_, "too many operations");
+    Operation operation;
+    operation.sequence = sequence_;
+    operation.graph_node = node;
+    operation.stream = stream;
+    GFXGRAPH_TRY(fill(operation, action));
+    program_->operations_.push_back(operation);
+    ++segment_.operation_count;
+    return {};
+  }
+
+  Result<void> fill(Operation& operation, const format::Launch& launch) {
+    if (launch.kernel == 0 || launch.kernel > program_->trace_->kernels().size()) {
+      return corrupt(sequence_, fmt::format("kernel {} does not exist", launch.kernel));
+    }
+    const format::Kernel& kernel = program_->trace_->kernels()[launch.kernel - 1];
+    if (kernel.code_object == 0 || kernel.code_object > program_->trace_->code_objects().size()) {
+      return corrupt(sequence_, fmt::format("kernel {} names code object {}", kernel.name, kernel.code_object));
+    }
+    GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size()));
+    operation.kind = OperationKind::kLaunch;
+    operation.launch = &launch;
+    operation.launch_index = program_->launch_count_++;
+    program_->launch_operations_.push_back(static_cast<uint32_t>(program_->operations_.size()));
+    return {};
+  }
+
+  Result<void> check_end(const format::CopyEnd& end, const format::Copy& copy) const {
+    if (end.allocation == 0) return {};
+    return check_range(end.allocation, end.offset_bytes,
+                       box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
+  }
+
+  Result<void> fill(Operation& operation, const format::Copy& copy) {
+    if (copy.destination.allocation == 0 && copy.source.allocation == 0) {
+      return corrupt(sequence_, "a copy between two places outside every allocation");
+    }
+    GFXGRAPH_TRY(check_end(copy.destination, copy));
+    GFXGRAPH_TRY(check_end(copy.source, copy));
+    const std::optional<uint64_t> packed = box_bytes(copy.width_bytes, copy.height, copy.depth, 0, 0);
+    if (!packed) return corrupt(sequence_, "the size of a copy overflows");
+    if (copy.source.allocation == 0) {
+      if (copy.host_source.size_bytes != *packed) {
+        return corrupt(sequence_, fmt::format("a copy of {} bytes has {} source bytes", *packed, copy.host_source.size_bytes));
+      }
+      GFXGRAPH_TRY(check_relocations(copy.host_source.relocations, *packed));
+    }
+    if (copy.destination.allocation == 0) {
+      if (copy.host_result.size_bytes > *packed) return corrupt(sequence_, "a copy received more bytes than it moved");
+      GFXGRAPH_TRY(check_relocations(copy.host_result.relocations, copy.host_result.size_bytes));
+    }
+    operation.kind = OperationKind::kCopy;
+    operation.copy = &copy;
+    operation.blocking = !copy.asynchronous && operation.graph_node < 0;
+    return {};
+  }
+
+  Result<void> fill(Operation& operation, const format::Memset& memset) {
+    if (memset.element_bytes != 1 && memset.element_bytes != 2 && memset.element_bytes != 4) {
+      return corrupt(sequence_, fmt::format("memset with elements of {} bytes", memset.element_bytes));
+    }
+    const std::optional<uint64_t> width = checked_mul<uint64_t>(memset.width_elements, memset.element_bytes);
+    if (!width) return corrupt(sequence_, "the size of a memset overflows");
+    GFXGRAPH_TRY(check_range(memset.allocation, memset.offset_bytes,
+                             box_bytes(*width, memset.height, memset.depth, memset.pitch_bytes, memset.slice_bytes)));
+    operation.kind = OperationKind::kMemset;
+    operation.memset = &memset;
+    operation.blocking = !memset.asynchronous && operation.graph_node < 0;
+    return {};
+  }
+
+  Result<void> use_stream(format::StreamId id) {
+    if (id == 0) return {};
+    GFXGRAPH_TRY(check_id(id, "stream"));
+    if (program_->streams_.size() <= id) program_->streams_.resize(id + 1);
+    return {};
+  }
+
+  Result<void> use_event(uint32_t id) {
+    GFXGRAPH_TRY(check_id(id, "event"));
+    if (program_->events_.size() <= id) program_->events_.resize(id + 1);
+    return {};
+  }
+
+  void close_segment() {
+    if (segment_.operation_count == 0 && segment_.host_write_count == 0) return;
+    program_->segments_.push_back(segment_);
+    segment_ = Segment{};
+    segment_.first_operation = static_cast<uint32_t>(program_->operations_.size());
+  }
+
+  std::shared_ptr<Program> program_;
+  Segment segment_;
+  uint64_t sequence_ = 0;
+};
+
+Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace) {
+  return ProgramBuilder(std::move(trace)).build();
+}
+
+std::vector<AmbiguousWord> Program::ambiguous_words() const {
+  std::map<std::tuple<format::KernelId, uint64_t, format::AllocationId>, AmbiguousWord> words;
+  for (const Operation& operation : operations_) {
+    if (operation.kind != OperationKind::kLaunch) continue;
+    const format::Kernel& launched = kernel(*operation.launch);
+    for (const format::Relocation& relocation : operation.launch->relocations) {
+      if (!relocation.ambiguous) continue;
+      AmbiguousWord& word = words[{launched.id, relocation.offset_bytes, relocation.allocation}];
+      if (word.launches++ != 0) continue;
+      word.kernel = launched.name;
+      word.offset_bytes = static_cast<uint32_t>(relocation.offset_bytes);
+      word.allocation = relocation.allocation;
+      word.first_launch = operation.launch_index;
+      for (size_t i = 0; i < launched.arguments.size(); ++i) {
+        const format::Argument& argument = launched.arguments[i];
+        if (relocation.offset_bytes - argument.offset_bytes >= argument.size_bytes) continue;
+        word.argument = argument.name.empty() ? fmt::format("#{}", i) : argument.name;
+      }
+    }
+  }
+  std::vector<AmbiguousWord> result;
+  result.reserve(words.size());
+  for (auto& [key, word] : words) result.push_back(std::move(word));
+  return result;
+}
+
+Result<void> Program::check_complete(bool allow_torn) const {
+  constexpr size_t kNamed = 5;
+  if (!trace_->sealed() && !allow_torn) {
+    return fail(Status::kIncomplete, fmt::format("the recording did not finish ({}): gfxgraph recover keeps what is there, and --allow-incomplete replays it",
+                                                 trace_->torn_reason()));
+  }
+  if (trace_->complete()) return {};
+  std::string calls;
+  size_t count = 0;
+  for (const format::Finding& finding : trace_->findings()) {
+    if (finding.kind != format::FindingKind::kIncomplete) continue;
+    if (++count > kNamed) continue;
+    calls += fmt::format("{}{} x{}{}", count == 1 ? "" : ", ", finding.call, finding.count,
+                         finding.detail.empty() ? "" : " (" + finding.detail + ")");
+  }
+  if (count > kNamed) calls += fmt::format(" and {} more", count - kNamed);
+  return fail(Status::kIncomplete, fmt::format("the recording missed calls that may have changed device state: {}; "
+                                               "--allow-incomplete replays it without them",
+                                               calls));
+}
+
+std::string Program::describe(uint32_t index) const {
+  const Operation& operation = operations_[index];
+  const std::string node = operation.graph_node < 0 ? "" : fmt::format(" graph node {}", operation.graph_node);
+  switch (operation.kind) {
+    case OperationKind::kLaunch:
+      return fmt::format("launch {} kernel {} (event {}{})", operation.launch_index, kernel(*operation.launch).name,
+                         operation.sequence, node);
+    case OperationKind::kCopy: return fmt::format("copy (event {}{})", operation.sequence, node);
+    case OperationKind::kMemset: return fmt::format("memset (event {}{})", operation.sequence, node);
+  }
+  return {};
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,135 @@
+// A trace's event stream lowered to what replay executes: device operations (launches, copies,
+// memsets) in order, with the stream and host actions around them. Needs no device and no HIP.
+//
+// Allocation and free events do nothing at run time: every recorded allocation gets memory of its own
+// for the whole life of a replay, so that two allocations at one recycled address never mix.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "format/reader.h"
+#include "format/trace.h"
+
+namespace gfxgraph::replayer {
+
+enum class OperationKind : uint8_t { kLaunch, kCopy, kMemset };
+
+// One device operation. The pointer of its kind is set and lives as long as the trace.
+struct Operation {
+  OperationKind kind = OperationKind::kLaunch;
+  // The host waited for it: a synchronous copy or memset.
+  bool blocking = false;
+  uint64_t sequence = 0;      // of its event
+  int32_t graph_node = -1;    // in the graph that the event launched
+  format::StreamId stream = 0;
+  uint32_t launch_index = 0;  // kLaunch: its number among all launches, from 0
+  const format::Launch* launch = nullptr;
+  const format::Copy* copy = nullptr;
+  const format::Memset* memset = nullptr;
+};
+
+enum class StepKind : uint8_t { kOperation, kGraphLaunch, kEventRecord, kStreamWait, kSynchronize, kHostWrite };
+
+// What happens in recorded order.
+struct Step {
+  StepKind kind = StepKind::kOperation;
+  uint64_t sequence = 0;
+  uint32_t first_operation = 0;  // kOperation, kGraphLaunch: the index; else: operations before it
+  uint32_t operation_count = 0;  // kOperation: 1; kGraphLaunch: one per node with an action
+  format::StreamId stream = 0;
+  uint32_t event = 0;            // kEventRecord, kStreamWait
+  format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
+  uint32_t object = 0;           // kSynchronize
+  uint32_t host_write = 0;       // kHostWrite: index into host_writes()
+  const format::Graph* graph = nullptr;
+};
+
+// Operations between two places where the host must act. Before the first of them all earlier
+// operations are complete and the host writes are applied, in order.
+struct Segment {
+  uint32_t first_host_write = 0;
+  uint32_t host_write_count = 0;
+  uint32_t first_operation = 0;
+  uint32_t operation_count = 0;
+};
+
+struct AllocationInfo {
+  const format::AllocationBegin* begin = nullptr;  // null: the id is not used
+  const format::AllocationEnd* end = nullptr;      // null: a torn trace
+  uint64_t begin_sequence = 0;
+  uint64_t end_sequence = 0;
+};
+
+struct StreamInfo {
+  bool created = false;
+  uint32_t flags = 0;
+  int32_t priority = 0;
+};
+
+struct CheckpointInfo {
+  uint64_t sequence = 0;
+  uint32_t operations_before = 0;
+  const format::Checkpoint* checkpoint = nullptr;
+};
+
+// A relocated word of a launch that nothing but its value marks as a pointer.
+struct AmbiguousWord {
+  std::string kernel;
+  std::string argument;       // its name, or "#2"
+  uint32_t offset_bytes = 0;  // in the kernarg segment
+  format::AllocationId allocation = 0;
+  uint64_t first_launch = 0;
+  uint64_t launches = 0;
+};
+
+class Program {
+ public:
+  // Checks every id and range that the trace uses. The program keeps the trace alive.
+  static Result<std::shared_ptr<const Program>> build(std::shared_ptr<const format::Trace> trace);
+
+  const format::Trace& trace() const { return *trace_; }
+  const std::vector<Operation>& operations() const { return operations_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<const format::HostWrite*>& host_writes() const { return host_writes_; }
+  const std::vector<CheckpointInfo>& checkpoints() const { return checkpoints_; }
+  // Index = id - 1.
+  const std::vector<AllocationInfo>& allocations() const { return allocations_; }
+  // Index = id; [0] is the null stream.
+  const std::vector<StreamInfo>& streams() const { return streams_; }
+  // Index = id; flags of each event, [0] unused.
+  const std::vector<uint32_t>& events() const { return events_; }
+  uint32_t launch_count() const { return launch_count_; }
+  // The operation of a launch.
+  uint32_t launch_operation(uint32_t launch_index) const { return launch_operations_[launch_index]; }
+  const format::Kernel& kernel(const format::Launch& launch) const {
+    return trace_->kernels()[launch.kernel - 1];
+  }
+  std::vector<AmbiguousWord> ambiguous_words() const;
+  // kIncomplete, naming the first calls, unless the recording was sealed (or `allow_torn`) and missed
+  // nothing.
+  Result<void> check_complete(bool allow_torn = false) const;
+  // "launch 12 kernel saxpy (event 40)", "copy (event 7)".
+  std::string describe(uint32_t operation) const;
+
+ private:
+  friend class ProgramBuilder;
+  std::shared_ptr<const format::Trace> trace_;
+  std::vector<Operation> operations_;
+  std::vector<Step> steps_;
+  std::vector<Segment> segments_;
+  std::vector<const format::HostWrite*> host_writes_;
+  std::vector<CheckpointInfo> checkpoints_;
+  std::vector<AllocationInfo> allocations_;
+  std::vector<StreamInfo> streams_ = {StreamInfo{true, 0, 0}};
+  std::vector<uint32_t> events_ = {0};
+  std::vector<uint32_t> launch_operations_;
+  uint32_t launch_count_ = 0;
+};
+
+}  // namespace gfxgraph::replayer

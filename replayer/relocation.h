@@ -1,0 +1,57 @@
+// From recorded addresses to replay addresses, and back for comparing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::replayer {
+
+// Where an allocation was and where it is now. Host addresses are 0 where the host cannot see it.
+struct Placement {
+  uint64_t size_bytes = 0;
+  uint64_t recorded_device = 0;
+  uint64_t recorded_host = 0;
+  uint64_t replay_device = 0;
+  uint64_t replay_host = 0;
+};
+
+// Reads and writes the 8-byte little-endian word at `offset`; the caller has checked the range.
+uint64_t load_word(std::span<const std::byte> bytes, uint64_t offset) noexcept;
+void store_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) noexcept;
+
+class AddressMap {
+ public:
+  AddressMap() = default;
+  // Index = allocation id - 1.
+  explicit AddressMap(std::vector<Placement> placements) : placements_(std::move(placements)) {}
+
+  const Placement& placement(format::AllocationId id) const { return placements_[id - 1]; }
+  size_t size() const { return placements_.size(); }
+
+  // The replay address of a relocated word. Memory that host and device know by two addresses is
+  // followed by the one that `recorded_word` held.
+  uint64_t relocated(const format::Relocation& relocation, uint64_t recorded_word) const noexcept;
+  // What the recording held where the replay holds `replay_word`; the word itself when it is not the
+  // address that the relocation asks for.
+  uint64_t unrelocated(const format::Relocation& relocation, uint64_t replay_word) const noexcept;
+
+  // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names them.
+  Result<void> apply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
+                     const std::string& where) const;
+  // The reverse, for hashes of memory read back.
+  Result<void> unapply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
+                       const std::string& where) const;
+
+ private:
+  Result<void> check(size_t size, const format::Relocation& relocation, const std::string& where) const;
+
+  std::vector<Placement> placements_;
+};
+
+}  // namespace gfxgraph::replayer

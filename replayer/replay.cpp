@@ -1,0 +1,212 @@
+#include "replayer/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace gfxgraph::replayer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kAutoRepetitions = 9;
+
+double microseconds(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double, std::micro>(end - begin).count();
+}
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<size_t>(position);
+  const size_t high = std::min(low + 1, sorted.size() - 1);
+  const double fraction = position - static_cast<double>(low);
+  return sorted[low] + fraction * (sorted[high] - sorted[low]);
+}
+
+}  // namespace
+
+Timing summarise(std::vector<double> samples) {
+  Timing timing;
+  if (samples.empty()) return timing;
+  std::sort(samples.begin(), samples.end());
+  timing.samples = samples.size();
+  timing.median = quantile(samples, 0.5);
+  timing.p10 = quantile(samples, 0.1);
+  timing.p90 = quantile(samples, 0.9);
+  return timing;
+}
+
+Replay::Replay(std::unique_ptr<Instance> instance, const LoadOptions& options) : instance_(std::move(instance)) {
+  executor_options_.graph_max_nodes = options.graph_max_nodes;
+  executor_options_.graph_linear = options.graph_linear;
+}
+
+Replay::~Replay() {
+  // Nothing may be freed under work in flight; a device in error has none.
+  (void)instance_->synchronize();
+  executor_.reset();
+  if (own_stream_ != nullptr) instance_->hip().hipStreamDestroy(own_stream_);
+}
+
+Result<std::unique_ptr<Replay>> Replay::load(std::shared_ptr<const Program> program,
+                                             std::shared_ptr<const HipLibrary> library, const LoadOptions& options) {
+  const Clock::time_point start = Clock::now();
+  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance,
+                            Instance::load(std::move(program), std::move(library), options));
+  std::unique_ptr<Replay> replay(new Replay(std::move(instance), options));
+  GFXGRAPH_TRY(replay->instance_->library().check(
+      replay->instance_->hip().hipStreamCreateWithFlags(&replay->own_stream_, hip::kStreamNonBlocking),
+      "stream for the replay"));
+  replay->stream_ = replay->own_stream_;
+  const Clock::time_point loaded = Clock::now();
+  replay->load_times_.load_us = microseconds(start, loaded);
+  GFXGRAPH_TRY(replay->restore());
+  replay->load_times_.restore_us = microseconds(loaded, Clock::now());
+  if (options.mode == Mode::kAuto) {
+    GFXGRAPH_TRY(replay->choose_mode());
+  } else {
+    GFXGRAPH_TRY(replay->use(options.mode));
+    replay->mode_reason_ = "as asked";
+  }
+  const GraphStatistics statistics = replay->graph_statistics();
+  replay->load_times_.build_us = statistics.build_us;
+  replay->load_times_.instantiate_us = statistics.instantiate_us;
+  return replay;
+}
+
+Result<void> Replay::use(Mode mode) {
+  GFXGRAPH_ASSIGN_OR_RETURN(executor_, make_executor(mode, *instance_, executor_options_));
+  mode_ = mode;
+  return {};
+}
+
+// Batch is the reference: graph is kept only where it leaves the same bytes and is faster.
+Result<void> Replay::choose_mode() {
+  GFXGRAPH_TRY(use(Mode::kBatch));
+  Result<std::unique_ptr<Executor>> graph = make_graph_executor(*instance_, executor_options_);
+  if (!graph) {
+    if (graph.error().status == Status::kOutOfMemory) return tl::unexpected<Error>(graph.error());
+    mode_reason_ = "no graph: " + graph.error().message;
+    return {};
+  }
+  std::vector<std::vector<std::byte>> kept;
+  GFXGRAPH_TRY(save_kept(kept));
+  const auto tried = [&]() -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_batch, outcome(*executor_));
+    GFXGRAPH_TRY(put_back(kept));
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_graph, outcome(**graph));
+    GFXGRAPH_TRY(put_back(kept));
+    if (by_batch != by_graph) {
+      mode_reason_ = "graph and batch leave different bytes: batch kept";
+      return {};
+    }
+    std::vector<double> batch_us;
+    std::vector<double> graph_us;
+    for (size_t i = 0; i < kAutoRepetitions; ++i) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const Measurement batch_time, measure_with(*executor_, 1));
+      GFXGRAPH_TRY(put_back(kept));
+      GFXGRAPH_ASSIGN_OR_RETURN(const Measurement graph_time, measure_with(**graph, 1));
+      GFXGRAPH_TRY(put_back(kept));
+      batch_us.push_back(batch_time.end_to_end.median);
+      graph_us.push_back(graph_time.end_to_end.median);
+    }
+    const double batch_median = summarise(batch_us).median;
+    const double graph_median = summarise(graph_us).median;
+    const bool keep_graph = graph_median < batch_median;
+    mode_reason_ = fmt::format("graph {:.1f} us, batch {:.1f} us end to end (medians of {}): {} kept", graph_median,
+                               batch_median, kAutoRepetitions, keep_graph ? "graph" : "batch");
+    if (keep_graph) {
+      executor_ = std::move(*graph);
+      mode_ = Mode::kGraph;
+    }
+    return {};
+  };
+  GFXGRAPH_TRY(tried());
+  return restore();
+}
+
+Result<std::vector<format::BlobId>> Replay::outcome(Executor& executor) {
+  GFXGRAPH_TRY(restore());
+  GFXGRAPH_TRY(executor.run(stream_));
+  GFXGRAPH_TRY(executor.wait(stream_));
+  return snapshot(*instance_);
+}
+
+Result<void> Replay::save_kept(std::vector<std::vector<std::byte>>& kept) const {
+  const Memory& memory = instance_->memory();
+  kept.resize(instance_->program().allocations().size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const auto id = static_cast<format::AllocationId>(i + 1);
+    if (!memory.exists(id) || !memory.keeps_content(id)) continue;
+    kept[i].resize(memory.size(id));
+    GFXGRAPH_TRY(memory.read(id, 0, kept[i]));
+  }
+  return {};
+}
+
+Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) const {
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i].empty()) GFXGRAPH_TRY(instance_->memory().write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
+  }
+  return {};
+}
+
+Result<void> Replay::run() {
+  if (arguments_changed_) [[unlikely]] GFXGRAPH_TRY(commit());
+  return executor_->run(stream_);
+}
+
+Result<void> Replay::wait() { return executor_->wait(stream_); }
+
+Result<void> Replay::restore() {
+  if (stream_ != own_stream_) {
+    GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_), "hipStreamSynchronize"));
+  }
+  return instance_->restore();
+}
+
+Result<void> Replay::set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes) {
+  GFXGRAPH_TRY(instance_->set_kernarg(launch_index, offset, bytes));
+  arguments_changed_ = true;
+  return {};
+}
+
+Result<void> Replay::commit() {
+  if (!arguments_changed_) return {};
+  GFXGRAPH_TRY(executor_->arguments_changed());
+  arguments_changed_ = false;
+  return {};
+}
+
+Result<VerifyReport> Replay::verify() {
+  GFXGRAPH_TRY(executor_->wait(stream_));
+  return replayer::verify(*instance_);
+}
+
+Result<Measurement> Replay::measure(size_t repetitions) {
+  GFXGRAPH_TRY(commit());
+  return measure_with(*executor_, repetitions);
+}
+
+Result<Measurement> Replay::measure_with(Executor& executor, size_t repetitions) {
+  std::vector<double> submit;
+  std::vector<double> end_to_end;
+  for (size_t i = 0; i < repetitions; ++i) {
+    GFXGRAPH_TRY(restore());
+    const Clock::time_point start = Clock::now();
+    GFXGRAPH_TRY(executor.run(stream_));
+    const Clock::time_point submitted = Clock::now();
+    GFXGRAPH_TRY(executor.wait(stream_));
+    submit.push_back(microseconds(start, submitted));
+    end_to_end.push_back(microseconds(start, Clock::now()));
+  }
+  return Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
+}
+
+Result<std::optional<Divergence>> Replay::find_divergence() {
+  GFXGRAPH_TRY(executor_->wait(stream_));
+  return bisect(*instance_, mode_, executor_options_, stream_);
+}
+
+}  // namespace gfxgraph::replayer

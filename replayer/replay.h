@@ -1,0 +1,96 @@
+// One loaded replay: an instance, the executor of its mode, and the stream it runs on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/bisect.h"
+#include "replayer/executor.h"
+#include "replayer/instance.h"
+#include "replayer/verify.h"
+
+namespace gfxgraph::replayer {
+
+// Host times of repetitions, in microseconds.
+struct Timing {
+  size_t samples = 0;
+  double median = 0;
+  double p10 = 0;
+  double p90 = 0;
+};
+Timing summarise(std::vector<double> samples);
+
+struct Measurement {
+  Timing submit;      // from the call of run() to its return
+  Timing end_to_end;  // until the work is complete
+};
+
+struct LoadTimes {
+  double load_us = 0;       // modules, memory, prepared arguments
+  double restore_us = 0;    // writing the initial contents
+  double build_us = 0;      // graph nodes
+  double instantiate_us = 0;
+};
+
+// Not thread-safe; two replays share nothing but the HIP runtime.
+class Replay {
+ public:
+  // Loads onto the device, writes the initial contents, and for kAuto measures batch and graph.
+  static Result<std::unique_ptr<Replay>> load(std::shared_ptr<const Program> program,
+                                              std::shared_ptr<const HipLibrary> library, const LoadOptions& options);
+  ~Replay();
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  Mode mode() const { return mode_; }  // never kAuto
+  const std::string& mode_reason() const { return mode_reason_; }
+  Instance& instance() { return *instance_; }
+  const Instance& instance() const { return *instance_; }
+  const LoadTimes& load_times() const { return load_times_; }
+  GraphStatistics graph_statistics() const { return executor_->graph_statistics(); }
+
+  // The stream that batch and graph submit to from now on; null: the null stream. The caller keeps
+  // it alive.
+  void set_stream(hip::Stream stream) { stream_ = stream; }
+  hip::Stream stream() const { return stream_; }
+
+  // Submits one run behind what the stream holds. Applies changed arguments first.
+  Result<void> run();
+  Result<void> wait();
+  // Sets every buffer to its recorded initial content.
+  Result<void> restore();
+  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes);
+  // Applies changed arguments now instead of in the next run.
+  Result<void> commit();
+  // Waits, then compares.
+  Result<VerifyReport> verify();
+  // `repetitions` runs, each from the restored state, restored outside of the measured part.
+  Result<Measurement> measure(size_t repetitions);
+  Result<std::optional<Divergence>> find_divergence();
+
+ private:
+  Replay(std::unique_ptr<Instance> instance, const LoadOptions& options);
+  Result<void> choose_mode();
+  Result<void> use(Mode mode);
+  Result<Measurement> measure_with(Executor& executor, size_t repetitions);
+  Result<std::vector<format::BlobId>> outcome(Executor& executor);
+  Result<void> save_kept(std::vector<std::vector<std::byte>>& kept) const;
+  Result<void> put_back(const std::vector<std::vector<std::byte>>& kept) const;
+
+  std::unique_ptr<Instance> instance_;
+  ExecutorOptions executor_options_;
+  Mode mode_ = Mode::kBatch;
+  std::string mode_reason_;
+  std::unique_ptr<Executor> executor_;
+  hip::Stream own_stream_ = nullptr;
+  hip::Stream stream_ = nullptr;
+  bool arguments_changed_ = false;
+  LoadTimes load_times_;
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,34 @@
+// What gfxgraph-replay prints: text for people and JSON, from one set of facts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "replayer/replay.h"
+
+namespace gfxgraph::replayer {
+
+struct ReplayFacts {
+  std::string trace_path;
+  bool emulated = false;
+  Mode mode_asked = Mode::kAuto;
+  Layout layout = Layout::kSame;
+  const Replay* replay = nullptr;
+  size_t runs = 0;                       // verified or timed ones
+  std::optional<VerifyReport> report;    // of the first run that differed, else of the last; none: not verified
+  size_t verified_runs = 0;
+  double first_run_us = 0;
+  Measurement measurement;
+  std::optional<Divergence> divergence;
+  bool searched_divergence = false;
+};
+
+// Times are in both only where everything that was compared is identical.
+std::string text_report(const ReplayFacts& facts);
+std::string json_report(const ReplayFacts& facts);
+bool may_print_times(const ReplayFacts& facts);
+
+// "5.2.21153"
+std::string version_text(int runtime_version);
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,167 @@
+#include "replayer/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/checked.h"
+#include "format/writer.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+struct Difference {
+  uint64_t first = 0;
+  uint64_t count = 0;
+};
+
+Difference difference(std::span<const std::byte> expected, std::span<const std::byte> got) {
+  Difference result;
+  const auto [left, right] = std::mismatch(expected.begin(), expected.end(), got.begin());
+  if (left == expected.end()) return result;
+  result.first = static_cast<uint64_t>(left - expected.begin());
+  for (size_t i = result.first; i < expected.size(); ++i) result.count += expected[i] != got[i] ? 1 : 0;
+  return result;
+}
+
+// `expected` holds recorded bytes; makes them what this replay should hold. A word that only looked
+// like a pointer may as well have been a number that the program computed: where the replay holds
+// the recorded value, that is what it should hold.
+Result<size_t> expect_relocated(const AddressMap& addresses, std::span<std::byte> expected,
+                                std::span<const std::byte> got, const std::vector<format::Relocation>& relocations,
+                                const std::string& where) {
+  std::vector<format::Relocation> applied;
+  applied.reserve(relocations.size());
+  size_t unmoved = 0;
+  for (const format::Relocation& relocation : relocations) {
+    const bool readable = range_fits(relocation.offset_bytes, sizeof(uint64_t), expected.size());
+    if (relocation.ambiguous && readable &&
+        load_word(expected, relocation.offset_bytes) == load_word(got, relocation.offset_bytes)) {
+      ++unmoved;
+      continue;
+    }
+    applied.push_back(relocation);
+  }
+  GFXGRAPH_TRY(addresses.apply(expected, applied, where));
+  return unmoved;
+}
+
+const char* unknown_reason(const format::Content& content) {
+  return content.stored || content.hash ? nullptr : "its state was not recorded";
+}
+
+Result<void> compare_copy(const Instance& instance, const HostResult& result, VerifyReport& report) {
+  CopyResult copy;
+  copy.operation = result.operation;
+  copy.sequence = instance.program().operations()[result.operation].sequence;
+  const format::Content& expected = *result.expected;
+  const std::string where = instance.program().describe(result.operation) + ": received bytes";
+  const bool known = expected.size_bytes == result.size_bytes && unknown_reason(expected) == nullptr;
+  if (known) {
+    const std::span<const std::byte> got = std::as_bytes(std::span(result.bytes, result.size_bytes));
+    if (expected.stored) {
+      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, instance.program().trace().content(expected));
+      if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
+      GFXGRAPH_ASSIGN_OR_RETURN(const size_t unmoved, expect_relocated(instance.memory().addresses(), bytes, got,
+                                                                       expected.relocations, where));
+      report.ambiguous_words_unmoved += unmoved;
+      const Difference found = difference(bytes, got);
+      copy.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;
+      copy.first_difference = found.first;
+    } else {
+      std::vector<std::byte> bytes(got.begin(), got.end());
+      GFXGRAPH_TRY(instance.memory().addresses().unapply(bytes, expected.relocations, where));
+      copy.comparison = format::hash_bytes(bytes) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
+    }
+  }
+  report.copies_identical += copy.comparison == Comparison::kIdentical ? 1 : 0;
+  report.copies_different += copy.comparison == Comparison::kDifferent ? 1 : 0;
+  report.copies_uncompared += copy.comparison == Comparison::kUncompared ? 1 : 0;
+  report.copies.push_back(copy);
+  return {};
+}
+
+}  // namespace
+
+Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id, const format::Content& expected,
+                                    size_t& ambiguous_words_unmoved) {
+  const format::AllocationBegin& begin = *instance.program().allocations()[id - 1].begin;
+  BufferResult result;
+  result.allocation = id;
+  result.kind = begin.kind;
+  result.size_bytes = begin.size_bytes;
+  result.recorded_address = begin.recorded_address;
+  if (const char* reason = unknown_reason(expected); reason != nullptr) {
+    result.reason = reason;
+    return result;
+  }
+  if (expected.size_bytes != begin.size_bytes) {
+    result.reason = fmt::format("only {} of {} bytes were recorded", expected.size_bytes, begin.size_bytes);
+    return result;
+  }
+  const std::string where = fmt::format("state of allocation {}", id);
+  std::vector<std::byte> got(begin.size_bytes);
+  GFXGRAPH_TRY(instance.memory().read(id, 0, got));
+  if (!expected.stored) {
+    result.by_hash = true;
+    GFXGRAPH_TRY(instance.memory().addresses().unapply(got, expected.relocations, where));
+    result.comparison = format::hash_bytes(got) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
+    return result;
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, instance.program().trace().content(expected));
+  if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
+  GFXGRAPH_ASSIGN_OR_RETURN(const size_t unmoved, expect_relocated(instance.memory().addresses(), bytes, got,
+                                                                   expected.relocations, where));
+  ambiguous_words_unmoved += unmoved;
+  const Difference found = difference(bytes, got);
+  result.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;
+  result.first_difference = found.first;
+  result.differing_bytes = found.count;
+  if (found.count != 0) {
+    result.expected = static_cast<uint8_t>(bytes[found.first]);
+    result.got = static_cast<uint8_t>(got[found.first]);
+  }
+  return result;
+}
+
+Result<VerifyReport> verify(const Instance& instance) {
+  VerifyReport report;
+  for (const AllocationInfo& info : instance.program().allocations()) {
+    if (info.begin == nullptr) continue;
+    BufferResult result;
+    if (info.end != nullptr) {
+      GFXGRAPH_ASSIGN_OR_RETURN(result, compare_buffer(instance, info.begin->id, info.end->post,
+                                                       report.ambiguous_words_unmoved));
+    } else {
+      result.allocation = info.begin->id;
+      result.kind = info.begin->kind;
+      result.size_bytes = info.begin->size_bytes;
+      result.recorded_address = info.begin->recorded_address;
+      result.reason = "the trace ends before it does";
+    }
+    report.identical += result.comparison == Comparison::kIdentical ? 1 : 0;
+    report.different += result.comparison == Comparison::kDifferent ? 1 : 0;
+    report.uncompared += result.comparison == Comparison::kUncompared ? 1 : 0;
+    report.buffers.push_back(std::move(result));
+  }
+  for (const HostResult& result : instance.host_results()) {
+    GFXGRAPH_TRY(compare_copy(instance, result, report));
+  }
+  return report;
+}
+
+Result<std::vector<format::BlobId>> snapshot(const Instance& instance) {
+  std::vector<format::BlobId> hashes(instance.program().allocations().size());
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const auto id = static_cast<format::AllocationId>(i + 1);
+    if (!instance.memory().exists(id)) continue;
+    bytes.resize(instance.memory().size(id));
+    GFXGRAPH_TRY(instance.memory().read(id, 0, bytes));
+    hashes[i] = format::hash_bytes(bytes);
+  }
+  return hashes;
+}
+
+}  // namespace gfxgraph::replayer

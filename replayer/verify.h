@@ -1,0 +1,65 @@
+// Compares what a run left behind with what the trace says the program's memory held.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/instance.h"
+
+namespace gfxgraph::replayer {
+
+enum class Comparison : uint8_t { kIdentical = 0, kDifferent = 1, kUncompared = 2 };
+
+struct BufferResult {
+  format::AllocationId allocation = 0;
+  format::AllocationKind kind = format::AllocationKind::kDevice;
+  uint64_t size_bytes = 0;
+  uint64_t recorded_address = 0;
+  Comparison comparison = Comparison::kUncompared;
+  bool by_hash = false;           // only a hash was recorded: no position is known
+  uint64_t first_difference = 0;  // offset in bytes
+  uint8_t expected = 0;           // at first_difference, pointers relocated
+  uint8_t got = 0;
+  uint64_t differing_bytes = 0;
+  std::string reason;             // why it was not compared
+};
+
+// A copy to plain host memory whose received bytes were recorded.
+struct CopyResult {
+  uint32_t operation = 0;
+  uint64_t sequence = 0;
+  Comparison comparison = Comparison::kUncompared;
+  uint64_t first_difference = 0;
+};
+
+struct VerifyReport {
+  std::vector<BufferResult> buffers;
+  size_t identical = 0;
+  size_t different = 0;
+  size_t uncompared = 0;
+  std::vector<CopyResult> copies;
+  size_t copies_identical = 0;
+  size_t copies_different = 0;
+  size_t copies_uncompared = 0;
+  // Words that only looked like pointers and that the replay left at the recorded value.
+  size_t ambiguous_words_unmoved = 0;
+
+  // Everything that was compared is identical, and something was.
+  bool passed() const { return different == 0 && copies_different == 0 && identical + copies_identical != 0; }
+};
+
+// Reads back every buffer; the caller has waited for the run. An error is a failure to compare, a
+// difference is a result.
+Result<VerifyReport> verify(const Instance& instance);
+
+// Compares the present content of the allocation with `expected`; how much of it is known decides
+// between bytes and hash. Used for post-states and checkpoints.
+Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
+                                    const format::Content& expected, size_t& ambiguous_words_unmoved);
+
+// XXH3-128 of every buffer as it is now; index = id - 1. Compares two runs of one instance.
+Result<std::vector<format::BlobId>> snapshot(const Instance& instance);
+
+}  // namespace gfxgraph::replayer
