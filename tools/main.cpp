@@ -25,7 +25,7 @@ constexpr Command kCommands[] = {
     {"check", "TRACE [--masked-lane off|warn|error|literal]",
      "execute every recorded kernel offline and name unsafe lanes", check_command},
     {"verify", "TRACE", "read every byte of a trace and check its hashes", verify_command},
-    {"recover", "TRACE -o NEW", "write what is readable of a damaged trace to a new one",
+    {"recover", "TRACE [-o NEW]", "write what is readable of a damaged trace to a new one",
      recover_command},
 };
 

@@ -2,25 +2,47 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "format/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 
 namespace gfxgraph::tools {
+namespace {
+
+constexpr std::string_view kPartial = ".partial";
+
+// A recording that died left x.gfxg.partial: its natural new name is x.gfxg, if that is free.
+bool default_output(const std::string& input, std::string& output) {
+  if (!input.ends_with(kPartial)) {
+    fmt::print(stderr, "gfxgraph: name the new trace: gfxgraph recover {} -o NEW\n", input);
+    return false;
+  }
+  output = input.substr(0, input.size() - kPartial.size());
+  std::error_code error;
+  if (!std::filesystem::exists(output, error)) return true;
+  fmt::print(stderr, "gfxgraph: {} exists: name another file with -o\n", output);
+  return false;
+}
+
+}  // namespace
 
 int recover_command(int argc, char** argv) {
   CLI::App app(
       "Copies every whole record of a damaged trace into a new, sealed one. Exit code 0: nothing "
       "was\n"
       "lost; 3: the new trace lacks what the damage took, and says so.\n\n"
-      "Example: gfxgraph recover app.gfxg.partial -o app.gfxg",
+      "Example: gfxgraph recover app.gfxg.partial    writes app.gfxg",
       "gfxgraph recover");
   std::string input, output;
   app.add_option("TRACE", input, "damaged trace")->required();
-  app.add_option("-o,--output", output, "new trace")->required();
+  app.add_option("-o,--output", output, "new trace (default: the name without .partial)");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  if (output.empty() && !default_output(input, output)) return kExitUsage;
 
   const Result<format::RecoverReport> recovered = format::recover(input, output);
   if (!recovered) return report(recovered.error());

@@ -89,7 +89,9 @@ std::optional<std::string> missing_hip_runtime(const fs::path& program) {
   while (std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
     const std::string text(line.data());
     const size_t name = text.find("libamdhip64.so");
-    if (name == std::string::npos || text.find("not found") == std::string::npos) continue;
+    const bool missing = text.find("not found") != std::string::npos ||
+                         text.find("cannot open shared object file") != std::string::npos;
+    if (name == std::string::npos || !missing) continue;
     return text.substr(name, text.find_first_of(" \t\n:", name) - name);
   }
   return std::nullopt;
