@@ -1,0 +1,64 @@
+// Decoded instructions by device address. Code is decoded when it is first reached, never linearly.
+//
+// A code range is divided into chunks of kChunkInsts dwords; a chunk holds an Inst slot per dword, so that
+// stepping and most jumps are pointer arithmetic. A slot not reached yet has a handler that decodes it and
+// runs it again; the slots after a chunk's end have one that crosses into the next chunk.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "emulator/backend.h"
+#include "emulator/inst.h"
+#include "emulator/memory_map.h"
+#include "emulator/observer.h"
+
+namespace gfxgraph::emulator {
+
+// Thread-safe. Pointers to Insts stay valid until drop().
+class CodeCache {
+ public:
+  CodeCache(MemoryMap& memory, const Backend& backend, void* observer)
+      : memory_(memory), backend_(backend), observer_(observer) {}
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+  CodeCache& operator=(const CodeCache&) = delete;
+
+  // The slot of the instruction at `pc`, decoded or not; null when pc is misaligned or in no memory region.
+  const Inst* at(uint64_t pc);
+  // Drops what was decoded in [address, address + bytes). None of it may be running.
+  void drop(uint64_t address, uint64_t bytes);
+  // Decodes what stands at `pc` without keeping it, for messages. `words`, `dwords` may be null.
+  DecodeStatus decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words, size_t* dwords) const;
+  // Decodes a slot; called by the undecoded slot's handler. Null: `wave.fault` says why.
+  const Inst* decode_slot(Wave& wave, const Inst* slot);
+
+ private:
+  struct Chunk;
+  struct Range {
+    uint64_t base = 0;  // device address, a multiple of a chunk's bytes
+    uint64_t end = 0;
+    std::vector<std::atomic<Chunk*>> chunks;
+  };
+  struct Ranges {
+    std::vector<std::shared_ptr<Range>> sorted;
+  };
+  Range* find_range(uint64_t pc) const;
+  Range* add_range(uint64_t pc);
+  Chunk* chunk(Range& range, size_t index);
+  void publish(std::unique_ptr<const Ranges> ranges);
+  static void free_chunks(Range& range);
+
+  MemoryMap& memory_;
+  const Backend& backend_;
+  void* observer_;
+  mutable std::mutex mutex_;  // writers; readers use published snapshots
+  std::atomic<const Ranges*> ranges_{nullptr};
+  std::vector<std::unique_ptr<const Ranges>> all_ranges_;  // readers may still look at old ones
+};
+
+}  // namespace gfxgraph::emulator

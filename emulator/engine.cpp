@@ -1,0 +1,192 @@
+#include "emulator/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include "emulator/backend.h"
+#include "emulator/code_cache.h"
+#include "emulator/launch.h"
+#include "emulator/scheduler.h"
+
+namespace gfxgraph::emulator {
+
+extern const Backend kPlainBackend_isa_v2;
+extern const Backend kPlainBackend_isa_v3;
+extern const Backend kPlainBackend_isa_v4;
+
+namespace {
+
+unsigned thread_count(unsigned asked) {
+  if (asked != 0) return asked;
+  if (const char* text = std::getenv("GFXGRAPH_THREADS")) {
+    const long value = std::strtol(text, nullptr, 10);
+    if (value > 0 && value <= 1024) return static_cast<unsigned>(value);
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// "64 bytes past the end of `x` (0x7f00, 4096 bytes)".
+std::string place_of(uint64_t address, uint32_t bytes, bool write, const RegionTable& table) {
+  const Region* region = table.find(address);
+  const Region* nearest = region != nullptr ? region : table.nearest(address);
+  if (nearest == nullptr) return "; nothing is mapped";
+  const std::string name = nearest->name.empty() ? std::string("the region") : "\"" + nearest->name + "\"";
+  const std::string what = fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
+  if (region != nullptr) {
+    if (write && region->read_only) return fmt::format("is in read-only memory: {}", what);
+    return fmt::format("runs {} bytes past the end of {}", address + bytes - (region->address + region->mapped_bytes), what);
+  }
+  if (address < nearest->address) return fmt::format("is {} bytes before {}", nearest->address - address, what);
+  return fmt::format("is {} bytes past the end of {}", address - nearest->address - nearest->requested_bytes, what);
+}
+
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(MemoryMap& memory, const EngineOptions& options, const Backend& backend, void* observer)
+      : memory_(memory),
+        options_(options),
+        backend_(backend),
+        observer_(observer),
+        code_(memory, backend, observer),
+        scheduler_(thread_count(options.threads), backend) {}
+
+  Result<void> add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code) override {
+    if (code == nullptr) return fail(Status::kInvalidArgument, "engine: no code object");
+    const std::unique_lock lock(objects_mutex_);
+    for (const Object& object : objects_)
+      if (object.address == load_address)
+        return fail(Status::kInvalidArgument, fmt::format("engine: there is code at {:#x} already", load_address));
+    code_.drop(load_address, std::max<uint64_t>(code->load_size_bytes(), 1));
+    objects_.push_back({load_address, std::move(code)});
+    return {};
+  }
+
+  void remove_code(uint64_t load_address) override {
+    const std::unique_lock lock(objects_mutex_);
+    const auto object = std::find_if(objects_.begin(), objects_.end(),
+                                     [&](const Object& o) { return o.address == load_address; });
+    if (object == objects_.end()) return;
+    code_.drop(load_address, std::max<uint64_t>(object->code->load_size_bytes(), 1));
+    objects_.erase(object);
+  }
+
+  tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) override {
+    auto launch = prepare_launch(dispatch, memory_, code_);
+    if (!launch) {
+      Fault fault = std::move(launch.error());
+      fault.kernel = kernel_name(dispatch.kernel_object);
+      return tl::unexpected<Fault>(std::move(fault));
+    }
+    Job job(*launch, backend_, observer_);
+    job.context.dispatch = &launch->dispatch;
+    job.context.memory = &memory_;
+    job.context.code = &code_;
+    job.context.options = &options_;
+    job.context.address_mask = ~options_.ignored_address_bits;
+    job.context.group_aperture_hi = dispatch.group_aperture_base_hi;
+    job.context.private_aperture_hi = dispatch.private_aperture_base_hi;
+    job.describe = [&](const Wave& wave, const ResidentGroup& group) { return describe(dispatch, wave, group); };
+    if (backend_.dispatch_begin != nullptr) {
+      const std::string name = kernel_name(dispatch.kernel_object);
+      backend_.dispatch_begin(observer_,
+                              DispatchInfo{&launch->dispatch, &launch->descriptor, name, launch->scratch_lane_bytes});
+    }
+    scheduler_.run(job);
+    if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
+    if (job.fault) return tl::unexpected<Fault>(std::move(*job.fault));
+    RunStatistics statistics;
+    statistics.wave_instructions = job.instructions.load();
+    statistics.workgroups = launch->group_count;
+    statistics.waves = job.waves.load();
+    return statistics;
+  }
+
+  void stop() noexcept override { scheduler_.stop(); }
+
+ private:
+  struct Object {
+    uint64_t address = 0;
+    std::shared_ptr<const codeobj::CodeObject> code;
+  };
+
+  Object object_at(uint64_t address) const {
+    const std::shared_lock lock(objects_mutex_);
+    for (const Object& object : objects_)
+      if (address - object.address < object.code->load_size_bytes()) return object;
+    return {};
+  }
+
+  std::string kernel_name(uint64_t kernel_object) const {
+    const Object object = object_at(kernel_object);
+    if (object.code == nullptr) return "";
+    for (const codeobj::Kernel& kernel : object.code->kernels())
+      if (kernel.descriptor_address == kernel_object - object.address) return kernel.name;
+    return "";
+  }
+
+  Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {
+    const PendingFault& pending = wave.fault;
+    Fault fault;
+    fault.kind = pending.kind;
+    fault.kernel = kernel_name(dispatch.kernel_object);
+    fault.workgroup = group.shape.id;
+    fault.wave = wave.index;
+    fault.lane = pending.lane;
+    fault.pc = wave.resume->pc;
+    fault.address = pending.address;
+    fault.access_bytes = pending.access_bytes;
+    fault.write = pending.write;
+    Inst inst;
+    std::array<uint32_t, 5> words = {};
+    size_t dwords = 0;
+    if (code_.decode_at(fault.pc, inst, &words, &dwords) == DecodeStatus::kOk) {
+      fault.mnemonic = op_name(inst.op);
+      fault.byte_count = inst.size_bytes();
+    } else {
+      fault.byte_count = static_cast<uint32_t>(std::min<size_t>(dwords, 2) * 4);
+    }
+    std::memcpy(fault.bytes.data(), words.data(), std::min<size_t>(fault.byte_count, sizeof(words)));
+    const Object object = object_at(fault.pc);
+    if (object.code != nullptr) {
+      fault.code_address = fault.pc - object.address;
+      fault.source = object.code->source_location(fault.code_address);
+    }
+    if (fault.kind == FaultKind::kMemory && pending.detail == nullptr)
+      fault.detail = place_of(fault.address & ~options_.ignored_address_bits, fault.access_bytes, fault.write,
+                              *memory_.snapshot());
+    else if (pending.detail != nullptr)
+      fault.detail = pending.detail;
+    return fault;
+  }
+
+  MemoryMap& memory_;
+  const EngineOptions options_;
+  const Backend& backend_;
+  void* observer_;
+  CodeCache code_;
+  Scheduler scheduler_;
+  mutable std::shared_mutex objects_mutex_;
+  std::vector<Object> objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& options, const Backend& backend,
+                                      void* observer) {
+  return std::make_unique<EngineImpl>(memory, options, backend, observer);
+}
+
+std::unique_ptr<Engine> Engine::create(MemoryMap& memory, const EngineOptions& options) {
+  static const Backend& backend =
+      select_backend(BackendSet{&kPlainBackend_isa_v2, &kPlainBackend_isa_v3, &kPlainBackend_isa_v4});
+  return create_engine(memory, options, backend, nullptr);
+}
+
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,407 @@
+// What all memory handlers share: finding host bytes, reporting to the observer, moving data between
+// memory and rows. For files in emulator/isa/ only.
+//
+// A handler computes the address of every lane, tells the observer, then lets a policy (Load, Store, an
+// atomic) do the lanes that remain: policies have
+//   kBytes, kWrite, kKind, kDwords (0: below a dword or atomic)
+//   rows(w, i, p, offset, exec, mask)  the active lanes, lane l at host address p + offset.lane[l]
+//   lane(w, i, l, p)                   one lane at host address p
+//   dropped(w, i, l)                   a lane whose access was dropped: loads give 0
+#pragma once
+
+#include "emulator/context.h"
+#include "emulator/isa/isa.h"
+#include "emulator/isa/rows.h"
+#include "emulator/observer.h"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+// ---- data ----
+
+enum class Data : uint8_t {
+  kU8, kI8, kU16, kI16, kB32, kB64, kB96, kB128,
+  kU8D16, kU8D16Hi, kI8D16, kI8D16Hi, kB16D16, kB16D16Hi,  // loads into half a register
+  kB8Hi, kB16Hi,                                           // stores from the high half
+};
+constexpr uint32_t data_bytes(Data d) {
+  switch (d) {
+    case Data::kU8: case Data::kI8: case Data::kU8D16: case Data::kU8D16Hi: case Data::kI8D16:
+    case Data::kI8D16Hi: case Data::kB8Hi: return 1;
+    case Data::kU16: case Data::kI16: case Data::kB16D16: case Data::kB16D16Hi: case Data::kB16Hi: return 2;
+    case Data::kB32: return 4;
+    case Data::kB64: return 8;
+    case Data::kB96: return 12;
+    default: return 16;
+  }
+}
+
+// The register's new value; `old` matters to d16 loads only.
+template <Data D>
+GFXGRAPH_INLINE uint32_t narrow_load(uintptr_t p, uint32_t old) {
+  if constexpr (D == Data::kU8) return load_host<uint8_t>(p);
+  if constexpr (D == Data::kI8) return static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p)));
+  if constexpr (D == Data::kU16) return load_host<uint16_t>(p);
+  if constexpr (D == Data::kI16) return static_cast<uint32_t>(static_cast<int16_t>(load_host<uint16_t>(p)));
+  if constexpr (D == Data::kU8D16) return (old & 0xffff0000u) | load_host<uint8_t>(p);
+  if constexpr (D == Data::kU8D16Hi) return (old & 0xffffu) | uint32_t{load_host<uint8_t>(p)} << 16;
+  if constexpr (D == Data::kI8D16)
+    return (old & 0xffff0000u) | (static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p))) & 0xffffu);
+  if constexpr (D == Data::kI8D16Hi)
+    return (old & 0xffffu) | static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p))) << 16;
+  if constexpr (D == Data::kB16D16) return (old & 0xffff0000u) | load_host<uint16_t>(p);
+  if constexpr (D == Data::kB16D16Hi) return (old & 0xffffu) | uint32_t{load_host<uint16_t>(p)} << 16;
+  if constexpr (D == Data::kB32) return load_host<uint32_t>(p);
+  return 0;
+}
+
+template <Data D>
+struct Load {
+  static constexpr uint32_t kBytes = data_bytes(D);
+  static constexpr uint32_t kDwords = kBytes / 4;
+  static constexpr bool kWrite = false;
+  static constexpr AccessKind kKind = AccessKind::kLoad;
+
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec,
+                                   const Row& mask) {
+    Row* dst = &w.v(i->dst);
+    into(dst, p, offset, exec, mask);
+  }
+  // `offset` must not be one of the destination rows.
+  GFXGRAPH_INLINE static void into(Row* dst, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+    if constexpr (kDwords == 0) {
+      for (uint32_t m = exec; m != 0; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        dst->lane[l] = narrow_load<D>(p + offset.lane[l], dst->lane[l]);
+      }
+    } else if constexpr (kDwords == 1) {
+      if (exec == ~0u && contiguous<4>(offset)) {
+        copy_row(*dst, p + offset.lane[0]);
+      } else {
+        gather32(*dst, p, offset, mask);
+      }
+    } else {
+      wide(dst, p, offset, exec, mask);
+    }
+  }
+  GFXGRAPH_INLINE static void copy_row(Row& dst, uintptr_t p) {
+#if defined(__SANITIZE_THREAD__)
+    for (unsigned l = 0; l < kLanes; ++l) dst.lane[l] = load_host<uint32_t>(p + 4 * l);
+#else
+    std::memcpy(&dst, reinterpret_cast<const void*>(p), sizeof(Row));
+#endif
+  }
+  GFXGRAPH_INLINE static void wide(Row* dst, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
+    if constexpr (kDwords == 4) {
+      if (exec == ~0u) return transpose4(dst, p, offset);
+    }
+#endif
+    for (uint32_t d = 0; d < kDwords; ++d) gather32(dst[d], p + 4 * d, offset, mask);
+    static_cast<void>(exec);
+  }
+#if defined(__AVX2__)
+  // Eight lanes at a time: 16 bytes of lanes l and l + 4 in the halves of a vector, then 4x4 transposes.
+  GFXGRAPH_INLINE static void transpose4(Row* dst, uintptr_t p, const Row& offset) {
+    for (unsigned l = 0; l < kLanes; l += 8) {
+      const __m256i a = pair_of_lanes(p + offset.lane[l + 0], p + offset.lane[l + 4]);
+      const __m256i b = pair_of_lanes(p + offset.lane[l + 1], p + offset.lane[l + 5]);
+      const __m256i c = pair_of_lanes(p + offset.lane[l + 2], p + offset.lane[l + 6]);
+      const __m256i d = pair_of_lanes(p + offset.lane[l + 3], p + offset.lane[l + 7]);
+      const __m256i ab_lo = _mm256_unpacklo_epi32(a, b);
+      const __m256i ab_hi = _mm256_unpackhi_epi32(a, b);
+      const __m256i cd_lo = _mm256_unpacklo_epi32(c, d);
+      const __m256i cd_hi = _mm256_unpackhi_epi32(c, d);
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[0].lane[l]), _mm256_unpacklo_epi64(ab_lo, cd_lo));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[1].lane[l]), _mm256_unpackhi_epi64(ab_lo, cd_lo));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[2].lane[l]), _mm256_unpacklo_epi64(ab_hi, cd_hi));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[3].lane[l]), _mm256_unpackhi_epi64(ab_hi, cd_hi));
+    }
+  }
+  GFXGRAPH_INLINE static __m256i pair_of_lanes(uintptr_t low, uintptr_t high) {
+    const __m128i lo = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(lo),
+                                   _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)), 1);
+  }
+#endif
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    Row* dst = &w.v(i->dst);
+    if constexpr (kDwords == 0)
+      dst->lane[l] = narrow_load<D>(p, dst->lane[l]);
+    else
+      for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
+  }
+  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
+    alignas(16) static constexpr uint8_t kZeros[16] = {};
+    lane(w, i, l, reinterpret_cast<uintptr_t>(kZeros));
+  }
+};
+
+template <Data D>
+struct Store {
+  static constexpr uint32_t kBytes = data_bytes(D);
+  static constexpr uint32_t kDwords = kBytes / 4;
+  static constexpr bool kWrite = true;
+  static constexpr AccessKind kKind = AccessKind::kStore;
+
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec,
+                                   const Row&) {
+    from(&w.v(i->src[1]), p, offset, exec);
+  }
+  GFXGRAPH_INLINE static void from(const Row* data, uintptr_t p, const Row& offset, uint32_t exec) {
+#if !defined(__SANITIZE_THREAD__)
+    if constexpr (kDwords == 1) {
+      if (exec == ~0u && contiguous<4>(offset)) {
+        std::memcpy(reinterpret_cast<void*>(p + offset.lane[0]), data, sizeof(Row));
+        return;
+      }
+    }
+#endif
+    if (exec == ~0u) {
+      for (unsigned l = 0; l < kLanes; ++l) put(data, l, p + offset.lane[l]);
+    } else {
+      for (uint32_t m = exec; m != 0; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        put(data, l, p + offset.lane[l]);
+      }
+    }
+  }
+  GFXGRAPH_INLINE static void put(const Row* data, unsigned l, uintptr_t p) {
+    const uint32_t value = data->lane[l];
+    if constexpr (D == Data::kU8) store_host(p, static_cast<uint8_t>(value));
+    if constexpr (D == Data::kB8Hi) store_host(p, static_cast<uint8_t>(value >> 16));
+    if constexpr (D == Data::kU16) store_host(p, static_cast<uint16_t>(value));
+    if constexpr (D == Data::kB16Hi) store_host(p, static_cast<uint16_t>(value >> 16));
+    if constexpr (kDwords == 1) store_host(p, value);
+    if constexpr (kDwords == 2) store_host(p, value | uint64_t{data[1].lane[l]} << 32);
+    if constexpr (kDwords > 2)
+      for (uint32_t d = 0; d < kDwords; ++d) store_host(p + 4 * d, data[d].lane[l]);
+  }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) { put(&w.v(i->src[1]), l, p); }
+  GFXGRAPH_INLINE static void dropped(Wave&, const Inst*, unsigned) {}
+};
+
+// ---- lanes and the observer ----
+
+// The lanes to perform: EXEC, or less when the observer drops some.
+struct Lanes {
+  uint32_t exec;
+  const Row* mask;
+  Row own;  // used when they are not EXEC
+};
+
+template <class Observer>
+GFXGRAPH_INLINE void all_lanes(Wave& w, Lanes& lanes) {
+  lanes.exec = w.exec();
+  lanes.mask = &w.exec_mask;
+}
+
+// Fewer lanes, for lanes that are done elsewhere.
+GFXGRAPH_INLINE void narrow_lanes(Lanes& lanes, uint32_t keep) {
+  lanes.exec &= keep;
+  Wave::expand_mask(lanes.exec, lanes.own);
+  lanes.mask = &lanes.own;
+}
+template <class P>
+GFXGRAPH_INLINE void drop_lanes(Wave& w, const Inst* i, Lanes& lanes, uint32_t keep) {
+  for (uint32_t m = lanes.exec & ~keep; m != 0; m &= m - 1)
+    P::dropped(w, i, static_cast<unsigned>(std::countr_zero(m)));
+  narrow_lanes(lanes, keep);
+}
+
+// Emits the event and drops the lanes that the observer took away.
+template <class Observer, class P>
+GFXGRAPH_INLINE void report(Wave& w, const Inst* i, MemoryEvent& event, Lanes& lanes) {
+  event.kind = P::kKind;
+  event.access_bytes = P::kBytes;
+  event.exec = lanes.exec;
+  const uint32_t keep = static_cast<Observer*>(w.observer)->memory(
+      *static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
+  if (keep != lanes.exec) drop_lanes<P>(w, i, lanes, keep);
+}
+// For accesses at base + offset.lane[l].
+template <class Observer, class P>
+GFXGRAPH_INLINE void report_row(Wave& w, const Inst* i, Space space, uint64_t base, const Row& offset, Lanes& lanes) {
+  if constexpr (Observer::kMemory) {
+    Row64 address;
+    for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + offset.lane[l];
+    MemoryEvent event;
+    event.space = space;
+    event.address = address.lane;
+    report<Observer, P>(w, i, event, lanes);
+  }
+}
+
+// ---- global memory ----
+
+GFXGRAPH_INLINE RegionCacheEntry& cache_entry(Wave& w, const Inst* i) {
+  return w.regions[(reinterpret_cast<uintptr_t>(i) >> 6) % Wave::kRegionCacheEntries];
+}
+
+// Host address for device address `base`, if [base + lo, base + hi + bytes) is in one range; else 0.
+template <bool kWrite>
+GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bounds, uint32_t bytes, uintptr_t& host) {
+  RegionCacheEntry& entry = cache_entry(w, i);
+  const uint64_t address = base + bounds.lo;
+  const uint64_t span = uint64_t{bounds.hi} - bounds.lo + bytes;
+  const uint64_t limit = kWrite ? entry.writable_size : entry.size;
+  const uint64_t into = address - entry.base;
+  if (into >= limit || span > limit - into) [[unlikely]] {
+    if (find_range(w, entry, address, span, kWrite) == nullptr) return false;
+  }
+  host = reinterpret_cast<uintptr_t>(entry.host) + (base - entry.base);
+  return true;
+}
+
+[[gnu::cold, gnu::noinline]] inline const Inst* raise_access(Wave& w, const Inst* i, FaultKind kind, unsigned lane,
+                                                             uint64_t address, uint32_t bytes, bool write,
+                                                             const char* detail) {
+  PendingFault fault;
+  fault.kind = kind;
+  fault.lane = static_cast<int32_t>(lane);
+  fault.address = address;
+  fault.access_bytes = bytes;
+  fault.write = write;
+  fault.detail = detail;
+  return w.raise(i, fault);
+}
+
+// Lane by lane, any 64-bit address; faults name the first lane.
+template <class P>
+[[gnu::noinline]] const Inst* global_lanes(Wave& w, const Inst* i, const Row64& address, uint32_t exec) {
+  RegionCacheEntry& entry = cache_entry(w, i);
+  for (uint32_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    const uint64_t a = address.lane[l];
+    const uint64_t limit = P::kWrite ? entry.writable_size : entry.size;
+    if (a - entry.base >= limit || P::kBytes > limit - (a - entry.base)) {
+      if (find_range(w, entry, a, P::kBytes, P::kWrite) == nullptr)
+        return raise_access(w, i, FaultKind::kMemory, l, a, P::kBytes, P::kWrite, nullptr);
+    }
+    if (P::kKind == AccessKind::kAtomic && a % P::kBytes != 0)
+      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true, "atomics must be aligned");
+    P::lane(w, i, l, reinterpret_cast<uintptr_t>(entry.host) + (a - entry.base));
+  }
+  return i->next();
+}
+
+// Accesses at base + offset.lane[l]; `offset` is the caller's copy, no destination row.
+template <class P>
+GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset, const Lanes& lanes) {
+  if (lanes.exec == 0) return i->next();
+  uintptr_t host = 0;
+  bool fast = resolve<P::kWrite>(w, i, base, active_bounds(offset, *lanes.mask), P::kBytes, host);
+  if constexpr (P::kKind == AccessKind::kAtomic) {
+    uint32_t low = 0;
+    for (unsigned l = 0; l < kLanes; ++l) low |= (static_cast<uint32_t>(base) + offset.lane[l]) & lanes.mask->lane[l];
+    fast = fast && low % P::kBytes == 0;
+  }
+  if (fast) [[likely]] {
+    P::rows(w, i, host, offset, lanes.exec, *lanes.mask);
+    return i->next();
+  }
+  Row64 address;
+  for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + offset.lane[l];
+  return global_lanes<P>(w, i, address, lanes.exec);
+}
+
+// ---- LDS ----
+
+// One lane of an LDS access that may be out of range: reads give 0, writes vanish.
+template <class P>
+[[gnu::noinline]] void lds_lanes(Wave& w, const Inst* i, uint32_t imm, const Row& offset, uint32_t exec) {
+  for (uint32_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    const uint64_t a = uint64_t{offset.lane[l]} + imm;
+    if (a + P::kBytes <= w.group->lds_bytes)
+      P::lane(w, i, l, reinterpret_cast<uintptr_t>(w.group->lds) + a);
+    else
+      P::dropped(w, i, l);
+  }
+}
+template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const Row& offset) {
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  report_row<Observer, P>(w, i, Space::kLds, imm, offset, lanes);
+  if (lanes.exec == 0) return i->next();
+  const Bounds bounds = active_bounds(offset, *lanes.mask);
+  if (uint64_t{bounds.hi} + imm + P::kBytes <= w.group->lds_bytes) [[likely]]
+    P::rows(w, i, reinterpret_cast<uintptr_t>(w.group->lds) + imm, offset, lanes.exec, *lanes.mask);
+  else
+    lds_lanes<P>(w, i, imm, offset, lanes.exec);
+  return i->next();
+}
+
+// ---- scratch ----
+//
+// A lane's private byte o is at base + (o / 4) * 128 + lane * 4 + o % 4: the swizzle that the SRD in s0..s3 and the
+// FLAT private aperture share (element 4 bytes, index stride 32).
+
+GFXGRAPH_INLINE uint64_t swizzled(uint64_t offset, unsigned lane) {
+  return (offset >> 2) * 128 + lane * 4 + (offset & 3);
+}
+
+template <class P>
+[[gnu::noinline]] const Inst* scratch_lanes(Wave& w, const Inst* i, uint64_t base, const Row& offset, uint32_t exec) {
+  for (uint32_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    alignas(16) uint8_t bytes[16] = {};
+    std::byte* host[16] = {};
+    for (uint32_t b = 0; b < P::kBytes; ++b) {
+      const uint64_t at = base + swizzled(uint64_t{offset.lane[l]} + b, l) - w.scratch_base;
+      if (at >= w.scratch_bytes)
+        return raise_access(w, i, FaultKind::kMemory, l, base + swizzled(offset.lane[l], l), P::kBytes, P::kWrite,
+                            "outside of the wave's scratch memory");
+      host[b] = w.scratch + at;
+      bytes[b] = static_cast<uint8_t>(*host[b]);
+    }
+    P::lane(w, i, l, reinterpret_cast<uintptr_t>(bytes));
+    if constexpr (P::kWrite)
+      for (uint32_t b = 0; b < P::kBytes; ++b) *host[b] = static_cast<std::byte>(bytes[b]);
+  }
+  return i->next();
+}
+
+// `base`: device address; `offset`: the lanes' private offsets (the caller's copy).
+template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset, uint32_t only) {
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  if (only != ~0u) narrow_lanes(lanes, only);
+  if constexpr (Observer::kMemory) {
+    Row64 address;
+    for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + swizzled(offset.lane[l], l);
+    MemoryEvent event;
+    event.space = Space::kScratch;
+    event.address = address.lane;
+    event.other_space = ~only;
+    report<Observer, P>(w, i, event, lanes);
+  }
+  if (lanes.exec == 0) return i->next();
+  if constexpr (P::kDwords > 0 && P::kKind != AccessKind::kAtomic) {
+    const Bounds bounds = active_bounds(offset, *lanes.mask);
+    Row rows;
+    uint32_t low = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      low |= offset.lane[l] & lanes.mask->lane[l];
+      rows.lane[l] = (offset.lane[l] >> 2) * 128 + l * 4;
+    }
+    const uint64_t into = base - w.scratch_base;
+    const uint64_t end = (uint64_t{bounds.hi} / 4 + P::kDwords) * 128;
+    if (low % 4 == 0 && into <= w.scratch_bytes && end <= w.scratch_bytes - into) {
+      const uintptr_t p = reinterpret_cast<uintptr_t>(w.scratch) + into;
+      for (uint32_t d = 0; d < P::kDwords; ++d) {
+        if constexpr (P::kWrite)
+          Store<Data::kB32>::from(&w.v(i->src[1]) + d, p + d * 128, rows, lanes.exec);
+        else
+          Load<Data::kB32>::into(&w.v(i->dst) + d, p + d * 128, rows, lanes.exec, *lanes.mask);
+      }
+      return i->next();
+    }
+  }
+  return scratch_lanes<P>(w, i, base, offset, lanes.exec);
+}
+
+}  // inline namespace GFXGRAPH_ISA
+}  // namespace gfxgraph::emulator

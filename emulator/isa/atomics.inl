@@ -1,0 +1,175 @@
+// Atomic operations as access policies. Global ones are host atomics: other threads run other
+// workgroups. A workgroup runs on one thread at a time, so LDS ones are plain. Lanes go in order.
+// Source: RDNA2 ISA guide, "Data Share and Vector Memory Instructions" (inc and dec wrap, fmin/fmax, cmpswap).
+#pragma once
+
+#include "emulator/isa/access.inl"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+template <typename T>
+using Signed = std::make_signed_t<T>;
+
+// ---- operations: new value from the old and the data ----
+
+struct OpSwap { template <typename T> static T run(T, T data) { return data; } };
+struct OpAdd { template <typename T> static T run(T old, T data) { return old + data; } };
+struct OpSub { template <typename T> static T run(T old, T data) { return old - data; } };
+struct OpRsub { template <typename T> static T run(T old, T data) { return data - old; } };
+struct OpSmin { template <typename T> static T run(T old, T data) { return static_cast<Signed<T>>(data) < static_cast<Signed<T>>(old) ? data : old; } };
+struct OpUmin { template <typename T> static T run(T old, T data) { return data < old ? data : old; } };
+struct OpSmax { template <typename T> static T run(T old, T data) { return static_cast<Signed<T>>(data) > static_cast<Signed<T>>(old) ? data : old; } };
+struct OpUmax { template <typename T> static T run(T old, T data) { return data > old ? data : old; } };
+struct OpAnd { template <typename T> static T run(T old, T data) { return old & data; } };
+struct OpOr { template <typename T> static T run(T old, T data) { return old | data; } };
+struct OpXor { template <typename T> static T run(T old, T data) { return old ^ data; } };
+struct OpInc { template <typename T> static T run(T old, T data) { return old >= data ? 0 : old + 1; } };
+struct OpDec { template <typename T> static T run(T old, T data) { return old == 0 || old > data ? data : old - 1; } };
+struct OpCsub { template <typename T> static T run(T old, T data) { return old < data ? 0 : old - data; } };
+
+template <typename T> struct FloatOf;
+template <> struct FloatOf<uint32_t> { using type = float; };
+template <> struct FloatOf<uint64_t> { using type = double; };
+template <typename T> typename FloatOf<T>::type as_float(T bits) { return std::bit_cast<typename FloatOf<T>::type>(bits); }
+template <typename T> bool is_nan(T bits) { const auto f = as_float(bits); return f != f; }
+template <typename T>
+T quiet(T bits) { return bits | (T{1} << (sizeof(T) == 4 ? 22 : 51)); }
+struct OpFadd {
+  template <typename T>
+  static T run(T old, T data) {
+    if (is_nan(old)) return quiet(old);
+    if (is_nan(data)) return quiet(data);
+    const T sum = std::bit_cast<T>(as_float(old) + as_float(data));
+    return sum;
+  }
+};
+// A NaN loses against a number.
+struct OpFmin {
+  template <typename T>
+  static T run(T old, T data) {
+    if (is_nan(old)) return is_nan(data) ? quiet(old) : data;
+    if (is_nan(data)) return old;
+    if (as_float(old) == as_float(data)) return old | data;  // -0 is the smaller zero
+    return as_float(data) < as_float(old) ? data : old;
+  }
+};
+struct OpFmax {
+  template <typename T>
+  static T run(T old, T data) {
+    if (is_nan(old)) return is_nan(data) ? quiet(old) : data;
+    if (is_nan(data)) return old;
+    if (as_float(old) == as_float(data)) return old & data;
+    return as_float(data) > as_float(old) ? data : old;
+  }
+};
+
+template <class Op, typename T>
+GFXGRAPH_INLINE T host_atomic(T* p, T data) {
+  if constexpr (std::is_same_v<Op, OpAdd>) return __atomic_fetch_add(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpSub>) return __atomic_fetch_sub(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpAnd>) return __atomic_fetch_and(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpOr>) return __atomic_fetch_or(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpXor>) return __atomic_fetch_xor(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpSwap>) return __atomic_exchange_n(p, data, __ATOMIC_SEQ_CST);
+  else {
+    T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(p, &old, Op::run(old, data), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+  }
+}
+
+// ---- register access ----
+
+template <typename T>
+GFXGRAPH_INLINE T lane_value(const Row* row, unsigned l) {
+  if constexpr (sizeof(T) == 8) return row[0].lane[l] | uint64_t{row[1].lane[l]} << 32;
+  else return row[0].lane[l];
+}
+template <typename T>
+GFXGRAPH_INLINE void set_lane(Row* row, unsigned l, T value) {
+  row[0].lane[l] = static_cast<uint32_t>(value);
+  if constexpr (sizeof(T) == 8) row[1].lane[l] = static_cast<uint32_t>(value >> 32);
+}
+
+template <class P>
+GFXGRAPH_INLINE void lanes_in_order(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec) {
+  for (uint32_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    P::lane(w, i, l, p + offset.lane[l]);
+  }
+}
+
+// ---- policies ----
+
+template <class Op, typename T, bool kReturns, bool kHost>
+struct Atomic {
+  static constexpr uint32_t kBytes = sizeof(T);
+  static constexpr uint32_t kDwords = 0;
+  static constexpr bool kWrite = true;
+  static constexpr AccessKind kKind = AccessKind::kAtomic;
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+    lanes_in_order<Atomic>(w, i, p, offset, exec);
+  }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    const T data = lane_value<T>(&w.v(i->src[1]), l);
+    T old;
+    if constexpr (kHost) {
+      old = host_atomic<Op, T>(reinterpret_cast<T*>(p), data);
+    } else {
+      old = load_host<T>(p);
+      store_host<T>(p, Op::run(old, data));
+    }
+    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, old);
+  }
+  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
+    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, T{0});
+  }
+};
+
+enum class CompareSource : uint8_t { kPairAfterData, kFirstOperand };
+// FLAT and MUBUF: the data register is followed by the value to compare with; DS: data0 is compared, data1 written.
+template <typename T, bool kReturns, bool kHost, CompareSource kCompare, bool kFloat = false>
+struct CompareSwap {
+  static constexpr uint32_t kBytes = sizeof(T);
+  static constexpr uint32_t kDwords = 0;
+  static constexpr bool kWrite = true;
+  static constexpr AccessKind kKind = AccessKind::kAtomic;
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+    lanes_in_order<CompareSwap>(w, i, p, offset, exec);
+  }
+  GFXGRAPH_INLINE static bool equal(T a, T b) {
+    if constexpr (kFloat) return as_float(a) == as_float(b);
+    return a == b;
+  }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    const Row* data = &w.v(i->src[1]);
+    T swap, compare;
+    if constexpr (kCompare == CompareSource::kPairAfterData) {
+      swap = lane_value<T>(data, l);
+      compare = lane_value<T>(data + sizeof(T) / 4, l);
+    } else {
+      compare = lane_value<T>(data, l);
+      swap = lane_value<T>(&w.v(i->src[2]), l);
+    }
+    T old;
+    if constexpr (kHost) {
+      auto* host = reinterpret_cast<T*>(p);
+      old = __atomic_load_n(host, __ATOMIC_SEQ_CST);
+      while (equal(old, compare) &&
+             !__atomic_compare_exchange_n(host, &old, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+      }
+    } else {
+      old = load_host<T>(p);
+      if (equal(old, compare)) store_host<T>(p, swap);
+    }
+    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, old);
+  }
+  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
+    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, T{0});
+  }
+};
+
+}  // inline namespace GFXGRAPH_ISA
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,278 @@
+// FLAT, GLOBAL and SCRATCH instructions, and SMEM loads.
+// Source: RDNA2 ISA guide, "Flat Memory Instructions", "Scalar Memory Operations"; apertures as in AMDGPUUsage.
+#pragma once
+
+#include "emulator/isa/atomics.inl"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+GFXGRAPH_INLINE unsigned first_lane(uint32_t exec) { return exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec)); }
+
+// Lanes whose addresses do not share their upper 32 bits.
+template <class Observer, class P>
+[[gnu::noinline]] const Inst* global_scattered(Wave& w, const Inst* i, uint32_t only) {
+  const Row* v = &w.v(i->src[0]);
+  Row64 address;
+  for (unsigned l = 0; l < kLanes; ++l)
+    address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + static_cast<uint64_t>(int64_t{i->imm});
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  if (only != ~0u) narrow_lanes(lanes, only);
+  if constexpr (Observer::kMemory) {
+    MemoryEvent event;
+    event.address = address.lane;
+    event.other_space = ~only;
+    report<Observer, P>(w, i, event, lanes);
+  }
+  return global_lanes<P>(w, i, address, lanes.exec);
+}
+
+// Active lanes share their upper halves, inactive ones have their own: the event has all, the fast path the rest.
+template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi) {
+  const Row* v = &w.v(i->src[0]);
+  const Row offset = v[0];
+  const auto imm = static_cast<uint64_t>(int64_t{i->imm});
+  Row64 address;
+  for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + imm;
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  MemoryEvent event;
+  event.address = address.lane;
+  report<Observer, P>(w, i, event, lanes);
+  return global_rows<P>(w, i, (uint64_t{hi} << 32) + imm, offset, lanes);
+}
+
+template <class Observer, class P>
+const Inst* global_vaddr(Wave& w, const Inst* i) {
+  const Row* v = &w.v(i->src[0]);
+  const uint32_t hi = v[1].lane[first_lane(w.exec())];
+  if (!active_equal(v[1], hi, w.exec_mask)) [[unlikely]]
+    return global_scattered<Observer, P>(w, i, ~0u);
+  if constexpr (Observer::kMemory) {
+    return global_observed<Observer, P>(w, i, hi);
+  } else {
+    const Row offset = v[0];
+    Lanes lanes;
+    all_lanes<Observer>(w, lanes);
+    return global_rows<P>(w, i, (uint64_t{hi} << 32) + static_cast<uint64_t>(int64_t{i->imm}), offset, lanes);
+  }
+}
+
+template <class Observer, class P>
+const Inst* global_saddr(Wave& w, const Inst* i) {
+  const uint64_t base = w.pair(i->src[2]) + static_cast<uint64_t>(int64_t{i->imm});
+  const Row offset = w.v(i->src[0]);
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
+  return global_rows<P>(w, i, base, offset, lanes);
+}
+
+// global_load_dword_addtid: saddr + imm + 4 * lane.
+template <class Observer, class P>
+const Inst* global_addtid(Wave& w, const Inst* i) {
+  const uint64_t base = (i->src[2] == operand::kNone ? 0 : w.pair(i->src[2])) + static_cast<uint64_t>(int64_t{i->imm});
+  Row offset;
+  for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * l;
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
+  return global_rows<P>(w, i, base, offset, lanes);
+}
+
+// ---- FLAT ----
+
+template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* flat_private(Wave& w, const Inst* i, const Row& offset, uint32_t only) {
+  const uint64_t base = w.flat_scratch[0] | uint64_t{w.flat_scratch[1]} << 32;
+  return scratch_rows<Observer, P>(w, i, base, offset, only);
+}
+
+// Lanes in several apertures: each aperture is done with its lanes only.
+template <class Observer, class P>
+[[gnu::noinline]] const Inst* flat_mixed(Wave& w, const Inst* i) {
+  const Row* v = &w.v(i->src[0]);
+  const uint32_t imm = static_cast<uint32_t>(i->imm) & 0x7ff;
+  Row64 address;
+  Row low;
+  uint32_t lds = 0;
+  uint32_t priv = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + imm;
+    low.lane[l] = static_cast<uint32_t>(address.lane[l]);
+    const auto high = static_cast<uint32_t>(address.lane[l] >> 32);
+    lds |= static_cast<uint32_t>(high == w.dispatch->group_aperture_hi) << l;
+    priv |= static_cast<uint32_t>(high == w.dispatch->private_aperture_hi) << l;
+  }
+  const uint32_t global = ~(lds | priv);
+  const uint32_t exec = w.exec();
+  if ((exec & lds) != 0) {
+    Lanes lanes;
+    all_lanes<Observer>(w, lanes);
+    narrow_lanes(lanes, lds);
+    if constexpr (Observer::kMemory) {
+      Row64 offsets;
+      for (unsigned l = 0; l < kLanes; ++l) offsets.lane[l] = low.lane[l];
+      MemoryEvent event;
+      event.space = Space::kLds;
+      event.address = offsets.lane;
+      event.other_space = ~lds;
+      report<Observer, P>(w, i, event, lanes);
+    }
+    lds_lanes<P>(w, i, 0, low, lanes.exec);
+  }
+  if ((exec & priv) != 0 && flat_private<Observer, P>(w, i, low, priv) == nullptr) return nullptr;
+  if ((exec & global) != 0 || exec == 0) {
+    Lanes lanes;
+    all_lanes<Observer>(w, lanes);
+    narrow_lanes(lanes, global);
+    if constexpr (Observer::kMemory) {
+      MemoryEvent event;
+      event.address = address.lane;
+      event.other_space = ~global;
+      report<Observer, P>(w, i, event, lanes);
+    }
+    return global_lanes<P>(w, i, address, lanes.exec);
+  }
+  return i->next();
+}
+
+template <class Observer, class P>
+const Inst* flat(Wave& w, const Inst* i) {
+  const Row* v = &w.v(i->src[0]);
+  const uint32_t hi = v[1].lane[first_lane(w.exec())];
+  const uint32_t imm = static_cast<uint32_t>(i->imm) & 0x7ff;
+  if (Observer::kMemory || !active_equal(v[1], hi, w.exec_mask) || hi == w.dispatch->group_aperture_hi) [[unlikely]]
+    return flat_mixed<Observer, P>(w, i);
+  if (hi == w.dispatch->private_aperture_hi) {
+    Row offset;
+    for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = v[0].lane[l] + imm;
+    return flat_private<Observer, P>(w, i, offset, ~0u);
+  }
+  const Row offset = v[0];
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  return global_rows<P>(w, i, (uint64_t{hi} << 32) + imm, offset, lanes);
+}
+
+// SCRATCH encoding: private offset = vaddr or saddr, plus the immediate.
+template <class Observer, class P>
+const Inst* scratch(Wave& w, const Inst* i) {
+  uint32_t scalar = static_cast<uint32_t>(i->imm);
+  if (i->src[2] != operand::kNone) scalar += w.sgpr[i->src[2]];
+  Row offset;
+  for (unsigned l = 0; l < kLanes; ++l)
+    offset.lane[l] = (i->src[0] == operand::kNone ? 0 : w.v(i->src[0]).lane[l]) + scalar;
+  return flat_private<Observer, P>(w, i, offset, ~0u);
+}
+
+template <class Observer, class P>
+Handler bind_segment(const Inst& inst) {
+  switch (inst.format) {
+    case Format::kFlat: return flat<Observer, P>;
+    case Format::kGlobal: return inst.src[2] == operand::kNone ? global_vaddr<Observer, P> : global_saddr<Observer, P>;
+    case Format::kScratch: return scratch<Observer, P>;
+    default: return nullptr;
+  }
+}
+
+// ---- SMEM ----
+
+template <uint32_t kDwords>
+GFXGRAPH_INLINE const Inst* scalar_result(Wave& w, const Inst* i, const uint32_t* value) {
+  if (i->dst + kDwords <= operand::kVccLo + 2u) [[likely]] {
+    std::memcpy(&w.sgpr[i->dst], value, kDwords * 4);
+  } else {
+    for (uint32_t d = 0; d < kDwords; ++d)
+      if (i->dst != operand::kNull) w.write32(static_cast<uint16_t>(i->dst + d), value[d]);
+  }
+  return i->next();
+}
+
+template <class Observer, uint32_t kDwords>
+GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint32_t bytes, bool in_range) {
+  if constexpr (Observer::kMemory) {
+    ScalarEvent event;
+    event.address = address;
+    event.bytes = bytes;
+    event.in_range = in_range;
+    return static_cast<Observer*>(w.observer)
+        ->scalar_load(*static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
+  }
+  return true;
+}
+
+template <class Observer, uint32_t kDwords>
+const Inst* s_load(Wave& w, const Inst* i) {
+  uint64_t address = w.pair(i->src[0]) + static_cast<uint64_t>(int64_t{i->imm});
+  if (i->src[1] != operand::kNone) address += w.read32(i, 1);
+  address &= ~uint64_t{3};
+  uint32_t value[kDwords] = {};
+  if (scalar_event<Observer, kDwords>(w, i, address, kDwords * 4, true)) {
+    uintptr_t host = 0;
+    if (!resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host)) {
+      raise_access(w, i, FaultKind::kMemory, 0, address, kDwords * 4, false, nullptr);
+      w.fault.lane = -1;
+      return nullptr;
+    }
+    for (uint32_t d = 0; d < kDwords; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
+  }
+  return scalar_result<kDwords>(w, i, value);
+}
+
+// Dwords past the end of the buffer read as 0.
+template <class Observer, uint32_t kDwords>
+const Inst* s_buffer_load(Wave& w, const Inst* i) {
+  const uint32_t* srd = &w.sgpr[i->src[0]];
+  const uint64_t base = (srd[0] | uint64_t{srd[1] & 0xffff} << 32) & ~uint64_t{3};
+  const uint32_t stride = srd[1] >> 16 & 0x3fff;
+  const uint64_t size = stride == 0 ? srd[2] : uint64_t{srd[2]} * stride;
+  uint64_t offset = static_cast<uint32_t>(i->imm) & 0x1fffff;
+  if (i->src[1] != operand::kNone) offset += w.read32(i, 1);
+  offset &= ~uint64_t{3};
+  uint32_t inside = 0;
+  while (inside < kDwords && offset + 4 * (inside + 1) <= size) ++inside;
+  uint32_t value[kDwords] = {};
+  if (scalar_event<Observer, kDwords>(w, i, base + offset, inside * 4, inside == kDwords) && inside != 0) {
+    uintptr_t host = 0;
+    if (!resolve<false>(w, i, base + offset, Bounds{0, 0}, inside * 4, host)) {
+      raise_access(w, i, FaultKind::kMemory, 0, base + offset, inside * 4, false, nullptr);
+      w.fault.lane = -1;
+      return nullptr;
+    }
+    for (uint32_t d = 0; d < inside; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
+  }
+  return scalar_result<kDwords>(w, i, value);
+}
+
+inline const Inst* s_memtime(Wave& w, const Inst* i) {
+  w.write64(i->dst, read_clock(w));
+  return i->next();
+}
+inline const Inst* s_nothing(Wave&, const Inst* i) { return i->next(); }
+
+template <class Observer>
+Handler bind_smem(const Inst& inst) {
+  switch (inst.op) {
+    case Op::s_load_dword: return s_load<Observer, 1>;
+    case Op::s_load_dwordx2: return s_load<Observer, 2>;
+    case Op::s_load_dwordx4: return s_load<Observer, 4>;
+    case Op::s_load_dwordx8: return s_load<Observer, 8>;
+    case Op::s_load_dwordx16: return s_load<Observer, 16>;
+    case Op::s_buffer_load_dword: return s_buffer_load<Observer, 1>;
+    case Op::s_buffer_load_dwordx2: return s_buffer_load<Observer, 2>;
+    case Op::s_buffer_load_dwordx4: return s_buffer_load<Observer, 4>;
+    case Op::s_buffer_load_dwordx8: return s_buffer_load<Observer, 8>;
+    case Op::s_buffer_load_dwordx16: return s_buffer_load<Observer, 16>;
+    case Op::s_memtime:
+    case Op::s_memrealtime: return s_memtime;
+    case Op::s_dcache_inv:
+    case Op::s_gl1_inv: return s_nothing;
+    default: return nullptr;
+  }
+}
+
+}  // inline namespace GFXGRAPH_ISA
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,197 @@
+// MUBUF instructions: buffer resources (SRDs) with range checks and swizzle.
+// Source: RDNA2 ISA guide, "Vector Memory Buffer Instructions": address calculation and range checking.
+#pragma once
+
+#include "emulator/isa/global.inl"
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+struct Srd {
+  uint64_t base;
+  uint32_t stride;
+  uint32_t records;
+  uint32_t index_stride;
+  uint32_t out_of_range;  // OOB_SELECT
+  bool swizzle;
+  bool add_tid;
+};
+GFXGRAPH_INLINE Srd read_srd(const Wave& w, const Inst* i) {
+  const uint32_t* s = &w.sgpr[i->sdst];
+  return {s[0] | uint64_t{s[1] & 0xffff} << 32, s[1] >> 16 & 0x3fff, s[2], 8u << (s[3] >> 21 & 3), s[3] >> 28 & 3,
+          (s[1] >> 31) != 0, (s[3] >> 23 & 1) != 0};
+}
+enum OobSelect : uint32_t { kStructuredOffset = 0, kStructured = 1, kDisabled = 2, kRaw = 3 };
+
+// Whether this access goes to the wave's own scratch through the SRD it was started with.
+GFXGRAPH_INLINE bool is_scratch(const Wave& w, const Srd& srd) {
+  return srd.base - w.scratch_base < w.scratch_bytes && srd.swizzle && srd.add_tid && srd.stride == 0 &&
+         srd.index_stride == 32;
+}
+
+// Any SRD, lane by lane. `usable` is how many of the access's bytes pass the range check.
+template <class Observer, class P>
+[[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd, uint32_t soffset) {
+  const bool offen = (i->mods & mmod::kOffen) != 0;
+  const bool idxen = (i->mods & mmod::kIdxen) != 0;
+  const Row* v = i->src[0] == operand::kNone ? nullptr : &w.v(i->src[0]);
+  const auto imm = static_cast<uint32_t>(i->imm) & 0xfff;
+  Row64 address;
+  uint8_t usable[kLanes];
+  uint32_t in_range = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const uint64_t index = uint64_t{idxen ? v[0].lane[l] : 0} + (srd.add_tid ? l : 0);
+    const uint64_t offset = uint64_t{offen ? v[idxen ? 1 : 0].lane[l] : 0} + imm;
+    uint64_t at = index * srd.stride + offset;
+    if (srd.swizzle)
+      at = (index / srd.index_stride * srd.stride + (offset & ~uint64_t{3})) * srd.index_stride +
+           index % srd.index_stride * 4 + (offset & 3);
+    uint32_t good = P::kBytes;
+    switch (srd.out_of_range) {
+      case kStructuredOffset:
+        if (index >= srd.records || offset + P::kBytes > srd.stride) good = 0;
+        break;
+      case kStructured:
+        if (index >= srd.records) good = 0;
+        break;
+      case kDisabled:
+        if (srd.records == 0) good = 0;
+        break;
+      default:
+        if (srd.swizzle && srd.stride != 0) {
+          if (index >= srd.records || offset + P::kBytes > srd.stride) good = 0;
+        } else {
+          // Each dword is checked by itself.
+          const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
+          const uint64_t left = limit > at ? limit - at : 0;
+          if (left < P::kBytes) good = P::kBytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
+        }
+    }
+    if (P::kKind == AccessKind::kAtomic && good < P::kBytes) good = 0;
+    usable[l] = static_cast<uint8_t>(good);
+    in_range |= static_cast<uint32_t>(good != 0) << l;
+    address.lane[l] = srd.base + soffset + at;
+  }
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  if constexpr (Observer::kMemory) {
+    MemoryEvent event;
+    event.address = address.lane;
+    event.in_range = in_range;
+    event.srd_base = srd.base;
+    event.srd_records = srd.records;
+    event.soffset = soffset;
+    report<Observer, P>(w, i, event, lanes);
+  }
+  const bool in_scratch = srd.base - w.scratch_base < w.scratch_bytes;
+  if (in_scratch && srd.swizzle && P::kBytes > 4) return w.unsupported(i, "a wide access through an unusual swizzled buffer");
+  for (uint32_t m = lanes.exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    if (usable[l] == 0) {
+      P::dropped(w, i, l);
+      continue;
+    }
+    const uint64_t a = address.lane[l];
+    RegionCacheEntry& entry = cache_entry(w, i);
+    const uint64_t limit = P::kWrite ? entry.writable_size : entry.size;
+    if (a - entry.base >= limit || usable[l] > limit - (a - entry.base)) {
+      if (find_range(w, entry, a, usable[l], P::kWrite) == nullptr)
+        return raise_access(w, i, FaultKind::kMemory, l, a, usable[l], P::kWrite, nullptr);
+    }
+    const uintptr_t host = reinterpret_cast<uintptr_t>(entry.host) + (a - entry.base);
+    if (P::kKind == AccessKind::kAtomic && a % P::kBytes != 0)
+      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true, "atomics must be aligned");
+    if (usable[l] == P::kBytes) {
+      P::lane(w, i, l, host);
+      continue;
+    }
+    // The dwords in range only; the others read as 0.
+    alignas(16) uint8_t bytes[16] = {};
+    if constexpr (!P::kWrite) std::memcpy(bytes, reinterpret_cast<const void*>(host), usable[l]);
+    P::lane(w, i, l, reinterpret_cast<uintptr_t>(bytes));
+    if constexpr (P::kWrite) std::memcpy(reinterpret_cast<void*>(host), bytes, usable[l]);
+  }
+  return i->next();
+}
+
+template <class Observer, class P>
+const Inst* buffer(Wave& w, const Inst* i) {
+  const Srd srd = read_srd(w, i);
+  const uint32_t soffset = w.read32(i, 2);
+  const auto imm = static_cast<uint32_t>(i->imm) & 0xfff;
+  const bool offen = (i->mods & mmod::kOffen) != 0;
+  if ((i->mods & mmod::kIdxen) != 0) return buffer_lanes<Observer, P>(w, i, srd, soffset);
+  if (is_scratch(w, srd) && srd.records != 0) {
+    Row offset;
+    if (offen) {
+      const Row& v = w.v(i->src[0]);
+      for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = v.lane[l] + imm;
+    } else {
+      for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = imm;
+    }
+    return scratch_rows<Observer, P>(w, i, srd.base + soffset, offset, ~0u);
+  }
+  if (srd.swizzle || srd.add_tid || (srd.out_of_range != kRaw && srd.out_of_range != kDisabled))
+    return buffer_lanes<Observer, P>(w, i, srd, soffset);
+  // Raw buffers: one comparison for all lanes when they are all in range.
+  Row offset;
+  if (offen)
+    offset = w.v(i->src[0]);
+  else
+    for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 0;
+  const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
+  const Bounds bounds = active_bounds(offset, w.exec_mask);
+  if (Observer::kMemory || uint64_t{bounds.hi} + imm + P::kBytes > limit) return buffer_lanes<Observer, P>(w, i, srd, soffset);
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  return global_rows<P>(w, i, srd.base + soffset + imm, offset, lanes);
+}
+
+inline const Inst* buffer_nothing(Wave&, const Inst* i) { return i->next(); }
+
+// ---- binding of everything that FLAT, GLOBAL, SCRATCH and MUBUF share ----
+
+template <class O, class P>
+Handler bind_access(const Inst& inst) {
+  if (inst.format != Format::kMubuf) return bind_segment<O, P>(inst);
+  return (inst.mods & (mmod::kLds | mmod::kTfe)) != 0 ? nullptr : buffer<O, P>;
+}
+template <class O, class Op, typename T>
+Handler bind_atomic(const Inst& inst) {
+  return (inst.mods & mmod::kGlc) != 0 ? bind_access<O, Atomic<Op, T, true, true>>(inst)
+                                       : bind_access<O, Atomic<Op, T, false, true>>(inst);
+}
+template <class O, typename T, bool kFloat = false>
+Handler bind_compare(const Inst& inst) {
+  constexpr auto kSource = CompareSource::kPairAfterData;
+  return (inst.mods & mmod::kGlc) != 0 ? bind_access<O, CompareSwap<T, true, true, kSource, kFloat>>(inst)
+                                       : bind_access<O, CompareSwap<T, false, true, kSource, kFloat>>(inst);
+}
+
+template <class O>
+Handler bind_vector_memory(const Inst& inst) {
+  if ((inst.mods & mmod::kLds) != 0) return nullptr;
+  switch (inst.op) {
+    case Op::buffer_gl0_inv:
+    case Op::buffer_gl1_inv: return buffer_nothing;
+    case Op::global_load_dword_addtid: return global_addtid<O, Load<Data::kB32>>;
+    case Op::global_store_dword_addtid: return global_addtid<O, Store<Data::kB32>>;
+    case Op::global_atomic_csub:
+    case Op::buffer_atomic_csub: return bind_atomic<O, OpCsub, uint32_t>(inst);
+    default: break;
+  }
+#define GFXGRAPH_MEMORY(name, ...)                                                       \
+  if (inst.op == Op::flat_##name || inst.op == Op::global_##name || inst.op == Op::buffer_##name) \
+    return __VA_ARGS__(inst);
+#define GFXGRAPH_LOAD_STORE(name, ...)                                                   \
+  if (inst.op == Op::flat_##name || inst.op == Op::global_##name || inst.op == Op::scratch_##name || \
+      inst.op == Op::buffer_##name)                                                      \
+    return __VA_ARGS__(inst);
+#include "emulator/isa/vector_memory.inc"
+#undef GFXGRAPH_LOAD_STORE
+#undef GFXGRAPH_MEMORY
+  return nullptr;
+}
+
+}  // inline namespace GFXGRAPH_ISA
+}  // namespace gfxgraph::emulator

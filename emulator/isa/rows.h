@@ -1,0 +1,112 @@
+// 32-lane building blocks of the memory handlers. For files in emulator/isa/ only.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "emulator/wave.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace gfxgraph::emulator {
+inline namespace GFXGRAPH_ISA {
+
+// A 64-bit value per lane.
+struct alignas(64) Row64 {
+  uint64_t lane[kLanes];
+};
+
+// The smallest and largest value of the active lanes; for no active lane, lo > hi.
+struct Bounds {
+  uint32_t lo, hi;
+};
+GFXGRAPH_INLINE Bounds active_bounds(const Row& row, const Row& mask) {
+  uint32_t lo = ~0u;
+  uint32_t hi = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const uint32_t up = row.lane[l] | ~mask.lane[l];
+    const uint32_t down = row.lane[l] & mask.lane[l];
+    lo = up < lo ? up : lo;
+    hi = down > hi ? down : hi;
+  }
+  return {lo, hi};
+}
+
+// Whether all active lanes hold `value`.
+GFXGRAPH_INLINE bool active_equal(const Row& row, uint32_t value, const Row& mask) {
+  uint32_t difference = 0;
+  for (unsigned l = 0; l < kLanes; ++l) difference |= (row.lane[l] ^ value) & mask.lane[l];
+  return difference == 0;
+}
+
+// Whether lane l holds lane 0's value + l * step, for all lanes.
+template <uint32_t kStep>
+GFXGRAPH_INLINE bool contiguous(const Row& row) {
+  const uint32_t first = row.lane[0];
+  uint32_t difference = 0;
+  for (unsigned l = 0; l < kLanes; ++l) difference |= row.lane[l] ^ (first + l * kStep);
+  return difference == 0;
+}
+
+// dst = mask ? value : dst.
+GFXGRAPH_INLINE void blend_into(Row& dst, const Row& value, const Row& mask) {
+  for (unsigned l = 0; l < kLanes; ++l)
+    dst.lane[l] = (value.lane[l] & mask.lane[l]) | (dst.lane[l] & ~mask.lane[l]);
+}
+
+// Under the thread sanitizer aligned accesses are atomic, as they are on the machine; lanes of several waves may
+// meet in one word (spin locks).
+template <typename T>
+GFXGRAPH_INLINE T load_host(uintptr_t p) {
+#if defined(__SANITIZE_THREAD__)
+  if (p % sizeof(T) == 0) return __atomic_load_n(reinterpret_cast<const T*>(p), __ATOMIC_ACQUIRE);
+#endif
+  T value;
+  std::memcpy(&value, reinterpret_cast<const void*>(p), sizeof(T));
+  return value;
+}
+template <typename T>
+GFXGRAPH_INLINE void store_host(uintptr_t p, T value) {
+#if defined(__SANITIZE_THREAD__)
+  if (p % sizeof(T) == 0) return __atomic_store_n(reinterpret_cast<T*>(p), value, __ATOMIC_RELEASE);
+#endif
+  std::memcpy(reinterpret_cast<void*>(p), &value, sizeof(T));
+}
+
+// ---- 32-bit gathers: dst[l] = *(p + offset[l]) for lanes in the mask, others keep dst ----
+#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
+// Offsets are unsigned; the instruction's are signed: both are moved by 2^31.
+GFXGRAPH_INLINE void gather32(Row& dst, uintptr_t p, const Row& offset, const Row& mask) {
+  const auto* base = reinterpret_cast<const int*>(p + 0x80000000u);
+#if defined(__AVX512F__)
+  const __m512i bias = _mm512_set1_epi32(static_cast<int>(0x80000000u));
+  for (unsigned l = 0; l < kLanes; l += 16) {
+    const __m512i index = _mm512_xor_si512(_mm512_load_si512(&offset.lane[l]), bias);
+    const __m512i m = _mm512_load_si512(&mask.lane[l]);
+    const __m512i old = _mm512_load_si512(&dst.lane[l]);
+    _mm512_store_si512(&dst.lane[l],
+                       _mm512_mask_i32gather_epi32(old, _mm512_test_epi32_mask(m, m), index, base, 1));
+  }
+#else
+  const __m256i bias = _mm256_set1_epi32(static_cast<int>(0x80000000u));
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    const auto* offsets = reinterpret_cast<const __m256i*>(&offset.lane[l]);
+    const __m256i index = _mm256_xor_si256(_mm256_load_si256(offsets), bias);
+    const __m256i m = _mm256_load_si256(reinterpret_cast<const __m256i*>(&mask.lane[l]));
+    auto* to = reinterpret_cast<__m256i*>(&dst.lane[l]);
+    _mm256_store_si256(to, _mm256_mask_i32gather_epi32(_mm256_load_si256(to), base, index, m, 1));
+  }
+#endif
+}
+#else
+GFXGRAPH_INLINE void gather32(Row& dst, uintptr_t p, const Row& offset, const Row& mask) {
+  for (unsigned l = 0; l < kLanes; ++l)
+    if (mask.lane[l]) dst.lane[l] = load_host<uint32_t>(p + offset.lane[l]);
+}
+#endif
+
+}  // inline namespace GFXGRAPH_ISA
+}  // namespace gfxgraph::emulator

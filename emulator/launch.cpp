@@ -1,0 +1,206 @@
+#include "emulator/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "emulator/code_cache.h"
+
+namespace gfxgraph::emulator {
+namespace {
+
+constexpr uint32_t kMaxWorkgroupItems = 1024;
+constexpr uint64_t kMaxScratchLaneBytes = 1 << 20;
+// Round to nearest even, all denormals, DX10_CLAMP, IEEE.
+constexpr uint32_t kFullMode = 0x3f0;
+
+// AMDGPUUsage, kernel_code_properties.
+enum Property : uint32_t {
+  kPrivateSegmentBuffer = 1, kDispatchPtr = 2, kQueuePtr = 4, kKernargPtr = 8, kDispatchId = 16,
+  kFlatScratchInit = 32, kPrivateSegmentSize = 64,
+};
+
+tl::unexpected<Fault> refuse(FaultKind kind, const Dispatch& dispatch, std::string text) {
+  Fault fault;
+  fault.kind = kind;
+  fault.address = dispatch.kernel_object;
+  fault.detail = std::move(text);
+  return tl::unexpected<Fault>(std::move(fault));
+}
+
+uint32_t user_sgprs_of(uint32_t properties) {
+  uint32_t count = 0;
+  if (properties & kPrivateSegmentBuffer) count += 4;
+  for (const uint32_t bit : {kDispatchPtr, kQueuePtr, kKernargPtr, kDispatchId, kFlatScratchInit})
+    if (properties & bit) count += 2;
+  if (properties & kPrivateSegmentSize) count += 1;
+  return count;
+}
+
+// Source: AMDGPUUsage "Kernel Descriptor" (COMPUTE_PGM_RSRC1: float modes 12..19, DX10_CLAMP 21, IEEE 23).
+uint32_t mode_of(uint32_t rsrc1) { return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9; }
+
+tl::expected<void, Fault> check_shape(const Dispatch& d) {
+  uint64_t items = 1;
+  for (int n = 0; n < 3; ++n) {
+    if (d.grid_size[n] == 0 || d.workgroup_size[n] == 0)
+      return refuse(FaultKind::kBadDispatch, d, fmt::format("grid size {} or workgroup size {} in dimension {} is zero",
+                                                            d.grid_size[n], d.workgroup_size[n], n));
+    items *= d.workgroup_size[n];
+  }
+  if (items > kMaxWorkgroupItems)
+    return refuse(FaultKind::kBadDispatch, d,
+                  fmt::format("a workgroup of {} work items; gfx1030 has at most {}", items, kMaxWorkgroupItems));
+  return {};
+}
+
+tl::expected<void, Fault> check_descriptor(const Launch& launch) {
+  const auto& k = launch.descriptor;
+  const Dispatch& d = launch.dispatch;
+  if (!k.wave32())
+    return refuse(FaultKind::kUnsupported, d, "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)");
+  if (launch.mode != kFullMode)
+    return refuse(FaultKind::kUnsupported, d,
+                  fmt::format("float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, DX10_CLAMP) is there",
+                              launch.mode, kFullMode));
+  if (user_sgprs_of(k.kernel_code_properties) > k.user_sgpr_count())
+    return refuse(FaultKind::kBadDispatch, d,
+                  fmt::format("the descriptor asks for {} user SGPRs and has room for {}",
+                              user_sgprs_of(k.kernel_code_properties), k.user_sgpr_count()));
+  if (launch.lds_bytes > kMaxLdsBytes)
+    return refuse(FaultKind::kBadDispatch, d, fmt::format("{} bytes of LDS; gfx1030 has 65536", launch.lds_bytes));
+  if (launch.scratch_lane_bytes > kMaxScratchLaneBytes)
+    return refuse(FaultKind::kBadDispatch, d, fmt::format("{} bytes of scratch per work item", launch.scratch_lane_bytes));
+  if ((k.kernel_code_properties & kDispatchPtr) && d.packet_address == 0)
+    return refuse(FaultKind::kBadDispatch, d, "the kernel reads its dispatch packet and there is none");
+  if ((k.kernel_code_properties & kQueuePtr) && d.queue_address == 0)
+    return refuse(FaultKind::kBadDispatch, d, "the kernel reads its queue and there is none");
+  return {};
+}
+
+// The buffer resource in s0..s3 that addresses scratch: swizzled, add_tid, index stride 32.
+// Source: RDNA2 ISA guide "Buffer Resource"; AMDGPUUsage "Private Segment Buffer".
+std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
+  const uint64_t base = kScratchWindow;
+  const uint64_t bytes = launch.scratch_wave_bytes * launch.max_waves;
+  const uint32_t records = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
+  // DST_SEL xyzw, format 32_UINT, INDEX_STRIDE 32, ADD_TID, RESOURCE_LEVEL, OOB_SELECT 2.
+  const uint32_t word3 = 4u | 5u << 3 | 6u << 6 | 7u << 9 | 20u << 12 | 2u << 21 | 1u << 23 | 1u << 24 | 2u << 28;
+  return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | 1u << 31, std::max(records, 1u), word3};
+}
+
+}  // namespace
+
+tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory, CodeCache& code) {
+  Launch launch;
+  launch.dispatch = dispatch;
+  if (auto ok = check_shape(dispatch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
+  const auto table = memory.snapshot();
+  const Region* region = table->find(dispatch.kernel_object);
+  if (region == nullptr || !region->contains(dispatch.kernel_object, 64))
+    return refuse(FaultKind::kBadDispatch, dispatch,
+                  fmt::format("the kernel object {:#x} is no device address of a kernel descriptor", dispatch.kernel_object));
+  auto descriptor = codeobj::decode_descriptor({region->host + (dispatch.kernel_object - region->address), 64});
+  if (!descriptor) return refuse(FaultKind::kBadDispatch, dispatch, descriptor.error().message);
+  launch.descriptor = *descriptor;
+  launch.entry = code.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
+  if (launch.entry == nullptr) return refuse(FaultKind::kBadDispatch, dispatch, "the kernel's entry is not in memory");
+  unsigned __int128 count = 1;
+  for (int n = 0; n < 3; ++n) {
+    const uint64_t size = dispatch.workgroup_size[n];
+    launch.groups[n] = static_cast<uint32_t>((dispatch.grid_size[n] + size - 1) / size);
+    count *= launch.groups[n];
+  }
+  if (count > UINT64_MAX) return refuse(FaultKind::kBadDispatch, dispatch, "more than 2^64 workgroups");
+  launch.group_count = static_cast<uint64_t>(count);
+  const uint32_t items = uint32_t{dispatch.workgroup_size[0]} * dispatch.workgroup_size[1] * dispatch.workgroup_size[2];
+  launch.max_waves = (items + kLanes - 1) / kLanes;
+  launch.lds_bytes = std::max(dispatch.group_segment_bytes, descriptor->group_segment_bytes);
+  launch.scratch_lane_bytes = std::max(dispatch.private_segment_bytes, descriptor->private_segment_bytes);
+  // The hardware hands out scratch in units of 1 KB per wave.
+  launch.scratch_wave_bytes = (uint64_t{launch.scratch_lane_bytes} * kLanes + 1023) / 1024 * 1024;
+  launch.vgprs = std::min(descriptor->vgpr_count(true), 256u);
+  launch.mode = mode_of(descriptor->compute_pgm_rsrc1);
+  if (auto ok = check_descriptor(launch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
+  launch.lds_bytes = (launch.lds_bytes + 511) / 512 * 512;  // allocation granule
+  return launch;
+}
+
+GroupShape group_shape(const Launch& launch, uint64_t index) {
+  GroupShape shape;
+  shape.id[0] = static_cast<uint32_t>(index % launch.groups[0]);
+  shape.id[1] = static_cast<uint32_t>(index / launch.groups[0] % launch.groups[1]);
+  shape.id[2] = static_cast<uint32_t>(index / launch.groups[0] / launch.groups[1]);
+  shape.item_count = 1;
+  for (int n = 0; n < 3; ++n) {
+    const uint32_t size = launch.dispatch.workgroup_size[n];
+    const uint64_t left = launch.dispatch.grid_size[n] - uint64_t{shape.id[n]} * size;
+    shape.items[n] = static_cast<uint32_t>(std::min<uint64_t>(size, left));
+    shape.item_count *= shape.items[n];
+  }
+  shape.wave_count = (shape.item_count + kLanes - 1) / kLanes;
+  return shape;
+}
+
+WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
+  const auto& k = launch.descriptor;
+  const Dispatch& d = launch.dispatch;
+  std::memset(wave.sgpr, 0, sizeof(wave.sgpr));
+  wave.scc = 0;
+  wave.mode = launch.mode;
+  wave.trap_status = 0;
+  wave.flat_scratch[0] = wave.flat_scratch[1] = 0;
+  wave.clock = 0;
+  wave.sleep = 0;
+  wave.hw_id = wave.index;
+  wave.resume = launch.entry;
+
+  uint32_t n = 0;
+  const auto put = [&](uint32_t value) { wave.sgpr[n++] = value; };
+  const auto put64 = [&](uint64_t value) {
+    put(static_cast<uint32_t>(value));
+    put(static_cast<uint32_t>(value >> 32));
+  };
+  const uint32_t properties = k.kernel_code_properties;
+  if (properties & kPrivateSegmentBuffer)
+    for (const uint32_t word : scratch_srd(launch)) put(word);
+  if (properties & kDispatchPtr) put64(d.packet_address);
+  if (properties & kQueuePtr) put64(d.queue_address);
+  if (properties & kKernargPtr) put64(d.kernarg_address);
+  if (properties & kDispatchId) put64(d.dispatch_id);
+  if (properties & kFlatScratchInit) put64(kScratchWindow);
+  if (properties & kPrivateSegmentSize) put(launch.scratch_lane_bytes);
+  n = k.user_sgpr_count();
+  const uint32_t rsrc2 = k.compute_pgm_rsrc2;
+  for (int dimension = 0; dimension < 3; ++dimension)
+    if (rsrc2 >> (7 + dimension) & 1) put(shape.id[dimension]);
+  if (rsrc2 >> 10 & 1) put(shape.wave_count | static_cast<uint32_t>(wave.index == 0) << 31);
+  if (rsrc2 & 1) put(static_cast<uint32_t>(wave.scratch_base - kScratchWindow));
+
+  const uint32_t first_item = wave.index * kLanes;
+  const uint32_t lanes = std::min(shape.item_count - first_item, kLanes);
+  wave.launched_lanes = lanes == kLanes ? ~0u : (1u << lanes) - 1;
+  wave.set_exec(wave.launched_lanes);
+
+  // Deterministic contents for registers that a correct kernel does not read.
+  std::memset(wave.vgpr, 0, launch.vgprs * sizeof(Row));
+  const uint32_t ids = std::min(rsrc2 >> 11 & 3, 2u) + 1;
+  for (unsigned l = 0; l < lanes; ++l) {
+    uint32_t item = first_item + l;
+    for (uint32_t dimension = 0; dimension < ids; ++dimension) {
+      wave.vgpr[dimension].lane[l] = item % shape.items[dimension];
+      item /= shape.items[dimension];
+    }
+  }
+  WaveInfo info;
+  info.workgroup = shape.id;
+  info.wave = wave.index;
+  info.launched_lanes = wave.launched_lanes;
+  info.initialised_sgprs = n;
+  info.initialised_vgprs = ids;
+  return info;
+}
+
+}  // namespace gfxgraph::emulator

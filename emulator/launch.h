@@ -1,0 +1,45 @@
+// From a dispatch to the initial state of its waves.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "codeobj/code_object.h"
+#include "emulator/backend.h"
+#include "emulator/context.h"
+#include "emulator/fault.h"
+
+namespace gfxgraph::emulator {
+
+// A dispatch, checked and ready to start workgroups.
+struct Launch {
+  Dispatch dispatch;
+  codeobj::KernelDescriptor descriptor;
+  const Inst* entry = nullptr;
+  std::array<uint32_t, 3> groups = {1, 1, 1};
+  uint64_t group_count = 0;
+  uint32_t max_waves = 0;          // of a full workgroup
+  uint32_t lds_bytes = 0;
+  uint32_t scratch_lane_bytes = 0;
+  uint64_t scratch_wave_bytes = 0;
+  uint32_t vgprs = 0;
+  uint32_t mode = 0;
+};
+
+tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory, CodeCache& code);
+
+// The size of workgroup `index` in work items: smaller at the upper edges of the grid.
+struct GroupShape {
+  std::array<uint32_t, 3> id;
+  std::array<uint32_t, 3> items;
+  uint32_t item_count;
+  uint32_t wave_count;
+};
+GroupShape group_shape(const Launch& launch, uint64_t index);
+
+// Sets up the architectural state; the caller has set the wave's context, index and scratch.
+WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave);
+
+}  // namespace gfxgraph::emulator

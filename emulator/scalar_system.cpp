@@ -1,0 +1,92 @@
+// Scalar instructions that reach outside of the wave: hardware registers, messages, computed jumps.
+// Source: RDNA2 ISA guide, "Hardware Registers" (numbers as in LLVM's AMDGPU operand syntax).
+#include "emulator/code_cache.h"
+#include "emulator/context.h"
+
+namespace gfxgraph::emulator {
+namespace {
+
+enum Hwreg : uint32_t {
+  kMode = 1, kStatus = 2, kTrapsts = 3, kHwId = 4, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7, kShMemBases = 15,
+  kFlatScrLo = 20, kFlatScrHi = 21, kXnackMask = 22, kHwId1 = 23, kHwId2 = 24, kShaderCycles = 29,
+};
+
+struct Field {
+  uint32_t id, shift, mask;
+};
+Field field_of(const Inst* inst) {
+  const auto imm = static_cast<uint32_t>(inst->imm) & 0xffff;
+  const uint32_t size = (imm >> 11 & 31) + 1;
+  return {imm & 63, imm >> 6 & 31, size == 32 ? ~0u : (1u << size) - 1};
+}
+
+}  // namespace
+
+uint64_t read_clock(Wave& wave) {
+  // Advances with every read, and by the instructions of each past slice; the same in every run.
+  wave.clock += 40;
+  return wave.clock;
+}
+
+const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc) {
+  const Inst* target = wave.dispatch->code->at(pc);
+  if (target != nullptr) return target;
+  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, pc, 0, false, "jump to an address outside of code"});
+}
+
+const Inst* run_getreg(Wave& wave, const Inst* inst) {
+  const Field field = field_of(inst);
+  uint32_t value = 0;
+  switch (field.id) {
+    case kMode: value = wave.mode; break;
+    case kStatus:
+      value = wave.scc | static_cast<uint32_t>(wave.exec() == 0) << 9 |
+              static_cast<uint32_t>(wave.sgpr[operand::kVccLo] == 0) << 10 |
+              static_cast<uint32_t>(wave.group->wave_count > 1) << 11 | 1u << 16;  // VALID
+      break;
+    case kTrapsts: value = wave.trap_status; break;
+    case kHwId:
+    case kHwId1: value = wave.hw_id; break;
+    case kHwId2: value = 0; break;
+    case kIbSts: value = 0; break;
+    case kShMemBases:
+      value = (wave.dispatch->private_aperture_hi >> 16) | (wave.dispatch->group_aperture_hi & 0xffff0000u);
+      break;
+    case kFlatScrLo: value = wave.flat_scratch[0]; break;
+    case kFlatScrHi: value = wave.flat_scratch[1]; break;
+    case kXnackMask: value = 0; break;
+    case kShaderCycles: value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff; break;
+    default: return wave.unsupported(inst, "s_getreg of this hardware register");
+  }
+  wave.write32(inst->dst, value >> field.shift & field.mask);
+  return inst->next();
+}
+
+const Inst* run_setreg(Wave& wave, const Inst* inst) {
+  const Field field = field_of(inst);
+  const uint32_t source =
+      inst->op == Op::s_setreg_imm32_b32 ? static_cast<uint32_t>(inst->k[0]) : wave.sgpr[inst->dst];
+  const uint32_t mask = field.mask << field.shift;
+  const uint32_t bits = source << field.shift & mask;
+  switch (field.id) {
+    case kMode:
+      // The vector ALU has one mode: round to nearest even, denormals, IEEE, DX10_CLAMP.
+      if (((wave.mode & ~mask) | bits) != wave.mode) return wave.unsupported(inst, "a change of the float MODE");
+      break;
+    case kTrapsts: wave.trap_status = (wave.trap_status & ~mask) | bits; break;
+    case kFlatScrLo: wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits; break;
+    case kFlatScrHi: wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits; break;
+    default: return wave.unsupported(inst, "s_setreg of this hardware register");
+  }
+  return inst->next();
+}
+
+const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
+  const uint32_t message = static_cast<uint32_t>(inst->imm) & 15;
+  if (message != 1) return wave.unsupported(inst, "a message other than MSG_INTERRUPT");
+  const auto& receiver = wave.dispatch->options->on_message;
+  if (receiver) receiver(message, wave.sgpr[operand::kM0]);
+  return inst->next();
+}
+
+}  // namespace gfxgraph::emulator

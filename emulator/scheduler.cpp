@@ -1,0 +1,343 @@
+#include "emulator/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace gfxgraph::emulator {
+namespace {
+
+constexpr uint64_t kSliceInstructions = 20000;
+// A dispatch this long is worth waking other threads for (about a tenth of a millisecond).
+constexpr uint64_t kHelpInstructions = 10000;
+// Full rounds without an end before more workgroups are taken in, if no wave asks to sleep.
+constexpr unsigned kStaleRounds = 4;
+constexpr uint32_t kMaxResidentWaves = 4096;
+constexpr size_t kKeptStorage = 64;
+constexpr unsigned kIdleRoundsBeforeSleep = 64;
+
+}  // namespace
+
+void WaveDeleter::operator()(Wave* wave) const {
+  if (wave->observer_state != nullptr) {
+    backend->destroy_state(wave->observer_state);
+    ::operator delete(wave->observer_state, std::align_val_t{backend->wave_state_align});
+  }
+  delete wave;
+}
+
+// One thread's share of a job.
+class Scheduler::Worker {
+ public:
+  Worker(Scheduler& scheduler, Job& job, bool caller) : scheduler_(scheduler), job_(job), caller_(caller) {}
+  ~Worker() {
+    for (auto& group : resident_) scheduler_.give_storage(std::move(group));
+  }
+
+  void work() {
+    const uint32_t cap = std::max(1u, kMaxResidentWaves / std::max(job_.launch.max_waves, 1u));
+    while (!job_.stopped.load(std::memory_order_relaxed)) {
+      if (scheduler_.stopping()) return stop();
+      while (resident_.size() < target_ && start_group()) {
+      }
+      if (resident_.empty()) return;
+      const Round round = run_round();
+      if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions) scheduler_.ask_for_help(job_);
+      if (round.ended_group || job_.stopped.load(std::memory_order_relaxed)) {
+        stale_ = idle_ = 0;
+        continue;
+      }
+      if (job_.since_wave_end.load(std::memory_order_relaxed) > limit()) return livelock();
+      if (round.all_slept || ++stale_ >= kStaleRounds) {
+        stale_ = 0;
+        target_ = std::min<size_t>(target_ * 2, cap);
+      }
+      if (round.all_slept) wait_a_little();
+    }
+  }
+
+ private:
+  struct Round {
+    bool ended_group = false;
+    bool all_slept = true;
+  };
+
+  uint64_t limit() const {
+    const uint64_t limit = job_.context.options->livelock_instructions;
+    return limit == 0 ? UINT64_MAX : limit;
+  }
+
+  // Everything that could run waits for something outside: another workgroup's thread, or the host.
+  void wait_a_little() {
+    if (++idle_ < kIdleRoundsBeforeSleep)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+  bool start_group() {
+    if (job_.next_group.load(std::memory_order_relaxed) >= job_.launch.group_count) return false;
+    const uint64_t index = job_.next_group.fetch_add(1, std::memory_order_relaxed);
+    if (index >= job_.launch.group_count) return false;
+    std::unique_ptr<ResidentGroup> group = spare_ ? std::move(spare_) : scheduler_.take_storage();
+    prepare(*group, index);
+    resident_.push_back(std::move(group));
+    return true;
+  }
+
+  void prepare(ResidentGroup& g, uint64_t index) {
+    const Launch& launch = job_.launch;
+    g.shape = group_shape(launch, index);
+    g.group.id = g.shape.id;
+    g.group.wave_count = g.shape.wave_count;
+    g.group.lds_bytes = launch.lds_bytes;
+    if (g.lds_capacity < launch.lds_bytes) {
+      g.lds = std::make_unique<std::byte[]>(launch.lds_bytes + 64);
+      g.lds_capacity = launch.lds_bytes;
+    } else if (launch.lds_bytes != 0) {
+      std::memset(g.lds.get(), 0, launch.lds_bytes);
+    }
+    g.group.lds = g.lds.get();
+    // Cached ranges stay good from dispatch to dispatch as long as the memory map does not change.
+    const uint64_t generation = job_.context.memory->generation();
+    const bool clear = generation != g.cache_generation || g.used_scratch || launch.scratch_wave_bytes != 0;
+    g.cache_generation = generation;
+    g.used_scratch = launch.scratch_wave_bytes != 0;
+    g.live = g.shape.wave_count;
+    job_.waves.fetch_add(g.shape.wave_count, std::memory_order_relaxed);
+    g.states.assign(g.shape.wave_count, WaveExit::kSlice);
+    while (g.waves.size() < g.shape.wave_count) add_wave(g);
+    if (clear)
+      for (auto& wave : g.waves)
+        for (RegionCacheEntry& entry : wave->regions) entry = RegionCacheEntry();
+    for (uint32_t n = 0; n < g.shape.wave_count; ++n) start(g, n);
+  }
+
+  void add_wave(ResidentGroup& g) {
+    WavePointer wave(new Wave, WaveDeleter{&job_.backend});
+    wave->observer_state = nullptr;
+    if (job_.backend.construct_state != nullptr) {
+      wave->observer_state = ::operator new(job_.backend.wave_state_bytes, std::align_val_t{job_.backend.wave_state_align});
+      job_.backend.construct_state(wave->observer_state);
+    }
+    g.waves.push_back(std::move(wave));
+    g.scratch.emplace_back();
+    g.scratch_capacity.push_back(0);
+  }
+
+  void start(ResidentGroup& g, uint32_t n) {
+    Wave& wave = *g.waves[n];
+    const uint64_t scratch = job_.launch.scratch_wave_bytes;
+    if (g.scratch_capacity[n] < scratch) {
+      g.scratch[n] = std::make_unique<std::byte[]>(scratch);
+      g.scratch_capacity[n] = scratch;
+    }
+    wave.scratch = g.scratch[n].get();
+    wave.scratch_bytes = scratch;
+    wave.scratch_base = kScratchWindow + n * scratch;
+    wave.group = &g.group;
+    wave.dispatch = &job_.context;
+    wave.observer = job_.observer;
+    wave.index = n;
+    wave.slice = kSliceInstructions;
+    const WaveInfo info = start_wave(job_.launch, g.shape, wave);
+    if (job_.backend.wave_begin != nullptr)
+      job_.backend.wave_begin(job_.observer, wave.observer_state, wave, info);
+  }
+
+  Round run_round() {
+    Round round;
+    uint64_t ran = 0;
+    for (size_t n = 0; n < resident_.size();) {
+      ResidentGroup& g = *resident_[n];
+      const bool slept = run_group(g, ran);
+      if (job_.stopped.load(std::memory_order_relaxed)) break;
+      if (g.live == 0) {
+        round.ended_group = true;
+        spare_storage(n);
+        continue;
+      }
+      round.all_slept = round.all_slept && slept;
+      ++n;
+    }
+    total_ += ran;
+    job_.instructions.fetch_add(ran, std::memory_order_relaxed);
+    if (round.ended_group)
+      job_.since_wave_end.store(0, std::memory_order_relaxed);
+    else
+      job_.since_wave_end.fetch_add(ran, std::memory_order_relaxed);
+    return round;
+  }
+
+  void spare_storage(size_t n) {
+    if (spare_) scheduler_.give_storage(std::move(spare_));
+    spare_ = std::move(resident_[n]);
+    resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+
+  // Gives every wave of the workgroup about a slice, through as many barriers as that takes. Returns whether all waves
+  // that could run went to sleep.
+  bool run_group(ResidentGroup& g, uint64_t& ran) {
+    const uint64_t budget = kSliceInstructions * g.shape.wave_count;
+    uint64_t used = 0;
+    bool slept = true;
+    do {
+      slept = true;
+      uint32_t waiting = 0;
+      for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
+        WaveExit& state = g.states[n];
+        if (state == WaveExit::kEnded) continue;
+        if (state != WaveExit::kBarrier) {
+          used += run_wave(g, n, state);
+          if (job_.stopped.load(std::memory_order_relaxed)) break;
+          slept = slept && state == WaveExit::kYield;
+        }
+        waiting += state == WaveExit::kBarrier;
+      }
+      // Waves that ended do not count at a barrier.
+      if (waiting == g.live && g.live != 0) {
+        for (WaveExit& state : g.states)
+          if (state == WaveExit::kBarrier) state = WaveExit::kSlice;
+        slept = false;
+      }
+    } while (g.live != 0 && used < budget && !slept && !job_.stopped.load(std::memory_order_relaxed));
+    ran += used;
+    return slept;
+  }
+
+  uint64_t run_wave(ResidentGroup& g, uint32_t n, WaveExit& state) {
+    Wave& wave = *g.waves[n];
+    const uint64_t ran = job_.backend.run(wave);
+    wave.clock += ran;
+    state = wave.exit;
+    if (state == WaveExit::kEnded) {
+      --g.live;
+      if (job_.backend.wave_end != nullptr) job_.backend.wave_end(job_.observer, wave.observer_state, wave);
+      if (limit() != UINT64_MAX) job_.since_wave_end.store(0, std::memory_order_relaxed);
+    } else if (state == WaveExit::kFault) {
+      report(job_.describe(wave, g));
+    }
+    return ran;
+  }
+
+  void report(Fault fault) {
+    const std::scoped_lock lock(job_.mutex);
+    if (!job_.fault) job_.fault = std::move(fault);
+    job_.stopped.store(true, std::memory_order_relaxed);
+  }
+
+  void stop() {
+    Fault fault;
+    fault.kind = FaultKind::kStopped;
+    fault.detail = "the engine was stopped";
+    report(std::move(fault));
+  }
+
+  void livelock() {
+    const ResidentGroup& first = *resident_.front();
+    uint32_t n = 0;
+    while (first.states[n] == WaveExit::kEnded) ++n;
+    Wave& wave = *first.waves[n];
+    wave.fault = PendingFault{FaultKind::kDeadlock, -1, 0, 0, false, nullptr};
+    Fault fault = job_.describe(wave, first);
+    fault.detail = fmt::format("no wave ended during {} instructions; waves:", limit());
+    constexpr size_t kListed = 32;
+    size_t listed = 0;
+    for (const auto& group : resident_)
+      for (uint32_t w = 0; w < group->shape.wave_count; ++w) {
+        if (group->states[w] == WaveExit::kEnded || ++listed > kListed) continue;
+        fault.detail += fmt::format(" ({},{},{})/{} at {:#x}{}", group->shape.id[0], group->shape.id[1], group->shape.id[2],
+                                    w, group->waves[w]->resume->pc,
+                                    group->states[w] == WaveExit::kBarrier ? " in a barrier" : "");
+      }
+    if (listed > kListed) fault.detail += fmt::format(" and {} more", listed - kListed);
+    report(std::move(fault));
+  }
+
+  Scheduler& scheduler_;
+  Job& job_;
+  const bool caller_;
+  size_t target_ = 1;
+  unsigned stale_ = 0;
+  unsigned idle_ = 0;
+  uint64_t total_ = 0;
+  std::vector<std::unique_ptr<ResidentGroup>> resident_;
+  std::unique_ptr<ResidentGroup> spare_;
+  friend class Scheduler;
+};
+
+Scheduler::~Scheduler() {
+  {
+    const std::scoped_lock lock(mutex_);
+    quit_ = true;
+  }
+  stop();
+  work_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void Scheduler::stop() noexcept { stopping_.store(true, std::memory_order_relaxed); }
+
+void Scheduler::run(Job& job) {
+  {
+    Worker worker(*this, job, true);
+    worker.work();
+    if (worker.spare_) give_storage(std::move(worker.spare_));
+  }
+  if (!job.asked_for_help) return;
+  std::unique_lock lock(mutex_);
+  open_.erase(std::remove(open_.begin(), open_.end(), &job), open_.end());
+  left_.wait(lock, [&] { return job.helpers == 0; });
+}
+
+void Scheduler::ask_for_help(Job& job) {
+  if (threads_ < 2 || job.next_group.load(std::memory_order_relaxed) >= job.launch.group_count) return;
+  job.asked_for_help = true;
+  const std::scoped_lock lock(mutex_);
+  open_.push_back(&job);
+  while (helpers_.size() + 1 < threads_) helpers_.emplace_back([this] { helper_loop(); });
+  work_.notify_all();
+}
+
+void Scheduler::helper_loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    work_.wait(lock, [&] { return quit_ || !open_.empty(); });
+    if (quit_) return;
+    Job* job = open_.front();
+    if (job->next_group.load(std::memory_order_relaxed) >= job->launch.group_count) {
+      open_.erase(open_.begin());
+      continue;
+    }
+    ++job->helpers;
+    lock.unlock();
+    {
+      Worker worker(*this, *job, false);
+      worker.work();
+      if (worker.spare_) give_storage(std::move(worker.spare_));
+    }
+    lock.lock();
+    // It left because nothing more can be started, or the job stopped.
+    open_.erase(std::remove(open_.begin(), open_.end(), job), open_.end());
+    if (--job->helpers == 0) left_.notify_all();
+  }
+}
+
+std::unique_ptr<ResidentGroup> Scheduler::take_storage() {
+  const std::scoped_lock lock(storage_mutex_);
+  if (storage_.empty()) return std::make_unique<ResidentGroup>();
+  auto storage = std::move(storage_.back());
+  storage_.pop_back();
+  return storage;
+}
+
+void Scheduler::give_storage(std::unique_ptr<ResidentGroup> storage) {
+  if (!storage) return;
+  const std::scoped_lock lock(storage_mutex_);
+  if (storage_.size() < kKeptStorage) storage_.push_back(std::move(storage));
+}
+
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,90 @@
+// Runs the workgroups of a launch on the calling thread and on helpers.
+//
+// Workgroups start in order. A worker keeps a few of them resident and gives their waves time slices; when none ends,
+// it takes in more, so that a workgroup that waits for another one does not wait for ever.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "emulator/backend.h"
+#include "emulator/launch.h"
+
+namespace gfxgraph::emulator {
+
+struct WaveDeleter {
+  const Backend* backend = nullptr;
+  void operator()(Wave* wave) const;
+};
+using WavePointer = std::unique_ptr<Wave, WaveDeleter>;
+
+// A workgroup's storage, reused from one workgroup to the next.
+struct ResidentGroup {
+  Workgroup group;
+  GroupShape shape;
+  std::vector<WavePointer> waves;
+  std::vector<WaveExit> states;  // kEnded, kBarrier; anything else: can run
+  std::unique_ptr<std::byte[]> lds;
+  uint32_t lds_capacity = 0;
+  std::vector<std::unique_ptr<std::byte[]>> scratch;
+  std::vector<uint64_t> scratch_capacity;
+  uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
+  bool used_scratch = false;
+  uint32_t live = 0;
+};
+
+struct Job {
+  Job(const Launch& l, const Backend& b, void* o) : launch(l), backend(b), observer(o) {}
+  const Launch& launch;
+  const Backend& backend;
+  void* observer;
+  DispatchContext context;
+  std::atomic<uint64_t> next_group{0};
+  std::atomic<bool> stopped{false};  // a fault, or stop()
+  std::atomic<uint64_t> instructions{0};
+  std::atomic<uint64_t> waves{0};
+  std::atomic<uint64_t> since_wave_end{0};  // instructions
+  std::mutex mutex;
+  std::optional<Fault> fault;  // the first one
+  // What a fault needs to know that the scheduler does not.
+  std::function<Fault(const Wave&, const ResidentGroup&)> describe;
+  unsigned helpers = 0;        // guarded by the scheduler's mutex
+  bool asked_for_help = false;  // caller's thread only
+};
+
+class Scheduler {
+ public:
+  Scheduler(unsigned threads, const Backend& backend) : threads_(threads), backend_(backend) {}
+  ~Scheduler();
+  // Runs all workgroups of the job; returns when no thread works on it any more.
+  void run(Job& job);
+  void stop() noexcept;
+  bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+
+ private:
+  class Worker;
+  void ask_for_help(Job& job);
+  void helper_loop();
+  std::unique_ptr<ResidentGroup> take_storage();
+  void give_storage(std::unique_ptr<ResidentGroup> storage);
+
+  const unsigned threads_;
+  const Backend& backend_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable work_;   // helpers wait for jobs
+  std::condition_variable left_;   // callers wait for helpers
+  std::vector<Job*> open_;         // jobs that want help
+  std::vector<std::thread> helpers_;
+  bool quit_ = false;
+  std::mutex storage_mutex_;
+  std::vector<std::unique_ptr<ResidentGroup>> storage_;
+};
+
+}  // namespace gfxgraph::emulator
