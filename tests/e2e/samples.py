@@ -39,6 +39,9 @@ def replays(build, scratch, sample, *arguments):
             what = f"{sample} {mode} {layout}"
             require(report["buffers"]["identical"] > 0, f"{what}: nothing compared\n{done.stdout}")
             require(report["buffers"]["different"] == 0, f"{what}: differs\n{done.stdout}")
+            require(report["buffers"]["uncompared"] == 0, f"{what}: uncompared\n{done.stdout}")
+            moved, movable = report["layout"]["moved"], report["layout"]["movable"]
+            require(layout == "same" or 0 < moved == movable, f"{what}: {moved} of {movable} moved")
             require(report["launches"] >= launches, f"{what}: {report['launches']} launches")
 
 
