@@ -1,0 +1,68 @@
+#include "recorder/allocation_map.h"
+
+#include <algorithm>
+
+namespace gfxgraph::recorder {
+
+std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
+    std::shared_ptr<Allocation> allocation) {
+  const uint64_t begin = allocation->address;
+  const uint64_t end = begin + allocation->size_bytes;
+  std::vector<std::shared_ptr<Allocation>> replaced;
+  for (const Range& range : ranges_) {
+    if (range.begin < end && begin < range.end) replaced.push_back(range.allocation);
+  }
+  for (const std::shared_ptr<Allocation>& old : replaced) remove(old->address);
+  const auto place = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                                      [](const Range& r, uint64_t value) { return r.begin < value; });
+  if (allocation->host_visible()) host_.push_back(allocation);
+  ranges_.insert(place, Range{begin, end, std::move(allocation)});
+  ++generation_;
+  return replaced;
+}
+
+Allocation* AllocationMap::find(uint64_t address) const noexcept {
+  auto next = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                               [](uint64_t value, const Range& r) { return value < r.begin; });
+  if (next == ranges_.begin()) return nullptr;
+  --next;
+  return address <= next->end ? next->allocation.get() : nullptr;
+}
+
+Allocation* AllocationMap::find_host(uint64_t address) const noexcept {
+  for (const std::shared_ptr<Allocation>& allocation : host_) {
+    if (address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes) {
+      return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const noexcept {
+  for (const std::shared_ptr<Allocation>& allocation : host_) {
+    if (allocation->host_address == address) return allocation;
+  }
+  const auto place = std::lower_bound(ranges_.begin(), ranges_.end(), address,
+                                      [](const Range& r, uint64_t value) { return r.begin < value; });
+  if (place == ranges_.end() || place->begin != address) return nullptr;
+  return place->allocation;
+}
+
+std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
+  std::shared_ptr<Allocation> found = find_begin(address);
+  if (!found) return nullptr;
+  std::erase_if(ranges_, [&](const Range& range) { return range.allocation == found; });
+  std::erase(host_, found);
+  ++generation_;
+  return found;
+}
+
+std::vector<std::shared_ptr<Allocation>> AllocationMap::all() const {
+  std::vector<std::shared_ptr<Allocation>> result;
+  result.reserve(ranges_.size());
+  for (const Range& range : ranges_) result.push_back(range.allocation);
+  return result;
+}
+
+}  // namespace gfxgraph::recorder

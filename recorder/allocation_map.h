@@ -1,0 +1,65 @@
+// The memory that the recorded program holds right now: which allocation an address lies in. Not
+// thread-safe; the recorder's lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::recorder {
+
+struct Allocation {
+  format::AllocationId id = 0;
+  format::AllocationKind kind = format::AllocationKind::kDevice;
+  uint64_t address = 0;       // as the device sees it
+  uint64_t host_address = 0;  // 0: the host cannot see it
+  uint64_t size_bytes = 0;
+  std::string symbol;         // kModuleGlobal
+  const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
+
+  bool host_visible() const { return host_address != 0; }
+  // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
+  std::vector<uint64_t> known_blocks;
+  // A kernel has held its address, or device memory holds it: any kernel may read or write it.
+  bool reachable = false;
+};
+
+class AllocationMap {
+ public:
+  // Live ranges never overlap: those that the new one overlaps (their free was not seen) are taken
+  // out and returned.
+  std::vector<std::shared_ptr<Allocation>> insert(std::shared_ptr<Allocation> allocation);
+
+  // The allocation that contains the device address; none: the one that ends exactly there (a pointer
+  // one past the end is legal C++). nullptr: none of either.
+  Allocation* find(uint64_t address) const noexcept;
+  // As find(), by the host's address of host-visible memory; the end is not part of it.
+  Allocation* find_host(uint64_t address) const noexcept;
+  // The allocation that begins at the device or host address.
+  std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;
+  std::shared_ptr<Allocation> remove(uint64_t address);
+
+  // In order of address.
+  std::vector<std::shared_ptr<Allocation>> all() const;
+  const std::vector<std::shared_ptr<Allocation>>& host_visible() const { return host_; }
+  // Changes with every insert and remove: results of find() stay valid as long as it is the same.
+  uint64_t generation() const noexcept { return generation_; }
+  size_t size() const noexcept { return ranges_.size(); }
+  // Nothing outside [lowest, highest] can be an address here: the quick test of a scan.
+  uint64_t lowest() const noexcept { return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin; }
+  uint64_t highest() const noexcept { return ranges_.empty() ? 0 : ranges_.back().end; }
+
+ private:
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    std::shared_ptr<Allocation> allocation;
+  };
+  std::vector<Range> ranges_;  // by begin
+  std::vector<std::shared_ptr<Allocation>> host_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace gfxgraph::recorder

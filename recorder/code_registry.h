@@ -1,0 +1,99 @@
+// The code that the recorded program registered or loaded: fat binaries, modules, kernels and device
+// variables. Bytes are parsed when a kernel of theirs is first used. Not thread-safe; the recorder's
+// lock guards it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::codeobj {
+class CodeObject;
+}
+
+namespace gfxgraph::recorder {
+
+using Handle = const void*;
+
+struct HostVariable {
+  Handle symbol = nullptr;  // the host's shadow variable
+  std::string name;
+};
+
+// One fat binary or loaded module.
+struct ModuleEntry {
+  const std::byte* image = nullptr;    // fat binary: the program's own memory, read at first use
+  std::vector<std::byte> bytes;        // module: a copy
+  void* module = nullptr;              // hipModule_t; nullptr: fat binary
+  std::vector<HostVariable> variables;
+  bool managed_variables = false;
+  bool unloaded = false;
+  // Filled at first use.
+  bool parsed = false;
+  std::optional<Error> error;
+  std::shared_ptr<const codeobj::CodeObject> code;
+  format::CodeObjectId code_id = 0;
+  bool globals_known = false;
+  std::unordered_map<std::string, struct KernelEntry*> kernels;
+};
+
+struct KernelEntry {
+  format::Kernel kernel;  // kernel.id 0: not in the trace yet
+  ModuleEntry* module = nullptr;
+  bool ambiguous_reported = false;
+  bool unknown_pointer_reported = false;
+};
+
+class CodeRegistry {
+ public:
+  ModuleEntry* add_fat_binary(Handle handle, const void* wrapper);
+  void add_function(Handle fat_binary, Handle host_function, std::string name);
+  void add_variable(Handle fat_binary, Handle host_symbol, std::string name);
+  // The name of a managed variable for the message; managed memory behind a symbol is not recorded.
+  void add_managed_variable(Handle fat_binary);
+
+  ModuleEntry* add_module(void* module, std::vector<std::byte> bytes);
+  ModuleEntry* find_module(Handle module) const;
+  void remove_module(Handle module);
+  void add_function_handle(Handle function, Handle module, std::string name);
+  void alias_function_handle(Handle function, Handle host_function);
+
+  struct FunctionName {
+    ModuleEntry* module = nullptr;
+    std::string name;
+    KernelEntry* entry = nullptr;  // set at first use
+  };
+  // By hipLaunchKernel's stub, or by hipFunction_t; nullptr: never registered.
+  FunctionName* find_host_function(Handle host_function);
+  FunctionName* find_function_handle(Handle function);
+  ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
+
+  // Parses the module for `gpu_arch`; the error stays with the module.
+  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch);
+  // The kernel of a parsed module, described for the trace (id still 0).
+  Result<KernelEntry*> kernel(ModuleEntry& module, const std::string& name);
+
+  std::vector<ModuleEntry*> modules() const;
+
+ private:
+  std::vector<std::unique_ptr<ModuleEntry>> modules_;
+  std::vector<std::unique_ptr<KernelEntry>> kernels_;
+  std::unordered_map<Handle, ModuleEntry*> fat_binaries_;
+  std::unordered_map<Handle, ModuleEntry*> loaded_;
+  std::unordered_map<Handle, FunctionName> host_functions_;
+  std::unordered_map<Handle, FunctionName> function_handles_;
+  std::unordered_map<Handle, std::pair<ModuleEntry*, std::string>> variables_;
+};
+
+// The bytes of a module image that a program handed over without a length: a device ELF, or an
+// offload bundle. Reads only mapped memory.
+Result<std::vector<std::byte>> copy_image(const void* image);
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,45 @@
+// What the recorder itself asks of the HIP runtime. Apart from the program's own calls: nothing that
+// is done here may be visible to the program (its last error, its current device, its capture mode).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gfxgraph::recorder {
+
+struct DeviceFacts {
+  std::string gpu_arch;     // "gfx1030", with features if the runtime names them
+  std::string device_name;
+  int32_t runtime_version = 0;
+  int32_t driver_version = 0;
+};
+
+enum class StreamState { kIdle, kBusy, kError };
+
+// All methods are thread-safe and block.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceFacts facts() = 0;
+  // Copies device memory to the host, not ordered against the program's streams.
+  virtual bool read(void* destination, uint64_t address, size_t size_bytes) = 0;
+  // False also when it takes longer than `timeout_ms`.
+  virtual bool synchronize(uint32_t timeout_ms) = 0;
+  virtual StreamState stream_state(void* stream) = 0;
+  // The device's address of host memory; 0 when there is none.
+  virtual uint64_t device_address(void* host) = 0;
+  // A __device__ or __constant__ variable, by the registered host symbol or by module and name.
+  virtual bool symbol(const void* host_symbol, uint64_t* address, uint64_t* size_bytes) = 0;
+  virtual bool module_global(void* module, const char* name, uint64_t* address,
+                             uint64_t* size_bytes) = 0;
+  // Up to `capacity` node handles of a hipGraph in its own order; the number of all.
+  virtual size_t graph_nodes(void* graph, void** nodes, size_t capacity) = 0;
+};
+
+// The HIP runtime of this process, asked on a thread of its own: last error, current device and
+// capture mode are per thread in HIP.
+std::unique_ptr<Device> make_hip_device();
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,44 @@
+// The functions of libamdhip64 as rows of one table (hip_calls.inc), and the real functions behind
+// them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace gfxgraph::recorder {
+
+enum class CallPolicy : uint8_t { RECORD, CONDITIONAL, UNSUPPORTED, PASS };
+
+enum CallIndex : int {
+#define GFXGRAPH_HIP_CALL(policy, name) kCall_##name,
+#include "recorder/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  kCallCount,
+};
+
+struct CallRow {
+  std::string_view name;
+  CallPolicy policy;
+};
+
+extern const CallRow kCallRows[kCallCount];
+
+// -1: not a row.
+int find_call(std::string_view name) noexcept;
+// The symbol as a person writes it: "hipExtModuleLaunchKernel" for its C++-mangled form.
+std::string_view display_name(int index) noexcept;
+
+// The runtime's own function: the next definition after this library (RTLD_NEXT), else that of a
+// libamdhip64 that was loaded apart from the global scope. Looked up once. nullptr: there is none.
+void* real_function(int index) noexcept;
+// What a program found with dlsym on a handle of its own.
+void learn_real_function(int index, void* function) noexcept;
+// This library's hook; nullptr for rows with policy PASS.
+void* hook_function(int index) noexcept;
+
+// glibc's own dlsym: this library exports another.
+using DlsymFunction = void* (*)(void*, const char*);
+DlsymFunction real_dlsym() noexcept;
+void* call_real_dlsym(void* handle, const char* name) noexcept;
+
+}  // namespace gfxgraph::recorder

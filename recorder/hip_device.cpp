@@ -1,0 +1,196 @@
+// The recorder's own use of the HIP runtime, on a thread of its own.
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "recorder/device.h"
+#include "recorder/hooks_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint32_t kForEver = 0;
+
+class HipDevice final : public Device {
+ public:
+  DeviceFacts facts() override {
+    auto facts = std::make_shared<DeviceFacts>();
+    run([facts] {
+      hipDeviceProp_t properties{};
+      // The unversioned symbol has this layout in every runtime; newer headers rename the other one.
+      if (real(kCall_hipGetDeviceProperties, &properties, 0) == hipSuccess) {
+        facts->gpu_arch = properties.gcnArchName;
+        facts->device_name = properties.name;
+      }
+      int version = 0;
+      if (real(kCall_hipRuntimeGetVersion, &version) == hipSuccess) facts->runtime_version = version;
+      if (real(kCall_hipDriverGetVersion, &version) == hipSuccess) facts->driver_version = version;
+    });
+    return *facts;
+  }
+
+  bool read(void* destination, uint64_t address, size_t size_bytes) override {
+    bool done = false;
+    run([&] {
+      done = read_once(destination, address, size_bytes);
+      if (done) return;
+      stream_ = nullptr;  // a device reset took it away
+      done = read_once(destination, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool synchronize(uint32_t timeout_ms) override {
+    auto result = std::make_shared<bool>(false);
+    const bool in_time =
+        run([result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
+    return in_time && *result;
+  }
+
+  StreamState stream_state(void* stream) override {
+    StreamState state = StreamState::kError;
+    run([&] {
+      const hipError_t result = real(kCall_hipStreamQuery, static_cast<hipStream_t>(stream));
+      if (result == hipSuccess) state = StreamState::kIdle;
+      if (result == hipErrorNotReady) state = StreamState::kBusy;
+    });
+    return state;
+  }
+
+  uint64_t device_address(void* host) override {
+    void* address = nullptr;
+    run([&] {
+      if (real(kCall_hipHostGetDevicePointer, &address, host, 0u) != hipSuccess) address = nullptr;
+    });
+    return address_of(address);
+  }
+
+  bool symbol(const void* host_symbol, uint64_t* address, uint64_t* size_bytes) override {
+    void* found = nullptr;
+    size_t size = 0;
+    bool done = false;
+    run([&] {
+      done = real(kCall_hipGetSymbolAddress, &found, host_symbol) == hipSuccess &&
+             real(kCall_hipGetSymbolSize, &size, host_symbol) == hipSuccess;
+    });
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  bool module_global(void* module, const char* name, uint64_t* address,
+                     uint64_t* size_bytes) override {
+    void* found = nullptr;
+    size_t size = 0;
+    bool done = false;
+    run([&] {
+      done = real(kCall_hipModuleGetGlobal, &found, &size, static_cast<hipModule_t>(module), name) ==
+             hipSuccess;
+    });
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  size_t graph_nodes(void* graph, void** nodes, size_t capacity) override {
+    size_t total = 0;
+    run([&] {
+      hipGraphNode_t* none = nullptr;
+      if (real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph), none, &total) != hipSuccess) {
+        total = 0;
+        return;
+      }
+      size_t room = total;
+      if (total != 0 && total <= capacity) {
+        (void)real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph),
+             reinterpret_cast<hipGraphNode_t*>(nodes), &room);
+      }
+    });
+    return total;
+  }
+
+ private:
+  struct Job {
+    std::function<void()> work;
+    bool done = false;
+  };
+
+  bool read_once(void* destination, uint64_t address, size_t size_bytes) {
+    // A stream of its own that waits for none of the program's.
+    if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
+                                   static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
+      return false;
+    }
+    const void* source = reinterpret_cast<const void*>(address);
+    return real(kCall_hipMemcpyAsync, destination, source, size_bytes, hipMemcpyDeviceToHost,
+                stream_) == hipSuccess &&
+           real(kCall_hipStreamSynchronize, stream_) == hipSuccess;
+  }
+
+  // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
+  bool run(std::function<void()> work, uint32_t timeout_ms = kForEver) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    std::unique_lock lock(mutex_);
+    if (stuck_) return false;
+    if (!started_) start();
+    jobs_.push_back(job);
+    wake_.notify_one();
+    const auto finished = [&] { return job->done; };
+    if (timeout_ms == kForEver) {
+      done_.wait(lock, finished);
+    } else if (!done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), finished)) {
+      stuck_ = true;
+      return false;
+    }
+    return true;
+  }
+
+  void start() {
+    started_ = true;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { loop(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void loop() {
+    hook_depth = 1;  // nothing that this thread does is the program's
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    (void)real(kCall_hipThreadExchangeStreamCaptureMode, &mode);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return !jobs_.empty(); });
+      const std::shared_ptr<Job> job = jobs_.front();
+      jobs_.pop_front();
+      lock.unlock();
+      job->work();
+      lock.lock();
+      job->done = true;
+      stuck_ = false;
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<Job>> jobs_;
+  bool started_ = false;
+  bool stuck_ = false;
+  hipStream_t stream_ = nullptr;  // of the helper thread
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_hip_device() { return std::make_unique<HipDevice>(); }
+
+}  // namespace gfxgraph::recorder

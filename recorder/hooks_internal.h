@@ -1,0 +1,82 @@
+// What all hooks share. The only header of the recorder that shows HIP's types.
+#pragma once
+
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#include <hip/hip_runtime_api.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "recorder/hip_calls.h"
+#include "recorder/recorder.h"
+
+#define GFXGRAPH_HOOK extern "C" __attribute__((visibility("default")))
+
+namespace gfxgraph::recorder {
+
+// The process's recorder; lives until the process is gone, because hooks do.
+Recorder& recorder() noexcept;
+
+// HIP functions call each other through the dynamic linker, and the recorder's own thread calls HIP:
+// only the outermost call of a program's thread is recorded.
+extern thread_local int hook_depth;
+
+class Scope {
+ public:
+  Scope() noexcept : record(hook_depth++ == 0 && recorder().active()) {}
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  const bool record;
+};
+
+// The runtime's function of row `index`, called with exactly these argument types.
+template <typename... Args>
+hipError_t real(int index, Args... args) noexcept {
+  void* function = real_function(index);
+  if (function == nullptr) return hipErrorNotSupported;
+  return reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+}
+
+// hipStreamLegacy is the null stream; hipStreamPerThread the calling thread's own.
+inline Handle stream_key(hipStream_t stream) noexcept {
+  const auto value = reinterpret_cast<uintptr_t>(stream);
+  if (value == 1) return nullptr;
+  return value == 2 ? per_thread_stream() : stream;
+}
+
+// The same for the entry points whose null stream is the calling thread's.
+inline Handle per_thread_key(hipStream_t stream) noexcept {
+  return stream == nullptr ? per_thread_stream() : stream_key(stream);
+}
+
+inline uint64_t address_of(const void* pointer) noexcept {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+// Device work: prepared, done by the runtime, recorded if it succeeded.
+template <typename Call>
+hipError_t device_work(int index, RawAction raw, Handle stream, bool asynchronous, Call&& call) {
+  Work work;
+  work.raw = std::move(raw);
+  work.stream = stream;
+  work.asynchronous = asynchronous;
+  work.call = display_name(index).data();
+  recorder().prepare(work);
+  const hipError_t result = call();
+  if (result == hipSuccess) recorder().commit(std::move(work));
+  return result;
+}
+
+// hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why not.
+RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
+                     const char* call) noexcept;
+
+// hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays, which are not recorded.
+bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept;
+RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
+                    hipMemcpyKind kind) noexcept;
+
+}  // namespace gfxgraph::recorder

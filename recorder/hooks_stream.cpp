@@ -1,0 +1,223 @@
+// Hooks of streams, events, synchronisation, host functions and stream capture.
+#include "recorder/hooks_internal.h"
+
+using namespace gfxgraph::recorder;
+using gfxgraph::format::SynchronizeKind;
+
+namespace {
+
+hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, unsigned flags,
+                   int priority) {
+  if (scope.record && result == hipSuccess) recorder().stream_created(*stream, flags, priority);
+  return result;
+}
+
+hipError_t waited(const Scope& scope, hipError_t result, SynchronizeKind kind, Handle object) {
+  if (scope.record && result == hipSuccess) recorder().synchronized(kind, object);
+  return result;
+}
+
+template <typename Call>
+hipError_t host_function(int index, Handle stream, Call&& call) {
+  const Scope scope;
+  if (!scope.record) return call();
+  return device_work(index, RawHostFunction{std::string(display_name(index))}, stream, true,
+                     std::forward<Call>(call));
+}
+
+}  // namespace
+
+GFXGRAPH_HOOK hipError_t hipStreamCreate(hipStream_t* stream) {
+  const Scope scope;
+  return created(scope, real(kCall_hipStreamCreate, stream), stream, 0, 0);
+}
+GFXGRAPH_HOOK hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
+  const Scope scope;
+  return created(scope, real(kCall_hipStreamCreateWithFlags, stream, flags), stream, flags, 0);
+}
+GFXGRAPH_HOOK hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned int flags,
+                                                     int priority) {
+  const Scope scope;
+  return created(scope, real(kCall_hipStreamCreateWithPriority, stream, flags, priority), stream,
+                 flags, priority);
+}
+// Which compute units a stream may use changes no result: recorded as a stream of its own.
+GFXGRAPH_HOOK hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t size,
+                                                      const uint32_t* mask) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipExtStreamCreateWithCUMask, stream, size, mask);
+  if (scope.record && result == hipSuccess) {
+    recorder().note("hipExtStreamCreateWithCUMask", "the mask of compute units is not recorded");
+  }
+  return created(scope, result, stream, 0, 0);
+}
+// Before the real call: another thread may get the same handle as soon as it returns.
+GFXGRAPH_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
+  const Scope scope;
+  if (scope.record) recorder().stream_destroyed(stream_key(stream));
+  return real(kCall_hipStreamDestroy, stream);
+}
+
+GFXGRAPH_HOOK hipError_t hipStreamSynchronize(hipStream_t stream) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipStreamSynchronize, stream), SynchronizeKind::kStream,
+                stream_key(stream));
+}
+GFXGRAPH_HOOK hipError_t hipStreamSynchronize_spt(hipStream_t stream) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipStreamSynchronize_spt, stream), SynchronizeKind::kStream,
+                per_thread_key(stream));
+}
+// A query that says "done" tells the host as much as a wait does.
+GFXGRAPH_HOOK hipError_t hipStreamQuery(hipStream_t stream) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipStreamQuery, stream), SynchronizeKind::kStream,
+                stream_key(stream));
+}
+GFXGRAPH_HOOK hipError_t hipStreamQuery_spt(hipStream_t stream) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipStreamQuery_spt, stream), SynchronizeKind::kStream,
+                per_thread_key(stream));
+}
+GFXGRAPH_HOOK hipError_t hipDeviceSynchronize() {
+  const Scope scope;
+  return waited(scope, real(kCall_hipDeviceSynchronize), SynchronizeKind::kDevice, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipCtxSynchronize() {
+  const Scope scope;
+  return waited(scope, real(kCall_hipCtxSynchronize), SynchronizeKind::kDevice, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipEventSynchronize(hipEvent_t event) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipEventSynchronize, event), SynchronizeKind::kEvent, event);
+}
+GFXGRAPH_HOOK hipError_t hipEventQuery(hipEvent_t event) {
+  const Scope scope;
+  return waited(scope, real(kCall_hipEventQuery, event), SynchronizeKind::kEvent, event);
+}
+
+GFXGRAPH_HOOK hipError_t hipEventCreate(hipEvent_t* event) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipEventCreate, event);
+  if (scope.record && result == hipSuccess) recorder().event_created(*event, 0);
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipEventCreateWithFlags, event, flags);
+  if (scope.record && result == hipSuccess) recorder().event_created(*event, flags);
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipEventDestroy(hipEvent_t event) {
+  const Scope scope;
+  if (scope.record) recorder().event_destroyed(event);
+  return real(kCall_hipEventDestroy, event);
+}
+GFXGRAPH_HOOK hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipEventRecord, event, stream);
+  if (scope.record && result == hipSuccess) recorder().event_recorded(event, stream_key(stream));
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipEventRecord_spt(hipEvent_t event, hipStream_t stream) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipEventRecord_spt, event, stream);
+  if (scope.record && result == hipSuccess) recorder().event_recorded(event, per_thread_key(stream));
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream,
+                                                 unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipEventRecordWithFlags, event, stream, flags);
+  if (scope.record && result == hipSuccess) recorder().event_recorded(event, stream_key(stream));
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
+                                            unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamWaitEvent, stream, event, flags);
+  if (scope.record && result == hipSuccess) {
+    recorder().stream_waits(stream_key(stream), event, flags);
+  }
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t event,
+                                                unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamWaitEvent_spt, stream, event, flags);
+  if (scope.record && result == hipSuccess) {
+    recorder().stream_waits(per_thread_key(stream), event, flags);
+  }
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
+                                              void* data, unsigned int flags) {
+  return host_function(kCall_hipStreamAddCallback, stream_key(stream), [&] {
+    return real(kCall_hipStreamAddCallback, stream, callback, data, flags);
+  });
+}
+GFXGRAPH_HOOK hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback,
+                                                  void* data, unsigned int flags) {
+  return host_function(kCall_hipStreamAddCallback_spt, per_thread_key(stream), [&] {
+    return real(kCall_hipStreamAddCallback_spt, stream, callback, data, flags);
+  });
+}
+GFXGRAPH_HOOK hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
+  return host_function(kCall_hipLaunchHostFunc, stream_key(stream), [&] {
+    return real(kCall_hipLaunchHostFunc, stream, function, data);
+  });
+}
+GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t function,
+                                               void* data) {
+  return host_function(kCall_hipLaunchHostFunc_spt, per_thread_key(stream), [&] {
+    return real(kCall_hipLaunchHostFunc_spt, stream, function, data);
+  });
+}
+
+GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamBeginCapture, stream, mode);
+  if (scope.record && result == hipSuccess) recorder().capture_begins(stream_key(stream));
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStreamCaptureMode mode) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamBeginCapture_spt, stream, mode);
+  if (scope.record && result == hipSuccess) recorder().capture_begins(per_thread_key(stream));
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamEndCapture, stream, graph);
+  if (scope.record) {
+    recorder().capture_ended(stream_key(stream), result == hipSuccess ? *graph : nullptr);
+  }
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipStreamEndCapture_spt(hipStream_t stream, hipGraph_t* graph) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipStreamEndCapture_spt, stream, graph);
+  if (scope.record) {
+    recorder().capture_ended(per_thread_key(stream), result == hipSuccess ? *graph : nullptr);
+  }
+  return result;
+}
+
+// One device is recorded: the first that the runtime shows.
+GFXGRAPH_HOOK hipError_t hipSetDevice(int device) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipSetDevice, device);
+  if (scope.record && result == hipSuccess && device != 0) {
+    recorder().note_incomplete("hipSetDevice", "only the first device is recorded");
+  }
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipCtxCreate(hipCtx_t* context, unsigned int flags, hipDevice_t device) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipCtxCreate, context, flags, device);
+  if (scope.record && result == hipSuccess && device != 0) {
+    recorder().note_incomplete("hipCtxCreate", "only the first device is recorded");
+  }
+  return result;
+}

@@ -1,0 +1,292 @@
+#include "recorder/launcher.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <span>
+
+#include "base/checked.h"
+#include "base/exit_code.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
+
+void say(const std::string& text) { std::fprintf(stderr, "gfxgraph-record: %s\n", text.c_str()); }
+
+// What speaks against preloading into the ELF program at `path`; nothing: fine, or no ELF (a script).
+std::optional<std::string> cannot_preload(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return std::nullopt;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+    return "is not a 64-bit x86 program";
+  }
+  bool interpreter = false;
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return std::nullopt;
+    interpreter = interpreter || segment.p_type == PT_INTERP;
+  }
+  if (interpreter) return std::nullopt;
+  return "is statically linked: the recorder cannot be loaded into it";
+}
+
+Result<fs::path> usable_program(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail(Status::kNotFound, fmt::format("{}: no such program", path.string()));
+  }
+  if (fs::is_directory(path, error)) {
+    return fail(Status::kInvalidArgument, fmt::format("{} is a folder, not a program", path.string()));
+  }
+  if (::access(path.c_str(), X_OK) != 0) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
+  }
+  if (const auto reason = cannot_preload(path)) {
+    return fail(Status::kUnsupported, fmt::format("{} {}", path.string(), *reason));
+  }
+  return path;
+}
+
+bool partial_in_use(const fs::path& partial) {
+  const int file = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool free = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  ::close(file);
+  return !free;
+}
+
+// A folder of this run that is gone with it.
+class StatusFolder {
+ public:
+  static Result<std::unique_ptr<StatusFolder>> create() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "gfxgraph-record.XXXXXX").string();
+    if (error || ::mkdtemp(name.data()) == nullptr) {
+      return fail(Status::kIo, fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
+    }
+    auto folder = std::make_unique<StatusFolder>();
+    folder->path = name;
+    return folder;
+  }
+  ~StatusFolder() {
+    std::error_code error;
+    fs::remove_all(path, error);
+  }
+  bool claimed() const { return fs::exists(path / "claim"); }
+  std::optional<Report> report() const {
+    std::ifstream file(path / "report", std::ios::binary);
+    if (!file) return std::nullopt;
+    return parse_report({std::istreambuf_iterator<char>(file), {}});
+  }
+  fs::path path;
+};
+
+Result<int> run(const fs::path& program, const LaunchRequest& request,
+                const std::vector<std::string>& environment) {
+  std::vector<char*> argv;
+  for (const std::string& argument : request.program) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  std::vector<char*> envp;
+  for (const std::string& variable : environment) envp.push_back(const_cast<char*>(variable.c_str()));
+  envp.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return fail(Status::kIo, fmt::format("fork: {}", std::strerror(errno)));
+  if (child == 0) {
+    ::execve(program.c_str(), argv.data(), envp.data());
+    std::fprintf(stderr, "gfxgraph-record: %s: %s\n", program.c_str(), std::strerror(errno));
+    ::_exit(kExitFailed);
+  }
+  // The terminal's interrupt reaches the program as well; this process stays to tell what came of it.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGQUIT, SIG_IGN);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return fail(Status::kIo, fmt::format("waitpid: {}", std::strerror(errno)));
+  }
+  if (WIFSIGNALED(status)) {
+    say(fmt::format("the program was killed by signal {} ({})", WTERMSIG(status),
+                    ::strsignal(WTERMSIG(status))));
+    return 128 + WTERMSIG(status);
+  }
+  return WEXITSTATUS(status);
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& added) {
+  std::vector<std::string> result;
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool replaced = std::any_of(added.begin(), added.end(), [&](const std::string& entry) {
+      return std::string_view(entry).substr(0, entry.find('=')) == name;
+    });
+    if (!replaced) result.emplace_back(text);
+  }
+  result.insert(result.end(), added.begin(), added.end());
+  return result;
+}
+
+std::string size_text(uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+bool any_hip_runtime() {
+  for (const char* name : {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"}) {
+    if (void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
+      ::dlclose(handle);
+      return true;
+    }
+  }
+  return false;
+}
+
+void explain_no_hip(const LaunchRequest& request, int code) {
+  if (code == kLoaderFailed && !any_hip_runtime()) {
+    say("no HIP runtime: libamdhip64 was not found; install it (Debian: libamdhip64-5)");
+    return;
+  }
+  say(fmt::format("{} made no HIP call: there is no trace", request.program[0]));
+  say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be recorded");
+}
+
+void list(const char* title, const std::vector<std::string>& lines) {
+  constexpr size_t kMost = 20;
+  for (size_t i = 0; i < std::min(lines.size(), kMost); ++i) say(fmt::format("{}: {}", title, lines[i]));
+  if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
+}
+
+void explain_unsealed(const std::string& output, const std::string& error) {
+  const std::string partial = output + ".partial";
+  if (!error.empty()) say(fmt::format("recording stopped: {}", error));
+  std::error_code missing;
+  if (fs::exists(partial, missing)) {
+    say(fmt::format("what was recorded before is in {} ({})", partial,
+                    size_text(fs::file_size(partial, missing))));
+    say(fmt::format("next: gfxgraph recover {}", partial));
+  }
+}
+
+// Whether everything that happened is in the trace.
+bool explain(const Report& report, const std::string& output) {
+  if (!report.sealed) {
+    explain_unsealed(output, report.error);
+    return false;
+  }
+  std::error_code error;
+  say(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
+  say(fmt::format("{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
+                  report.launches, report.kernels, report.graph_launches, report.copies,
+                  report.allocations, report.events));
+  say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
+                  report.relocations_matched, report.relocations_ambiguous));
+  list("ambiguous", report.ambiguous);
+  list("note", report.notes);
+  list("incomplete", report.incomplete);
+  if (!report.incomplete.empty()) {
+    say("the trace is incomplete: replay refuses it unless told --allow-incomplete");
+  }
+  say(fmt::format("next: gfxgraph-replay {}", output));
+  return report.incomplete.empty();
+}
+
+}  // namespace
+
+Result<fs::path> find_program(const std::string& name) {
+  if (name.empty()) return fail(Status::kInvalidArgument, "the program's name is empty");
+  if (name.find('/') != std::string::npos) return usable_program(name);
+  const char* variable = std::getenv("PATH");
+  const std::string path = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
+    begin = end + 1;
+    const fs::path candidate = fs::path(folder) / name;
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) {
+      return usable_program(candidate);
+    }
+  }
+  return fail(Status::kNotFound, fmt::format("{}: no such program in PATH", name));
+}
+
+Result<void> check_output(const fs::path& output, bool force) {
+  std::error_code error;
+  const fs::path folder = output.parent_path();
+  if (!fs::is_directory(folder, error)) {
+    return fail(Status::kIo, fmt::format("{} is no folder: make it first", folder.string()));
+  }
+  if (fs::is_directory(output, error)) {
+    return fail(Status::kIo, fmt::format("{} is a folder: name a file in it", output.string()));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return fail(Status::kIo, fmt::format("no permission to write into {}", folder.string()));
+  }
+  if (fs::exists(output, error) && !force) {
+    return fail(Status::kIo, fmt::format("{} exists: use --force to replace it", output.string()));
+  }
+  if (partial_in_use(output.string() + ".partial")) {
+    return fail(Status::kIo, fmt::format("{} is being recorded by another process", output.string()));
+  }
+  return {};
+}
+
+Result<int> launch(const LaunchRequest& request) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, find_program(request.program[0]));
+  Options options = request.options;
+  std::error_code error;
+  options.output = fs::absolute(options.output, error).lexically_normal().string();
+  GFXGRAPH_TRY(check_output(options.output, request.force));
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
+  GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
+  options.emulated = device == DeviceChoice::kEmulated;
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<StatusFolder> status, StatusFolder::create());
+  options.status_folder = status->path.string();
+
+  std::vector<std::string> added = options_to_environment(options);
+  added.push_back("LD_PRELOAD=" + prepend_search_path(preload.string(), std::getenv("LD_PRELOAD")));
+  if (options.emulated) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library("libhsa-runtime64.so.1"));
+    added.push_back("LD_LIBRARY_PATH=" + prepend_search_path(agent.parent_path().string(),
+                                                             std::getenv("LD_LIBRARY_PATH")));
+  }
+  say(options.emulated ? "device: emulated gfx1030 (software agent)" : "device: the system's AMD GPU");
+  GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
+
+  if (!status->claimed()) {
+    explain_no_hip(request, code);
+    return code != 0 ? code : kExitFailed;
+  }
+  const std::optional<Report> report = status->report();
+  bool complete = false;
+  if (report) {
+    complete = explain(*report, options.output);
+  } else {
+    explain_unsealed(options.output, "the program ended without telling the recorder");
+  }
+  if (code != 0) return code;
+  return !complete && request.strict ? kExitDataLost : 0;
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,58 @@
+// The contract between gfxgraph-record and the library that it preloads: environment variables of
+// the recorded program, and a folder through which the library reports back.
+//
+//   GFXGRAPH_RECORD_OUTPUT       absolute path of the trace; unset: the library only passes calls on
+//   GFXGRAPH_RECORD_STATUS       a folder: "claim" is created by the first process image that makes a
+//                                HIP call (it alone records), "report" holds the figures at the end
+//   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
+//   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
+//   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
+//   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
+//   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
+//
+// Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
+// the events gathered so far are handed over at every synchronisation, every 256 events, and by a
+// thread of the recorder at least every 100 ms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gfxgraph::recorder {
+
+enum class PostState { kFull, kHash, kNone };
+
+struct Options {
+  std::string output;         // empty: not recording
+  std::string status_folder;  // empty: no tool is listening
+  PostState post = PostState::kFull;
+  bool checkpoints = false;
+  int compression_level = 1;
+  bool redact = false;
+  bool emulated = false;
+};
+
+Options options_from_environment();
+// "NAME=value" strings for the recorded program's environment.
+std::vector<std::string> options_to_environment(const Options& options);
+
+// How a recording went, as the tool shows it.
+struct Report {
+  std::string trace;  // path of the sealed file, or of the .partial one
+  bool sealed = false;
+  uint64_t launches = 0, kernels = 0, events = 0, copies = 0, allocations = 0, graph_launches = 0;
+  uint64_t relocations_typed = 0, relocations_matched = 0, relocations_ambiguous = 0;
+  std::vector<std::string> ambiguous;  // one line per named place
+  std::vector<std::string> incomplete;
+  std::vector<std::string> notes;
+  std::string error;  // the first internal error; empty: none
+  std::string device;
+};
+
+std::string write_report(const Report& report);
+Report parse_report(const std::string& text);
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,67 @@
+// Device work as the program asked for it, with raw addresses: what graph nodes keep until a launch
+// says which allocations live at these addresses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::recorder {
+
+struct KernelEntry;
+
+struct LaunchShape {
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  std::array<uint32_t, 3> grid_remainder = {0, 0, 0};
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  uint32_t dynamic_lds_bytes = 0;
+  bool cooperative = false;
+};
+
+struct RawLaunch {
+  KernelEntry* kernel = nullptr;
+  LaunchShape shape;
+  std::vector<uint8_t> kernarg;
+};
+
+struct RawCopyEnd {
+  uint64_t address = 0;
+  uint64_t pitch_bytes = 0;  // 0: linear
+  uint64_t slice_bytes = 0;
+};
+
+// What the call claims about an end; kUnknown: ask the allocation map.
+enum class MemorySide : uint8_t { kUnknown, kHost, kDevice };
+
+struct RawCopy {
+  RawCopyEnd destination;
+  RawCopyEnd source;
+  uint64_t width_bytes = 0;
+  uint64_t height = 1;
+  uint64_t depth = 1;
+  MemorySide destination_side = MemorySide::kUnknown;
+  MemorySide source_side = MemorySide::kUnknown;
+};
+
+struct RawMemset {
+  uint64_t address = 0;
+  uint64_t pitch_bytes = 0;
+  uint64_t slice_bytes = 0;
+  uint32_t element_bytes = 1;
+  uint32_t value = 0;
+  uint64_t width_elements = 0;
+  uint64_t height = 1;
+  uint64_t depth = 1;
+};
+
+struct RawHostFunction {
+  std::string call;
+};
+
+using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawHostFunction>;
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,316 @@
+#include "recorder/recorder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr size_t kEventsPerDrain = 256;
+constexpr size_t kMostPendingEvents = 8192;
+constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
+constexpr uint32_t kFinishTimeoutMs = 30'000;
+constexpr size_t kMostFindings = 1000;  // distinct ones; a trace needs no more to be called incomplete
+
+uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint32_t thread_number() noexcept {
+  static std::atomic<uint32_t> next{0};
+  static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> arguments;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\0', begin), text.size());
+    arguments.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Handle per_thread_stream() noexcept {
+  static thread_local char stream;
+  return &stream;
+}
+
+Recorder::Recorder(Options options, std::unique_ptr<Device> device)
+    : options_(std::move(options)), device_(std::move(device)) {
+  active_ = !options_.output.empty();
+}
+
+Recorder::~Recorder() {
+  {
+    const std::lock_guard lock(flush_mutex_);
+    stop_flusher_ = true;
+  }
+  flush_wanted_.notify_all();
+  if (flusher_.joinable()) flusher_.join();
+}
+
+void Recorder::check(Result<void> result) {
+  if (!result) throw RecordingError{std::move(result).error()};
+}
+
+void Recorder::fail(const Error& error) noexcept {
+  // The first one only: what follows is its consequence.
+  if (!active_.exchange(false)) return;
+  try {
+    report_.error = error.message;
+    if (writer_) (void)writer_->flush();
+  } catch (...) {
+    // Nothing is left to tell it to; the report's "sealed 0" stays.
+  }
+  write_report_file();
+}
+
+// Of all processes and images that inherit the environment, the first one that uses HIP records.
+bool Recorder::claim() {
+  if (options_.status_folder.empty()) return true;
+  const std::string path = options_.status_folder + "/claim";
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (file < 0) return errno != EEXIST;
+  const std::string pid = fmt::format("{}\n", getpid());
+  (void)!::write(file, pid.data(), pid.size());
+  ::close(file);
+  return true;
+}
+
+void Recorder::open() {
+  begun_ = true;
+  if (!claim()) {
+    active_.store(false);
+    return;
+  }
+  start_ns_ = monotonic_ns();
+  format::WriterOptions writer_options;
+  writer_options.compression_level = options_.compression_level;
+  writer_ = check(format::Writer::create(options_.output, writer_options));
+  report_.trace = options_.output;
+  facts_ = device_->facts();
+
+  format::Environment environment;
+  environment.gfxgraph_version = GFXGRAPH_VERSION;
+  environment.gpu_arch = facts_.gpu_arch.substr(0, facts_.gpu_arch.find(':'));
+  environment.device_name = facts_.device_name;
+  environment.emulated = options_.emulated;
+  environment.hip_runtime_version = facts_.runtime_version;
+  environment.hip_driver_version = facts_.driver_version;
+  if (!options_.redact) environment.command_line = command_line();
+  environment.start_unix_ns = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::system_clock::now().time_since_epoch()).count());
+  check(writer_->add(environment));
+  report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
+
+  // A thread of ours takes none of the program's signals.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    flusher_ = std::thread([this] { flush_loop(); });
+  } catch (const std::exception&) {
+    // Without it events are still handed over at synchronisations and when many have gathered.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Recorder::begin() noexcept {
+  guarded([] {});
+}
+
+void Recorder::append(format::Action action) {
+  format::Event event;
+  event.thread = thread_number();
+  event.time_ns = monotonic_ns() - start_ns_;
+  event.action = std::move(action);
+  pending_.emplace_back(std::move(event));
+  count_pending();
+}
+
+void Recorder::append(format::Graph graph) {
+  pending_.emplace_back(std::move(graph));
+  count_pending();
+}
+
+void Recorder::count_pending() {
+  const size_t count = pending_count_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (count % kEventsPerDrain == 0) flush_wanted_.notify_one();
+}
+
+void Recorder::drain() noexcept {
+  guarded_unlocked([&] {
+    const std::lock_guard order(drain_mutex_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!writer_) return;
+      pending_.swap(draining_);
+      pending_count_.store(0, std::memory_order_relaxed);
+    }
+    for (Pending& item : draining_) {
+      Result<void> written;
+      if (auto* event = std::get_if<format::Event>(&item)) {
+        if (auto sequence = writer_->add(std::move(*event)); !sequence) {
+          written = gfxgraph::fail(sequence.error().status, sequence.error().message);
+        }
+      } else {
+        written = writer_->add(std::get<format::Graph>(item));
+      }
+      if (written) continue;
+      // The writer refuses what could not be read back, and marks the trace incomplete for it.
+      if (written.error().status != Status::kInvalidArgument) check(std::move(written));
+      refused_.push_back(written.error().message);
+    }
+    const bool wrote = !draining_.empty();
+    draining_.clear();
+    if (wrote) check(writer_->flush());
+  });
+}
+
+void Recorder::drain_if_full() noexcept {
+  if (pending_count_.load(std::memory_order_relaxed) >= kMostPendingEvents) drain();
+}
+
+void Recorder::flush_loop() noexcept {
+  std::unique_lock lock(flush_mutex_);
+  while (!stop_flusher_) {
+    flush_wanted_.wait_for(lock, kFlushPeriod);
+    lock.unlock();
+    if (!active()) return;
+    drain();
+    lock.lock();
+  }
+}
+
+void Recorder::flush() noexcept { drain(); }
+
+void Recorder::abandon() noexcept {
+  active_.store(false);
+  if (writer_) writer_->abandon();
+  // The flusher does not exist in the child: its handle must not be joined.
+  if (flusher_.joinable()) flusher_.detach();
+}
+
+void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
+  for (FindingCount& known : findings_) {
+    if (known.kind == kind && known.call == call && known.detail == detail) {
+      ++known.count;
+      return;
+    }
+  }
+  if (findings_.size() >= kMostFindings) return;
+  findings_.push_back({kind, std::string(call), std::string(detail), 1});
+  // At once, so that the trace says it too when the program dies.
+  if (writer_) {
+    check(writer_->add(format::Finding{kind, std::string(call), 1, std::string(detail)}));
+    findings_.back().count = 0;  // the count beyond what is written
+  }
+}
+
+void Recorder::note_incomplete(std::string_view call, std::string_view detail) noexcept {
+  guarded([&] { finding(format::FindingKind::kIncomplete, call, detail); });
+}
+
+void Recorder::note(std::string_view call, std::string_view detail) noexcept {
+  guarded([&] { finding(format::FindingKind::kNote, call, detail); });
+}
+
+void Recorder::finish_contents() {
+  if (captures_.any()) {
+    finding(format::FindingKind::kNote, "hipStreamBeginCapture", "the program ended inside a capture");
+  }
+  if (!device_->synchronize(kFinishTimeoutMs)) {
+    finding(format::FindingKind::kNote, "exit",
+            "the device did not become idle: the state of its buffers at the end is unknown");
+    return;
+  }
+  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+    check_host_writes(*allocation, 0, allocation->size_bytes);
+  }
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    end_allocation(*allocation, false, 0, post_content(*allocation));
+  }
+}
+
+void Recorder::finish() noexcept {
+  guarded_unlocked([&] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (finished_ || !begun_ || !writer_) return;
+      finished_ = true;
+      finish_contents();
+    }
+    drain();
+    const std::lock_guard order(drain_mutex_);
+    const std::lock_guard lock(mutex_);
+    for (const FindingCount& found : findings_) {
+      if (found.count == 0) continue;
+      check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));
+    }
+    if (!active()) return;
+    check(writer_->seal());
+    report_.sealed = true;
+    active_.store(false);
+  });
+  if (finished_) write_report_file();
+}
+
+Report Recorder::report() {
+  Report report = report_;
+  if (writer_) {
+    const format::Statistics& statistics = writer_->statistics();
+    report.events = statistics.events;
+    report.copies = statistics.copies;
+    report.allocations = statistics.allocations;
+    report.launches = statistics.launches;
+    report.kernels = statistics.kernels;
+    report.relocations_typed = statistics.relocations_typed;
+    report.relocations_matched = statistics.relocations_matched;
+    report.relocations_ambiguous = statistics.relocations_ambiguous;
+  }
+  report.incomplete = refused_;
+  for (const FindingCount& found : findings_) {
+    const std::string text =
+        found.detail.empty() ? found.call : fmt::format("{}: {}", found.call, found.detail);
+    const std::string line = fmt::format("{} ({} time{})", text, found.count + 1,
+                                         found.count == 0 ? "" : "s");
+    const bool incomplete = found.kind == format::FindingKind::kIncomplete;
+    (incomplete ? report.incomplete : report.notes).push_back(line);
+  }
+  return report;
+}
+
+void Recorder::write_report_file() noexcept {
+  if (options_.status_folder.empty()) return;
+  try {
+    // Renamed into place: the tool sees all of it or nothing.
+    const std::string path = options_.status_folder + "/report";
+    std::ofstream(path + ".new", std::ios::binary) << write_report(report());
+    (void)std::rename((path + ".new").c_str(), path.c_str());
+  } catch (...) {
+    // The tool then says that the recording ended without a report.
+  }
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,271 @@
+// Turns the recorded program's HIP calls into a trace. Knows nothing of HIP's types: hooks_*.cpp
+// translate. Thread-safe. No method throws or changes what the program sees; the first internal
+// error is latched, recording stops, and the trace keeps its valid prefix.
+//
+// A piece of device work is recorded in two steps around the real call: prepare() sees memory as the
+// call will see it, commit() appends the event once the call succeeded. Events are in the order in
+// which calls returned.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "format/trace.h"
+#include "format/writer.h"
+#include "recorder/allocation_map.h"
+#include "recorder/arguments.h"
+#include "recorder/code_registry.h"
+#include "recorder/device.h"
+#include "recorder/graph_model.h"
+#include "recorder/options.h"
+#include "recorder/raw_actions.h"
+
+namespace gfxgraph::recorder {
+
+// The handle that stands for this thread's stream in calls of the per-thread-default-stream API.
+Handle per_thread_stream() noexcept;
+
+// One piece of device work between prepare() and commit().
+struct Work {
+  RawAction raw;
+  Handle stream = nullptr;
+  bool asynchronous = false;
+  // Filled by prepare(), unless the work becomes a graph node.
+  std::optional<format::Action> action;
+  bool captured = false;
+  bool skip = false;  // nothing to commit: a finding said why
+  // Host-visible memory that the work may write: its state is taken in again once the work is done.
+  std::vector<format::AllocationId> may_write;
+  const char* call = "";
+  // A launch that the runtime executes at once even in a stream that is being captured (HIP 5.2:
+  // hipModuleLaunchKernel).
+  bool never_captured = false;
+};
+
+class Recorder {
+ public:
+  Recorder(Options options, std::unique_ptr<Device> device);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  bool active() const noexcept { return active_.load(std::memory_order_acquire); }
+
+  // ---- code (recorder_code.cpp); allowed before the first device call ----------------------------
+  void fat_binary(Handle handle, const void* wrapper) noexcept;
+  void function(Handle fat_binary, Handle host_function, const char* name) noexcept;
+  void variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept;
+  void managed_variable(Handle fat_binary) noexcept;
+  void module_loaded(void* module, const void* image) noexcept;
+  void module_file_loaded(void* module, const char* path) noexcept;
+  void module_unloading(Handle module) noexcept;  // before the real call: globals' post-state
+  void function_found(Handle function, Handle module, const char* name) noexcept;
+  void function_of_symbol(Handle function, Handle host_function) noexcept;
+  // The program learned a variable's address: it is an allocation from now on.
+  void global_found(Handle module, const char* name, uint64_t address, uint64_t size_bytes) noexcept;
+  // 0: not a variable of this program.
+  uint64_t symbol_address(Handle host_symbol) noexcept;
+
+  // ---- memory (recorder_memory.cpp) --------------------------------------------------------------
+  struct NewAllocation {
+    format::AllocationKind kind = format::AllocationKind::kDevice;
+    uint64_t address = 0;
+    uint64_t host_address = 0;
+    uint64_t size_bytes = 0;
+    uint32_t flags = 0;
+    Handle stream = nullptr;
+  };
+  void allocated(const NewAllocation& allocation) noexcept;
+  void host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept;
+  // Before the real call; the token goes to freed() after it.
+  struct Freeing {
+    std::shared_ptr<Allocation> allocation;
+    format::Content post;
+  };
+  Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
+  // `success` false: the real call refused, the allocation lives on.
+  void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
+  void resetting() noexcept;  // hipDeviceReset: everything ends
+
+  // ---- device work (recorder_work.cpp) -----------------------------------------------------------
+  // nullptr when the kernel cannot be described: the work must be skipped (a finding says why).
+  KernelEntry* find_kernel(Handle function, bool host_function, const char* call) noexcept;
+  // A graph node's function: a host stub, else a hipFunction_t.
+  KernelEntry* find_any_kernel(Handle function, const char* call) noexcept;
+  void prepare(Work& work) noexcept;
+  void commit(Work&& work) noexcept;
+
+  // ---- streams, events (recorder_streams.cpp) ----------------------------------------------------
+  void stream_created(Handle stream, uint32_t flags, int priority) noexcept;
+  void stream_destroyed(Handle stream) noexcept;
+  void event_created(Handle event, uint32_t flags) noexcept;
+  void event_destroyed(Handle event) noexcept;
+  void event_recorded(Handle event, Handle stream) noexcept;
+  void stream_waits(Handle stream, Handle event, uint32_t flags) noexcept;
+  // After the host waited: flushes what was gathered.
+  void synchronized(format::SynchronizeKind kind, Handle object) noexcept;
+
+  // ---- graphs (recorder_graphs.cpp) --------------------------------------------------------------
+  void capture_begins(Handle stream) noexcept;
+  void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
+  bool capturing(Handle stream) noexcept;
+  void graph_created(Handle graph) noexcept;
+  void graph_destroyed(Handle graph) noexcept;
+  void graph_cloned(Handle clone, Handle original) noexcept;
+  void clone_node_found(Handle node, Handle original, Handle clone) noexcept;
+  void node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                  RawAction action, const char* call) noexcept;
+  void child_node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                        Handle child) noexcept;
+  void node_changed(Handle node, RawAction action, const char* call) noexcept;
+  void node_destroyed(Handle node) noexcept;
+  void dependencies_changed(Handle graph, const void* const* from, const void* const* to,
+                            size_t count, bool add) noexcept;
+  void graph_instantiated(Handle executable, Handle graph) noexcept;
+  void executable_changed(Handle executable, Handle node, RawAction action,
+                          const char* call) noexcept;
+  void executable_updated(Handle executable, Handle graph) noexcept;
+  void executable_destroyed(Handle executable) noexcept;
+  void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
+
+  // ---- findings, end -----------------------------------------------------------------------------
+  void note_incomplete(std::string_view call, std::string_view detail = {}) noexcept;
+  void note(std::string_view call, std::string_view detail) noexcept;
+  // The program is about to end (exit, _exit, exec): post-states, summary, rename. Idempotent.
+  void finish() noexcept;
+  // Hands what was gathered to the kernel; safe to call from abort().
+  void flush() noexcept;
+  // In a forked child: forgets everything without touching the file.
+  void abandon() noexcept;
+  // The runtime as first seen by this process is up: opens the trace if that has not happened.
+  void begin() noexcept;
+
+  Report report();
+
+ private:
+  template <typename F>
+  void guarded(F&& function) noexcept;
+  template <typename F>
+  void guarded_unlocked(F&& function) noexcept;
+  template <typename F>
+  void registering(F&& function) noexcept;
+  void fail(const Error& error) noexcept;
+  template <typename T>
+  T check(Result<T> result);
+  void check(Result<void> result);
+
+  void open();
+  void append(format::Action action);
+  void append(format::Graph graph);
+  void count_pending();
+  void drain() noexcept;
+  void drain_if_full() noexcept;
+  void flush_loop() noexcept;
+  bool claim();
+  void finish_contents();
+  void write_report_file() noexcept;
+  void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
+
+  // code
+  bool describe_module(ModuleEntry& module, const char* call);
+  KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
+  void discover_globals(ModuleEntry& module);
+  void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size);
+
+  // memory
+  format::Content make_content(std::span<const std::byte> bytes, bool store);
+  format::Content read_content(const Allocation& allocation, bool store);
+  format::Content post_content(const Allocation& allocation);
+  void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
+  void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
+                      format::Content post);
+  void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
+  void check_reachable_host_writes();
+  void refresh_host_state(Allocation& allocation);
+  void mark_reachable(const std::vector<format::Relocation>& relocations);
+  Allocation* by_id(format::AllocationId id);
+
+  // work
+  format::Launch make_launch(RawLaunch raw, format::StreamId stream);
+  std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
+  std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
+                                            Work& work);
+  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const char* call,
+                        format::CopyEnd& end);
+  void receive_copy_result(const Work& work, format::Copy& copy);
+  bool idle(Handle stream);
+  void settle(Work& work);
+  void checkpoint();
+  void may_write(Work& work, const Allocation& allocation);
+  void reachable_may_be_written(Work& work);
+  void inspect_pointers(KernelEntry& kernel, const format::Launch& launch);
+  void report_ambiguous(std::string text);
+
+  // streams
+  format::StreamId stream_id(Handle stream);
+  format::EventId event_id(Handle event);
+
+  // graphs
+  std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
+  void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
+  std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
+                                                            Work& work);
+  void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,
+                const char* call);
+
+  const Options options_;
+  std::unique_ptr<Device> device_;
+  std::atomic<bool> active_{true};
+  bool begun_ = false;
+  bool finished_ = false;
+
+  // Held for every method but while the program's own call runs. drain_mutex_ before mutex_.
+  std::mutex drain_mutex_;
+  std::mutex mutex_;
+  std::unique_ptr<format::Writer> writer_;
+  // Graphs stand among the events: their nodes refer to allocations that began before them.
+  using Pending = std::variant<format::Event, format::Graph>;
+  std::vector<Pending> pending_;
+  std::vector<Pending> draining_;
+  std::atomic<size_t> pending_count_{0};
+  uint64_t start_ns_ = 0;
+  std::thread flusher_;
+  std::condition_variable flush_wanted_;
+  std::mutex flush_mutex_;
+  bool stop_flusher_ = false;
+
+  CodeRegistry code_;
+  DeviceFacts facts_;
+  AllocationMap map_;
+  std::unordered_map<format::AllocationId, Allocation*> by_id_;
+  std::unordered_map<Handle, format::StreamId> streams_;
+  std::unordered_map<Handle, format::EventId> events_;
+  Captures captures_;
+  std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
+  std::unordered_map<Handle, ExecutableGraph> executables_;
+  format::AllocationId next_allocation_ = 1;
+  format::KernelId next_kernel_ = 1;
+  format::CodeObjectId next_code_object_ = 1;
+  format::StreamId next_stream_ = 1;
+  format::EventId next_event_ = 1;
+  format::GraphId next_graph_ = 1;
+
+  struct FindingCount {
+    format::FindingKind kind = format::FindingKind::kIncomplete;
+    std::string call;
+    std::string detail;
+    uint64_t count = 0;
+  };
+  std::vector<FindingCount> findings_;
+  std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
+  Report report_;
+};
+
+}  // namespace gfxgraph::recorder

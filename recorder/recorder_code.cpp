@@ -1,0 +1,179 @@
+// Fat binaries, modules, kernels and device variables.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "codeobj/code_object.h"
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+void Recorder::fat_binary(Handle handle, const void* wrapper) noexcept {
+  registering([&] { code_.add_fat_binary(handle, wrapper); });
+}
+
+void Recorder::function(Handle fat_binary, Handle host_function, const char* name) noexcept {
+  registering([&] { code_.add_function(fat_binary, host_function, name == nullptr ? "" : name); });
+}
+
+void Recorder::variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept {
+  registering([&] { code_.add_variable(fat_binary, host_symbol, name == nullptr ? "" : name); });
+}
+
+void Recorder::managed_variable(Handle fat_binary) noexcept {
+  registering([&] { code_.add_managed_variable(fat_binary); });
+}
+
+void Recorder::module_loaded(void* module, const void* image) noexcept {
+  guarded([&] {
+    Result<std::vector<std::byte>> bytes = copy_image(image);
+    if (bytes) {
+      code_.add_module(module, std::move(*bytes));
+    } else {
+      finding(format::FindingKind::kIncomplete, "hipModuleLoadData", bytes.error().message);
+    }
+  });
+}
+
+void Recorder::module_file_loaded(void* module, const char* path) noexcept {
+  guarded([&] {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    code_.add_module(module, {begin, begin + text.size()});
+  });
+}
+
+void Recorder::module_unloading(Handle module) noexcept {
+  guarded([&] {
+    ModuleEntry* entry = code_.find_module(module);
+    if (entry == nullptr) return;
+    (void)device_->synchronize(kSettleTimeoutMs);
+    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+      if (allocation->module != entry) continue;
+      end_allocation(*allocation, true, 0, post_content(*allocation));
+      map_.remove(allocation->address);
+      by_id_.erase(allocation->id);
+    }
+    code_.remove_module(module);
+  });
+}
+
+void Recorder::function_found(Handle function, Handle module, const char* name) noexcept {
+  guarded([&] { code_.add_function_handle(function, module, name == nullptr ? "" : name); });
+}
+
+void Recorder::function_of_symbol(Handle function, Handle host_function) noexcept {
+  guarded([&] { code_.alias_function_handle(function, host_function); });
+}
+
+bool Recorder::describe_module(ModuleEntry& module, const char* call) {
+  Result<void> parsed = code_.parse(module, facts_.gpu_arch);
+  if (!parsed) {
+    finding(format::FindingKind::kIncomplete, call, parsed.error().message);
+    return false;
+  }
+  if (module.code_id != 0) return true;
+  format::CodeObject object;
+  object.id = next_code_object_++;
+  object.elf = check(writer_->add_blob(module.code->bytes()));
+  object.target = module.code->target();
+  check(writer_->add(object));
+  module.code_id = object.id;
+  return true;
+}
+
+KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, const char* call) {
+  if (!describe_module(*function.module, call)) return nullptr;
+  Result<KernelEntry*> entry = code_.kernel(*function.module, function.name);
+  if (!entry) {
+    finding(format::FindingKind::kIncomplete, call, entry.error().message);
+    return nullptr;
+  }
+  format::Kernel& kernel = (*entry)->kernel;
+  if (kernel.id == 0) {
+    // Without argument metadata the whole segment is what a launch passes.
+    if (kernel.arguments.empty()) kernel.explicit_size_bytes = kernel.kernarg_size_bytes;
+    kernel.id = next_kernel_++;
+    check(writer_->add(kernel));
+  }
+  function.entry = *entry;
+  return *entry;
+}
+
+// A kernel of the module is about to run: from here on its variables may change.
+void Recorder::discover_globals(ModuleEntry& module) {
+  module.globals_known = true;
+  if (module.managed_variables) {
+    finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
+            "__managed__ variables are not recorded");
+  }
+  uint64_t address = 0;
+  uint64_t size = 0;
+  for (const HostVariable& variable : module.variables) {
+    if (device_->symbol(variable.symbol, &address, &size)) {
+      add_global(module, variable.name, address, size);
+    }
+  }
+  if (module.module == nullptr) return;
+  for (const codeobj::Symbol& symbol : module.code->symbols()) {
+    if (symbol.type != codeobj::Symbol::Type::kObject || symbol.undefined ||
+        symbol.size_bytes == 0 || symbol.name.ends_with(".kd") ||
+        symbol.name.starts_with("__hip_cuid")) {
+      continue;
+    }
+    if (device_->module_global(module.module, symbol.name.c_str(), &address, &size)) {
+      add_global(module, symbol.name, address, size);
+    }
+  }
+}
+
+void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t address,
+                          uint64_t size) {
+  if (address == 0 || size == 0) return;
+  const std::shared_ptr<Allocation> known = map_.find_begin(address);
+  if (known && known->kind == format::AllocationKind::kModuleGlobal) return;
+  auto allocation = std::make_shared<Allocation>();
+  allocation->kind = format::AllocationKind::kModuleGlobal;
+  allocation->address = address;
+  allocation->size_bytes = size;
+  allocation->symbol = name;
+  allocation->module = &module;
+  format::AllocationBegin begin;
+  begin.code_object = module.code_id;
+  insert_allocation(std::move(allocation), std::move(begin));
+}
+
+void Recorder::global_found(Handle module, const char* name, uint64_t address,
+                            uint64_t size_bytes) noexcept {
+  guarded([&] {
+    ModuleEntry* entry = code_.find_module(module);
+    if (entry == nullptr) {
+      finding(format::FindingKind::kIncomplete, "hipModuleGetGlobal",
+              "of a module whose loading was not seen");
+      return;
+    }
+    if (describe_module(*entry, "hipModuleGetGlobal")) {
+      add_global(*entry, name == nullptr ? "" : name, address, size_bytes);
+    }
+  });
+}
+
+uint64_t Recorder::symbol_address(Handle host_symbol) noexcept {
+  uint64_t result = 0;
+  guarded([&] {
+    std::string name;
+    ModuleEntry* module = code_.find_variable_owner(host_symbol, &name);
+    uint64_t address = 0;
+    uint64_t size = 0;
+    if (module == nullptr || !device_->symbol(host_symbol, &address, &size)) return;
+    if (describe_module(*module, "hipGetSymbolAddress")) {
+      add_global(*module, name, address, size);
+    }
+    result = address;
+  });
+  return result;
+}
+
+}  // namespace gfxgraph::recorder

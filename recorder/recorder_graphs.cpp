@@ -1,0 +1,296 @@
+// Stream capture, explicit graphs and their launches.
+#include <fmt/format.h>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+using format::FindingKind;
+
+void Recorder::capture_begins(Handle stream) noexcept {
+  guarded([&] { captures_.begin(stream); });
+}
+
+bool Recorder::capturing(Handle stream) noexcept {
+  bool result = false;
+  guarded([&] { result = captures_.capturing(stream); });
+  return result;
+}
+
+void Recorder::capture_ended(Handle stream, Handle graph) noexcept {
+  guarded([&] {
+    std::shared_ptr<GraphTemplate> model = captures_.end(stream);
+    if (graph == nullptr) return;
+    if (!model) {
+      finding(FindingKind::kIncomplete, "hipStreamEndCapture", "the capture's begin was not seen");
+      return;
+    }
+    learn_node_handles(graph, *model, "hipStreamEndCapture");
+    graphs_[graph] = std::move(model);
+  });
+}
+
+// The runtime lists nodes in order of creation. A different number means that a call was captured
+// otherwise than the recorder thinks.
+void Recorder::learn_node_handles(Handle graph, GraphTemplate& model, const char* call) {
+  std::vector<void*> nodes(model.nodes.size() + 1);
+  const size_t count = device_->graph_nodes(const_cast<void*>(graph), nodes.data(), nodes.size());
+  if (count != model.nodes.size()) {
+    finding(FindingKind::kIncomplete, call,
+            fmt::format("the graph has {} nodes, {} were recorded", count, model.nodes.size()));
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) model.nodes[i].handle = nodes[i];
+}
+
+void Recorder::graph_created(Handle graph) noexcept {
+  guarded([&] { graphs_[graph] = std::make_shared<GraphTemplate>(); });
+}
+
+void Recorder::graph_destroyed(Handle graph) noexcept {
+  guarded([&] { graphs_.erase(graph); });
+}
+
+std::shared_ptr<GraphTemplate> Recorder::find_graph(Handle graph, const char* call) {
+  const auto found = graphs_.find(graph);
+  if (found != graphs_.end()) return found->second;
+  finding(FindingKind::kIncomplete, call, "of a graph whose making was not seen");
+  return nullptr;
+}
+
+void Recorder::graph_cloned(Handle clone, Handle original) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(original, "hipGraphClone");
+    if (!model) return;
+    auto copy = std::make_shared<GraphTemplate>();
+    // Removed nodes are not cloned: indices move up.
+    std::vector<uint32_t> place(model->nodes.size());
+    for (size_t i = 0; i < model->nodes.size(); ++i) {
+      if (model->nodes[i].removed) continue;
+      place[i] = static_cast<uint32_t>(copy->nodes.size());
+      copy->nodes.push_back(model->nodes[i]);
+    }
+    for (TemplateNode& node : copy->nodes) {
+      std::erase_if(node.dependencies, [&](uint32_t d) { return model->nodes[d].removed; });
+      for (uint32_t& dependency : node.dependencies) dependency = place[dependency];
+    }
+    learn_node_handles(clone, *copy, "hipGraphClone");
+    graphs_[clone] = std::move(copy);
+  });
+}
+
+void Recorder::clone_node_found(Handle node, Handle original, Handle clone) noexcept {
+  guarded([&] {
+    const auto found = graphs_.find(clone);
+    if (found == graphs_.end()) return;
+    // The same position in the graph that holds the original node.
+    for (const auto& [handle, model] : graphs_) {
+      const auto index = model->find(original);
+      if (!index || model == found->second) continue;
+      uint32_t position = 0;
+      for (uint32_t i = 0; i < *index; ++i) position += model->nodes[i].removed ? 0 : 1;
+      if (position < found->second->nodes.size()) found->second->nodes[position].handle = node;
+      return;
+    }
+  });
+}
+
+void Recorder::add_node(Handle graph, TemplateNode node, const void* const* dependencies,
+                        size_t count, const char* call) {
+  const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+  if (!model) return;
+  for (size_t i = 0; i < count; ++i) {
+    if (const auto index = model->find(dependencies[i])) {
+      node.dependencies.push_back(*index);
+    } else {
+      finding(FindingKind::kIncomplete, call, "depends on a node that was not recorded");
+    }
+  }
+  model->nodes.push_back(std::move(node));
+}
+
+void Recorder::node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                          RawAction action, const char* call) noexcept {
+  guarded([&] {
+    TemplateNode added;
+    added.handle = node;
+    added.action = std::move(action);
+    add_node(graph, std::move(added), dependencies, count, call);
+  });
+}
+
+void Recorder::child_node_added(Handle graph, Handle node, const void* const* dependencies,
+                                size_t count, Handle child) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(child, "hipGraphAddChildGraphNode");
+    if (!model) return;
+    TemplateNode added;
+    added.handle = node;
+    added.child = std::make_shared<GraphTemplate>(*model);  // the runtime clones it as well
+    add_node(graph, std::move(added), dependencies, count, "hipGraphAddChildGraphNode");
+  });
+}
+
+void Recorder::node_changed(Handle node, RawAction action, const char* call) noexcept {
+  guarded([&] {
+    for (const auto& [handle, model] : graphs_) {
+      if (const auto index = model->find(node)) {
+        model->nodes[*index].action = std::move(action);
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+void Recorder::node_destroyed(Handle node) noexcept {
+  guarded([&] {
+    for (const auto& [handle, model] : graphs_) {
+      if (const auto index = model->find(node)) {
+        model->nodes[*index].removed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, "hipGraphDestroyNode", "of a node that was not recorded");
+  });
+}
+
+void Recorder::dependencies_changed(Handle graph, const void* const* from, const void* const* to,
+                                    size_t count, bool add) noexcept {
+  guarded([&] {
+    const char* call = add ? "hipGraphAddDependencies" : "hipGraphRemoveDependencies";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
+    for (size_t i = 0; i < count; ++i) {
+      const auto first = model->find(from[i]);
+      const auto second = model->find(to[i]);
+      if (!first || !second) {
+        finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+        continue;
+      }
+      std::vector<uint32_t>& dependencies = model->nodes[*second].dependencies;
+      std::erase(dependencies, *first);
+      if (add) dependencies.push_back(*first);
+    }
+  });
+}
+
+void Recorder::graph_instantiated(Handle executable, Handle graph) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, "hipGraphInstantiate");
+    if (!model) return;
+    std::optional<std::vector<FlatNode>> nodes = flatten(*model);
+    if (!nodes) {
+      finding(FindingKind::kIncomplete, "hipGraphInstantiate", "the recorded nodes form a cycle");
+      return;
+    }
+    ExecutableGraph& made = executables_[executable];
+    made = ExecutableGraph{};
+    made.nodes = std::move(*nodes);
+  });
+}
+
+void Recorder::executable_changed(Handle executable, Handle node, RawAction action,
+                                  const char* call) noexcept {
+  guarded([&] {
+    const auto found = executables_.find(executable);
+    if (found != executables_.end()) {
+      for (FlatNode& flat : found->second.nodes) {
+        if (flat.handle == nullptr || flat.handle != node) continue;
+        flat.action = std::move(action);
+        found->second.changed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+void Recorder::executable_updated(Handle executable, Handle graph) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, "hipGraphExecUpdate");
+    const auto found = executables_.find(executable);
+    std::optional<std::vector<FlatNode>> nodes;
+    if (model) nodes = flatten(*model);
+    if (!nodes || found == executables_.end() || nodes->size() != found->second.nodes.size()) {
+      finding(FindingKind::kIncomplete, "hipGraphExecUpdate", "of a graph that was not recorded");
+      return;
+    }
+    // The executable keeps its own nodes' handles; only what they do changes.
+    for (size_t i = 0; i < nodes->size(); ++i) {
+      found->second.nodes[i].action = std::move((*nodes)[i].action);
+    }
+    found->second.changed = true;
+  });
+}
+
+void Recorder::executable_destroyed(Handle executable) noexcept {
+  guarded([&] { executables_.erase(executable); });
+}
+
+std::optional<std::vector<format::GraphNode>> Recorder::materialise(const ExecutableGraph& graph,
+                                                                    Work& work) {
+  std::vector<format::GraphNode> nodes;
+  for (const FlatNode& flat : graph.nodes) {
+    format::GraphNode& node = nodes.emplace_back();
+    node.dependencies = flat.dependencies;
+    if (const auto* launch = std::get_if<RawLaunch>(&flat.action)) {
+      if (launch->kernel == nullptr) return std::nullopt;  // a finding said why when it was added
+      node.action = make_launch(*launch, 0);
+    } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
+      if (auto made = make_copy(*copy, 0, work)) node.action = std::move(*made);
+    } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
+      if (auto made = make_memset(*set, 0, work)) node.action = std::move(*made);
+    } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
+      node.action = format::HostFunction{0, function->call};
+    }
+  }
+  return nodes;
+}
+
+void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
+  work.stream = stream;
+  work.call = "hipGraphLaunch";
+  work.asynchronous = true;
+  work.skip = true;
+  guarded([&] {
+    const auto found = executables_.find(executable);
+    if (found == executables_.end()) {
+      finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
+      return;
+    }
+    if (captures_.capturing(stream)) {
+      finding(FindingKind::kIncomplete, work.call, "inside a stream capture");
+      return;
+    }
+    ExecutableGraph& graph = found->second;
+    const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
+                      graph.map_generation == map_.generation() && map_.host_visible().empty();
+    if (!same) {
+      std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
+      if (!nodes) {
+        finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
+        return;
+      }
+      graph.reads_host_memory = false;
+      for (const format::GraphNode& node : *nodes) {
+        const auto* copy = std::get_if<format::Copy>(&node.action);
+        if (copy != nullptr && copy->source.allocation == 0) graph.reads_host_memory = true;
+      }
+      const format::BlobId now = fingerprint(*nodes);
+      if (graph.id == 0 || now != graph.fingerprint) {
+        graph.id = next_graph_++;
+        append(format::Graph{graph.id, std::move(*nodes)});
+      }
+      graph.fingerprint = now;
+      graph.changed = false;
+      graph.map_generation = map_.generation();
+    }
+    work.action = format::GraphLaunch{graph.id, stream_id(stream)};
+    reachable_may_be_written(work);
+    work.skip = false;
+    ++report_.graph_launches;
+  });
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,58 @@
+// The bodies of Recorder's templates: for recorder_*.cpp.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "recorder/recorder.h"
+
+namespace gfxgraph::recorder {
+
+// How long the program is made to wait for the device, at most, before the recorder gives up knowing
+// what a buffer holds. A kernel may legally wait for the host for ever.
+inline constexpr uint32_t kSettleTimeoutMs = 5'000;
+
+// Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
+struct RecordingError {
+  Error error;
+};
+
+template <typename F>
+void Recorder::guarded_unlocked(F&& function) noexcept {
+  if (!active()) return;
+  try {
+    std::forward<F>(function)();
+  } catch (const RecordingError& caught) {
+    fail(caught.error);
+  } catch (const std::exception& caught) {
+    fail(Error{Status::kInternal, caught.what()});
+  } catch (...) {
+    fail(Error{Status::kInternal, "unknown exception in the recorder"});
+  }
+}
+
+template <typename F>
+void Recorder::guarded(F&& function) noexcept {
+  guarded_unlocked([&] {
+    const std::lock_guard lock(mutex_);
+    if (!begun_) open();
+    std::forward<F>(function)();
+  });
+}
+
+// Registration runs before main: no device may be touched yet, and nothing is opened.
+template <typename F>
+void Recorder::registering(F&& function) noexcept {
+  guarded_unlocked([&] {
+    const std::lock_guard lock(mutex_);
+    std::forward<F>(function)();
+  });
+}
+
+template <typename T>
+T Recorder::check(Result<T> result) {
+  if (!result) throw RecordingError{std::move(result).error()};
+  return std::move(*result);
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,272 @@
+// Allocations, their contents, and what the program writes into host-visible memory by itself.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint64_t kHostBlockBytes = 4096;
+constexpr size_t kReadChunkBytes = 16u << 20;
+
+std::span<const std::byte> host_bytes(const Allocation& allocation, uint64_t offset, uint64_t size) {
+  return {reinterpret_cast<const std::byte*>(allocation.host_address + offset), size};
+}
+
+bool uniform(std::span<const std::byte> bytes) {
+  return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+std::vector<uint64_t> block_hashes(const Allocation& allocation) {
+  std::vector<uint64_t> hashes;
+  for (uint64_t offset = 0; offset < allocation.size_bytes; offset += kHostBlockBytes) {
+    const auto bytes =
+        host_bytes(allocation, offset, std::min(kHostBlockBytes, allocation.size_bytes - offset));
+    hashes.push_back(XXH3_64bits(bytes.data(), bytes.size()));
+  }
+  return hashes;
+}
+
+}  // namespace
+
+format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store) {
+  format::Content content;
+  content.size_bytes = bytes.size();
+  content.hash = format::hash_bytes(bytes);
+  content.stored = store;
+  if (!bytes.empty() && uniform(bytes)) {
+    content.fill = static_cast<uint8_t>(bytes[0]);
+    content.stored = true;  // one byte says it all
+  } else if (store && !bytes.empty()) {
+    content.blob = check(writer_->add_blob(bytes));
+  }
+  content.relocations = find_memory_relocations(bytes, map_);
+  mark_reachable(content.relocations);
+  return content;
+}
+
+void Recorder::mark_reachable(const std::vector<format::Relocation>& relocations) {
+  for (const format::Relocation& relocation : relocations) {
+    if (Allocation* target = by_id(relocation.allocation)) target->reachable = true;
+  }
+}
+
+Allocation* Recorder::by_id(format::AllocationId id) {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+format::Content Recorder::read_content(const Allocation& allocation, bool store) {
+  if (allocation.host_visible()) {
+    return make_content(host_bytes(allocation, 0, allocation.size_bytes), store);
+  }
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[allocation.size_bytes]);
+  for (uint64_t offset = 0; offset < allocation.size_bytes; offset += kReadChunkBytes) {
+    const size_t size = std::min<uint64_t>(kReadChunkBytes, allocation.size_bytes - offset);
+    if (!device_->read(buffer.get() + offset, allocation.address + offset, size)) {
+      finding(format::FindingKind::kNote, "hipMemcpy", "a buffer's content could not be read back");
+      format::Content unknown;
+      unknown.size_bytes = allocation.size_bytes;
+      unknown.stored = false;
+      return unknown;
+    }
+  }
+  return make_content({buffer.get(), allocation.size_bytes}, store);
+}
+
+format::Content Recorder::post_content(const Allocation& allocation) {
+  if (options_.post == PostState::kNone) {
+    format::Content unknown;
+    unknown.size_bytes = allocation.size_bytes;
+    unknown.stored = false;
+    return unknown;
+  }
+  return read_content(allocation, options_.post == PostState::kFull);
+}
+
+void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
+                                 format::AllocationBegin begin) {
+  allocation->id = next_allocation_++;
+  Allocation& entry = *allocation;
+  by_id_[entry.id] = &entry;
+  for (const std::shared_ptr<Allocation>& old : map_.insert(std::move(allocation))) {
+    // Its end was not seen: the runtime gave the same addresses out again.
+    format::Content unknown;
+    unknown.size_bytes = old->size_bytes;
+    unknown.stored = false;
+    end_allocation(*old, true, 0, std::move(unknown));
+    by_id_.erase(old->id);
+  }
+  begin.id = entry.id;
+  begin.kind = entry.kind;
+  begin.recorded_address = entry.address;
+  begin.host_address = entry.host_address;
+  begin.size_bytes = entry.size_bytes;
+  begin.symbol = entry.symbol;
+  begin.initial = read_content(entry, true);
+  if (entry.host_visible()) entry.known_blocks = block_hashes(entry);
+  append(std::move(begin));
+}
+
+void Recorder::allocated(const NewAllocation& allocation) noexcept {
+  if (allocation.address == 0 || allocation.size_bytes == 0) return;
+  guarded([&] {
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = allocation.kind;
+    entry->address = allocation.address;
+    entry->host_address = allocation.host_address;
+    entry->size_bytes = allocation.size_bytes;
+    if (allocation.kind == format::AllocationKind::kHostPinned) {
+      const uint64_t seen = device_->device_address(reinterpret_cast<void*>(allocation.host_address));
+      if (seen != 0) entry->address = seen;
+    }
+    format::AllocationBegin begin;
+    begin.flags = allocation.flags;
+    if (allocation.kind == format::AllocationKind::kStreamOrdered) {
+      begin.stream = stream_id(allocation.stream);
+    }
+    insert_allocation(std::move(entry), std::move(begin));
+  });
+  drain_if_full();
+}
+
+void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept {
+  if (host == nullptr || size_bytes == 0) return;
+  guarded([&] {
+    const uint64_t host_address = reinterpret_cast<uint64_t>(host);
+    const uint64_t address = device_->device_address(host);
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = format::AllocationKind::kHostRegistered;
+    entry->address = address == 0 ? host_address : address;
+    entry->host_address = host_address;
+    entry->size_bytes = size_bytes;
+    format::AllocationBegin begin;
+    begin.flags = flags;
+    insert_allocation(std::move(entry), std::move(begin));
+  });
+}
+
+// The range leaves the map before the real call: another thread may get the same addresses as soon as
+// the runtime has them back.
+Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) noexcept {
+  Freeing result;
+  if (address == 0) return result;
+  guarded([&] {
+    std::shared_ptr<Allocation> allocation = map_.find_begin(address);
+    if (!allocation) return;
+    if (stream_ordered && captures_.capturing(stream)) {
+      finding(format::FindingKind::kIncomplete, "hipFreeAsync", "inside a stream capture");
+      return;
+    }
+    result.post.size_bytes = allocation->size_bytes;
+    result.post.stored = false;
+    if (captures_.any()) {
+      finding(format::FindingKind::kNote, "hipFree",
+              "inside a stream capture: the buffer's last state is unknown");
+    } else if (!device_->synchronize(kSettleTimeoutMs)) {
+      finding(format::FindingKind::kNote, "hipFree",
+              "the device did not become idle: the buffer's last state is unknown");
+    } else {
+      if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
+      result.post = post_content(*allocation);
+    }
+    map_.remove(allocation->address);
+    result.allocation = std::move(allocation);
+  });
+  return result;
+}
+
+void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
+  if (!freeing.allocation) return;
+  guarded([&] {
+    if (!success) {
+      (void)map_.insert(std::move(freeing.allocation));
+      return;
+    }
+    const format::StreamId id = stream == nullptr ? 0 : stream_id(stream);
+    end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+    by_id_.erase(freeing.allocation->id);
+  });
+  drain_if_full();
+}
+
+void Recorder::end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
+                              format::Content post) {
+  append(format::AllocationEnd{allocation.id, freed, stream, std::move(post)});
+}
+
+void Recorder::resetting() noexcept {
+  guarded([&] {
+    if (!device_->synchronize(kSettleTimeoutMs)) {
+      finding(format::FindingKind::kNote, "hipDeviceReset", "the device did not become idle");
+    }
+    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+      // Host memory that was only registered lives on, but not for the device.
+      if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
+      end_allocation(*allocation, true, 0, post_content(*allocation));
+      map_.remove(allocation->address);
+      by_id_.erase(allocation->id);
+    }
+    for (ModuleEntry* module : code_.modules()) module->globals_known = false;
+    streams_.clear();
+    events_.clear();
+  });
+}
+
+// Bytes that changed since they were last taken in were changed by the program: every piece of
+// device work that may write host-visible memory is waited for and taken in (settle()).
+void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
+  if (size_bytes == 0) return;
+  const uint64_t first = offset / kHostBlockBytes;
+  const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
+  uint64_t run_begin = 0;
+  uint64_t run_end = 0;
+  const auto write_run = [&] {
+    if (run_begin == run_end) return;
+    const uint64_t begin = run_begin * kHostBlockBytes;
+    const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
+    format::HostWrite write;
+    write.allocation = allocation.id;
+    write.offset_bytes = begin;
+    write.content = make_content(host_bytes(allocation, begin, end - begin), true);
+    append(std::move(write));
+  };
+  for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
+    const uint64_t begin = block * kHostBlockBytes;
+    const auto bytes =
+        host_bytes(allocation, begin, std::min(kHostBlockBytes, allocation.size_bytes - begin));
+    const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+    if (hash == allocation.known_blocks[block]) continue;
+    allocation.known_blocks[block] = hash;
+    if (block != run_end || run_begin == run_end) {
+      write_run();
+      run_begin = block;
+    }
+    run_end = block + 1;
+  }
+  write_run();
+}
+
+void Recorder::check_reachable_host_writes() {
+  // What a buffer's new content points to becomes reachable: until nothing is added.
+  for (bool again = true; again;) {
+    again = false;
+    size_t before = 0;
+    size_t after = 0;
+    for (const std::shared_ptr<Allocation>& a : map_.host_visible()) before += a->reachable;
+    for (const std::shared_ptr<Allocation>& a : map_.host_visible()) {
+      if (a->reachable) check_host_writes(*a, 0, a->size_bytes);
+    }
+    for (const std::shared_ptr<Allocation>& a : map_.host_visible()) after += a->reachable;
+    again = after != before;
+  }
+}
+
+void Recorder::refresh_host_state(Allocation& allocation) {
+  allocation.known_blocks = block_hashes(allocation);
+}
+
+}  // namespace gfxgraph::recorder

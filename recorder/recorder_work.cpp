@@ -1,0 +1,296 @@
+// Launches, copies, memsets and host functions: seen by prepare() before the real call, appended by
+// commit() after it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr size_t kMostAmbiguousLines = 100;
+// Below this a value in a pointer's place is a sentinel: no address that mmap gives out.
+constexpr uint64_t kLowestAddress = 65536;
+
+// Bytes from the first to the last one of a box.
+uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  const uint64_t row = pitch == 0 ? width : pitch;
+  const uint64_t plane = slice == 0 ? row * height : slice;
+  return plane * (depth - 1) + row * (height - 1) + width;
+}
+
+// The rows of a box in plain host memory, packed.
+std::vector<std::byte> packed_rows(const RawCopy& raw, const RawCopyEnd& end) {
+  std::vector<std::byte> rows(raw.width_bytes * raw.height * raw.depth);
+  const uint64_t pitch = end.pitch_bytes == 0 ? raw.width_bytes : end.pitch_bytes;
+  const uint64_t slice = end.slice_bytes == 0 ? pitch * raw.height : end.slice_bytes;
+  std::byte* out = rows.data();
+  for (uint64_t z = 0; z < raw.depth; ++z) {
+    for (uint64_t y = 0; y < raw.height; ++y) {
+      std::memcpy(out, reinterpret_cast<const void*>(end.address + z * slice + y * pitch),
+                  raw.width_bytes);
+      out += raw.width_bytes;
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call) noexcept {
+  KernelEntry* result = nullptr;
+  guarded([&] {
+    CodeRegistry::FunctionName* name = host_function ? code_.find_host_function(function)
+                                                     : code_.find_function_handle(function);
+    if (name == nullptr) {
+      finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
+      return;
+    }
+    result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
+    if (result != nullptr && !result->module->globals_known) discover_globals(*result->module);
+  });
+  return result;
+}
+
+KernelEntry* Recorder::find_any_kernel(Handle function, const char* call) noexcept {
+  bool stub = false;
+  guarded([&] { stub = code_.find_host_function(function) != nullptr; });
+  return find_kernel(function, stub, call);
+}
+
+void Recorder::report_ambiguous(std::string text) {
+  std::vector<std::string>& lines = report_.ambiguous;
+  if (lines.size() >= kMostAmbiguousLines) return;
+  if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
+}
+
+void Recorder::inspect_pointers(KernelEntry& kernel, const format::Launch& launch) {
+  mark_reachable(launch.relocations);
+  if (!kernel.ambiguous_reported) {
+    for (const format::Relocation& relocation : launch.relocations) {
+      if (!relocation.ambiguous) continue;
+      kernel.ambiguous_reported = true;
+      report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
+    }
+  }
+  if (kernel.unknown_pointer_reported) return;
+  for (const format::Argument& argument : kernel.kernel.arguments) {
+    if (argument.kind != format::ArgumentKind::kGlobalBuffer || argument.size_bytes != 8 ||
+        uint64_t{argument.offset_bytes} + 8 > launch.kernarg.size()) {
+      continue;
+    }
+    uint64_t value = 0;
+    std::memcpy(&value, launch.kernarg.data() + argument.offset_bytes, sizeof(value));
+    if (value < kLowestAddress || map_.find(value) != nullptr) continue;
+    kernel.unknown_pointer_reported = true;
+    finding(format::FindingKind::kNote, kernel.kernel.name,
+            describe_kernarg_offset(kernel.kernel, argument.offset_bytes) +
+                " lies in no recorded allocation and is kept as it is");
+  }
+}
+
+format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
+  format::Launch launch;
+  launch.kernel = raw.kernel->kernel.id;
+  launch.stream = stream;
+  launch.grid = raw.shape.grid;
+  launch.grid_remainder = raw.shape.grid_remainder;
+  launch.block = raw.shape.block;
+  launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
+  launch.cooperative = raw.shape.cooperative;
+  launch.kernarg = std::move(raw.kernarg);
+  launch.relocations = find_kernarg_relocations(raw.kernel->kernel, launch.kernarg, map_);
+  inspect_pointers(*raw.kernel, launch);
+  return launch;
+}
+
+void Recorder::may_write(Work& work, const Allocation& allocation) {
+  if (allocation.host_visible()) work.may_write.push_back(allocation.id);
+}
+
+void Recorder::reachable_may_be_written(Work& work) {
+  if (map_.host_visible().empty()) return;
+  check_reachable_host_writes();
+  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+    if (allocation->reachable) may_write(work, *allocation);
+  }
+}
+
+bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const char* call,
+                                format::CopyEnd& end) {
+  end.pitch_bytes = raw.pitch_bytes;
+  end.slice_bytes = raw.slice_bytes;
+  Allocation* allocation = map_.find(raw.address);
+  uint64_t base = allocation == nullptr ? 0 : allocation->address;
+  if (allocation == nullptr || raw.address == base + allocation->size_bytes) {
+    allocation = map_.find_host(raw.address);
+    base = allocation == nullptr ? 0 : allocation->host_address;
+  }
+  if (allocation != nullptr) {
+    end.allocation = allocation->id;
+    end.offset_bytes = raw.address - base;
+    return true;
+  }
+  if (side != MemorySide::kDevice) return true;  // plain host memory
+  finding(format::FindingKind::kIncomplete, call, "device memory in no recorded allocation");
+  return false;
+}
+
+std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::StreamId stream,
+                                                Work& work) {
+  format::Copy copy;
+  copy.width_bytes = raw.width_bytes;
+  copy.height = raw.height;
+  copy.depth = raw.depth;
+  copy.stream = stream;
+  copy.asynchronous = work.asynchronous;
+  if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
+  if (!resolve_copy_end(raw.destination, raw.destination_side, work.call, copy.destination) ||
+      !resolve_copy_end(raw.source, raw.source_side, work.call, copy.source)) {
+    return std::nullopt;
+  }
+  if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
+  if (Allocation* source = by_id(copy.source.allocation); source == nullptr) {
+    copy.host_source = make_content(packed_rows(raw, raw.source), true);
+  } else if (source->host_visible()) {
+    check_host_writes(*source, copy.source.offset_bytes,
+                      extent(raw.source.pitch_bytes, raw.source.slice_bytes, raw.width_bytes,
+                             raw.height, raw.depth));
+  }
+  if (const Allocation* target = by_id(copy.destination.allocation)) {
+    // Writes of the program beside the copied range must not be taken for the copy's.
+    if (target->host_visible()) {
+      check_host_writes(*by_id(target->id), 0, target->size_bytes);
+      may_write(work, *target);
+    }
+  }
+  return copy;
+}
+
+std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format::StreamId stream,
+                                                    Work& work) {
+  if (raw.width_elements == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
+  format::CopyEnd end;
+  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, work.call, end)) {
+    return std::nullopt;
+  }
+  format::Memset set;
+  set.allocation = end.allocation;
+  set.offset_bytes = end.offset_bytes;
+  set.pitch_bytes = raw.pitch_bytes;
+  set.slice_bytes = raw.slice_bytes;
+  set.element_bytes = raw.element_bytes;
+  set.value = raw.value;
+  set.width_elements = raw.width_elements;
+  set.height = raw.height;
+  set.depth = raw.depth;
+  set.asynchronous = work.asynchronous;
+  set.stream = stream;
+  if (Allocation* target = by_id(set.allocation); target != nullptr && target->host_visible()) {
+    check_host_writes(*target, 0, target->size_bytes);
+    may_write(work, *target);
+  }
+  return set;
+}
+
+void Recorder::prepare(Work& work) noexcept {
+  guarded([&] {
+    const bool at_once = work.never_captured && facts_.runtime_version < 50'300'000;
+    if (!at_once && captures_.capturing(work.stream)) {
+      work.captured = true;
+      return;
+    }
+    const format::StreamId stream = stream_id(work.stream);
+    if (auto* launch = std::get_if<RawLaunch>(&work.raw)) {
+      work.action = make_launch(std::move(*launch), stream);
+      reachable_may_be_written(work);
+    } else if (auto* copy = std::get_if<RawCopy>(&work.raw)) {
+      if (auto made = make_copy(*copy, stream, work)) work.action = std::move(*made);
+    } else if (auto* set = std::get_if<RawMemset>(&work.raw)) {
+      if (auto made = make_memset(*set, stream, work)) work.action = std::move(*made);
+    } else if (auto* function = std::get_if<RawHostFunction>(&work.raw)) {
+      work.action = format::HostFunction{stream, function->call};
+      finding(format::FindingKind::kNote, function->call,
+              "a host function: what it does to memory is replayed, the function is not");
+    }
+    work.skip = !work.action;
+  });
+}
+
+bool Recorder::idle(Handle stream) {
+  // A per-thread stream can only be asked for by its own thread.
+  if (stream == per_thread_stream()) return device_->synchronize(kSettleTimeoutMs);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(kSettleTimeoutMs);
+  auto pause = std::chrono::microseconds(1);
+  while (true) {
+    const StreamState state = device_->stream_state(const_cast<void*>(stream));
+    if (state != StreamState::kBusy) return state == StreamState::kIdle;
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(500));
+  }
+}
+
+// Work that may write what the host sees is waited for: afterwards, whatever differs from the state
+// taken in here was written by the program.
+void Recorder::settle(Work& work) {
+  if (work.may_write.empty()) return;
+  if (!idle(work.stream)) {
+    finding(format::FindingKind::kIncomplete, work.call,
+            "host-visible memory in use by work that does not end: the program's own writes to it "
+            "cannot be told apart");
+  }
+  for (const format::AllocationId id : work.may_write) {
+    if (Allocation* allocation = by_id(id)) refresh_host_state(*allocation);
+  }
+}
+
+void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
+  const auto* raw = std::get_if<RawCopy>(&work.raw);
+  if (raw == nullptr || copy.destination.allocation != 0) return;
+  // Asynchronous copies to pageable memory are done when the call returns, on every runtime known;
+  // one that is not leaves the result unknown.
+  if (copy.asynchronous && (work.stream == per_thread_stream() ||
+                            device_->stream_state(const_cast<void*>(work.stream)) !=
+                                StreamState::kIdle)) {
+    return;
+  }
+  copy.host_result = make_content(packed_rows(*raw, raw->destination),
+                                  options_.post == PostState::kFull);
+}
+
+void Recorder::checkpoint() {
+  if (!options_.checkpoints || captures_.any()) return;
+  if (!device_->synchronize(kSettleTimeoutMs)) return;
+  format::Checkpoint checkpoint;
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    format::Content content = read_content(*allocation, false);
+    if (!content.hash) continue;
+    checkpoint.states.push_back({allocation->id, content.hash, std::move(content.relocations)});
+  }
+  append(std::move(checkpoint));
+}
+
+void Recorder::commit(Work&& work) noexcept {
+  if (work.skip) return;
+  guarded([&] {
+    if (work.captured) {
+      captures_.add(work.stream, std::move(work.raw));
+      return;
+    }
+    if (!work.action) return;
+    if (auto* copy = std::get_if<format::Copy>(&*work.action)) receive_copy_result(work, *copy);
+    append(std::move(*work.action));
+    settle(work);
+    checkpoint();
+  });
+  drain_if_full();
+}
+
+}  // namespace gfxgraph::recorder
