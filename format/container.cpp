@@ -249,16 +249,15 @@ Result<std::optional<RecordView>> RecordScanner::next() {
   if (ended_) return std::nullopt;
   if (offset_ == file_.size()) {
     return fail(Status::kTruncated,
-                fmt::format("byte {}: the file ends after {} whole records, without a footer: the "
-                            "recording was not finished",
-                            offset_, records_));
+                fmt::format("byte {}: the file ends without a footer: the recording was not finished",
+                            offset_));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Header header, read_header());
   GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record(header));
   if ((header.flags & ~kFlagOptional) != 0 || (is_known(header.kind) && header.flags != 0) ||
       static_cast<uint32_t>(header.kind) == 0) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: {} has flags {:#x}, which it must not",
-                                              offset_, record.where(), header.flags));
+    return fail(Status::kCorrupt, fmt::format("{} has flags {:#x}, which it must not",
+                                              record.where(), header.flags));
   }
   if (!is_known(header.kind) && header.flags == 0) {
     return fail(Status::kVersion,

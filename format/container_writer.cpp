@@ -38,10 +38,11 @@ class PartialFile : public OutputFile {
 
 }  // namespace
 
-Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path) {
+Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
+                                                        const char* suffix) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return fail_errno("create", path, EISDIR);
-  const std::filesystem::path partial = path.string() + ".partial";
+  const std::filesystem::path partial = path.string() + suffix;
   // Another round when the file was renamed between open and lock, by its owner or by one like us.
   for (int round = 0; round < 8; ++round) {
     GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(partial));

@@ -22,9 +22,10 @@ class OutputFile {
   virtual void abandon() noexcept = 0;
 };
 
-// `path`.partial, locked; commit() renames it to `path`. A `.partial` that another process holds is
-// an error; one left by a recording that died is kept as `path`.partial.old.
-Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path);
+// `path` + `suffix`, locked; commit() renames it to `path`. One that another process holds is an
+// error; one left by a process that died is kept, with ".old" behind its name.
+Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
+                                                        const char* suffix = ".partial");
 
 // A record with its hashes, ready to be written; made outside of any lock. Borrows the parts.
 struct PreparedRecord {

@@ -66,7 +66,9 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
   report.lost_bytes = mapped.bytes().size() - report.kept_bytes;
   report.statistics = trace.statistics;
 
-  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, create_partial_file(out));
+  // `in` is often the .partial of `out`: another name, so that it stays.
+  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                            create_partial_file(out, ".recovered.partial"));
   ContainerWriter writer(std::move(file));
   GFXGRAPH_TRY(writer.write_head());
   GFXGRAPH_TRY(copy_records(mapped.bytes(), trace, writer));

@@ -102,14 +102,14 @@ Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload) {
   if (unpacker.spend(uint64_t{from->size()} * 2 * Unpacker::kTableBytes)) events.reserve(from->size());
   uint64_t sequence = chunk->first_sequence();
   for (const fbs::Event* event : *from) {
-    if (unpacker.failed()) break;
     // A union of a known kind without its table, or of a kind that no generated code has verified.
     if (event->action() == nullptr) {
       unpacker.refuse(Status::kCorrupt, "an event lacks its action");
       break;
     }
-    events.push_back({sequence++, event->thread(), event->time_ns(),
-                      unpack_action(unpacker, *event)});
+    Action action = unpack_action(unpacker, *event);
+    if (unpacker.failed()) break;
+    events.push_back({sequence++, event->thread(), event->time_ns(), std::move(action)});
   }
   if (unpacker.failed()) {
     return with_context(unpacker.error(), fmt::format("event {}", chunk->first_sequence() +

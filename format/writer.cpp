@@ -20,6 +20,13 @@
 #include "format/zstd_codec.h"
 
 namespace gfxgraph::format {
+namespace {
+
+// So short that std::string holds them without allocating: there may be no memory left for more.
+constexpr const char* kNoMemory = "out of memory";
+constexpr const char* kUnexpected = "internal error";
+
+}  // namespace
 
 // Two locks. `state_mutex` guards what events mean and the events gathered; it is held for a move
 // and a few look-ups. `io_mutex` guards the file. Who has something for the file takes io_mutex
@@ -88,9 +95,9 @@ struct Writer::Impl {
       if (Result<void> ready = usable(); !ready) return tl::unexpected<Error>(ready.error());
       return body();
     } catch (const std::bad_alloc&) {
-      return latch({Status::kOutOfMemory, "trace writer: no memory"});
-    } catch (const std::exception& unexpected) {
-      return latch({Status::kInternal, fmt::format("trace writer: {}", unexpected.what())});
+      return latch({Status::kOutOfMemory, kNoMemory});
+    } catch (const std::exception&) {
+      return latch({Status::kInternal, kUnexpected});
     }
   }
 
@@ -177,7 +184,7 @@ struct Writer::Impl {
       if (checker.has_blob(id)) return id;
       blobs_in_progress.insert(id);
     }
-    Result<uint64_t> stored = fail(Status::kOutOfMemory, "trace writer: no memory for a blob");
+    Result<uint64_t> stored = fail(Status::kOutOfMemory, kNoMemory);
     try {
       stored = write_blob(id, bytes);
     } catch (const std::bad_alloc&) {
@@ -294,7 +301,7 @@ Result<std::unique_ptr<Writer>> Writer::create_on(std::unique_ptr<OutputFile> fi
     GFXGRAPH_TRY(impl->container.write_head());
     return std::unique_ptr<Writer>(new Writer(std::move(impl)));
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, "trace writer: no memory");
+    return fail(Status::kOutOfMemory, kNoMemory);
   }
 }
 
@@ -304,7 +311,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::filesystem::path& path
     GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, create_partial_file(path));
     return create_on(std::move(file), options);
   } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, "trace writer: no memory");
+    return fail(Status::kOutOfMemory, kNoMemory);
   }
 }
 
