@@ -1,0 +1,180 @@
+// Kernels through a queue: real code of tests/hsa/code on the emulator.
+#include <cstdlib>
+
+#include "tests/hsa/agent_fixture.h"
+#include "tests/hsa/code_file.h"
+
+namespace gfxgraph::hsa_test {
+namespace {
+
+class DispatchTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    elf_ = device_elf("loader_kernels.co");
+    ASSERT_FALSE(elf_.empty());
+    hsa_code_object_reader_t reader{};
+    ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                        &executable_),
+              HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_load_agent_code_object(executable_, gpu_, reader, nullptr, nullptr), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_freeze(executable_, nullptr), HSA_STATUS_SUCCESS);
+    hsa_code_object_reader_destroy(reader);
+    kernarg_ = allocate<std::byte>(kernarg_pool(), 4096);
+  }
+  void TearDown() override {
+    hsa_executable_destroy(executable_);
+    AgentTest::TearDown();
+  }
+
+  hsa_kernel_dispatch_packet_t packet(const char* kernel, uint32_t grid, uint16_t group, hsa_signal_t completion) {
+    hsa_executable_symbol_t symbol{};
+    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, kernel, &gpu_, &symbol), HSA_STATUS_SUCCESS);
+    hsa_kernel_dispatch_packet_t p{};
+    hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &p.kernel_object);
+    hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+                                   &p.group_segment_size);
+    hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+                                   &p.private_segment_size);
+    p.header = 0x0b02;
+    p.setup = 1;
+    p.grid_size_x = grid;
+    p.grid_size_y = p.grid_size_z = 1;
+    p.workgroup_size_x = group;
+    p.workgroup_size_y = p.workgroup_size_z = 1;
+    p.kernarg_address = kernarg_;
+    p.completion_signal = completion;
+    return p;
+  }
+
+  // Arguments one after the other, each aligned to its size; then the hidden arguments that
+  // the kernels' blockDim needs are left zero: code object v4 takes it from the packet.
+  template <typename... T>
+  void arguments(T... values) {
+    std::memset(kernarg_, 0, 4096);
+    size_t offset = 0;
+    const auto put = [&](const auto& value) {
+      offset = (offset + sizeof(value) - 1) / sizeof(value) * sizeof(value);
+      std::memcpy(kernarg_ + offset, &value, sizeof(value));
+      offset += sizeof(value);
+    };
+    (put(values), ...);
+  }
+
+  std::vector<std::byte> elf_;
+  hsa_executable_t executable_{};
+  std::byte* kernarg_ = nullptr;
+};
+
+TEST_F(DispatchTest, EmptyKernel) {
+  hsa_queue_t* const q = queue();
+  const hsa_signal_t done = signal(100);
+  for (int i = 0; i < 100; ++i) submit(q, packet("empty_kernel.kd", 1, 1, done));
+  EXPECT_TRUE(wait_until_zero(done));
+  hsa_queue_destroy(q);
+}
+
+TEST_F(DispatchTest, FillWritesEveryElementAndNoOther) {
+  hsa_queue_t* const q = queue();
+  auto* const out = allocate<uint32_t>(device_pool(), 1000);
+  std::memset(out, 0xee, 4000);
+  const hsa_signal_t done = signal(1);
+  arguments(out, uint32_t{5}, uint32_t{777});
+  submit(q, packet("fill.kd", 1000, 256, done));
+  ASSERT_TRUE(wait_until_zero(done));
+  for (uint32_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], i < 777 ? 5 + i : 0xeeeeeeee) << i;
+  hsa_queue_destroy(q);
+  hsa_amd_memory_pool_free(out);
+}
+
+TEST_F(DispatchTest, LockedHostMemoryIsReachable) {
+  hsa_queue_t* const q = queue();
+  std::vector<uint32_t> host(300);
+  void* device = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(host.data(), host.size() * 4, nullptr, 0, &device), HSA_STATUS_SUCCESS);
+  const hsa_signal_t done = signal(1);
+  arguments(device, uint32_t{1}, uint32_t{300});
+  submit(q, packet("fill.kd", 512, 64, done));
+  ASSERT_TRUE(wait_until_zero(done));
+  EXPECT_EQ(host[0], 1u);
+  EXPECT_EQ(host[299], 300u);
+  ASSERT_EQ(hsa_amd_memory_unlock(host.data()), HSA_STATUS_SUCCESS);
+  hsa_queue_destroy(q);
+}
+
+TEST_F(DispatchTest, GlobalsAndRelocatedPointers) {
+  hsa_queue_t* const q = queue();
+  auto* const out = allocate<int>(device_pool(), 3);
+  const hsa_signal_t done = signal(2);
+  arguments(out);
+  submit(q, packet("use_globals.kd", 1, 1, done));
+  submit(q, packet("use_globals.kd", 1, 1, done));
+  ASSERT_TRUE(wait_until_zero(done));
+  EXPECT_EQ(out[0], 11);
+  EXPECT_EQ(out[1], 13);
+  EXPECT_EQ(out[2], 42 * 3);
+  hsa_queue_destroy(q);
+}
+
+// A fault puts the process's device out of use: each case runs in a process of its own.
+using DispatchDeathTest = DispatchTest;
+
+TEST_F(DispatchDeathTest, AFaultIsToldAndRefusesWhatFollows) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        hsa_queue_t* const q = queue();
+        auto* const out = allocate<uint32_t>(device_pool(), 100);
+        const hsa_signal_t done = signal(2);
+        arguments(out, uint64_t{1} << 30);
+        submit(q, packet("write_at.kd", 1, 1, done));
+        submit(q, packet("fill.kd", 1, 1, done));
+        // The queue lives on, and what waits is not left waiting.
+        bool good = wait_until_zero(done);
+        uint32_t host[100];
+        const hsa_signal_t copied = signal(1);
+        good = good && hsa_amd_memory_async_copy(host, cpu_, out, gpu_, 400, 0, nullptr, copied) ==
+                           HSA_STATUS_ERROR_EXCEPTION;
+        good = good && hsa_memory_copy(host, out, 400) == HSA_STATUS_ERROR_EXCEPTION;
+        void* more = nullptr;
+        good = good && hsa_amd_memory_pool_allocate(device_pool(), 64, 0, &more) == HSA_STATUS_ERROR_EXCEPTION;
+        std::exit(good ? 0 : 7);  // 0 becomes 1
+      },
+      testing::ExitedWithCode(1), "device fault: .*write_at.*(global_store|flat_store).*exit status 1 instead of 0");
+}
+
+TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        hsa_queue_t* const q = queue();
+        const hsa_signal_t done = signal(1);
+        hsa_barrier_and_packet_t bad = barrier(HSA_PACKET_TYPE_AGENT_DISPATCH, {}, done);
+        submit(q, bad);
+        std::exit(wait_until_zero(done) ? 3 : 7);
+      },
+      testing::ExitedWithCode(3), "packet 0: header 0x0104 is no packet type");
+}
+
+TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        hsa_shut_down();
+        hsa_init();
+        hsa_queue_t* q = nullptr;
+        hsa_queue_create(gpu_, 64, HSA_QUEUE_TYPE_MULTI,
+                         [](hsa_status_t status, hsa_queue_t*, void*) {
+                           _exit(status == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT ? 9 : 8);
+                         },
+                         nullptr, 0, 0, &q);
+        submit(q, barrier(HSA_PACKET_TYPE_AGENT_DISPATCH, {}, signal(1)));
+        wait_until_zero(signal(1));
+        std::exit(7);
+      },
+      testing::ExitedWithCode(std::getenv("GFXGRAPH_ON_FAULT") == nullptr ? 7 : 9), "");
+}
+
+}  // namespace
+}  // namespace gfxgraph::hsa_test

@@ -1,0 +1,181 @@
+// Code object readers, executables, symbols, relocations; damaged code objects.
+#include <hsa/hsa_ven_amd_loader.h>
+
+#include <map>
+
+#include "tests/hsa/agent_fixture.h"
+#include "tests/hsa/code_file.h"
+
+namespace gfxgraph::hsa_test {
+namespace {
+
+class LoaderTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    elf_ = device_elf("loader_kernels.co");
+    ASSERT_GT(elf_.size(), 1000u);
+  }
+
+  hsa_status_t load(const std::vector<std::byte>& bytes, hsa_executable_t* executable) {
+    hsa_code_object_reader_t reader{};
+    EXPECT_EQ(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, executable),
+              HSA_STATUS_SUCCESS);
+    const hsa_status_t status =
+        hsa_executable_load_agent_code_object(*executable, gpu_, reader, nullptr, nullptr);
+    EXPECT_EQ(hsa_code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
+    return status;
+  }
+
+  hsa_executable_symbol_t symbol(hsa_executable_t executable, const char* name) {
+    hsa_executable_symbol_t found{};
+    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable, name, &gpu_, &found), HSA_STATUS_SUCCESS) << name;
+    return found;
+  }
+
+  template <typename T>
+  T info(hsa_executable_symbol_t s, hsa_executable_symbol_info_t attribute) {
+    T value{};
+    EXPECT_EQ(hsa_executable_symbol_get_info(s, attribute, &value), HSA_STATUS_SUCCESS);
+    return value;
+  }
+
+  std::vector<std::byte> elf_;
+};
+
+TEST_F(LoaderTest, KernelsAndVariables) {
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+
+  const hsa_executable_symbol_t fill = symbol(executable, "fill.kd");
+  EXPECT_EQ(info<hsa_symbol_kind_t>(fill, HSA_EXECUTABLE_SYMBOL_INFO_TYPE), HSA_SYMBOL_KIND_KERNEL);
+  const auto object = info<uint64_t>(fill, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  EXPECT_EQ(object % 64, 0u);
+  EXPECT_GE(info<uint32_t>(fill, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE), 16u);
+  EXPECT_FALSE(info<bool>(fill, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK));
+  EXPECT_EQ(info<uint32_t>(fill, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH), 7u);
+
+  const hsa_executable_symbol_t counter = symbol(executable, "counter");
+  EXPECT_EQ(info<hsa_symbol_kind_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_TYPE), HSA_SYMBOL_KIND_VARIABLE);
+  EXPECT_EQ(info<uint32_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE), 4u);
+  EXPECT_EQ(*reinterpret_cast<int*>(info<uint64_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS)), 41);
+
+  // R_AMDGPU_RELATIVE64 or ABS64: the table must point into the loaded copy.
+  const auto table = info<uint64_t>(symbol(executable, "pointer_table"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  const auto targets = info<uint64_t>(symbol(executable, "targets"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  EXPECT_EQ(reinterpret_cast<uint64_t*>(table)[0], targets + 4);
+  EXPECT_EQ(reinterpret_cast<uint64_t*>(table)[1], targets + 12);
+
+  hsa_executable_symbol_t none{};
+  EXPECT_EQ(hsa_executable_get_symbol_by_name(executable, "nothing", &gpu_, &none),
+            HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
+  EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+  uint32_t value = 0;
+  EXPECT_EQ(hsa_executable_symbol_get_info(fill, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &value),
+            HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+  EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_ERROR_INVALID_EXECUTABLE);
+}
+
+TEST_F(LoaderTest, AFrozenExecutableTakesNothing) {
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
+  hsa_code_object_reader_t reader{};
+  ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr),
+            HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+  int variable = 0;
+  EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "late", &variable),
+            HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+  hsa_executable_destroy(executable);
+}
+
+TEST_F(LoaderTest, VariablesAreDefinedOnce) {
+  hsa_executable_t executable{};
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
+            HSA_STATUS_SUCCESS);
+  int variable = 0;
+  EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "mine", &variable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "mine", &variable),
+            HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
+  EXPECT_EQ(info<uint64_t>(symbol(executable, "mine"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS),
+            reinterpret_cast<uint64_t>(&variable));
+  hsa_executable_destroy(executable);
+}
+
+TEST_F(LoaderTest, StaleHandlesAreErrors) {
+  const hsa_executable_t none{123456};
+  EXPECT_EQ(hsa_executable_freeze(none, nullptr), HSA_STATUS_ERROR_INVALID_EXECUTABLE);
+  EXPECT_EQ(hsa_code_object_reader_destroy({123456}), HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER);
+  hsa_executable_t executable{};
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, {123456}, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(executable, cpu_, {123456}, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
+TEST_F(LoaderTest, AnotherGpusCodeIsRefused) {
+  std::vector<std::byte> other = elf_;
+  // e_flags, low byte: the machine. 0x36 is gfx1030, 0x33 gfx1010.
+  ASSERT_EQ(other[48], std::byte{0x36});
+  other[48] = std::byte{0x33};
+  hsa_executable_t executable{};
+  EXPECT_NE(load(other, &executable), HSA_STATUS_SUCCESS);
+  hsa_executable_destroy(executable);
+}
+
+TEST_F(LoaderTest, EveryTruncationIsAnErrorOrHarmless) {
+  for (size_t size = 1; size < elf_.size(); size += size < 1024 ? 1 : 61) {
+    const std::vector<std::byte> cut(elf_.begin(), elf_.begin() + static_cast<ptrdiff_t>(size));
+    hsa_executable_t executable{};
+    const hsa_status_t status = load(cut, &executable);
+    // Sections at the end are not needed to load.
+    if (size < 4096) {
+      EXPECT_NE(status, HSA_STATUS_SUCCESS) << size;
+    }
+    hsa_executable_destroy(executable);
+  }
+}
+
+TEST_F(LoaderTest, FlippedBytesNeverCrash) {
+  for (size_t i = 0; i < elf_.size(); i += i < 2048 ? 1 : 37) {
+    for (const uint8_t mask : std::initializer_list<uint8_t>{0x01, 0x80, 0xff}) {
+      std::vector<std::byte> bad = elf_;
+      bad[i] ^= std::byte{mask};
+      hsa_executable_t executable{};
+      load(bad, &executable);
+      hsa_executable_destroy(executable);
+    }
+  }
+}
+
+TEST_F(LoaderTest, LoaderExtension) {
+  hsa_ven_amd_loader_1_01_pfn_t table{};
+  ASSERT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(table), &table),
+            HSA_STATUS_SUCCESS);
+  EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 2, sizeof(table), &table),
+            HSA_STATUS_SUCCESS);
+  EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_IMAGES, 1, sizeof(table), &table),
+            HSA_STATUS_SUCCESS);
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
+  const auto object =
+      info<uint64_t>(symbol(executable, "fill.kd"), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  hsa_executable_t owner{};
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_executable(reinterpret_cast<void*>(object), &owner), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(owner.handle, executable.handle);
+  const void* host = nullptr;
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_host_address(reinterpret_cast<void*>(object), &host), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(host, reinterpret_cast<void*>(object));
+  size_t count = 0;
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  hsa_executable_destroy(executable);
+}
+
+}  // namespace
+}  // namespace gfxgraph::hsa_test

@@ -1,0 +1,264 @@
+// Signals, waits, handlers. Also run under the thread sanitizer.
+#include <hsa/amd_hsa_signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/hsa/agent_fixture.h"
+
+namespace gfxgraph::hsa_test {
+namespace {
+
+using SignalTest = AgentTest;
+using namespace std::chrono_literals;
+
+TEST_F(SignalTest, Operations) {
+  const hsa_signal_t s = signal(5);
+  EXPECT_EQ(hsa_signal_load_relaxed(s), 5);
+  hsa_signal_add_relaxed(s, 3);
+  hsa_signal_subtract_relaxed(s, 1);
+  EXPECT_EQ(hsa_signal_load_scacquire(s), 7);
+  EXPECT_EQ(hsa_signal_exchange_relaxed(s, 12), 7);
+  EXPECT_EQ(hsa_signal_cas_relaxed(s, 12, 6), 12);
+  EXPECT_EQ(hsa_signal_cas_relaxed(s, 12, 9), 6);
+  hsa_signal_and_relaxed(s, 4);
+  hsa_signal_or_relaxed(s, 3);
+  hsa_signal_xor_relaxed(s, 1);
+  EXPECT_EQ(hsa_signal_load_relaxed(s), 6);
+  EXPECT_EQ(hsa_signal_destroy(s), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(SignalTest, LayoutIsAmds) {
+  const hsa_signal_t s = signal(42);
+  const auto* const raw = reinterpret_cast<amd_signal_t*>(s.handle);
+  EXPECT_EQ(raw->kind, AMD_SIGNAL_KIND_USER);
+  EXPECT_EQ(raw->value, 42);
+  EXPECT_NE(raw->event_mailbox_ptr, 0u);
+  EXPECT_NE(raw->event_id, 0u);
+  volatile hsa_signal_value_t* value = nullptr;
+  ASSERT_EQ(hsa_amd_signal_value_pointer(s, &value), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(value, &raw->value);
+  hsa_signal_destroy(s);
+  // HIP looks at destroyed signals: the memory stays.
+  EXPECT_EQ(raw->kind, AMD_SIGNAL_KIND_INVALID);
+  EXPECT_EQ(hsa_signal_load_relaxed(s), 0);
+  EXPECT_EQ(hsa_signal_destroy(s), HSA_STATUS_ERROR_INVALID_SIGNAL);
+}
+
+TEST_F(SignalTest, BadHandlesDoNothing) {
+  for (const uint64_t handle : {uint64_t{0}, uint64_t{3}}) {
+    const hsa_signal_t bad{handle};
+    EXPECT_EQ(hsa_signal_load_relaxed(bad), 0);
+    hsa_signal_store_relaxed(bad, 1);
+    EXPECT_EQ(hsa_signal_destroy(bad), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  }
+}
+
+TEST_F(SignalTest, WaitTimesOut) {
+  const hsa_signal_t s = signal(1);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_EQ, 0, 20'000'000, HSA_WAIT_STATE_BLOCKED), 1);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 19ms);
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, EveryCondition) {
+  const hsa_signal_t s = signal(3);
+  const auto holds = [&](hsa_signal_condition_t condition, int64_t compare) {
+    hsa_signal_t list[] = {s};
+    hsa_signal_value_t seen = 0;
+    hsa_signal_value_t values[] = {compare};
+    return hsa_amd_signal_wait_any(1, list, &condition, values, 0, HSA_WAIT_STATE_BLOCKED, &seen) == 0;
+  };
+  EXPECT_TRUE(holds(HSA_SIGNAL_CONDITION_EQ, 3));
+  EXPECT_FALSE(holds(HSA_SIGNAL_CONDITION_EQ, 4));
+  EXPECT_TRUE(holds(HSA_SIGNAL_CONDITION_NE, 4));
+  EXPECT_FALSE(holds(HSA_SIGNAL_CONDITION_NE, 3));
+  EXPECT_TRUE(holds(HSA_SIGNAL_CONDITION_LT, 4));
+  EXPECT_FALSE(holds(HSA_SIGNAL_CONDITION_LT, 3));
+  EXPECT_TRUE(holds(HSA_SIGNAL_CONDITION_GTE, 3));
+  EXPECT_FALSE(holds(HSA_SIGNAL_CONDITION_GTE, 4));
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, StoreWakesASleeper) {
+  const hsa_signal_t s = signal(1);
+  std::atomic<bool> woke{false};
+  std::thread sleeper([&] {
+    EXPECT_TRUE(wait_until_zero(s));
+    woke = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(woke);
+  hsa_signal_store_screlease(s, 0);
+  sleeper.join();
+  EXPECT_TRUE(woke);
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, WaitAnyFindsTheOne) {
+  hsa_signal_t list[] = {signal(1), signal(1), signal(1)};
+  hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ};
+  hsa_signal_value_t values[] = {0, 0, 0};
+  std::thread other([&] {
+    std::this_thread::sleep_for(10ms);
+    hsa_signal_store_relaxed(list[2], 0);
+  });
+  hsa_signal_value_t seen = 77;
+  EXPECT_EQ(hsa_amd_signal_wait_any(3, list, conditions, values, 10'000'000'000u, HSA_WAIT_STATE_BLOCKED, &seen), 2u);
+  EXPECT_EQ(seen, 0);
+  other.join();
+  EXPECT_EQ(hsa_amd_signal_wait_any(2, list, conditions, values, 1'000'000, HSA_WAIT_STATE_BLOCKED, &seen),
+            UINT32_MAX);
+  for (const hsa_signal_t s : list) hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, ASleeperSeesManyChangesInOrder) {
+  const hsa_signal_t ping = signal(0);
+  const hsa_signal_t pong = signal(0);
+  constexpr int kRounds = 2000;
+  std::thread other([&] {
+    for (int i = 1; i <= kRounds; ++i) {
+      hsa_signal_wait_scacquire(ping, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+      hsa_signal_add_relaxed(pong, 1);
+    }
+  });
+  for (int i = 1; i <= kRounds; ++i) {
+    hsa_signal_add_relaxed(ping, 1);
+    hsa_signal_wait_scacquire(pong, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+  }
+  other.join();
+  EXPECT_EQ(hsa_signal_load_relaxed(pong), kRounds);
+  hsa_signal_destroy(ping);
+  hsa_signal_destroy(pong);
+}
+
+struct Calls {
+  std::atomic<int> count{0};
+  int wanted = 1;
+  hsa_signal_t signal{};
+};
+
+bool on_signal(hsa_signal_value_t, void* arg) {
+  auto* const calls = static_cast<Calls*>(arg);
+  return ++calls->count < calls->wanted;
+}
+
+TEST_F(SignalTest, HandlerRunsOnce) {
+  Calls calls;
+  const hsa_signal_t s = signal(1);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_LT, 1, on_signal, &calls), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(calls.count, 0);
+  hsa_signal_store_relaxed(s, 0);
+  while (calls.count == 0) std::this_thread::sleep_for(1ms);
+  hsa_signal_store_relaxed(s, -1);
+  std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(calls.count, 1);
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, HandlerRunsWhenTheConditionHoldsAlready) {
+  Calls calls;
+  const hsa_signal_t s = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  while (calls.count == 0) std::this_thread::sleep_for(1ms);
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, HandlerIsArmedAgain) {
+  Calls calls;
+  calls.wanted = 3;
+  const hsa_signal_t s = signal(1);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  hsa_signal_store_relaxed(s, 0);
+  while (calls.count < 3) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(calls.count, 3);
+  hsa_signal_destroy(s);
+}
+
+TEST_F(SignalTest, HandlersMayUseTheAgent) {
+  struct Chain {
+    hsa_signal_t first;
+    hsa_signal_t second;
+  } chain{signal(1), signal(1)};
+  ASSERT_EQ(hsa_amd_signal_async_handler(
+                chain.first, HSA_SIGNAL_CONDITION_EQ, 0,
+                [](hsa_signal_value_t, void* arg) {
+                  hsa_signal_store_screlease(static_cast<Chain*>(arg)->second, 0);
+                  return false;
+                },
+                &chain),
+            HSA_STATUS_SUCCESS);
+  hsa_signal_store_relaxed(chain.first, 0);
+  EXPECT_TRUE(wait_until_zero(chain.second));
+  hsa_signal_destroy(chain.first);
+  hsa_signal_destroy(chain.second);
+}
+
+TEST_F(SignalTest, ManyHandlersFromManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kSignals = 200;
+  Calls calls;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kSignals; ++i) {
+        const hsa_signal_t s = signal(1);
+        EXPECT_EQ(hsa_amd_signal_async_handler(
+                      s, HSA_SIGNAL_CONDITION_LT, 1,
+                      [](hsa_signal_value_t, void* arg) {
+                        ++static_cast<Calls*>(arg)->count;
+                        return false;
+                      },
+                      &calls),
+                  HSA_STATUS_SUCCESS);
+        hsa_signal_subtract_relaxed(s, 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  while (calls.count < kThreads * kSignals) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(SignalTest, SilentStoreDoesNotWake) {
+  const hsa_signal_t s = signal(1);
+  std::atomic<bool> woke{false};
+  Calls calls;
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(5ms);
+  hsa_signal_silent_store_relaxed(s, 0);
+  // A handler thread that looks at everything now and then may find it; not at once.
+  std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(calls.count, 0);
+  hsa_signal_store_relaxed(s, 0);
+  while (calls.count == 0) std::this_thread::sleep_for(1ms);
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST_F(SignalTest, AForkedChildDoesNotHang) {
+  const hsa_signal_t s = signal(1);
+  std::thread keeps_busy([&] { wait_until_zero(s); });
+  std::this_thread::sleep_for(5ms);
+  const pid_t child = fork();
+  if (child == 0) {
+    // What HIP does at exit: waits for signals that nobody will change any more.
+    const bool ended = hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) < 1;
+    hsa_signal_t made{};
+    const bool refused = hsa_signal_create(1, 0, nullptr, &made) == HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
+    _exit(ended && refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  hsa_signal_store_relaxed(s, 0);
+  keeps_busy.join();
+  hsa_signal_destroy(s);
+}
+#endif
+
+}  // namespace
+}  // namespace gfxgraph::hsa_test
