@@ -16,6 +16,8 @@ std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
   const auto place = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
                                       [](const Range& r, uint64_t value) { return r.begin < value; });
   if (allocation->host_visible()) host_.push_back(allocation);
+  lowest_ever_ = std::min(lowest_ever_, begin);
+  highest_ever_ = std::max(highest_ever_, end);
   ranges_.insert(place, Range{begin, end, std::move(allocation)});
   ++generation_;
   return replaced;
@@ -49,9 +51,30 @@ std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const no
   return place->allocation;
 }
 
+void AllocationMap::retire(const Range& range) {
+  std::erase_if(retired_,
+                [&](const Range& r) { return r.begin < range.end && range.begin < r.end; });
+  const auto place =
+      std::lower_bound(retired_.begin(), retired_.end(), range.begin,
+                       [](const Range& r, uint64_t value) { return r.begin < value; });
+  retired_.insert(place, range);
+}
+
+const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noexcept {
+  if (const Allocation* live = find(address)) return live;
+  auto next = std::upper_bound(retired_.begin(), retired_.end(), address,
+                               [](uint64_t value, const Range& r) { return value < r.begin; });
+  if (next == retired_.begin()) return nullptr;
+  --next;
+  return address < next->end ? next->allocation.get() : nullptr;
+}
+
 std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
   std::shared_ptr<Allocation> found = find_begin(address);
   if (!found) return nullptr;
+  for (const Range& range : ranges_) {
+    if (range.allocation == found) retire(range);
+  }
   std::erase_if(ranges_, [&](const Range& range) { return range.allocation == found; });
   std::erase(host_, found);
   ++generation_;

@@ -37,6 +37,9 @@ class AllocationMap {
   Allocation* find(uint64_t address) const noexcept;
   // As find(), by the host's address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
+  // As find(), and where no live allocation is: the one freed last that contained the address. A
+  // table in memory keeps its pointers when what they point to is freed.
+  const Allocation* find_live_or_freed(uint64_t address) const noexcept;
   // The allocation that begins at the device or host address.
   std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;
   std::shared_ptr<Allocation> remove(uint64_t address);
@@ -47,9 +50,12 @@ class AllocationMap {
   // Changes with every insert and remove: results of find() stay valid as long as it is the same.
   uint64_t generation() const noexcept { return generation_; }
   size_t size() const noexcept { return ranges_.size(); }
-  // Nothing outside [lowest, highest] can be an address here: the quick test of a scan.
+  // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a scan.
   uint64_t lowest() const noexcept { return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin; }
   uint64_t highest() const noexcept { return ranges_.empty() ? 0 : ranges_.back().end; }
+  // The same for live and freed ones.
+  uint64_t lowest_ever() const noexcept { return lowest_ever_; }
+  uint64_t highest_ever() const noexcept { return highest_ever_; }
 
  private:
   struct Range {
@@ -57,7 +63,12 @@ class AllocationMap {
     uint64_t end = 0;
     std::shared_ptr<Allocation> allocation;
   };
-  std::vector<Range> ranges_;  // by begin
+  void retire(const Range& range);
+
+  std::vector<Range> ranges_;   // by begin
+  std::vector<Range> retired_;  // freed, by begin, none overlapping; the live ones count first
+  uint64_t lowest_ever_ = ~uint64_t{0};
+  uint64_t highest_ever_ = 0;
   std::vector<std::shared_ptr<Allocation>> host_;
   uint64_t generation_ = 0;
 };

@@ -143,13 +143,13 @@ std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
 std::vector<Relocation> find_memory_relocations(std::span<const std::byte> bytes,
                                                 const AllocationMap& map) {
   std::vector<Relocation> found;
-  const uint64_t lowest = map.lowest();
-  const uint64_t span = map.highest() - lowest;
-  if (map.size() == 0) return found;
+  const uint64_t lowest = map.lowest_ever();
+  if (map.highest_ever() < lowest) return found;
+  const uint64_t span = map.highest_ever() - lowest;
   for (uint64_t offset = 0; offset + 8 <= bytes.size(); offset += 8) {
     const uint64_t value = word_at(bytes.data() + offset);
     if (value - lowest > span) continue;
-    const Allocation* target = map.find(value);
+    const Allocation* target = map.find_live_or_freed(value);
     if (target == nullptr) continue;
     Relocation relocation;
     relocation.offset_bytes = offset;

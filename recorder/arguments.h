@@ -31,7 +31,8 @@ std::vector<format::Relocation> find_kernarg_relocations(const format::Kernel& k
                                                          std::span<const uint8_t> kernarg,
                                                          const AllocationMap& map);
 
-// The pointers among the 8-byte aligned words of memory at `bytes` (its start counts as aligned).
+// The pointers among the 8-byte aligned words of memory at `bytes` (its start counts as aligned), those
+// to freed allocations included: memory keeps them, and a replay must find them again.
 std::vector<format::Relocation> find_memory_relocations(std::span<const std::byte> bytes,
                                                         const AllocationMap& map);
 

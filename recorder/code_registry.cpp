@@ -123,6 +123,24 @@ void CodeRegistry::add_managed_variable(Handle fat_binary) {
   if (module != fat_binaries_.end()) module->second->managed_variables = true;
 }
 
+ModuleEntry* CodeRegistry::find_fat_binary(Handle handle) const {
+  const auto found = fat_binaries_.find(handle);
+  return found == fat_binaries_.end() ? nullptr : found->second;
+}
+
+// The stubs and shadow variables go with the library that held them: their addresses may come again.
+void CodeRegistry::remove_fat_binary(Handle handle) {
+  const auto found = fat_binaries_.find(handle);
+  if (found == fat_binaries_.end()) return;
+  ModuleEntry* entry = found->second;
+  entry->unloaded = true;
+  entry->image = nullptr;
+  std::erase_if(host_functions_, [&](const auto& f) { return f.second.module == entry; });
+  std::erase_if(function_handles_, [&](const auto& f) { return f.second.module == entry; });
+  std::erase_if(variables_, [&](const auto& v) { return v.second.first == entry; });
+  fat_binaries_.erase(found);
+}
+
 ModuleEntry* CodeRegistry::add_module(void* module, std::vector<std::byte> bytes) {
   auto entry = std::make_unique<ModuleEntry>();
   entry->bytes = std::move(bytes);

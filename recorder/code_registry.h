@@ -59,6 +59,9 @@ class CodeRegistry {
   // The name of a managed variable for the message; managed memory behind a symbol is not recorded.
   void add_managed_variable(Handle fat_binary);
 
+  ModuleEntry* find_fat_binary(Handle handle) const;
+  void remove_fat_binary(Handle handle);
+
   ModuleEntry* add_module(void* module, std::vector<std::byte> bytes);
   ModuleEntry* find_module(Handle module) const;
   void remove_module(Handle module);

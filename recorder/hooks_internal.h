@@ -25,11 +25,16 @@ extern thread_local int hook_depth;
 
 class Scope {
  public:
-  Scope() noexcept : record(hook_depth++ == 0 && recorder().active()) {}
+  // `registration`: clang's module constructors, which arrange their own destructors afterwards.
+  explicit Scope(bool registration = false) noexcept
+      : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {}
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   const bool record;
+
+ private:
+  const bool registration_;
 };
 
 // The runtime's function of row `index`, called with exactly these argument types.

@@ -119,7 +119,7 @@ GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
   using Function = void** (*)(const void*);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFatBinary));
   if (function == nullptr) return nullptr;
-  const Scope scope;
+  const Scope scope(true);
   void** handle = function(data);
   if (scope.record && handle != nullptr) recorder().fat_binary(handle, data);
   return handle;
@@ -133,7 +133,7 @@ GFXGRAPH_HOOK void __hipRegisterFunction(void** modules, const void* host_functi
                             void*, int*);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFunction));
   if (function == nullptr) return;
-  const Scope scope;
+  const Scope scope(true);
   function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block, grid,
            warp_size);
   if (scope.record) recorder().function(modules, host_function, device_name);
@@ -144,7 +144,7 @@ GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_nam
   using Function = void (*)(void**, void*, char*, char*, int, size_t, int, int);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterVar));
   if (function == nullptr) return;
-  const Scope scope;
+  const Scope scope(true);
   function(modules, symbol, host_name, device_name, external, size, constant, global);
   if (scope.record) recorder().variable(modules, symbol, device_name);
 }
@@ -154,7 +154,7 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
   using Function = void (*)(void*, void**, void*, const char*, size_t, unsigned int);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterManagedVar));
   if (function == nullptr) return;
-  const Scope scope;
+  const Scope scope(true);
   function(modules, pointer, initial, name, size, align);
   if (scope.record) recorder().managed_variable(modules);
 }
@@ -162,7 +162,8 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
 GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
   using Function = void (*)(void**);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipUnregisterFatBinary));
-  const Scope scope;
+  const Scope scope(true);
+  if (scope.record) recorder().fat_binary_unloading(modules);
   if (function != nullptr) function(modules);
 }
 

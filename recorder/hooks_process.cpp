@@ -59,7 +59,7 @@ Recorder& recorder() noexcept {
 
 Scope::~Scope() {
   --hook_depth;
-  if (record) arrange_exit();
+  if (record && !registration_) arrange_exit();
 }
 
 }  // namespace gfxgraph::recorder

@@ -60,6 +60,7 @@ class Recorder {
 
   // ---- code (recorder_code.cpp); allowed before the first device call ----------------------------
   void fat_binary(Handle handle, const void* wrapper) noexcept;
+  void fat_binary_unloading(Handle handle) noexcept;  // before the real call
   void function(Handle fat_binary, Handle host_function, const char* name) noexcept;
   void variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept;
   void managed_variable(Handle fat_binary) noexcept;
@@ -176,6 +177,7 @@ class Recorder {
   // code
   bool describe_module(ModuleEntry& module, const char* call);
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
+  void end_globals(const ModuleEntry& module);
   void discover_globals(ModuleEntry& module);
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size);
 

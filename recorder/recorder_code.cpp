@@ -45,17 +45,31 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
   });
 }
 
+// The variables of code that is about to be unloaded: their last state.
+void Recorder::end_globals(const ModuleEntry& module) {
+  (void)device_->synchronize(kSettleTimeoutMs);
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (allocation->module != &module) continue;
+    end_allocation(*allocation, true, 0, post_content(*allocation));
+    map_.remove(allocation->address);
+    by_id_.erase(allocation->id);
+  }
+}
+
+void Recorder::fat_binary_unloading(Handle handle) noexcept {
+  registering([&] {
+    ModuleEntry* entry = code_.find_fat_binary(handle);
+    if (entry == nullptr || !writer_) return;
+    end_globals(*entry);
+    code_.remove_fat_binary(handle);
+  });
+}
+
 void Recorder::module_unloading(Handle module) noexcept {
   guarded([&] {
     ModuleEntry* entry = code_.find_module(module);
     if (entry == nullptr) return;
-    (void)device_->synchronize(kSettleTimeoutMs);
-    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-      if (allocation->module != entry) continue;
-      end_allocation(*allocation, true, 0, post_content(*allocation));
-      map_.remove(allocation->address);
-      by_id_.erase(allocation->id);
-    }
+    end_globals(*entry);
     code_.remove_module(module);
   });
 }
