@@ -86,14 +86,15 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
       program.allocations()[binding.allocation - 1].begin == nullptr) {
     return fail(Status::kNotFound, fmt::format("cannot bind allocation {}: the trace has no such id", binding.allocation));
   }
-  const AllocationBegin& begin = *program.allocations()[binding.allocation - 1].begin;
+  const AllocationInfo& info = program.allocations()[binding.allocation - 1];
+  const AllocationBegin& begin = *info.begin;
   if (begin.kind == AllocationKind::kModuleGlobal) {
     return fail(Status::kInvalidArgument,
                 fmt::format("cannot bind allocation {}: it is the variable {} of a module", begin.id, begin.symbol));
   }
-  if (binding.pointer == nullptr || binding.size_bytes < begin.size_bytes) {
+  if (binding.pointer == nullptr || binding.size_bytes < info.extent_bytes) {
     return fail(Status::kInvalidArgument, fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
-                                                      begin.size_bytes, binding.size_bytes));
+                                                      info.extent_bytes, binding.size_bytes));
   }
   return {};
 }
@@ -125,11 +126,11 @@ Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& 
 
 Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, Layout layout) {
   const AllocationBegin& begin = *info.begin;
-  if (begin.kind != AllocationKind::kModuleGlobal) return allocate(begin, layout);
+  if (begin.kind != AllocationKind::kModuleGlobal) return allocate(info, layout);
   GFXGRAPH_ASSIGN_OR_RETURN(const Modules::Global global, modules.global(begin.code_object, begin.symbol));
-  if (global.size_bytes < begin.size_bytes) {
+  if (global.size_bytes < info.extent_bytes) {
     return fail(Status::kCorrupt, fmt::format("variable {} has {} bytes, the trace says {}", begin.symbol,
-                                              global.size_bytes, begin.size_bytes));
+                                              global.size_bytes, info.extent_bytes));
   }
   Buffer& buffer = buffers_[begin.id - 1];
   buffer.used = true;
@@ -137,12 +138,13 @@ Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, L
   return {};
 }
 
-Result<void> Memory::allocate(const AllocationBegin& begin, Layout layout) {
+Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
+  const AllocationBegin& begin = *info.begin;
   const HipTable& hip = library_->table();
   const uint64_t shift = layout == Layout::kShift ? kAlignment * (1 + begin.id % kShiftSteps) : 0;
   // Room for the shift, for one more step, and behind: a shifted buffer ends inside its allocation.
   const uint64_t extra = layout == Layout::kShift ? shift + 2 * kPageBytes : 0;
-  const std::optional<uint64_t> size = checked_add(std::max<uint64_t>(begin.size_bytes, 1), extra);
+  const std::optional<uint64_t> size = checked_add(std::max<uint64_t>(info.extent_bytes, 1), extra);
   const std::string what =
       fmt::format("allocation {} ({}, {} bytes)", begin.id, kind_name(begin.kind), begin.size_bytes);
   if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
@@ -195,7 +197,7 @@ void Memory::map(const Program& program) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
-    placements[i] = Placement{begin.size_bytes, begin.recorded_address, begin.host_address,
+    placements[i] = Placement{program.allocations()[i].extent_bytes, begin.recorded_address, begin.host_address,
                               reinterpret_cast<uint64_t>(buffers_[i].device),
                               reinterpret_cast<uint64_t>(buffers_[i].host)};
   }
@@ -272,7 +274,7 @@ Result<void> Memory::restore(const Program& program) {
       GFXGRAPH_TRY(addresses_.apply(bytes, content.relocations, where));
       GFXGRAPH_TRY(write(begin.id, 0, bytes));
     }
-    GFXGRAPH_TRY(fill(begin.id, content.size_bytes, 0, begin.size_bytes - content.size_bytes));
+    GFXGRAPH_TRY(fill(begin.id, content.size_bytes, 0, size(begin.id) - content.size_bytes));
   }
   // hipMemset may return before the memory is set.
   return library_->check(library_->table().hipDeviceSynchronize(), "hipDeviceSynchronize");

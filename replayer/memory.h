@@ -63,7 +63,7 @@ class Memory {
 
   explicit Memory(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
-  Result<void> allocate(const format::AllocationBegin& begin, Layout layout);
+  Result<void> allocate(const AllocationInfo& info, Layout layout);
   Result<void> bind(const Program& program, const Binding& binding);
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -76,10 +77,10 @@ class ProgramBuilder {
     if (program_->allocations_.size() < begin.id) program_->allocations_.resize(begin.id);
     AllocationInfo& info = program_->allocations_[begin.id - 1];
     if (info.begin != nullptr) return corrupt(sequence, fmt::format("allocation {} begins twice", begin.id));
-    if (!checked_add(begin.recorded_address, begin.size_bytes)) {
+    if (!checked_add(begin.recorded_address, limit(begin))) {
       return corrupt(sequence, fmt::format("allocation {} passes the end of the address space", begin.id));
     }
-    if (begin.initial.size_bytes > begin.size_bytes) {
+    if (begin.initial.size_bytes > limit(begin)) {
       return corrupt(sequence, fmt::format("allocation {} starts with more bytes than it has", begin.id));
     }
     if (begin.kind == format::AllocationKind::kModuleGlobal &&
@@ -88,6 +89,7 @@ class ProgramBuilder {
     }
     info.begin = &begin;
     info.begin_sequence = sequence;
+    info.extent_bytes = std::max(begin.size_bytes, begin.initial.size_bytes);
     return {};
   }
 
@@ -98,12 +100,18 @@ class ProgramBuilder {
     return &program_->allocations_[id - 1];
   }
 
-  Result<void> check_range(format::AllocationId id, uint64_t offset, std::optional<uint64_t> size) const {
-    GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(id));
-    if (!size || !range_fits(offset, *size, info->begin->size_bytes)) {
+  static uint64_t limit(const format::AllocationBegin& begin) {
+    return std::max(begin.size_bytes, begin.mapped_bytes);
+  }
+
+  Result<void> check_range(format::AllocationId id, uint64_t offset, std::optional<uint64_t> size) {
+    GFXGRAPH_TRY(allocation(id));
+    AllocationInfo& info = program_->allocations_[id - 1];
+    if (!size || !range_fits(offset, *size, limit(*info.begin))) {
       return corrupt(sequence_, fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", offset,
-                                            size.value_or(UINT64_MAX), id, info->begin->size_bytes));
+                                            size.value_or(UINT64_MAX), id, limit(*info.begin)));
     }
+    info.extent_bytes = std::max(info.extent_bytes, offset + *size);
     return {};
   }
 
@@ -125,11 +133,12 @@ class ProgramBuilder {
     GFXGRAPH_TRY(allocation(end.id));
     AllocationInfo& info = program_->allocations_[end.id - 1];
     if (info.end != nullptr) return corrupt(sequence_, fmt::format("allocation {} ends twice", end.id));
-    if (end.post.size_bytes > info.begin->size_bytes) {
+    if (end.post.size_bytes > limit(*info.begin)) {
       return corrupt(sequence_, fmt::format("allocation {} ends with more bytes than it has", end.id));
     }
     info.end = &end;
     info.end_sequence = sequence_;
+    info.extent_bytes = std::max(info.extent_bytes, end.post.size_bytes);
     return check_relocations(end.post.relocations, end.post.size_bytes);
   }
 
@@ -239,7 +248,7 @@ class ProgramBuilder {
   Result<void> add(const format::Checkpoint& checkpoint) {
     for (const format::Checkpoint::State& state : checkpoint.states) {
       GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(state.allocation));
-      GFXGRAPH_TRY(check_relocations(state.relocations, info->begin->size_bytes));
+      GFXGRAPH_TRY(check_relocations(state.relocations, limit(*info->begin)));
     }
     program_->checkpoints_.push_back(
         CheckpointInfo{sequence_, static_cast<uint32_t>(program_->operations_.size()), &checkpoint});
@@ -294,7 +303,7 @@ class ProgramBuilder {
     return {};
   }
 
-  Result<void> check_end(const format::CopyEnd& end, const format::Copy& copy) const {
+  Result<void> check_end(const format::CopyEnd& end, const format::Copy& copy) {
     if (end.allocation == 0) return {};
     return check_range(end.allocation, end.offset_bytes,
                        box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));

@@ -154,7 +154,9 @@ Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) c
 
 Result<void> Replay::run() {
   if (arguments_changed_) [[unlikely]] GFXGRAPH_TRY(commit());
-  return executor_->run(stream_);
+  // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds nothing.
+  const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
+  return executor_->run(idle ? nullptr : stream_);
 }
 
 Result<void> Replay::wait() { return executor_->wait(stream_); }

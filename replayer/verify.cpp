@@ -96,12 +96,12 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
     result.reason = reason;
     return result;
   }
-  if (expected.size_bytes != begin.size_bytes) {
+  if (expected.size_bytes < begin.size_bytes) {
     result.reason = fmt::format("only {} of {} bytes were recorded", expected.size_bytes, begin.size_bytes);
     return result;
   }
   const std::string where = fmt::format("state of allocation {}", id);
-  std::vector<std::byte> got(begin.size_bytes);
+  std::vector<std::byte> got(expected.size_bytes);
   GFXGRAPH_TRY(instance.memory().read(id, 0, got));
   if (!expected.stored) {
     result.by_hash = true;

@@ -1,0 +1,21 @@
+# cmake -DNM= -DLIBRARY= -DEXPECTED= -P: compares the dynamic symbols a library defines with a list.
+execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY}
+  OUTPUT_VARIABLE output RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "nm failed on ${LIBRARY}")
+endif()
+string(REGEX MATCHALL "[^\n]+" lines "${output}")
+set(found "")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^([^ @]+).*" "\\1" name "${line}")
+  # The version node itself.
+  if(NOT name MATCHES "^GFXGRAPH_[0-9]+$")
+    list(APPEND found ${name})
+  endif()
+endforeach()
+list(SORT found)
+file(STRINGS ${EXPECTED} expected)
+list(SORT expected)
+if(NOT found STREQUAL expected)
+  message(FATAL_ERROR "exported symbols differ from ${EXPECTED}\nfound:    ${found}\nexpected: ${expected}")
+endif()

@@ -1,0 +1,303 @@
+#include "fake_hip.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+FakeHip* fake = nullptr;
+
+constexpr hip::Error kInvalidValue = 1;
+
+void* allocate(size_t size) {
+  const size_t rounded = (size + 4095) / 4096 * 4096;
+  auto* const memory = static_cast<uint8_t*>(std::aligned_alloc(4096, rounded));
+  std::memset(memory, 0xCD, rounded);
+  fake->memory[memory] = size;
+  return memory;
+}
+
+hip::Error release(void* pointer) {
+  if (fake->memory.erase(static_cast<uint8_t*>(pointer)) == 0) return kInvalidValue;
+  std::free(pointer);
+  return 0;
+}
+
+struct FakeFunction {
+  std::string name;
+};
+std::map<std::string, std::unique_ptr<FakeFunction>>& functions() {
+  static auto* const all = new std::map<std::string, std::unique_ptr<FakeFunction>>;
+  return *all;
+}
+
+// Copies the arguments at once, as HIP does.
+std::function<void()> make_launch(void* function, hip::Dim3 grid, hip::Dim3 block, void** extra, uint64_t work_items) {
+  if (extra == nullptr || extra[0] != hip::kLaunchBufferPointer || extra[2] != hip::kLaunchBufferSize ||
+      extra[4] != hip::kLaunchEnd) {
+    return {};
+  }
+  const auto* const bytes = static_cast<const uint8_t*>(extra[1]);
+  std::vector<uint8_t> kernarg(bytes, bytes + *static_cast<size_t*>(extra[3]));
+  const std::string name = static_cast<FakeFunction*>(function)->name;
+  return [=] {
+    FakeLaunch launch;
+    launch.kernarg = kernarg.data();
+    launch.kernarg_bytes = kernarg.size();
+    const hip::Dim3 dims[2] = {grid, block};
+    for (int i = 0; i < 2; ++i) {
+      uint32_t* const out = i == 0 ? launch.grid : launch.block;
+      out[0] = dims[i].x, out[1] = dims[i].y, out[2] = dims[i].z;
+    }
+    launch.work_items = work_items;
+    fake->kernels.at(name)(launch);
+  };
+}
+
+void fill(uint8_t* destination, unsigned element, unsigned value, size_t count) {
+  for (size_t i = 0; i < count; ++i) std::memcpy(destination + i * element, &value, element);
+}
+
+void copy_3d(const hip::Memcpy3dParams& p) {
+  for (size_t z = 0; z < p.extent.depth; ++z) {
+    for (size_t y = 0; y < p.extent.height; ++y) {
+      std::memcpy(static_cast<uint8_t*>(p.destination.pointer) + (z * p.destination.height + y) * p.destination.pitch_bytes,
+                  static_cast<uint8_t*>(p.source.pointer) + (z * p.source.height + y) * p.source.pitch_bytes,
+                  p.extent.width);
+    }
+  }
+}
+
+hip::Error add_node(void** node, void* graph, void* const* dependencies, size_t count, bool kernel,
+                    std::function<void()> run) {
+  if (!run || !fake->graphs.contains(graph)) return kInvalidValue;
+  FakeHip::Graph& target = fake->graphs[graph];
+  FakeHip::Node added;
+  added.run = std::move(run);
+  added.kernel = kernel;
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = reinterpret_cast<uintptr_t>(dependencies[i]) - 1;
+    if (index >= target.nodes.size()) return kInvalidValue;
+    added.dependencies.push_back(index);
+  }
+  target.nodes.push_back(std::move(added));
+  *node = reinterpret_cast<void*>(target.nodes.size());
+  return 0;
+}
+
+void run_graph(const FakeHip::Graph& graph) {
+  std::vector<bool> done(graph.nodes.size(), false);
+  for (size_t ran = 0; ran < graph.nodes.size(); ++ran) {
+    for (size_t i = graph.nodes.size(); i-- > 0;) {
+      bool ready = !done[i];
+      for (const size_t dependency : graph.nodes[i].dependencies) ready = ready && done[dependency];
+      if (!ready) continue;
+      done[i] = true;
+      const bool forget = fake->skip_last_graph_kernel && graph.nodes[i].kernel && i + 1 == graph.nodes.size();
+      if (!forget) graph.nodes[i].run();
+      break;
+    }
+  }
+}
+
+#define ENTER(...)                                            \
+  if (const hip::Error code = fake->enter(__VA_ARGS__); code != 0) return code
+
+hip::Error destroy(void* handle) { return fake->handles.erase(handle) == 1 ? 0 : kInvalidValue; }
+
+}  // namespace
+
+FakeHip::FakeHip() { fake = this; }
+FakeHip::~FakeHip() {
+  for (auto& [pointer, size] : memory) std::free(pointer);
+  fake = nullptr;
+}
+
+void FakeHip::fail_call(int n, hip::Error code) {
+  calls = 0;
+  failed = false;
+  fail_at_ = n;
+  fail_code_ = code;
+}
+
+hip::Error FakeHip::enter(const char* name, bool logged) {
+  if (++calls == fail_at_) {
+    failed = true;
+    return fail_code_;
+  }
+  if (logged && keep_log) log.emplace_back(name);
+  return 0;
+}
+
+void* FakeHip::new_handle() {
+  void* const handle = reinterpret_cast<void*>(next_handle += 16);
+  handles.insert(handle);
+  return handle;
+}
+
+size_t FakeHip::alive() const { return memory.size() + handles.size(); }
+
+bool FakeHip::is_device_memory(const void* pointer, size_t size) const {
+  const auto* const bytes = static_cast<const uint8_t*>(pointer);
+  for (const auto& [base, length] : memory) {
+    if (bytes >= base && bytes + size <= base + length) return true;
+  }
+  return false;
+}
+
+HipTable FakeHip::table() const {
+  HipTable t;
+  t.hipInit = [](unsigned) { ENTER("hipInit"); return 0; };
+  t.hipGetDeviceCount = [](int* count) { ENTER("hipGetDeviceCount"); *count = 1; return 0; };
+  t.hipGetDevice = [](int* device) { ENTER("hipGetDevice"); *device = 0; return 0; };
+  t.hipSetDevice = [](int) { ENTER("hipSetDevice"); return 0; };
+  t.hipRuntimeGetVersion = [](int* out) { ENTER("hipRuntimeGetVersion"); *out = fake->version; return 0; };
+  t.hipGetErrorName = [](int code) -> const char* { return code == 2 ? "hipErrorOutOfMemory" : "hipErrorInvalidValue"; };
+  t.hipGetLastError = [] { return 0; };
+  t.hipGetDeviceProperties = [](void* properties, int) {
+    ENTER("hipGetDeviceProperties");
+    std::strcpy(static_cast<char*>(properties), "gfx fake device");
+    std::strcpy(static_cast<char*>(properties) + 396, (fake->arch + ":xnack-").c_str());
+    return 0;
+  };
+  t.hipMalloc = [](void** pointer, size_t size) { ENTER("hipMalloc"); *pointer = allocate(size); return 0; };
+  t.hipFree = [](void* pointer) { return release(pointer); };
+  t.hipHostMalloc = [](void** pointer, size_t size, unsigned) { ENTER("hipHostMalloc"); *pointer = allocate(size); return 0; };
+  t.hipHostFree = [](void* pointer) { return release(pointer); };
+  t.hipMallocManaged = [](void** pointer, size_t size, unsigned) { ENTER("hipMallocManaged"); *pointer = allocate(size); return 0; };
+  t.hipHostRegister = [](void* pointer, size_t, unsigned) { ENTER("hipHostRegister"); fake->handles.insert(pointer); return 0; };
+  t.hipHostUnregister = [](void* pointer) { return destroy(pointer); };
+  t.hipHostGetDevicePointer = [](void** device, void* host, unsigned) {
+    ENTER("hipHostGetDevicePointer");
+    *device = host;
+    return 0;
+  };
+  t.hipModuleLoadData = [](void** module, const void*) { ENTER("hipModuleLoadData"); *module = fake->new_handle(); return 0; };
+  t.hipModuleUnload = [](void* module) { return destroy(module); };
+  t.hipModuleGetFunction = [](void** function, void*, const char* name) {
+    ENTER("hipModuleGetFunction");
+    if (!fake->kernels.contains(name)) return hip::kErrorNotFound;
+    auto& slot = functions()[name];
+    if (!slot) slot = std::make_unique<FakeFunction>(FakeFunction{name});
+    *function = slot.get();
+    return 0;
+  };
+  t.hipModuleGetGlobal = [](void** pointer, size_t* size, void*, const char* name) {
+    ENTER("hipModuleGetGlobal");
+    if (!fake->globals.contains(name)) return hip::kErrorNotFound;
+    *pointer = fake->globals[name].data();
+    *size = fake->globals[name].size();
+    return 0;
+  };
+  t.hipModuleLaunchKernel = [](void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                               unsigned, void*, void**, void** extra) {
+    ENTER("launch", true);
+    const auto run = make_launch(function, {gx, gy, gz}, {bx, by, bz}, extra, uint64_t{gx} * bx * gy * by * gz * bz);
+    if (!run) return kInvalidValue;
+    run();
+    return 0;
+  };
+  t.hipExtModuleLaunchKernel = [](void* function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
+                                  uint32_t bz, size_t, void*, void**, void** extra, void*, void*, uint32_t) {
+    ENTER("partial launch", true);
+    const auto run = make_launch(function, {(gx + bx - 1) / bx, gy, gz}, {bx, by, bz}, extra, uint64_t{gx} * gy * gz);
+    if (!run) return kInvalidValue;
+    run();
+    return 0;
+  };
+  t.hipMemcpy = [](void* to, const void* from, size_t size, int) { ENTER("hipMemcpy"); std::memcpy(to, from, size); return 0; };
+  t.hipMemcpyAsync = [](void* to, const void* from, size_t size, int, void*) { ENTER("copy", true); std::memmove(to, from, size); return 0; };
+  t.hipMemcpy2DAsync = [](void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, int, void*) {
+    ENTER("copy2d", true);
+    for (size_t y = 0; y < height; ++y) {
+      std::memcpy(static_cast<uint8_t*>(to) + y * to_pitch, static_cast<const uint8_t*>(from) + y * from_pitch, width);
+    }
+    return 0;
+  };
+  t.hipMemcpy3DAsync = [](const hip::Memcpy3dParams* parameters, void*) { ENTER("copy3d", true); copy_3d(*parameters); return 0; };
+  t.hipMemset = [](void* to, int value, size_t size) { ENTER("hipMemset"); std::memset(to, value, size); return 0; };
+  t.hipMemsetAsync = [](void* to, int value, size_t size, void*) { ENTER("memset", true); std::memset(to, value, size); return 0; };
+  t.hipMemsetD16Async = [](void* to, unsigned short value, size_t count, void*) {
+    ENTER("memset16", true);
+    fill(static_cast<uint8_t*>(to), 2, value, count);
+    return 0;
+  };
+  t.hipMemsetD32Async = [](void* to, int value, size_t count, void*) {
+    ENTER("memset32", true);
+    fill(static_cast<uint8_t*>(to), 4, static_cast<unsigned>(value), count);
+    return 0;
+  };
+  t.hipMemset2DAsync = [](void* to, size_t pitch, int value, size_t width, size_t height, void*) {
+    ENTER("memset2d", true);
+    for (size_t y = 0; y < height; ++y) std::memset(static_cast<uint8_t*>(to) + y * pitch, value, width);
+    return 0;
+  };
+  t.hipStreamCreateWithFlags = [](void** stream, unsigned) { ENTER("hipStreamCreate"); *stream = fake->new_handle(); return 0; };
+  t.hipStreamCreateWithPriority = [](void** stream, unsigned, int) { ENTER("hipStreamCreate"); *stream = fake->new_handle(); return 0; };
+  t.hipStreamDestroy = [](void* stream) { return destroy(stream); };
+  t.hipStreamSynchronize = [](void*) { ENTER("stream sync", true); return 0; };
+  t.hipStreamWaitEvent = [](void*, void*, unsigned) { ENTER("wait", true); return 0; };
+  t.hipEventCreateWithFlags = [](void** event, unsigned) { ENTER("hipEventCreate"); *event = fake->new_handle(); return 0; };
+  t.hipEventDestroy = [](void* event) { return destroy(event); };
+  t.hipEventRecord = [](void*, void*) { ENTER("record", true); return 0; };
+  t.hipEventSynchronize = [](void*) { ENTER("event sync", true); return 0; };
+  t.hipDeviceSynchronize = [] { ENTER("device sync"); return 0; };
+  t.hipGraphCreate = [](void** graph, unsigned) {
+    ENTER("hipGraphCreate");
+    *graph = fake->new_handle();
+    fake->graphs[*graph] = {};
+    return 0;
+  };
+  t.hipGraphDestroy = [](void* graph) { fake->graphs.erase(graph); return destroy(graph); };
+  t.hipGraphAddKernelNode = [](void** node, void* graph, void* const* dependencies, size_t count,
+                               const hip::KernelNodeParams* p) {
+    ENTER("kernel node", true);
+    const uint64_t items = uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
+    return add_node(node, graph, dependencies, count, true, make_launch(p->function, p->grid, p->block, p->extra, items));
+  };
+  t.hipGraphAddMemcpyNode = [](void** node, void* graph, void* const* dependencies, size_t count,
+                               const hip::Memcpy3dParams* p) {
+    ENTER("copy3d node", true);
+    return add_node(node, graph, dependencies, count, false, [parameters = *p] { copy_3d(parameters); });
+  };
+  t.hipGraphAddMemcpyNode1D = [](void** node, void* graph, void* const* dependencies, size_t count, void* to,
+                                 const void* from, size_t size, int) {
+    ENTER("copy node", true);
+    return add_node(node, graph, dependencies, count, false, [=] { std::memmove(to, from, size); });
+  };
+  t.hipGraphAddMemsetNode = [](void** node, void* graph, void* const* dependencies, size_t count,
+                               const hip::MemsetParams* p) {
+    ENTER("memset node", true);
+    return add_node(node, graph, dependencies, count, false, [q = *p] {
+      for (size_t y = 0; y < q.height; ++y) {
+        fill(static_cast<uint8_t*>(q.destination) + y * q.pitch_bytes, q.element_bytes, q.value, q.width);
+      }
+    });
+  };
+  t.hipGraphGetNodes = [](void* graph, void**, size_t* count) {
+    ENTER("hipGraphGetNodes");
+    *count = fake->graphs[graph].nodes.size() - (fake->lose_graph_node ? 1 : 0);
+    return 0;
+  };
+  t.hipGraphInstantiate = [](void** executable, void* graph, void**, char*, size_t) {
+    ENTER("instantiate", true);
+    *executable = fake->new_handle();
+    fake->graphs[*executable] = fake->graphs[graph];
+    return 0;
+  };
+  t.hipGraphLaunch = [](void* executable, void*) {
+    ENTER("graph launch", true);
+    run_graph(fake->graphs.at(executable));
+    return 0;
+  };
+  t.hipGraphExecDestroy = [](void* executable) { fake->graphs.erase(executable); return destroy(executable); };
+  return t;
+}
+
+std::shared_ptr<const HipLibrary> FakeHip::library() const {
+  auto library = HipLibrary::from_table(table(), "the fake HIP runtime");
+  return library ? *library : nullptr;
+}
+
+}  // namespace gfxgraph::replayer::testing

@@ -1,0 +1,86 @@
+// A HIP runtime made of host memory: it simulates allocations, copies, module kernels (C++ functions
+// by name) and graphs, counts what is alive, and fails the N-th call on demand. One at a time.
+//
+// Streams run at once, in order of the calls. Graph nodes run in the order most hostile to a missing
+// dependency: always the latest added node whose dependencies are done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "replayer/hip_library.h"
+
+namespace gfxgraph::replayer::testing {
+
+struct FakeLaunch {
+  const uint8_t* kernarg = nullptr;
+  size_t kernarg_bytes = 0;
+  uint32_t grid[3] = {};
+  uint32_t block[3] = {};
+  uint64_t work_items = 0;
+  template <typename Value>
+  Value argument(size_t offset) const {
+    Value value{};
+    __builtin_memcpy(&value, kernarg + offset, sizeof(value));
+    return value;
+  }
+};
+
+using FakeKernel = std::function<void(const FakeLaunch&)>;
+
+class FakeHip {
+ public:
+  FakeHip();
+  ~FakeHip();
+  FakeHip(const FakeHip&) = delete;
+  FakeHip& operator=(const FakeHip&) = delete;
+
+  HipTable table() const;
+  std::shared_ptr<const HipLibrary> library() const;
+
+  std::map<std::string, FakeKernel> kernels;
+  std::map<std::string, std::vector<uint8_t>> globals;  // module variables by name
+  std::string arch = "gfx1030";
+  int version = 50221153;
+  bool lose_graph_node = false;   // hipGraphGetNodes says one too few
+  bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
+
+  // The N-th fallible call from now on fails, counted from 1; 0: none. `failed` says whether it did.
+  void fail_call(int n, hip::Error code = 1);
+  bool failed = false;
+  int calls = 0;
+
+  std::vector<std::string> log;  // launches, copies, memsets, events and synchronisations by name
+  bool keep_log = true;
+
+  // Everything that create calls made and destroy calls did not take back.
+  size_t alive() const;
+  bool is_device_memory(const void* pointer, size_t size) const;
+
+  // Used by the table's functions.
+  struct Node {
+    std::function<void()> run;
+    std::vector<size_t> dependencies;
+    bool kernel = false;
+  };
+  struct Graph {
+    std::vector<Node> nodes;
+  };
+  hip::Error enter(const char* name, bool logged = false);
+  std::map<uint8_t*, size_t> memory;
+  std::set<void*> handles;
+  std::map<void*, Graph> graphs;
+  uintptr_t next_handle = 0x1000;
+  void* new_handle();
+
+ private:
+  int fail_at_ = 0;
+  hip::Error fail_code_ = 1;
+};
+
+}  // namespace gfxgraph::replayer::testing

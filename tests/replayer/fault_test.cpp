@@ -1,0 +1,65 @@
+// Every HIP call that can fail is made to fail once: load, run, restore, verify and bisect must come
+// back with that error, and nothing may stay behind.
+#include <gtest/gtest.h>
+
+#include "replayer/replay.h"
+#include "scenario.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+Result<void> whole_life(const std::shared_ptr<const Program>& program, const std::shared_ptr<const HipLibrary>& library,
+                        const LoadOptions& options) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay, Replay::load(program, library, options));
+  GFXGRAPH_TRY(replay->run());
+  GFXGRAPH_TRY(replay->wait());
+  const uint32_t value = 3;
+  GFXGRAPH_TRY(replay->set_kernarg(0, 8, std::as_bytes(std::span(&value, 1))));
+  GFXGRAPH_TRY(replay->commit());
+  GFXGRAPH_TRY(replay->restore());
+  GFXGRAPH_TRY(replay->measure(1));
+  GFXGRAPH_TRY(replay->verify());
+  return {};
+}
+
+class EveryFault : public ::testing::TestWithParam<std::tuple<Mode, int>> {};
+
+TEST_P(EveryFault, ComesBackAsAnErrorAndLeavesNothing) {
+  const auto [mode, code] = GetParam();
+  FakeHip fake;
+  fake.keep_log = false;
+  TestTrace trace(fake);
+  build_scenario(fake, trace);
+  const auto program = trace.program();
+  const auto library = fake.library();
+  LoadOptions options;
+  options.mode = mode;
+  options.layout = Layout::kShift;
+  int faults = 0;
+  for (int n = 1;; ++n) {
+    fake.fail_call(n, code);
+    const Result<void> result = whole_life(program, library, options);
+    const bool failed = fake.failed;
+    fake.fail_call(0);
+    ASSERT_EQ(fake.alive(), 0u) << "call " << n;
+    if (!failed) {
+      ASSERT_TRUE(result) << result.error().message;
+      break;
+    }
+    ++faults;
+    // The wait of the destructor may swallow an error, and auto does without a graph.
+    if (!result) {
+      EXPECT_NE(result.error().status, Status::kOk);
+      EXPECT_FALSE(result.error().message.empty());
+    }
+    ASSERT_LT(n, 5000);
+  }
+  EXPECT_GT(faults, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, EveryFault,
+                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kAuto),
+                                            ::testing::Values(1, 2)));
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing

@@ -1,0 +1,79 @@
+#include "replayer/hip_library.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_hip.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(HipLibrary, DescribesTheDeviceWithoutKnowingTheLayout) {
+  FakeHip fake;
+  const auto device = fake.library()->select_device(-1);
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->name, "gfx fake device");  // not taken for the architecture
+  EXPECT_EQ(device->arch, "gfx1030");          // without ":xnack-"
+}
+
+TEST(HipLibrary, RefusesTableWithoutRequiredCall) {
+  FakeHip fake;
+  HipTable table = fake.table();
+  table.hipModuleLaunchKernel = nullptr;
+  const auto library = HipLibrary::from_table(table, "some library");
+  ASSERT_FALSE(library);
+  EXPECT_EQ(library.error().status, Status::kUnsupported);
+  EXPECT_THAT(library.error().message, HasSubstr("hipModuleLaunchKernel"));
+}
+
+TEST(HipLibrary, AcceptsTableWithoutGraphs) {
+  FakeHip fake;
+  HipTable table = fake.table();
+  table.hipGraphInstantiate = nullptr;
+  const auto library = HipLibrary::from_table(table, "some library");
+  ASSERT_TRUE(library);
+  EXPECT_FALSE((*library)->has_graphs());
+}
+
+TEST(HipLibrary, RefusesDeviceThatIsNotThere) {
+  FakeHip fake;
+  const auto device = fake.library()->select_device(3);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().status, Status::kDevice);
+}
+
+TEST(HipLibrary, ErrorsCarryHipsNameAndAStatus) {
+  FakeHip fake;
+  const auto library = fake.library();
+  EXPECT_EQ(library->error(2, "buffer").status, Status::kOutOfMemory);
+  EXPECT_EQ(library->error(500, "kernel").status, Status::kNotFound);
+  EXPECT_EQ(library->error(1, "x").status, Status::kDevice);
+  EXPECT_THAT(library->error(2, "buffer 3").message, HasSubstr("buffer 3: hipErrorOutOfMemory (2)"));
+}
+
+TEST(HipQuirks, RowsHaveARangeAndAText) {
+  for (const HipQuirkRow& row : hip_quirks()) {
+    EXPECT_LT(row.first_version, row.last_version) << row.name;
+    EXPECT_GT(std::string(row.text).size(), 20u) << row.name;
+    EXPECT_TRUE(hip_has_quirk(row.quirk, row.first_version)) << row.name;
+    EXPECT_FALSE(hip_has_quirk(row.quirk, row.first_version - 1)) << row.name;
+    EXPECT_FALSE(hip_has_quirk(row.quirk, row.last_version)) << row.name;
+  }
+}
+
+// Debian's real runtime must have every REQUIRED row; nothing is called.
+TEST(HipLibrary, InstalledRuntimeHasTheTable) {
+  void* const handle = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) GTEST_SKIP() << "libamdhip64.so.5 is not installed";
+  enum Requirement { REQUIRED, OPTIONAL };
+#define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments) \
+  EXPECT_TRUE(requirement == OPTIONAL || dlsym(handle, #name) != nullptr) << #name;
+#include "replayer/hip_symbols.inc"
+#undef GFXGRAPH_HIP_SYMBOL
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing

@@ -1,0 +1,74 @@
+#include "replayer/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test_trace.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() : trace((add_test_kernels(fake), fake)) {}
+  FakeHip fake;
+  TestTrace trace;
+};
+
+TEST_F(ProgramTest, NumbersLaunchesThroughGraphs) {
+  const auto buffer = trace.allocate(64);
+  const Arguments arguments = Arguments().value(trace.address(buffer)).value(4u);
+  trace.launch("double", arguments);
+  format::Graph graph;
+  graph.nodes.push_back({trace.make_launch("double", arguments), {}});
+  graph.nodes.push_back({trace.make_copy(buffer, buffer, 4), {0}});
+  graph.nodes.push_back({trace.make_launch("double", arguments), {1}});
+  trace.graph_launch(graph);
+  const auto program = trace.program();
+  EXPECT_EQ(program->launch_count(), 3u);
+  EXPECT_EQ(program->operations().size(), 4u);
+  EXPECT_EQ(program->launch_operation(2), 3u);
+  EXPECT_THAT(program->describe(3), HasSubstr("launch 2 kernel double"));
+  EXPECT_THAT(program->describe(3), HasSubstr("graph node 2"));
+}
+
+TEST_F(ProgramTest, CompleteTraceIsAccepted) {
+  trace.allocate(64);
+  EXPECT_TRUE(trace.program()->check_complete());
+}
+
+TEST_F(ProgramTest, RefusesIncompleteTraceByTheCallsName) {
+  trace.allocate(64);
+  trace.incomplete("hipMemcpyToArray");
+  const Result<void> complete = trace.program()->check_complete();
+  ASSERT_FALSE(complete);
+  EXPECT_EQ(complete.error().status, Status::kIncomplete);
+  EXPECT_THAT(complete.error().message, HasSubstr("hipMemcpyToArray"));
+}
+
+TEST_F(ProgramTest, RefusesHostWriteToDeviceMemory) {
+  const auto buffer = trace.allocate(64);
+  trace.host_write(buffer, 0, {1});
+  const auto program = Program::build(trace.finish());
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().status, Status::kCorrupt);
+}
+
+TEST_F(ProgramTest, NamesAmbiguousWordsByKernelAndArgument) {
+  const auto buffer = trace.allocate(64);
+  const auto other = trace.allocate(64);
+  trace.mark_ambiguous = true;
+  for (int i = 0; i < 3; ++i) trace.launch("number", Arguments().value(trace.address(buffer)).value(trace.address(other)));
+  trace.mark_ambiguous = false;
+  const auto words = trace.program()->ambiguous_words();
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[1].kernel, "number");
+  EXPECT_EQ(words[1].argument, "word1");
+  EXPECT_EQ(words[1].allocation, other);
+  EXPECT_EQ(words[1].launches, 3u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing

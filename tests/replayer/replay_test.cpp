@@ -1,0 +1,343 @@
+#include "replayer/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "allocation_counter.h"
+#include "scenario.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::unique_ptr<Replay> load(FakeHip& fake, std::shared_ptr<const Program> program, const LoadOptions& options) {
+  auto replay = Replay::load(std::move(program), fake.library(), options);
+  EXPECT_TRUE(replay) << (replay ? "" : replay.error().message);
+  return replay ? std::move(*replay) : nullptr;
+}
+
+void expect_identical(Replay& replay) {
+  const auto run = replay.run();
+  ASSERT_TRUE(run) << run.error().message;
+  const auto report = replay.verify();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->passed());
+  EXPECT_EQ(report->identical, report->buffers.size());
+  EXPECT_EQ(report->copies_identical, report->copies.size());
+  for (const BufferResult& buffer : report->buffers) {
+    EXPECT_EQ(buffer.comparison, Comparison::kIdentical) << "buffer " << buffer.allocation << " at " << buffer.first_difference;
+  }
+}
+
+class EveryMode : public ::testing::TestWithParam<std::tuple<Mode, Layout>> {};
+
+TEST_P(EveryMode, LeavesWhatTheProgramLeft) {
+  FakeHip fake;
+  {
+    TestTrace trace(fake);
+    build_scenario(fake, trace);
+    LoadOptions options;
+    std::tie(options.mode, options.layout) = GetParam();
+    const auto replay = load(fake, trace.program(), options);
+    ASSERT_NE(replay, nullptr);
+    expect_identical(*replay);
+    // Again from the initial state: nothing of the first run may be left.
+    ASSERT_TRUE(replay->restore());
+    expect_identical(*replay);
+    if (options.layout == Layout::kShift) {
+      // All but the module's variable, whose place the loader chooses.
+      EXPECT_GE(replay->instance().memory().moved() + 1, replay->instance().memory().movable());
+    }
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, EveryMode,
+                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kAuto),
+                                            ::testing::Values(Layout::kSame, Layout::kShift)));
+
+class ReplayTest : public ::testing::Test {
+ protected:
+  ReplayTest() : trace(fake) { add_test_kernels(fake); }
+  std::unique_ptr<Replay> load_mode(Mode mode) {
+    LoadOptions options;
+    options.mode = mode;
+    return load(fake, trace.program(), options);
+  }
+  Result<std::unique_ptr<Replay>> try_load(const LoadOptions& options) {
+    return Replay::load(trace.program(), fake.library(), options);
+  }
+  void launch_double(format::AllocationId id, format::StreamId stream = 0) {
+    trace.launch("double", Arguments().value(trace.address(id)).value(4u), stream);
+  }
+  FakeHip fake;
+  TestTrace trace;
+};
+
+TEST_F(ReplayTest, SplitGraphsLeaveTheSame) {
+  build_scenario(fake, trace);
+  LoadOptions options;
+  options.mode = Mode::kGraph;
+  options.graph_max_nodes = 2;
+  const auto replay = load(fake, trace.program(), options);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_GT(replay->graph_statistics().graphs, 5u);
+  expect_identical(*replay);
+}
+
+TEST_F(ReplayTest, LinearGraphsLeaveTheSame) {
+  build_scenario(fake, trace);
+  LoadOptions options;
+  options.mode = Mode::kGraph;
+  options.graph_linear = true;
+  const auto replay = load(fake, trace.program(), options);
+  ASSERT_NE(replay, nullptr);
+  const GraphStatistics statistics = replay->graph_statistics();
+  EXPECT_EQ(statistics.edges, statistics.nodes - statistics.graphs);
+  expect_identical(*replay);
+}
+
+TEST_F(ReplayTest, EagerMakesTheRecordedCalls) {
+  trace.stream(1);
+  trace.event(1);
+  const auto a = trace.allocate(64);
+  launch_double(a, 1);
+  trace.record(1, 1);
+  trace.wait(0, 1);
+  launch_double(a);
+  trace.synchronize_event(1);
+  const auto replay = load_mode(Mode::kEager);
+  fake.log.clear();
+  ASSERT_TRUE(replay->run());
+  EXPECT_THAT(fake.log, ::testing::ElementsAre("launch", "record", "wait", "launch", "event sync"));
+}
+
+TEST_F(ReplayTest, BatchIsOneLoopOfLaunches) {
+  trace.stream(1);
+  const auto a = trace.allocate(64);
+  for (int i = 0; i < 3; ++i) launch_double(a, i % 2);
+  const auto replay = load_mode(Mode::kBatch);
+  fake.log.clear();
+  ASSERT_TRUE(replay->run());
+  EXPECT_THAT(fake.log, ::testing::ElementsAre("launch", "launch", "launch"));
+}
+
+TEST_F(ReplayTest, GraphIsOneLaunch) {
+  const auto a = trace.allocate(64);
+  for (int i = 0; i < 50; ++i) launch_double(a);
+  const auto replay = load_mode(Mode::kGraph);
+  EXPECT_EQ(replay->graph_statistics().nodes, 50u);
+  fake.log.clear();
+  ASSERT_TRUE(replay->run());
+  EXPECT_THAT(fake.log, ::testing::ElementsAre("graph launch"));
+}
+
+TEST_F(ReplayTest, HotPathAllocatesNothing) {
+  const auto a = trace.allocate(64);
+  for (int i = 0; i < 20; ++i) launch_double(a);
+  fake.kernels["double"] = [](const FakeLaunch&) {};
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    // The fake runtime allocates; a replay of empty calls shows what this library does.
+    HipTable table = fake.table();
+    table.hipModuleLaunchKernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                                     void**, void**) { return 0; };
+    table.hipGraphLaunch = [](void*, void*) { return 0; };
+    table.hipStreamSynchronize = [](void*) { return 0; };
+    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    ASSERT_TRUE(replay);
+    ASSERT_TRUE((*replay)->run());
+    start_counting_allocations();
+    for (int i = 0; i < 10; ++i) (void)(*replay)->run();
+    EXPECT_EQ(stop_counting_allocations(), 0u) << mode_name(mode);
+  }
+}
+
+TEST_F(ReplayTest, ChangedArgumentsReachEveryMode) {
+  const auto a = trace.allocate(64);
+  trace.launch("fill", Arguments().value(trace.address(a)).value(7u).value(4u));
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    const auto replay = load(fake, program, options);
+    ASSERT_TRUE(replay->run());
+    const uint32_t value = 42;
+    ASSERT_TRUE(replay->set_kernarg(0, 8, std::as_bytes(std::span(&value, 1))));
+    ASSERT_TRUE(replay->run());
+    ASSERT_TRUE(replay->wait());
+    uint32_t got = 0;
+    ASSERT_TRUE(replay->instance().memory().read(a, 0, std::as_writable_bytes(std::span(&got, 1))));
+    EXPECT_EQ(got, 42u) << mode_name(mode);
+    EXPECT_FALSE(replay->set_kernarg(1, 0, {}));
+    EXPECT_FALSE(replay->set_kernarg(0, 14, std::as_bytes(std::span(&value, 1))));
+  }
+}
+
+TEST_F(ReplayTest, PartialWorkgroupsRunOutsideTheGraph) {
+  const auto a = trace.allocate(64);
+  launch_double(a);
+  trace.edit_launch = [](format::Launch& launch) { launch.grid_remainder = {5, 0, 0}; };
+  launch_double(a);
+  trace.edit_launch = nullptr;
+  launch_double(a);
+  uint64_t items = 0;
+  const auto replay = load_mode(Mode::kGraph);
+  const FakeKernel original = fake.kernels["double"];
+  fake.kernels["double"] = [&](const FakeLaunch& launch) {
+    if (launch.work_items != 64) items = launch.work_items;
+    original(launch);
+  };
+  EXPECT_EQ(replay->graph_statistics().graphs, 2u);
+  EXPECT_THAT(replay->graph_statistics().outside, Contains(HasSubstr("partial workgroups")));
+  expect_identical(*replay);
+  EXPECT_EQ(items, 37u);  // one whole workgroup of 32 and 5 more
+}
+
+TEST_F(ReplayTest, RefusesCooperativeLaunchByNameWhereTheRuntimeLacksIt) {
+  const auto a = trace.allocate(64);
+  trace.edit_launch = [](format::Launch& launch) { launch.cooperative = true; };
+  launch_double(a);
+  const auto replay = try_load({});
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().status, Status::kUnsupported);
+  EXPECT_THAT(replay.error().message, HasSubstr("cooperative"));
+  EXPECT_THAT(replay.error().message, HasSubstr("double"));
+}
+
+TEST_F(ReplayTest, RefusesAnotherArchitectureNamingBoth) {
+  trace.arch = "gfx1100";
+  trace.allocate(64);
+  const auto replay = try_load({});
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().status, Status::kUnsupported);
+  EXPECT_THAT(replay.error().message, HasSubstr("gfx1100"));
+  EXPECT_THAT(replay.error().message, HasSubstr("gfx1030"));
+}
+
+TEST_F(ReplayTest, RefusesKernelThatIsNotInItsCodeObject) {
+  launch_double(trace.allocate(64));
+  fake.kernels.erase("double");
+  const auto replay = try_load({});
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().status, Status::kNotFound);
+  EXPECT_THAT(replay.error().message, HasSubstr("double"));
+}
+
+TEST_F(ReplayTest, RefusesGraphThatLostANode) {
+  const auto a = trace.allocate(64);
+  launch_double(a);
+  launch_double(a);
+  fake.lose_graph_node = true;
+  LoadOptions options;
+  options.mode = Mode::kGraph;
+  const auto replay = try_load(options);
+  ASSERT_FALSE(replay);
+  EXPECT_THAT(replay.error().message, HasSubstr("1 nodes instead of 2"));
+}
+
+TEST_F(ReplayTest, RefusesGraphModeOnVersionsThatLostModuleFunctions) {
+  fake.version = 50400000;
+  launch_double(trace.allocate(64));
+  LoadOptions options;
+  options.mode = Mode::kGraph;
+  const auto replay = try_load(options);
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().status, Status::kUnsupported);
+}
+
+TEST_F(ReplayTest, AutoKeepsBatchWhereGraphsLoseNodes) {
+  launch_double(trace.allocate(64));
+  fake.lose_graph_node = true;
+  const auto replay = load_mode(Mode::kAuto);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_EQ(replay->mode(), Mode::kBatch);
+  EXPECT_THAT(replay->mode_reason(), HasSubstr("no graph"));
+}
+
+TEST_F(ReplayTest, AutoKeepsBatchWhereGraphsGiveOtherBytes) {
+  launch_double(trace.allocate(64));
+  fake.skip_last_graph_kernel = true;
+  const auto replay = load_mode(Mode::kAuto);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_EQ(replay->mode(), Mode::kBatch);
+  EXPECT_THAT(replay->mode_reason(), HasSubstr("different bytes"));
+  expect_identical(*replay);
+}
+
+TEST_F(ReplayTest, AutoSaysWhatItMeasured) {
+  launch_double(trace.allocate(64));
+  const auto replay = load_mode(Mode::kAuto);
+  EXPECT_THAT(replay->mode_reason(), HasSubstr("us"));
+  EXPECT_NE(replay->mode(), Mode::kAuto);
+}
+
+TEST_F(ReplayTest, BoundBuffersAreUsedAndKept) {
+  const auto a = trace.allocate_words({1, 2, 3, 4});
+  const auto b = trace.allocate_words({1, 1, 1, 1});
+  launch_double(a);
+  launch_double(b);
+  std::vector<uint32_t> mine_a(4, 100);
+  std::vector<uint32_t> mine_b(8, 10);
+  LoadOptions options;
+  options.mode = Mode::kAuto;  // trial runs must not show in kept buffers
+  options.bindings = {{a, mine_a.data(), 16, false}, {b, mine_b.data(), 32, true}};
+  const auto replay = load(fake, trace.program(), options);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_EQ(mine_a[2], 3u);
+  EXPECT_EQ(mine_b[0], 10u);
+  ASSERT_TRUE(replay->run());
+  ASSERT_TRUE(replay->wait());
+  EXPECT_EQ(mine_a[2], 7u);
+  EXPECT_EQ(mine_b[0], 21u);
+}
+
+TEST_F(ReplayTest, RefusesBindingsThatDoNotFit) {
+  const auto a = trace.allocate(64);
+  std::vector<uint8_t> mine(64);
+  const auto program = trace.program();
+  const auto refused = [&](Binding binding) {
+    LoadOptions options;
+    options.bindings = {binding};
+    const auto replay = Replay::load(program, fake.library(), options);
+    return replay ? Status::kOk : replay.error().status;
+  };
+  EXPECT_EQ(refused({a, mine.data(), 63, false}), Status::kInvalidArgument);
+  EXPECT_EQ(refused({a, nullptr, 64, false}), Status::kInvalidArgument);
+  EXPECT_EQ(refused({a + 1, mine.data(), 64, false}), Status::kNotFound);
+  EXPECT_EQ(refused({a, mine.data(), 64, false}), Status::kOk);
+}
+
+TEST_F(ReplayTest, ReadAndWriteCheckTheirRange) {
+  const auto a = trace.allocate(64);
+  const auto replay = load_mode(Mode::kBatch);
+  std::vector<std::byte> bytes(8);
+  const Memory& memory = replay->instance().memory();
+  EXPECT_TRUE(memory.read(a, 56, bytes));
+  EXPECT_FALSE(memory.read(a, 57, bytes));
+  EXPECT_FALSE(memory.write(a, UINT64_MAX, bytes));
+  EXPECT_FALSE(memory.read(a + 1, 0, bytes));
+  EXPECT_FALSE(memory.read(0, 0, bytes));
+}
+
+TEST(Summary, MedianAndTails) {
+  std::vector<double> samples;
+  for (int i = 101; i-- > 0;) samples.push_back(i);
+  const Timing timing = summarise(samples);
+  EXPECT_EQ(timing.samples, 101u);
+  EXPECT_DOUBLE_EQ(timing.median, 50);
+  EXPECT_DOUBLE_EQ(timing.p10, 10);
+  EXPECT_DOUBLE_EQ(timing.p90, 90);
+  EXPECT_EQ(summarise({}).samples, 0u);
+  EXPECT_DOUBLE_EQ(summarise({4}).p90, 4);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing

@@ -1,0 +1,127 @@
+#include "replayer/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "replayer/replay.h"
+#include "scenario.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+class VerifyTest : public ::testing::Test {
+ protected:
+  VerifyTest() : trace(fake) { add_test_kernels(fake); }
+  void load() {
+    LoadOptions options;
+    options.mode = Mode::kBatch;
+    options.layout = Layout::kShift;
+    auto loaded = Replay::load(trace.program(), fake.library(), options);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    replay = std::move(*loaded);
+    ASSERT_TRUE(replay->run());
+  }
+  VerifyReport verified() {
+    auto report = replay->verify();
+    EXPECT_TRUE(report) << (report ? "" : report.error().message);
+    return report ? std::move(*report) : VerifyReport{};
+  }
+  FakeHip fake;
+  TestTrace trace;
+  std::unique_ptr<Replay> replay;
+};
+
+TEST_F(VerifyTest, NamesTheFirstDifferingByte) {
+  const auto a = trace.allocate(64);
+  const auto b = trace.allocate(64);
+  trace.launch("fill", Arguments().value(trace.address(a)).value(7u).value(16u));
+  load();
+  const uint8_t wrong = 0xEE;
+  for (const uint64_t offset : {40, 20}) {
+    ASSERT_TRUE(replay->instance().memory().write(a, offset, std::as_bytes(std::span(&wrong, 1))));
+  }
+  const VerifyReport report = verified();
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(report.different, 1u);
+  EXPECT_EQ(report.identical, 1u);
+  EXPECT_EQ(report.buffers[a - 1].first_difference, 20u);
+  EXPECT_EQ(report.buffers[a - 1].differing_bytes, 2u);
+  EXPECT_EQ(report.buffers[a - 1].expected, 7);
+  EXPECT_EQ(report.buffers[a - 1].got, 0xEE);
+  EXPECT_EQ(report.buffers[b - 1].comparison, Comparison::kIdentical);
+}
+
+TEST_F(VerifyTest, RecordedAddressLeftInMemoryIsADifference) {
+  const auto a = trace.allocate(64);
+  const auto table = trace.allocate(64);
+  std::vector<uint8_t> bytes(64);
+  put_word(bytes, 16, trace.address(a) + 8);
+  trace.copy_to_device(table, bytes);
+  const uint64_t stale = trace.address(a) + 8;
+  load();
+  EXPECT_TRUE(verified().passed());
+  ASSERT_TRUE(replay->instance().memory().write(table, 16, std::as_bytes(std::span(&stale, 1))));
+  EXPECT_EQ(verified().different, 1u);
+}
+
+TEST_F(VerifyTest, AmbiguousWordMayKeepItsValue) {
+  const auto a = trace.allocate(64);
+  const auto out = trace.allocate(8);
+  // The kernel writes a number that is no argument's pointer but looks like one in the end state.
+  const uint64_t number = trace.address(a) + 4;
+  fake.kernels["constant"] = [number](const FakeLaunch& l) { *l.argument<uint64_t*>(0) = number; };
+  trace.launch("constant", Arguments().value(trace.address(out)));
+  trace.mark_ambiguous = true;
+  load();
+  const VerifyReport report = verified();
+  EXPECT_TRUE(report.passed());
+  EXPECT_EQ(report.ambiguous_words_unmoved, 1u);
+}
+
+TEST_F(VerifyTest, HashOnlyStatesAreComparedThroughRelocation) {
+  const auto a = trace.allocate(64);
+  const auto table = trace.allocate(64);
+  std::vector<uint8_t> bytes(64);
+  put_word(bytes, 16, trace.address(a) + 8);
+  trace.copy_to_device(table, bytes);
+  trace.hash_only = true;
+  load();
+  EXPECT_EQ(verified().identical, 2u);
+  const uint64_t other = 5;
+  ASSERT_TRUE(replay->instance().memory().write(table, 16, std::as_bytes(std::span(&other, 1))));
+  const VerifyReport report = verified();
+  EXPECT_EQ(report.different, 1u);
+  EXPECT_TRUE(report.buffers[table - 1].by_hash);
+}
+
+TEST_F(VerifyTest, UnknownStateIsNotASuccess) {
+  trace.allocate(64);
+  trace.edit_post = [](format::Content& post) {
+    post = format::Content{};
+    post.size_bytes = 64;
+    post.stored = false;
+  };
+  load();
+  const VerifyReport report = verified();
+  EXPECT_EQ(report.uncompared, 1u);
+  EXPECT_FALSE(report.passed());
+  EXPECT_FALSE(report.buffers[0].reason.empty());
+}
+
+TEST_F(VerifyTest, ReceivedCopiesAreCompared) {
+  const auto a = trace.allocate_words({1, 2, 3, 4});
+  trace.copy_to_host(a);
+  load();
+  EXPECT_EQ(verified().copies_identical, 1u);
+  // The copy ran while the buffer held something else.
+  const uint32_t other = 9;
+  ASSERT_TRUE(replay->restore());
+  ASSERT_TRUE(replay->instance().memory().write(a, 4, std::as_bytes(std::span(&other, 1))));
+  ASSERT_TRUE(replay->run());
+  const VerifyReport report = verified();
+  EXPECT_EQ(report.copies_different, 1u);
+  EXPECT_EQ(report.copies[0].first_difference, 4u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing
