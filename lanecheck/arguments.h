@@ -1,0 +1,48 @@
+// The kernarg segment and the dispatch packet of one recorded launch, filled as the HIP runtime fills
+// them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA Runtime 2.9, "AQL packets".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+
+namespace gfxgraph::lanecheck {
+
+struct LaunchShape {
+  std::array<uint32_t, 3> grid_items = {1, 1, 1};
+  std::array<uint16_t, 3> block = {1, 1, 1};
+};
+// kInvalidArgument when the grid has more work items than an AQL packet can say.
+Result<LaunchShape> launch_shape(const format::Launch& launch);
+
+struct HiddenValues {
+  uint64_t queue_address = 0;
+  uint64_t hostcall_address = 0;
+  uint32_t dynamic_lds_bytes = 0;
+};
+
+// The explicit bytes and every hidden argument. kUnsupported for a hidden argument that the check cannot
+// fill and a kernel might follow (device heap, multi-grid sync, device-side enqueue).
+Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
+                                               const format::Launch& launch,
+                                               const HiddenValues& values);
+
+inline constexpr uint64_t kPacketBytes = 64;
+struct PacketValues {
+  uint64_t kernel_object = 0;
+  uint64_t kernarg_address = 0;
+  uint32_t group_segment_bytes = 0;
+  uint32_t private_segment_bytes = 0;
+};
+// `packet` has kPacketBytes.
+void write_packet(std::span<std::byte> packet, const LaunchShape& shape, const PacketValues& values);
+
+// amd_queue_t, the fields that kernels read: the apertures. `queue` has kQueueBytes.
+inline constexpr uint64_t kQueueBytes = 256;
+void write_queue(std::span<std::byte> queue);
+
+}  // namespace gfxgraph::lanecheck

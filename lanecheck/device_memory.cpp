@@ -1,0 +1,268 @@
+#include "lanecheck/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "base/checked.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+// Of GPU page tables and of the software agent: memory is mapped in multiples of this.
+constexpr uint64_t kPageBytes = 4096;
+// Canonical, far from where runtimes put buffers, from the emulator's scratch and from apertures.
+constexpr uint64_t kFirstOwnAddress = uint64_t{0x100000000000};
+constexpr uint64_t kOwnGapBytes = uint64_t{1} << 30;
+constexpr size_t kMaxFreed = 1 << 16;
+
+emulator::RegionKind region_kind(format::AllocationKind kind) {
+  switch (kind) {
+    case format::AllocationKind::kDevice:
+    case format::AllocationKind::kStreamOrdered: return emulator::RegionKind::kDevice;
+    case format::AllocationKind::kModuleGlobal: return emulator::RegionKind::kCode;
+    default: return emulator::RegionKind::kHost;
+  }
+}
+
+std::string buffer_name(const format::AllocationBegin& allocation) {
+  if (!allocation.symbol.empty()) return allocation.symbol;
+  return fmt::format("buffer #{}", allocation.id);
+}
+
+}  // namespace
+
+Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes) {
+  auto* const bytes = static_cast<std::byte*>(std::calloc(std::max<uint64_t>(1, size_bytes), 1));
+  if (bytes == nullptr) {
+    return fail(Status::kOutOfMemory, fmt::format("no memory for a buffer of {} bytes", size_bytes));
+  }
+  return ZeroedBytes(bytes);
+}
+
+DeviceMemory::DeviceMemory(const std::vector<format::Event>& events) {
+  next_own_ = kFirstOwnAddress;
+  // Recorded addresses win: ours go behind those that lie in our range.
+  for (const format::Event& event : events) {
+    const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
+    if (begin == nullptr || begin->recorded_address >= 4 * kFirstOwnAddress) continue;
+    const std::optional<uint64_t> end = checked_add(begin->recorded_address, begin->size_bytes);
+    if (end && *end + kOwnGapBytes > next_own_ && *end < 2 * kFirstOwnAddress) {
+      next_own_ = (*end + 2 * kOwnGapBytes) / kOwnGapBytes * kOwnGapBytes;
+    }
+  }
+}
+
+Result<void> DeviceMemory::begin(const format::AllocationBegin& allocation) {
+  Buffer buffer;
+  buffer.id = allocation.id;
+  buffer.name = buffer_name(allocation);
+  buffer.address = allocation.recorded_address;
+  buffer.size = allocation.size_bytes;
+  buffer.kind = region_kind(allocation.kind);
+  const uint64_t tail = (allocation.recorded_address + allocation.size_bytes) % kPageBytes;
+  const uint64_t to_page_end = tail == 0 ? 0 : kPageBytes - tail;
+  const std::optional<uint64_t> mapped = allocation.mapped_bytes != 0
+                                             ? std::optional(allocation.mapped_bytes)
+                                             : checked_add(allocation.size_bytes, to_page_end);
+  if (!mapped || !checked_add(buffer.address, *mapped)) {
+    return fail(Status::kCorrupt, fmt::format("{}: {} bytes at {:#x} wrap the address space",
+                                              buffer.name, buffer.size, buffer.address));
+  }
+  buffer.mapped = std::max(*mapped, buffer.size);
+  Result<void> inserted = insert(std::move(buffer));
+  if (!inserted) return with_context(std::move(inserted).error(), buffer_name(allocation));
+  addresses_[allocation.id] = allocation.recorded_address;
+  return {};
+}
+
+Result<void> DeviceMemory::begin_inside(const format::AllocationBegin& allocation) {
+  const auto after = by_address_.upper_bound(allocation.recorded_address);
+  if (after == by_address_.begin()) return begin(allocation);
+  Buffer& outer = std::prev(after)->second;
+  const uint64_t offset = allocation.recorded_address - outer.address;
+  if (!range_fits(offset, allocation.size_bytes, outer.mapped)) return begin(allocation);
+  Buffer buffer;
+  buffer.id = allocation.id;
+  buffer.name = buffer_name(allocation);
+  buffer.address = allocation.recorded_address;
+  buffer.size = buffer.mapped = allocation.size_bytes;
+  buffer.host = outer.host + offset;
+  buffer.inside = true;
+  inside_[allocation.id] = std::move(buffer);
+  return {};
+}
+
+void DeviceMemory::end(format::AllocationId id) {
+  if (inside_.erase(id) != 0) return;
+  const auto found = addresses_.find(id);
+  if (found == addresses_.end()) return;
+  const auto buffer = by_address_.find(found->second);
+  if (buffer != by_address_.end()) {
+    if (freed_.size() < kMaxFreed) {
+      NearestBuffer gone;
+      gone.allocation = id;
+      gone.name = buffer->second.name;
+      gone.address = buffer->second.address;
+      gone.size_bytes = buffer->second.size;
+      gone.mapped_bytes = buffer->second.mapped;
+      gone.freed = true;
+      freed_.push_back(std::move(gone));
+    }
+    if (map_.remove(buffer->second.address)) by_address_.erase(buffer);
+  }
+  addresses_.erase(found);
+}
+
+Result<void> DeviceMemory::publish(const Buffer& buffer) {
+  emulator::Region region;
+  region.address = buffer.address;
+  region.requested_bytes = buffer.size;
+  region.mapped_bytes = buffer.mapped;
+  region.host = buffer.host;
+  region.kind = buffer.kind;
+  region.tag = buffer.id;
+  region.name = buffer.name;
+  return map_.add(std::move(region));
+}
+
+// Runtimes put small buffers side by side in one page: the slack behind a buffer ends where the next one
+// begins.
+void DeviceMemory::shrink_slack_before(uint64_t address) {
+  const auto after = by_address_.upper_bound(address);
+  if (after == by_address_.begin()) return;
+  Buffer& before = std::prev(after)->second;
+  const uint64_t room = address - before.address;
+  if (room >= before.mapped || room < before.size) return;
+  if (!map_.remove(before.address)) return;
+  before.mapped = room;
+  const Result<void> published = publish(before);
+  GFXGRAPH_CHECK(published.has_value());
+}
+
+Result<void> DeviceMemory::insert(Buffer buffer) {
+  if (buffer.size == 0) return {};
+  const auto after = by_address_.upper_bound(buffer.address);
+  if (after != by_address_.end()) {
+    const uint64_t room = after->first - buffer.address;
+    if (room >= buffer.size) buffer.mapped = std::min(buffer.mapped, room);
+  }
+  shrink_slack_before(buffer.address);
+  GFXGRAPH_ASSIGN_OR_RETURN(buffer.bytes, allocate_zeroed(buffer.mapped));
+  buffer.host = buffer.bytes.get();
+  GFXGRAPH_TRY(publish(buffer));
+  const uint64_t address = buffer.address;
+  by_address_[address] = std::move(buffer);
+  return {};
+}
+
+Result<std::span<std::byte>> DeviceMemory::bytes_from(format::AllocationId id, uint64_t offset) {
+  const Buffer* buffer = nullptr;
+  if (const auto found = inside_.find(id); found != inside_.end()) {
+    buffer = &found->second;
+  } else if (const auto at = addresses_.find(id); at != addresses_.end()) {
+    const auto entry = by_address_.find(at->second);
+    if (entry != by_address_.end()) buffer = &entry->second;
+  }
+  if (buffer == nullptr) {
+    return fail(Status::kCorrupt, fmt::format("allocation {} is not live", id));
+  }
+  if (offset > buffer->size) {
+    return fail(Status::kCorrupt, fmt::format("offset {} lies outside {} of {} bytes", offset,
+                                              buffer->name, buffer->size));
+  }
+  return std::span<std::byte>(buffer->host + offset, buffer->size - offset);
+}
+
+Result<std::span<std::byte>> DeviceMemory::bytes(format::AllocationId id, uint64_t offset,
+                                                 uint64_t size) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> rest, bytes_from(id, offset));
+  if (size > rest.size()) {
+    return fail(Status::kCorrupt,
+                fmt::format("{} bytes at offset {} lie outside allocation {}", size, offset, id));
+  }
+  return rest.first(size);
+}
+
+Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind kind,
+                                       const std::string& name, uint64_t address) {
+  Buffer buffer;
+  buffer.name = name;
+  buffer.kind = kind;
+  buffer.size = size_bytes;
+  buffer.mapped = (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (address == 0) {
+    address = next_own_;
+    next_own_ += (buffer.mapped + 2 * kOwnGapBytes) / kOwnGapBytes * kOwnGapBytes;
+  }
+  buffer.address = address;
+  Result<void> inserted = insert(std::move(buffer));
+  if (!inserted) return with_context(std::move(inserted).error(), name);
+  return address;
+}
+
+std::span<std::byte> DeviceMemory::own_bytes(uint64_t address) {
+  const auto found = by_address_.find(address);
+  GFXGRAPH_CHECK(found != by_address_.end());
+  return {found->second.host, found->second.mapped};
+}
+
+NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address,
+                                     uint64_t access_bytes) const {
+  NearestBuffer result;
+  result.allocation = buffer.id;
+  result.name = buffer.name;
+  result.address = buffer.address;
+  result.size_bytes = buffer.size;
+  result.mapped_bytes = buffer.mapped;
+  (void)access_bytes;
+  result.distance_bytes = address < buffer.address
+                              ? -static_cast<int64_t>(buffer.address - address)
+                              : static_cast<int64_t>(address - buffer.address - buffer.size);
+  return result;
+}
+
+std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address, uint64_t access_bytes) const {
+  for (auto gone = freed_.rbegin(); gone != freed_.rend(); ++gone) {
+    if (address - gone->address < gone->size_bytes) {
+      NearestBuffer result = *gone;
+      result.distance_bytes = static_cast<int64_t>(address - gone->address - gone->size_bytes);
+      return result;
+    }
+  }
+  const Buffer* best = nullptr;
+  uint64_t best_distance = ~uint64_t{0};
+  const auto consider = [&](const Buffer& buffer) {
+    if (buffer.id == 0) return;
+    uint64_t distance = 0;
+    if (address < buffer.address) distance = buffer.address - address;
+    if (address >= buffer.address + buffer.size) distance = address - buffer.address - buffer.size;
+    if (distance < best_distance) {
+      best = &buffer;
+      best_distance = distance;
+    }
+  };
+  // Only recorded buffers count: walk over the check's own ranges on both sides.
+  for (auto at = by_address_.upper_bound(address); at != by_address_.end(); ++at) {
+    consider(at->second);
+    if (at->second.id != 0) break;
+  }
+  for (auto at = by_address_.upper_bound(address); at != by_address_.begin();) {
+    --at;
+    consider(at->second);
+    if (at->second.id != 0) break;
+  }
+  for (const auto& [id, buffer] : inside_) consider(buffer);
+  if (best == nullptr) return std::nullopt;
+  return describe(*best, address, access_bytes);
+}
+
+std::string DeviceMemory::owner(uint64_t address) const {
+  const auto after = by_address_.upper_bound(address);
+  if (after == by_address_.begin()) return "";
+  const Buffer& buffer = std::prev(after)->second;
+  return address - buffer.address < buffer.mapped ? buffer.name : "";
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,83 @@
+// The recorded process's device memory: every buffer at its recorded address, its bytes in this
+// process.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "emulator/memory_map.h"
+#include "format/trace.h"
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+
+struct FreeDeleter {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+using ZeroedBytes = std::unique_ptr<std::byte, FreeDeleter>;
+// Zeroed without being touched, so that a large buffer costs only what is used of it.
+Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes);
+
+// Not thread-safe, but for the memory map while kernels run.
+class DeviceMemory {
+ public:
+  // Where device addresses end that the check itself hands out (code without recorded addresses, arguments):
+  // below every recorded buffer's neighbourhood.
+  explicit DeviceMemory(const std::vector<format::Event>& events);
+
+  emulator::MemoryMap& map() { return map_; }
+
+  Result<void> begin(const format::AllocationBegin& allocation);
+  // An allocation inside memory that is already mapped: a module global.
+  Result<void> begin_inside(const format::AllocationBegin& allocation);
+  void end(format::AllocationId id);
+
+  // The bytes of a live allocation; kCorrupt when it is not live or the range leaves it.
+  Result<std::span<std::byte>> bytes(format::AllocationId id, uint64_t offset, uint64_t size);
+  // From `offset` to the allocation's end.
+  Result<std::span<std::byte>> bytes_from(format::AllocationId id, uint64_t offset);
+
+  // Memory of the check itself at an address of its choice, or at `address` if not 0.
+  Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
+                           uint64_t address = 0);
+  std::span<std::byte> own_bytes(uint64_t address);
+
+  // The recorded buffer nearest to an access, or freed memory that holds it.
+  std::optional<NearestBuffer> nearest(uint64_t address, uint64_t access_bytes) const;
+  // The allocation or other range that holds the byte: "buffer #3"; "" when there is none.
+  std::string owner(uint64_t address) const;
+
+ private:
+  struct Buffer {
+    format::AllocationId id = 0;  // 0: the check's own
+    std::string name;
+    uint64_t address = 0;
+    uint64_t size = 0;    // as requested
+    uint64_t mapped = 0;  // what other buffers leave of it
+    emulator::RegionKind kind = emulator::RegionKind::kDevice;
+    ZeroedBytes bytes;
+    std::byte* host = nullptr;
+    bool inside = false;  // of another region
+  };
+
+  Result<void> insert(Buffer buffer);
+  Result<void> publish(const Buffer& buffer);
+  void shrink_slack_before(uint64_t address);
+  NearestBuffer describe(const Buffer& buffer, uint64_t address, uint64_t access_bytes) const;
+
+  emulator::MemoryMap map_;
+  std::map<uint64_t, Buffer> by_address_;  // not those inside others
+  std::unordered_map<format::AllocationId, Buffer> inside_;
+  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // of live allocations
+  std::vector<NearestBuffer> freed_;
+  uint64_t next_own_ = 0;
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,393 @@
+#include "lanecheck/lane_observer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Format;
+using emulator::Inst;
+using emulator::InstOperands;
+using emulator::Op;
+using emulator::OperandRef;
+using emulator::VopExtra;
+
+// An index of LaneWaveState::defined that no register has and that is always defined: source code of the
+// constant 0.
+constexpr uint32_t kAlwaysDefined = 128;
+constexpr uint64_t kNullPageBytes = 4096;
+constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+
+bool is_vector_alu(Format format) {
+  return format >= Format::kVop1 && format <= Format::kVop3p;
+}
+
+bool reads_other_lanes(const Inst& inst) {
+  switch (inst.op) {
+    case Op::v_permlane16_b32:
+    case Op::v_permlanex16_b32:
+    case Op::ds_permute_b32:
+    case Op::ds_bpermute_b32:
+    case Op::ds_swizzle_b32: return true;
+    default:
+      return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
+             (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
+  }
+}
+
+// With how many dwords of a destination kind the instruction writes.
+struct DestKinds {
+  unsigned vector = 0;
+  unsigned scalar = 0;
+};
+DestKinds dest_kinds(const InstOperands& operands) {
+  DestKinds kinds;
+  for (unsigned n = 0; n < operands.dest_count; ++n) {
+    const OperandRef& dest = operands.dest[n];
+    (dest.code >= kFirstVector ? kinds.vector : kinds.scalar) += dest.dwords;
+  }
+  return kinds;
+}
+
+// A destination that keeps a part of its old value is also listed as a source. The part that is written
+// counts: code that fills a register half by half starts with an undefined one.
+void drop_kept_parts(const Inst& inst, InstOperands& operands) {
+  const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
+  if (!keeps || inst.dst < kFirstVector) return;
+  unsigned kept = 0;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    if (operands.source[n].code != inst.dst) operands.source[kept++] = operands.source[n];
+  }
+  operands.source_count = static_cast<uint8_t>(kept);
+}
+
+ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
+  const DestKinds kinds = dest_kinds(operands);
+  if (kinds.vector + kinds.scalar == 0) return ShadowRule::kNone;
+  switch (inst.op) {
+    case Op::v_readlane_b32:
+    case Op::v_readfirstlane_b32: return ShadowRule::kReadLane;
+    case Op::v_writelane_b32: return ShadowRule::kWriteLane;
+    case Op::v_mad_u64_u32:
+    case Op::v_mad_i64_i32:
+    case Op::v_lshlrev_b64: return ShadowRule::kWide;
+    case Op::v_cndmask_b32:
+      return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
+    default: break;
+  }
+  if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
+  if (inst.format == Format::kSmem) return ShadowRule::kDefined;
+  if (inst.format == Format::kMubuf || inst.format == Format::kFlat ||
+      inst.format == Format::kScratch) {
+    return ShadowRule::kLoad;
+  }
+  if (kinds.vector == 0) {
+    return is_vector_alu(inst.format) ? ShadowRule::kLaneMask : ShadowRule::kScalar;
+  }
+  return kinds.scalar == 0 ? ShadowRule::kVector : ShadowRule::kMixed;
+}
+
+const char* unmapped_class(uint64_t address) {
+  if (address < kNullPageBytes) return "null page";
+  const uint64_t top = address >> 47;
+  return top == 0 || top == 0x1ffff ? "unmapped" : "non-canonical";
+}
+
+struct AddressShadow {
+  uint32_t undefined = 0;
+  uint32_t stale = 0;
+  uint32_t writer = 0;
+};
+AddressShadow address_shadow(const LaneWaveState& state, const InstOperands& operands) {
+  AddressShadow result;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    const OperandRef& source = operands.source[n];
+    if ((source.role & OperandRef::kAddress) == 0) continue;
+    for (unsigned d = 0; d < source.dwords; ++d) {
+      const unsigned code = source.code + d;
+      if (code >= kFirstVector) {
+        result.undefined |= ~state.defined[code & 511];
+        result.stale |= ~state.written[code & 255];
+        if (d == 0) result.writer = state.writer[code & 255];
+      } else if (state.defined[code] != ~0u) {
+        result.undefined = ~0u;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
+  drop_kept_parts(inst, operands);
+  ShadowRule rule = rule_for(inst, operands);
+  uint32_t packed = kAlwaysDefined | kAlwaysDefined << 9 | kAlwaysDefined << 18;
+  if (rule == ShadowRule::kVector && operands.dest_count == 1 && operands.dest[0].dwords == 1) {
+    unsigned count = 0;
+    for (unsigned n = 0; n < operands.source_count; ++n) {
+      for (unsigned d = 0; d < operands.source[n].dwords; ++d, ++count) {
+        if (count >= 3) break;
+        packed &= ~(511u << (9 * count));
+        packed |= ((operands.source[n].code + d) & 511u) << (9 * count);
+      }
+    }
+    unsigned dwords = 0;
+    for (unsigned n = 0; n < operands.source_count; ++n) dwords += operands.source[n].dwords;
+    if (dwords <= 3) rule = ShadowRule::kVectorOne;
+  }
+  operands.user[0] = static_cast<uint32_t>(rule);
+  operands.user[1] = packed;
+  operands.user[2] = operands.dest_count > 0 ? operands.dest[0].code : 0;
+}
+
+void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
+  regions_ = memory_.snapshot();
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const uint32_t size = std::max<uint32_t>(1, info.dispatch->workgroup_size[axis]);
+    groups_[axis] = (info.dispatch->grid_size[axis] + size - 1) / size;
+  }
+}
+
+void LaneObserver::dispatch_end() { regions_.reset(); }
+
+void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::WaveInfo& info) {
+  std::memset(state.defined, 0, sizeof state.defined);
+  std::memset(state.written, 0, sizeof state.written);
+  std::memset(state.writer, 0, sizeof state.writer);
+  std::fill_n(state.defined, std::min<uint32_t>(info.initialised_sgprs, 106), ~0u);
+  // Sources that are no SGPR, and registers that every wave starts with.
+  std::fill(state.defined + kAlwaysDefined, state.defined + emulator::operand::kScc, ~0u);
+  std::fill(state.defined + emulator::operand::kTtmp0, state.defined + emulator::operand::kM0, ~0u);
+  for (const unsigned code : {emulator::operand::kNull, emulator::operand::kExecLo,
+                              emulator::operand::kExecHi}) {
+    state.defined[code] = ~0u;
+  }
+  const uint32_t vectors = std::min<uint32_t>(info.initialised_vgprs, 256);
+  std::fill_n(state.defined + kFirstVector, vectors, ~0u);
+  std::fill_n(state.written, vectors, ~0u);
+  state.launched = info.launched_lanes;
+  state.region_base = state.region_size = 0;
+  state.scalar_base = state.scalar_size = 0;
+  state.place.launch = launch_;
+  state.place.workgroup = info.workgroup;
+  state.place.group =
+      info.workgroup[0] +
+      uint64_t{groups_[0]} * (info.workgroup[1] + uint64_t{groups_[1]} * info.workgroup[2]);
+  state.place.wave = info.wave;
+  state.scratch.clear();
+  state.loaded_defined = ~0u;
+}
+
+void LaneObserver::wave_end(WaveState& state, const Wave&) {
+  dropped_lanes_.fetch_add(state.dropped_lanes, std::memory_order_relaxed);
+  empty_exec_loads_.fetch_add(state.empty_exec_loads, std::memory_order_relaxed);
+  state.dropped_lanes = state.empty_exec_loads = 0;
+}
+
+void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
+                              ShadowRule rule) {
+  const InstOperands& operands = emulator::operands_of(inst);
+  const uint32_t exec = wave.exec();
+  const auto of = [&](uint16_t code, unsigned dword = 0) {
+    return code < 512 ? state.defined[(code + dword) & 511] : ~0u;
+  };
+  const auto set = [&](unsigned code, uint32_t lanes, uint32_t defined) {
+    uint32_t& shadow = state.defined[code & 511];
+    shadow = (shadow & ~lanes) | (defined & lanes);
+    state.writer[code & 255] = static_cast<uint32_t>(inst.pc);
+  };
+  uint32_t all = ~0u;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    for (unsigned d = 0; d < operands.source[n].dwords; ++d) all &= of(operands.source[n].code, d);
+  }
+  switch (rule) {
+    case ShadowRule::kReadLane: {
+      uint32_t lane = exec == 0 ? 0 : static_cast<uint32_t>(std::countr_zero(exec));
+      if (inst.op == Op::v_readlane_b32) lane = wave.read32(&inst, 1) & 31;
+      const bool defined = (of(inst.src[0]) >> lane & 1) != 0;
+      if (inst.dst < 128) state.defined[inst.dst] = defined ? ~0u : 0;
+      return;
+    }
+    case ShadowRule::kWriteLane: {
+      const uint32_t lane = 1u << (wave.read32(&inst, 1) & 31);
+      set(inst.dst, lane, of(inst.src[0]) == ~0u ? ~0u : 0);
+      state.written[inst.dst & 255] |= lane;
+      return;
+    }
+    case ShadowRule::kWide: {
+      const bool mad = inst.op != Op::v_lshlrev_b64;
+      uint32_t low = of(inst.src[0]) & of(inst.src[1]);
+      if (mad) low &= of(inst.src[2]);
+      set(inst.dst, exec, low);
+      set(inst.dst + 1u, exec, all);
+      state.written[inst.dst & 255] = state.written[(inst.dst + 1u) & 255] = exec;
+      // The carry of a product whose high half nobody needs is not needed either.
+      if (inst.sdst < 128) state.defined[inst.sdst] = all | ~exec;
+      return;
+    }
+    case ShadowRule::kCrossLane:
+      all = (all & exec) == exec ? ~0u : all;
+      break;
+    case ShadowRule::kLoad:
+      all &= state.loaded_defined;
+      state.loaded_defined = ~0u;
+      break;
+    default: break;
+  }
+  for (unsigned n = 0; n < operands.dest_count; ++n) {
+    for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
+      const unsigned code = operands.dest[n].code + d;
+      if (code >= kFirstVector) {
+        set(code, exec, all);
+        state.written[code & 255] = exec;
+      } else {
+        state.defined[code & 511] = all | ~exec;
+      }
+    }
+  }
+}
+
+void LaneObserver::report(WaveState& state, const Inst& inst, FindingClass finding_class,
+                          uint32_t lanes, const emulator::MemoryEvent& event,
+                          const char* address_class) {
+  LaneEvent found;
+  found.finding_class = finding_class;
+  found.place = state.place;
+  found.pc = inst.pc;
+  found.op = inst.op;
+  found.lanes = lanes;
+  found.exec = event.exec;
+  found.address = event.address[std::countr_zero(lanes)];
+  found.access_bytes = event.access_bytes;
+  found.write = event.kind != emulator::AccessKind::kLoad;
+  found.written_by = address_shadow(state, emulator::operands_of(inst)).writer;
+  found.address_class = address_class;
+  sites_.add(kernel_, found);
+}
+
+uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& inst,
+                                    const emulator::MemoryEvent& event, uint32_t active) {
+  uint32_t outside = 0;
+  uint32_t slack = 0;
+  const char* outside_class = "";
+  for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const uint64_t address = event.address[lane];
+    const uint64_t offset = address - state.region_base;
+    if (offset < state.region_size && event.access_bytes <= state.region_size - offset) continue;
+    const emulator::Region* const region = regions_->find(address);
+    if (region == nullptr || !region->contains(address, event.access_bytes)) {
+      if (outside == 0) outside_class = unmapped_class(address);
+      outside |= 1u << lane;
+      continue;
+    }
+    if (address - region->address + event.access_bytes > region->requested_bytes) {
+      slack |= 1u << lane;
+      continue;
+    }
+    state.region_base = region->address;
+    state.region_size = region->requested_bytes;
+  }
+  if (outside != 0) report(state, inst, FindingClass::kE1, outside, event, outside_class);
+  if (slack != 0) report(state, inst, FindingClass::kE2, slack, event, "slack");
+  return event.exec & ~outside;
+}
+
+void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
+                                const emulator::MemoryEvent& event, uint32_t masked) {
+  const AddressShadow shadow = address_shadow(state, emulator::operands_of(inst));
+  const uint32_t undefined = masked & shadow.undefined;
+  const uint32_t stale = masked & shadow.stale & ~undefined;
+  const uint32_t computed = masked & ~undefined & ~stale;
+  uint32_t unmapped = 0;
+  uint32_t elsewhere = 0;
+  const char* elsewhere_class = "";
+  for (uint32_t rest = options_.literal ? masked : computed; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const uint64_t address = event.address[lane];
+    const emulator::Region* const region = regions_->find(address);
+    if (region == nullptr || !region->contains(address, event.access_bytes)) {
+      unmapped |= 1u << lane;
+      continue;
+    }
+    const bool slack =
+        address - region->address + event.access_bytes > region->requested_bytes;
+    // Without an active lane there is no buffer that this one should be in.
+    const bool other = event.exec != 0 && region->address != state.region_base;
+    if ((slack || other) && elsewhere == 0) elsewhere_class = slack ? "slack" : "other allocation";
+    if (slack || other) elsewhere |= 1u << lane;
+  }
+  const auto tell = [&](FindingClass finding_class, uint32_t lanes) {
+    if (lanes == 0) return;
+    report(state, inst, finding_class, lanes, event,
+           unmapped_class(event.address[std::countr_zero(lanes)]));
+  };
+  tell(FindingClass::kW1, unmapped & computed);
+  tell(FindingClass::kI1, unmapped & stale);
+  tell(FindingClass::kI2, unmapped & undefined);
+  elsewhere &= computed;
+  if (elsewhere != 0) report(state, inst, FindingClass::kW2, elsewhere, event, elsewhere_class);
+}
+
+bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
+                                const emulator::ScalarEvent& event) {
+  if (!event.in_range) return true;  // the buffer's range check answers it
+  const InstOperands& operands = emulator::operands_of(inst);
+  const bool undefined = address_shadow(state, operands).undefined != 0;
+  const emulator::Region* const region = regions_->find(event.address);
+  const bool mapped = region != nullptr && region->contains(event.address, event.bytes);
+  if (wave.exec() == 0) ++state.empty_exec_loads;
+  if (mapped) {
+    state.scalar_base = region->address;
+    state.scalar_size = region->mapped_bytes;
+    if (!undefined) return true;
+  }
+  LaneEvent found;
+  found.finding_class = FindingClass::kE3;
+  found.place = state.place;
+  found.pc = inst.pc;
+  found.op = inst.op;
+  found.exec = wave.exec();
+  found.address = event.address;
+  found.access_bytes = event.bytes;
+  found.address_class = mapped ? "in a buffer" : unmapped_class(event.address);
+  found.detail = undefined          ? "its address comes from a register that was never written"
+                 : wave.exec() == 0 ? "scalar loads run although EXEC is 0"
+                                    : "its address is in no live range";
+  sites_.add(kernel_, found);
+  return mapped;
+}
+
+// Scratch holds spilled registers: what was not stored is as undefined as a register never written.
+void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+                                 const emulator::MemoryEvent& event) {
+  constexpr uint64_t kDwordStride = 32;  // dwords from one dword of a lane to its next
+  const uint64_t dwords_in_wave = wave.scratch_bytes / 4;
+  const unsigned dwords = std::max<unsigned>(1, event.access_bytes / 4u);
+  const bool store = event.kind != emulator::AccessKind::kLoad;
+  if (store && state.scratch.empty()) state.scratch.resize(dwords_in_wave);
+  uint32_t defined = ~0u;
+  for (uint32_t rest = event.exec; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const uint64_t first = (event.address[lane] - wave.scratch_base) / 4;
+    for (unsigned d = 0; d < dwords; ++d) {
+      const uint64_t at = first + d * kDwordStride;
+      if (at >= state.scratch.size()) {
+        defined &= ~(1u << lane);
+        break;
+      }
+      if (!store) {
+        if (!state.scratch[at]) defined &= ~(1u << lane);
+      } else if (inst.src[1] >= kFirstVector && inst.src[1] < 512) {
+        state.scratch[at] = (state.defined[(inst.src[1] + d) & 511] >> lane & 1) != 0;
+      } else {
+        state.scratch[at] = true;
+      }
+    }
+  }
+  if (!store) state.loaded_defined = defined;
+}
+
+}  // namespace gfxgraph::lanecheck

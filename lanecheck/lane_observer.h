@@ -1,0 +1,121 @@
+// Watches waves: which register lanes hold a value at all, which lanes the last write of a register
+// included, and whether the address of every launched lane, active or not, is one that may be touched.
+//
+// The shadow of a register is one word with a bit per lane. SGPRs share the array: all ones or zero, or a
+// bit per lane if they hold a lane mask. So the rule "a result is defined where all its sources are" is
+// an AND over words.
+// The inline functions are compiled once per host instruction set and never shared: always_inline.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "emulator/observer.h"
+#include "lanecheck/check.h"
+#include "lanecheck/sites.h"
+
+namespace gfxgraph::lanecheck {
+
+// How an instruction changes the shadow: InstOperands::user[0], chosen when it is decoded.
+enum class ShadowRule : uint32_t {
+  kNone,          // no register result
+  kVector,        // VGPRs: defined where all sources are
+  kVectorOne,     // the same with one result and at most three source dwords: the usual case
+  kScalar,        // SGPRs: defined if all sources are
+  kDefined,       // SGPRs from memory or hardware: defined
+  kLaneMask,      // SGPRs with a bit per lane (v_cmp): a bit is defined where the lane's sources are
+  kMixed,         // VGPRs and a lane mask (v_add_co)
+  kLoad,          // VGPRs from memory that may be scratch
+  kReadLane,      // one lane of a VGPR
+  kWriteLane,     // one lane of a VGPR changes
+  kCrossLane,     // lanes read other lanes: defined where the lane is active and all active sources are
+  kSelect,        // v_cndmask: the source that is chosen counts
+  kWide,          // 64-bit result whose low half does not depend on the sources' high halves
+};
+
+struct LaneWaveState {
+  // Indexed by operand code: 0..127 SGPRs, 253 SCC, 256.. VGPRs.
+  alignas(64) uint32_t defined[512];
+  uint32_t written[256];  // lanes that the last write included
+  uint32_t writer[256];   // low half of the pc of the last write
+  uint32_t launched = 0;
+  uint64_t region_base = 0;  // the buffer that was hit last, as requested
+  uint64_t region_size = 0;
+  uint64_t scalar_base = 0;  // the same for scalar loads, as mapped
+  uint64_t scalar_size = 0;
+  uint64_t dropped_lanes = 0;
+  uint64_t empty_exec_loads = 0;
+  EventPlace place;
+  // One bit per dword of the wave's scratch; empty: nothing was stored yet.
+  std::vector<bool> scratch;
+  uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
+};
+
+class LaneObserver {
+ public:
+  static constexpr bool kInstructions = true;
+  static constexpr bool kMemory = true;
+  static constexpr bool kOperands = true;
+  using WaveState = LaneWaveState;
+  using Inst = emulator::Inst;
+  using Wave = emulator::Wave;
+
+  struct Options {
+    bool masked_lanes = true;
+    bool literal = false;
+  };
+  LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options)
+      : memory_(memory), sites_(sites), options_(options) {}
+
+  // Before each dispatch, by the thread that calls Engine::run.
+  void next_launch(uint64_t launch, uint32_t kernel) {
+    launch_ = launch;
+    kernel_ = kernel;
+  }
+  // Lanes dropped by buffer range checks since the last call.
+  uint64_t take_dropped_lanes() { return dropped_lanes_.exchange(0); }
+  uint64_t empty_exec_loads() const { return empty_exec_loads_; }
+
+  // ---- hooks (emulator/observer.h) ----
+  void decoded(const Inst& inst, emulator::InstOperands& operands);
+  void dispatch_begin(const emulator::DispatchInfo& info);
+  void dispatch_end();
+  void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
+  void wave_end(WaveState& state, const Wave& wave);
+  GFXGRAPH_INLINE void before(WaveState&, const Wave&, const Inst&) {}
+  GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
+  GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
+                                  const emulator::MemoryEvent& event);
+  GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
+                                   const emulator::ScalarEvent& event);
+
+ private:
+  // Rare rules; compiled once.
+  static void after_rare(WaveState& state, const Wave& wave, const Inst& inst, ShadowRule rule);
+  uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
+                        const emulator::MemoryEvent& event, uint32_t active);
+  void judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
+                    const emulator::MemoryEvent& event, uint32_t masked);
+  bool judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
+                    const emulator::ScalarEvent& event);
+  void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+                     const emulator::MemoryEvent& event);
+  void report(WaveState& state, const Inst& inst, FindingClass finding_class, uint32_t lanes,
+              const emulator::MemoryEvent& event, const char* address_class);
+
+  emulator::MemoryMap& memory_;
+  Sites& sites_;
+  Options options_;
+  uint64_t launch_ = 0;
+  uint32_t kernel_ = 0;
+  std::array<uint32_t, 3> groups_ = {1, 1, 1};
+  std::shared_ptr<const emulator::RegionTable> regions_;
+  std::atomic<uint64_t> dropped_lanes_{0};
+  std::atomic<uint64_t> empty_exec_loads_{0};
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,142 @@
+// The hooks that run for every instruction. Included by lane_backend.cpp, which is compiled per host
+// instruction set.
+#pragma once
+
+#include <bit>
+
+#include "lanecheck/lane_observer.h"
+
+namespace gfxgraph::lanecheck {
+
+namespace shadow {
+
+inline constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+
+GFXGRAPH_INLINE uint32_t sources(const LaneWaveState& state,
+                                 const emulator::InstOperands& operands) {
+  uint32_t defined = ~0u;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    const emulator::OperandRef& source = operands.source[n];
+    for (unsigned d = 0; d < source.dwords; ++d) defined &= state.defined[(source.code + d) & 511];
+  }
+  return defined;
+}
+
+GFXGRAPH_INLINE void set_register(LaneWaveState& state, unsigned code, uint32_t exec,
+                                  uint32_t defined, uint64_t pc) {
+  uint32_t& shadow = state.defined[code & 511];
+  shadow = (shadow & ~exec) | (defined & exec);
+  state.written[code & 255] = exec;
+  state.writer[code & 255] = static_cast<uint32_t>(pc);
+}
+
+GFXGRAPH_INLINE void set_dests(LaneWaveState& state, const emulator::InstOperands& operands,
+                               uint32_t exec, uint32_t defined, uint64_t pc) {
+  for (unsigned n = 0; n < operands.dest_count; ++n) {
+    const emulator::OperandRef& dest = operands.dest[n];
+    for (unsigned d = 0; d < dest.dwords; ++d) {
+      const unsigned code = dest.code + d;
+      if (code >= kFirstVector) {
+        set_register(state, code, exec, defined, pc);
+      } else {
+        state.defined[code] = defined | ~exec;  // a lane mask: bits of inactive lanes become 0
+      }
+    }
+  }
+}
+
+GFXGRAPH_INLINE void set_scalars(LaneWaveState& state, const emulator::InstOperands& operands,
+                                 uint32_t defined) {
+  for (unsigned n = 0; n < operands.dest_count; ++n) {
+    const emulator::OperandRef& dest = operands.dest[n];
+    for (unsigned d = 0; d < dest.dwords; ++d) state.defined[(dest.code + d) & 511] = defined;
+  }
+}
+
+// A bit for each lane whose access leaves [base, base + size).
+GFXGRAPH_INLINE uint32_t outside(const uint64_t* address, uint64_t base, uint64_t size,
+                                 uint64_t bytes) {
+  if (size < bytes) return ~0u;
+  const uint64_t limit = size - bytes;
+  uint64_t bits = 0;
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    const uint64_t offset = address[l] - base;
+    bits |= ((offset | (limit - offset)) >> 63) << l;  // negative, or more than the limit
+  }
+  return static_cast<uint32_t>(bits);
+}
+
+}  // namespace shadow
+
+GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  const auto rule = static_cast<ShadowRule>(operands.user[0]);
+  if (rule == ShadowRule::kNone) return;
+  if (rule == ShadowRule::kVectorOne) [[likely]] {
+    const uint32_t packed = operands.user[1];
+    const uint32_t defined = state.defined[packed & 511] & state.defined[packed >> 9 & 511] &
+                             state.defined[packed >> 18 & 511];
+    shadow::set_register(state, operands.user[2], wave.exec(), defined, inst.pc);
+    return;
+  }
+  switch (rule) {
+    case ShadowRule::kVector:
+    case ShadowRule::kMixed:
+    case ShadowRule::kLaneMask:
+      shadow::set_dests(state, operands, wave.exec(), shadow::sources(state, operands), inst.pc);
+      return;
+    case ShadowRule::kScalar:
+      shadow::set_scalars(state, operands, shadow::sources(state, operands));
+      return;
+    case ShadowRule::kDefined: shadow::set_scalars(state, operands, ~0u); return;
+    case ShadowRule::kSelect: {
+      const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
+      const uint16_t select = inst.src[2];
+      const uint32_t bits = emulator::operand::is_sgpr(select) ? wave.sgpr[select] : 0;
+      const uint32_t defined =
+          ((bits & of(inst.src[1])) | (~bits & of(inst.src[0]))) & of(select);
+      shadow::set_register(state, inst.dst, wave.exec(), defined, inst.pc);
+      return;
+    }
+    default: after_rare(state, wave, inst, rule); return;
+  }
+}
+
+GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
+                                              const emulator::MemoryEvent& event) {
+  if (event.space != emulator::Space::kGlobal) {
+    if (event.space == emulator::Space::kScratch) watch_scratch(state, wave, inst, event);
+    return event.exec;
+  }
+  const uint32_t looked_at = event.in_range & ~event.other_space;
+  if (event.in_range != ~0u) {
+    state.dropped_lanes += static_cast<uint64_t>(std::popcount(event.exec & ~event.in_range));
+  }
+  const uint32_t active = event.exec & looked_at;
+  const uint32_t masked = options_.masked_lanes ? state.launched & ~event.exec & looked_at : 0;
+  const uint32_t outside = shadow::outside(event.address, state.region_base, state.region_size,
+                                           event.access_bytes);
+  if ((outside & (active | masked)) == 0) [[likely]] return event.exec;
+  uint32_t keep = event.exec;
+  uint32_t suspects = masked & outside;
+  if ((outside & active) != 0) {
+    keep = judge_active(state, wave, inst, event, active);
+    suspects = masked;
+  }
+  if (suspects != 0) judge_masked(state, wave, inst, event, suspects);
+  return keep;
+}
+
+GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave,
+                                               const Inst& inst,
+                                               const emulator::ScalarEvent& event) {
+  const uint32_t defined = shadow::sources(state, emulator::operands_of(inst));
+  const uint64_t offset = event.address - state.scalar_base;
+  if (defined == ~0u && wave.exec() != 0 && offset < state.scalar_size &&
+      event.bytes <= state.scalar_size - offset) [[likely]] {
+    return true;
+  }
+  return judge_scalar(state, wave, inst, event);
+}
+
+}  // namespace gfxgraph::lanecheck

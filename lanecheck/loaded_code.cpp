@@ -1,0 +1,88 @@
+#include "lanecheck/loaded_code.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "codeobj/relocate.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+// Where the recorded process must have loaded an object, by its first global with a known address.
+std::optional<uint64_t> recorded_load_address(const format::Trace& trace,
+                                              const format::CodeObject& code,
+                                              const codeobj::CodeObject& object,
+                                              std::vector<std::string>& notes) {
+  std::optional<uint64_t> address;
+  for (const format::Event& event : trace.events()) {
+    const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
+    if (begin == nullptr || begin->kind != format::AllocationKind::kModuleGlobal ||
+        begin->code_object != code.id) {
+      continue;
+    }
+    for (const codeobj::Symbol& symbol : object.symbols()) {
+      if (symbol.name != begin->symbol || symbol.undefined) continue;
+      const uint64_t base = begin->recorded_address - symbol.address;
+      if (!address) address = base;
+      if (*address != base) {
+        notes.push_back(fmt::format(
+            "code object {}: the recorded address {:#x} of {} does not fit the other globals; code "
+            "reaches it at {:#x}",
+            code.id, begin->recorded_address, symbol.name, *address + symbol.address));
+      }
+    }
+  }
+  return address;
+}
+
+Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
+                            DeviceMemory& memory, std::vector<std::string>& notes) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(code.elf));
+  LoadedCode loaded;
+  GFXGRAPH_ASSIGN_OR_RETURN(loaded.object, codeobj::CodeObject::parse(elf));
+  if (loaded.object->gpu_arch() != "gfx1030" && loaded.object->gpu_arch() != "gfx10-3-generic") {
+    return fail(Status::kUnsupported,
+                fmt::format("it is for {}; the check executes gfx1030", loaded.object->gpu_arch()));
+  }
+  const uint64_t first = loaded.object->segments().front().address;
+  const uint64_t size = loaded.object->load_size_bytes();
+  const std::optional<uint64_t> recorded =
+      recorded_load_address(trace, code, *loaded.object, notes);
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      const uint64_t begin,
+      memory.add_own(size, emulator::RegionKind::kCode, fmt::format("code object {}", code.id),
+                     recorded ? *recorded + first : 0));
+  loaded.load_address = begin - first;
+  loaded.end = begin + size;
+  const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
+  GFXGRAPH_TRY(codeobj::load_segments(*loaded.object, memory.own_bytes(begin).first(size),
+                                      loaded.load_address, nobody));
+  return loaded;
+}
+
+}  // namespace
+
+Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
+                                          emulator::Engine& engine,
+                                          std::vector<std::string>& notes) {
+  std::vector<LoadedCode> result;
+  for (const format::CodeObject& code : trace.code_objects()) {
+    Result<LoadedCode> loaded = load_one(trace, code, memory, notes);
+    if (!loaded) {
+      return with_context(std::move(loaded).error(), fmt::format("code object {}", code.id));
+    }
+    GFXGRAPH_TRY(engine.add_code(loaded->load_address, loaded->object));
+    result.push_back(std::move(*loaded));
+  }
+  return result;
+}
+
+const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc) {
+  for (const LoadedCode& code : loaded) {
+    if (pc >= code.load_address && pc < code.end) return &code;
+  }
+  return nullptr;
+}
+
+}  // namespace gfxgraph::lanecheck

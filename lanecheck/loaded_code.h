@@ -1,0 +1,33 @@
+// The trace's code objects in device memory, each where the recorded process had it if a module global
+// tells, else at an address of the check's choice.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codeobj/code_object.h"
+#include "emulator/engine.h"
+#include "format/reader.h"
+#include "lanecheck/device_memory.h"
+
+namespace gfxgraph::lanecheck {
+
+struct LoadedCode {
+  std::shared_ptr<const codeobj::CodeObject> object;
+  uint64_t load_address = 0;  // of ELF address 0
+  uint64_t end = 0;           // device address behind the last byte
+};
+
+// Index = code object id - 1. Adds notes for what could not be placed as recorded.
+Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
+                                          emulator::Engine& engine,
+                                          std::vector<std::string>& notes);
+
+// The code that holds a pc; null when none does.
+const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc);
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
+
+Json source_json(const codeobj::SourceLocation& source) {
+  return {{"file", source.file},
+          {"line", source.line},
+          {"column", source.column},
+          {"function", source.function}};
+}
+
+Json nearest_json(const NearestBuffer& nearest) {
+  return {{"name", nearest.name},
+          {"allocation", nearest.allocation},
+          {"address", hex(nearest.address)},
+          {"size_bytes", nearest.size_bytes},
+          {"mapped_bytes", nearest.mapped_bytes},
+          {"distance_bytes", nearest.distance_bytes},
+          {"freed", nearest.freed}};
+}
+
+Json finding_json(const Finding& finding) {
+  Json json = {{"class", class_name(finding.finding_class)},
+               {"severity", severity_name(finding.severity)},
+               {"summary", class_summary(finding.finding_class)},
+               {"kernel", finding.kernel},
+               {"pc", hex(finding.code_address)},
+               {"kernel_offset_bytes", finding.kernel_offset},
+               {"mnemonic", finding.mnemonic},
+               {"events", finding.events},
+               {"lanes_total", finding.lanes_total},
+               {"launches", finding.launches}};
+  json["first"] = {{"launch", finding.launch},
+                   {"event", finding.event_sequence},
+                   {"workgroup", finding.workgroup},
+                   {"wave", finding.wave},
+                   {"lanes", lane_ranges(finding.lanes)},
+                   {"exec", hex(finding.exec)},
+                   {"address", hex(finding.address)},
+                   {"address_class", finding.address_class},
+                   {"access_bytes", finding.access_bytes},
+                   {"write", finding.write}};
+  if (finding.source) json["source"] = source_json(*finding.source);
+  if (finding.nearest) json["nearest"] = nearest_json(*finding.nearest);
+  if (finding.written_by != 0) json["address_written_at_bytes"] = finding.written_by;
+  if (!finding.detail.empty()) json["detail"] = finding.detail;
+  json["fix"] = fix_hint(finding.finding_class);
+  return json;
+}
+
+}  // namespace
+
+std::string render_json(const Report& report, const std::string& trace_name) {
+  Json json;
+  json["schema"] = "gfxgraph-check/1";
+  json["trace"] = trace_name;
+  json["launches"] = report.launches;
+  json["wave_instructions"] = report.wave_instructions;
+  json["errors"] = report.count(Severity::kError);
+  json["warnings"] = report.count(Severity::kWarning);
+  json["notes_count"] = report.count(Severity::kNote);
+  json["buffers"] = {{"compared", report.buffers_compared}, {"equal", report.buffers_equal}};
+  json["empty_exec_scalar_loads"] = report.empty_exec_scalar_loads;
+  json["findings"] = Json::array();
+  for (const Finding& finding : report.findings) json["findings"].push_back(finding_json(finding));
+  json["not_checked"] = Json::array();
+  for (const FailedLaunch& failed : report.failed) {
+    json["not_checked"].push_back({{"launch", failed.launch},
+                                   {"event", failed.event_sequence},
+                                   {"kernel", failed.kernel},
+                                   {"reason", failed.reason}});
+  }
+  json["kernels"] = Json::array();
+  for (const KernelTotals& kernel : report.kernels) {
+    json["kernels"].push_back({{"kernel", kernel.kernel},
+                               {"launches", kernel.launches},
+                               {"wave_instructions", kernel.wave_instructions},
+                               {"dropped_lanes", kernel.dropped_lanes}});
+  }
+  json["notes"] = report.notes;
+  // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gfxgraph::lanecheck

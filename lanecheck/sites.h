@@ -1,0 +1,70 @@
+// Gathers the observer's events into one entry per kernel, instruction and class.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "emulator/inst.h"
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+
+// Where and when; ordered as the program would run on one core.
+struct EventPlace {
+  uint64_t launch = 0;
+  uint64_t group = 0;  // linear workgroup number
+  uint32_t wave = 0;
+  std::array<uint32_t, 3> workgroup = {0, 0, 0};
+};
+
+struct LaneEvent {
+  FindingClass finding_class = FindingClass::kE1;
+  EventPlace place;
+  uint64_t pc = 0;
+  emulator::Op op = emulator::Op{0};
+  uint32_t lanes = 0;
+  uint32_t exec = 0;
+  uint64_t address = 0;     // of the first of these lanes
+  uint32_t access_bytes = 0;
+  bool write = false;
+  uint32_t written_by = 0;  // low half of the pc of the address's last writer, 0: unknown
+  const char* address_class = "";
+  const char* detail = "";
+};
+
+struct Site {
+  LaneEvent first;
+  uint64_t events = 0;
+  uint64_t lanes_total = 0;
+  uint64_t launches = 0;
+  uint64_t last_launch = 0;
+  uint64_t event_sequence = 0;  // of the first
+  std::optional<NearestBuffer> nearest;
+};
+
+// Thread-safe. Which event is the first does not depend on the threads' timing.
+class Sites {
+ public:
+  struct Key {
+    uint32_t kernel = 0;
+    uint64_t pc = 0;
+    FindingClass finding_class = FindingClass::kE1;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  void add(uint32_t kernel, const LaneEvent& event);
+  // Those that are new or got an earlier first event since the last call have no nearest buffer yet:
+  // buffers come and go, so it is looked up after each launch.
+  std::map<Key, Site>& all() { return sites_; }
+
+ private:
+  std::mutex mutex_;
+  std::map<Key, Site> sites_;
+};
+
+}  // namespace gfxgraph::lanecheck
