@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hsa/device.h"
 #include "hsa/loader.h"
 #include "hsa/runtime.h"
 
@@ -164,6 +165,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(hsa_execu
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     if (*frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
     if (!reader_exists(reader.handle)) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+    if (Device::faulted()) return refuse_after_fault(kCall);
     const auto object = load_code_object(executable.handle, reader.handle);
     if (!object) {
       const Error& error = object.error();

@@ -109,6 +109,8 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
     if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
     if (pointer == nullptr || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (row->segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    // Host memory is still given: HIP 5.2 frees a bad pointer when a staging buffer of its own fails.
+    if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
     const auto memory = allocate(row->pool, bytes);
     if (!memory) return refuse(status_of(memory.error()), call, memory.error());
     *pointer = *memory;
@@ -154,13 +156,7 @@ bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& 
   return true;
 }
 
-// After a fault a copy is the call that can tell the program: it would hand out results of kernels that did not
-// run to their end. The completion signal is not touched; the caller sees the status.
-hsa_status_t refuse_after_fault(const char* call) {
-  Device::mark_fault_reported();
-  return refuse(HSA_STATUS_ERROR_EXCEPTION, call, "refused: a kernel faulted before (see the first message)");
-}
-
+// After a fault a copy would hand out results of kernels that did not run to their end: it is refused.
 hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes, uint32_t dependency_count,
                          const hsa_signal_t* dependencies, hsa_signal_t completion) {
   return entry(call, [&] {

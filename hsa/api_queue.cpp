@@ -45,6 +45,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t si
     if (size < kQueueMinSlots || size > kQueueMaxSlots) {
       return refuse(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, kCall, "the size is outside the agent's limits");
     }
+    if (Device::faulted()) return refuse_after_fault(kCall);
     const auto created = Queue::create(size, type, callback, data);
     if (!created) return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, kCall, created.error());
     *queue = (*created)->handle();

@@ -1,8 +1,10 @@
 #include "hsa/device.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,6 @@ struct State {
   std::vector<std::pair<uint64_t, std::byte*>> retired;
 
   std::atomic<bool> faulted{false};
-  std::atomic<bool> reported{false};
   std::atomic<uint64_t> skipped{0};
   std::mutex fault_mutex;
   std::string fault_text;
@@ -78,15 +79,22 @@ class RunningKernel {
   RunningKernel& operator=(const RunningKernel&) = delete;
 };
 
-// Kernels that were never run because of a fault the program was never told of: the last chance to say so.
+// The exit status that the program asked for, for at_exit().
+std::atomic<int> exit_status{0};
+void note_exit_status(int status, void*) { exit_status.store(status); }
+
+// Runs after HIP's own destructors. HIP 5.2 gives the program no way to learn that a kernel faulted
+// (its copies and synchronisations answer success), so that a program which found nothing wrong
+// must not look like a good one: its exit status becomes 1.
 __attribute__((destructor)) void at_exit() {
   if (Runtime::forked()) return;
   Device::stop();
   State& s = state();
-  if (s.faulted.load() && !s.reported.load()) {
-    log(LogLevel::kError, "a kernel faulted and no call could tell the program ({} later kernels were not run): {}",
-        s.skipped.load(), Device::fault_text());
-  }
+  if (!s.faulted.load() || exit_status.load() != 0) return;
+  log(LogLevel::kError, "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
+      s.skipped.load(), Device::fault_text());
+  std::fflush(nullptr);
+  _exit(1);
 }
 
 }  // namespace
@@ -139,11 +147,9 @@ void Device::record_fault(const std::string& text, bool memory_fault, uint64_t a
     const std::lock_guard lock(s.fault_mutex);
     if (s.fault_text.empty()) s.fault_text = text;
   }
-  s.faulted.store(true, std::memory_order_release);
+  if (!s.faulted.exchange(true)) on_exit(note_exit_status, nullptr);
   if (memory_fault) Runtime::report_memory_fault(address);
 }
-
-void Device::mark_fault_reported() noexcept { state().reported.store(true, std::memory_order_relaxed); }
 
 void Device::stop() noexcept {
   emulator::Engine* const running = state().engine.load(std::memory_order_acquire);

@@ -29,13 +29,12 @@ class Device {
   static void remove_code(uint64_t load_address, std::byte* memory);
 
   // Whether a kernel faulted in this process; its description. The device stays out of use, as a real
-  // one does: calls that can tell the program answer an error.
+  // one does: calls that can tell the program answer an error, and a program that ends with exit status 0
+  // ends with 1 instead.
   static bool faulted() noexcept;
   static std::string fault_text();
   // Records a fault found outside the engine (a bad packet).
   static void record_fault(const std::string& text, bool memory_fault, uint64_t address);
-  // A call is about to tell the program of the fault.
-  static void mark_fault_reported() noexcept;
 
   // Stops running kernels: the process ends.
   static void stop() noexcept;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -34,6 +35,7 @@ constexpr uint64_t kPlacementAlign = 2u << 20;
 
 struct Block {
   Allocation allocation;
+  RegionKind kind = RegionKind::kDevice;
   uint64_t arena_bytes = 0;  // what it takes from an arena; 0: its own mapping
 };
 
@@ -45,12 +47,19 @@ struct Lock {
   std::vector<uint64_t> pieces;
 };
 
+// Small allocations of one kind: the neighbours of a buffer are buffers of the same kind, as messages about an
+// access past its end should say.
+struct Arena {
+  std::multimap<uint64_t, uint64_t> free_blocks;  // size -> address
+  uint64_t next = 0;
+  uint64_t end = 0;
+};
+constexpr size_t kArenas = 5;  // one per RegionKind
+
 struct Heap {
   std::shared_mutex mutex;
   std::map<uint64_t, Block> blocks;                           // by address
-  std::multimap<uint64_t, uint64_t> free_arena_blocks;        // size -> address
-  uint64_t arena_next = 0;
-  uint64_t arena_end = 0;
+  std::array<Arena, kArenas> arenas;
   std::map<std::pair<uint64_t, uint64_t>, Lock> locks;        // by (address, bytes)
   uint64_t device_bytes_used = 0;
   uint64_t random_state = 0x9e3779b97f4a7c15u;
@@ -100,20 +109,21 @@ Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
   return fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes of memory left", bytes));
 }
 
-// First fit by size: sizes repeat, so what was freed fits the next one exactly.
-Result<uint64_t> take_from_arena(Heap& h, uint64_t bytes) {
-  const auto free_block = h.free_arena_blocks.find(bytes);
-  if (free_block != h.free_arena_blocks.end()) {
+// Exact fit: sizes repeat, so what was freed fits a later one.
+Result<uint64_t> take_from_arena(Heap& h, RegionKind kind, uint64_t bytes) {
+  Arena& arena = h.arenas[static_cast<size_t>(kind)];
+  const auto free_block = arena.free_blocks.find(bytes);
+  if (free_block != arena.free_blocks.end()) {
     const uint64_t address = free_block->second;
-    h.free_arena_blocks.erase(free_block);
+    arena.free_blocks.erase(free_block);
     return address;
   }
-  if (h.arena_end - h.arena_next < bytes) {
-    GFXGRAPH_ASSIGN_OR_RETURN(h.arena_next, map_memory(h, kArenaBytes));
-    h.arena_end = h.arena_next + kArenaBytes;
+  if (arena.end - arena.next < bytes) {
+    GFXGRAPH_ASSIGN_OR_RETURN(arena.next, map_memory(h, kArenaBytes));
+    arena.end = arena.next + kArenaBytes;
   }
-  const uint64_t address = h.arena_next;
-  h.arena_next += bytes;
+  const uint64_t address = arena.next;
+  arena.next += bytes;
   return address;
 }
 
@@ -125,7 +135,7 @@ void give_back(Heap& h, const Block& block) {
   }
   // The next owner finds zeroes, as with a mapping of its own.
   madvise(memory, block.allocation.mapped_bytes, MADV_DONTNEED);
-  h.free_arena_blocks.emplace(block.arena_bytes, block.allocation.address);
+  h.arenas[static_cast<size_t>(block.kind)].free_blocks.emplace(block.arena_bytes, block.allocation.address);
 }
 
 RegionKind region_kind(Pool pool) {
@@ -149,10 +159,11 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes, co
                             device_memory_bytes() - h.device_bytes_used, device_memory_bytes()));
   }
   Block block;
+  block.kind = kind;
   block.allocation = {.address = 0, .requested_bytes = bytes, .mapped_bytes = *mapped, .pool = pool};
   if (*mapped < kArenaLimitBytes) {
     block.arena_bytes = *mapped + kGuardBytes;
-    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, take_from_arena(h, block.arena_bytes));
+    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, take_from_arena(h, kind, block.arena_bytes));
   } else {
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
   }

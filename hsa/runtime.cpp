@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "hsa/device.h"
 #include "hsa/loader.h"
 #include "hsa/memory.h"
 #include "hsa/wait.h"
@@ -108,6 +109,15 @@ hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) {
 
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error) {
   return refuse(status, call, error.message.c_str());
+}
+
+hsa_status_t refuse_after_fault(const char* call) {
+  static std::atomic<uint32_t> told{0};
+  constexpr uint32_t kMostMessages = 8;
+  if (told.fetch_add(1) < kMostMessages) {
+    log(LogLevel::kError, "{}: refused, because a kernel faulted: {}", call, Device::fault_text());
+  }
+  return HSA_STATUS_ERROR_EXCEPTION;
 }
 
 hsa_status_t status_of(const Error& error) noexcept {

@@ -42,6 +42,9 @@ class Runtime {
   static void report_memory_fault(uint64_t address);
 };
 
+// After a kernel faulted, calls that would use the device answer this: HSA_STATUS_ERROR_EXCEPTION.
+hsa_status_t refuse_after_fault(const char* call);
+
 // Says in the log, with the call's name, what is wrong with an argument.
 hsa_status_t refuse(hsa_status_t status, const char* call, const char* why);
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gfxgraph::hsa_test {
@@ -85,6 +86,7 @@ class AgentTest : public testing::Test {
     static_assert(sizeof(Packet) == 64);
     const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
     while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
+      std::this_thread::yield();
     }
     auto* const slot = static_cast<std::byte*>(queue->base_address) + index % queue->size * 64;
     std::memcpy(slot + 4, reinterpret_cast<const std::byte*>(&packet) + 4, 60);

@@ -170,7 +170,8 @@ TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {
                          },
                          nullptr, 0, 0, &q);
         submit(q, barrier(HSA_PACKET_TYPE_AGENT_DISPATCH, {}, signal(1)));
-        wait_until_zero(signal(1));
+        const hsa_signal_t never = signal(1);
+        hsa_signal_wait_scacquire(never, HSA_SIGNAL_CONDITION_LT, 1, 300'000'000, HSA_WAIT_STATE_BLOCKED);
         std::exit(7);
       },
       testing::ExitedWithCode(std::getenv("GFXGRAPH_ON_FAULT") == nullptr ? 7 : 9), "");

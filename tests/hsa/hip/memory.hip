@@ -127,7 +127,7 @@ static void pointer_attributes() {
 }
 
 int main() {
-  for (const size_t count : {1, 7, 1000, 30000, 3000000}) linear(count);
+  for (const size_t count : {2, 14, 1000, 30000, 3000000}) linear(count);
   fills();
   two_dimensions();
   three_dimensions();
