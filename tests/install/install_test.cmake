@@ -1,0 +1,42 @@
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "${command}\n${output}")
+  endif()
+endfunction()
+
+set(prefix ${WORK_DIR}/prefix)
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${prefix} --component library)
+
+foreach(static OFF ON)
+  set(build ${WORK_DIR}/embed_replay_${static})
+  set(flags "")
+  if(SANITIZE)
+    set(flags -fsanitize=${SANITIZE})
+  endif()
+  run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/samples/embed_replay -B ${build} -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${CXX} -DEMBED_REPLAY_STATIC=${static} "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror ${flags}")
+  run(${CMAKE_COMMAND} --build ${build})
+  # Without a trace it says how to use it, and that the library answers.
+  execute_process(COMMAND ${build}/embed_replay RESULT_VARIABLE result ERROR_VARIABLE text)
+  if(NOT result EQUAL 2 OR NOT text MATCHES "libgfxgraph 0\\.")
+    message(FATAL_ERROR "embed_replay (static ${static}) ended with ${result}: ${text}")
+  endif()
+endforeach()
+
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+execute_process(COMMAND pkg-config --cflags --libs gfxgraph RESULT_VARIABLE result OUTPUT_VARIABLE flags
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "pkg-config does not find gfxgraph in ${prefix}")
+endif()
+separate_arguments(flags)
+if(SANITIZE)
+  list(APPEND flags -fsanitize=${SANITIZE})
+endif()
+run(${C} -std=c11 -Wall -Wextra -Werror ${SOURCE_DIR}/tests/install/consumer.c -o ${WORK_DIR}/consumer
+  ${flags} -Wl,-rpath,${prefix}/${LIBDIR})
+run(${WORK_DIR}/consumer)
