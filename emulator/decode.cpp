@@ -101,6 +101,8 @@ constexpr OpTraits traits_of(const OpInfo& info) {
   } else if (name.ends_with("_f16")) {
     t.constant[0] = t.constant[1] = ConstantType::kF16;
     if (!name.starts_with("v_dot2")) t.constant[2] = ConstantType::kF16;
+    // An exponent and a set of classes are integers.
+    if (contains(name, "ldexp") || contains(name, "class")) t.constant[1] = ConstantType::k32;
   }
   t.accumulates = name.starts_with("v_fmac_") || name.starts_with("v_pk_fmac_") || name.starts_with("v_dot2c_") ||
                   name.starts_with("v_dot4c_");

@@ -75,7 +75,11 @@ GFXGRAPH_INLINE float add_to_odd(float a, float b) {
 }
 
 // a * b + c of binary16 values, rounded to odd in binary32: exact product (22 bits), then one sum.
-GFXGRAPH_INLINE float fma_half(float a, float b, float c) { return add_to_odd(a * b, c); }
+// A NaN addend goes through even where the product is invalid.
+GFXGRAPH_INLINE float fma_half(float a, float b, float c) {
+  const float r = add_to_odd(a * b, c);
+  return c != c ? c + c : r;
+}
 
 }  // inline namespace
 }  // namespace gfxgraph::emulator

@@ -8,8 +8,7 @@ namespace {
 
 template <T type, auto F>
 void add(VectorTable& t, Op op, Op op_exec) {
-  t[op] = comparison<type, type, F, false>();
-  t[op_exec] = comparison<type, type, F, true>();
+  t[op] = t[op_exec] = comparison<type, type, F>();
 }
 
 #define GFXGRAPH_COMPARE(name, type, expression)                                               \

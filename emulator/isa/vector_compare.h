@@ -24,22 +24,22 @@ struct Comparison {
   }
 };
 
-template <class O, unsigned Kinds, bool kExec>
+template <class O, unsigned Kinds>
 const Inst* compare_handler(Wave& w, const Inst* i) {
   const uint32_t bits = O::run(plain_source<O, 0, Kinds>(w, i), plain_source<O, 1, Kinds>(w, i)) & w.exec();
-  if constexpr (kExec) w.set_exec(bits);
+  if (i->dst == operand::kExecLo) w.set_exec(bits);  // v_cmpx
   else w.write32(i->dst, bits);
   return i->next();
 }
 
-template <T A, T B, auto F, bool kExec>
+template <T A, T B, auto F>
 constexpr VectorOp comparison() {
   using O = Comparison<A, B, F>;
   VectorOp op = describe<O>();
   op.flags = VectorOp::kBitsToDst;
-  op.plain[0] = compare_handler<O, 0, kExec>;
-  op.plain[1] = compare_handler<O, 1, kExec>;
-  op.plain[2] = compare_handler<O, 2, kExec>;
+  op.plain[0] = compare_handler<O, 0>;
+  op.plain[1] = compare_handler<O, 1>;
+  op.plain[2] = compare_handler<O, 2>;
   return op;
 }
 

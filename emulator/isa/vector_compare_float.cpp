@@ -8,8 +8,7 @@ namespace {
 
 template <T type, auto F>
 void add(VectorTable& t, Op op, Op op_exec) {
-  t[op] = comparison<type, type, F, false>();
-  t[op_exec] = comparison<type, type, F, true>();
+  t[op] = t[op_exec] = comparison<type, type, F>();
 }
 
 // ISA guide V_CMP_CLASS: bit 0 signalling NaN, 1 quiet NaN, then -inf, -normal, -denormal, -0, +0, +denormal,
@@ -62,12 +61,12 @@ void add_compare_float(VectorTable& t) {
   GFXGRAPH_RELATIONS(f16, T::kF16);
   GFXGRAPH_RELATIONS(f32, T::kF32);
   GFXGRAPH_RELATIONS(f64, T::kF64);
-  t[Op::v_cmp_class_f16] = comparison<T::kF16, T::kU32, kClass16, false>();
-  t[Op::v_cmpx_class_f16] = comparison<T::kF16, T::kU32, kClass16, true>();
-  t[Op::v_cmp_class_f32] = comparison<T::kF32, T::kU32, kClass32, false>();
-  t[Op::v_cmpx_class_f32] = comparison<T::kF32, T::kU32, kClass32, true>();
-  t[Op::v_cmp_class_f64] = comparison<T::kF64, T::kU32, kClass64, false>();
-  t[Op::v_cmpx_class_f64] = comparison<T::kF64, T::kU32, kClass64, true>();
+  t[Op::v_cmp_class_f16] = comparison<T::kF16, T::kU32, kClass16>();
+  t[Op::v_cmpx_class_f16] = comparison<T::kF16, T::kU32, kClass16>();
+  t[Op::v_cmp_class_f32] = comparison<T::kF32, T::kU32, kClass32>();
+  t[Op::v_cmpx_class_f32] = comparison<T::kF32, T::kU32, kClass32>();
+  t[Op::v_cmp_class_f64] = comparison<T::kF64, T::kU32, kClass64>();
+  t[Op::v_cmpx_class_f64] = comparison<T::kF64, T::kU32, kClass64>();
 }
 
 }  // inline namespace

@@ -51,22 +51,22 @@ GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   if (s2 == 0 || s1 == 0) return as<V>(static_cast<typename X::Bits>(X::kInvalid & ~X::kSign));
   if (exponent(s2) - exponent(s1) >= X::kBigRatio) {
     flag = true;
-    return s0 == s1 ? s0 * X::kUp : s0;
+    return s0 == s1 ? s0 * X::kUp : quiet(s0);
   }
   if (denormal(s1)) return s0 * X::kUp;
   const bool tiny_inverse = denormal(V(1) / s1);
   const bool tiny_quotient = magnitude(s2 / s1) < X::kSmallest;
   if (tiny_inverse && tiny_quotient) {
     flag = true;
-    return s0 == s1 ? s0 * X::kUp : s0;
+    return s0 == s1 ? s0 * X::kUp : quiet(s0);
   }
   if (tiny_inverse) return s0 * X::kDown;
   if (tiny_quotient) {
     flag = true;
-    return s0 == s2 ? s0 * X::kUp : s0;
+    return s0 == s2 ? s0 * X::kUp : quiet(s0);
   }
   if (exponent(s2) <= X::kTinyNumerator) return s0 * X::kUp;
-  return s0;
+  return quiet(s0);
 }
 
 // a * b + c, times 2^64 or 2^-64, rounded once.

@@ -1,5 +1,6 @@
 // The generic handler: source modifiers, op_sel, SDWA and DPP by staging rows around an op's kernel; and the choice
 // of a handler for each decoded instruction. Source: RDNA2 ISA guide 6.2, 6.4 (SDWA, DPP), 13.3.
+#include "emulator/isa/isa.h"
 #include "emulator/isa/vector_op.h"
 
 namespace gfxgraph::emulator {
@@ -311,7 +312,7 @@ const Inst* generic_handler(Wave& w, const Inst* i) {
   return i->next();
 }
 
-Handler bind_vector(Inst& inst) {
+static Handler bind_vector(Inst& inst) {
   const VectorOp& op = vector_table().op[static_cast<unsigned>(inst.op)];
   if (op.custom != nullptr) return inst.extra() == VopExtra::kNone ? op.custom : nullptr;
   if (op.kernel == nullptr) return nullptr;
