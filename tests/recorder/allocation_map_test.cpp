@@ -1,0 +1,93 @@
+#include "recorder/allocation_map.h"
+
+#include <gtest/gtest.h>
+
+namespace gfxgraph::recorder {
+namespace {
+
+std::shared_ptr<Allocation> allocation(uint32_t id, uint64_t address, uint64_t size,
+                                       uint64_t host = 0) {
+  auto made = std::make_shared<Allocation>();
+  made->id = id;
+  made->address = address;
+  made->size_bytes = size;
+  made->host_address = host;
+  return made;
+}
+
+uint32_t id_of(const Allocation* found) { return found == nullptr ? 0 : found->id; }
+
+TEST(AllocationMap, EmptyFindsNothing) {
+  const AllocationMap map;
+  EXPECT_EQ(map.find(0), nullptr);
+  EXPECT_EQ(map.find(~uint64_t{0}), nullptr);
+  EXPECT_EQ(map.find_host(5), nullptr);
+  EXPECT_GT(map.lowest(), map.highest());
+}
+
+TEST(AllocationMap, FindsByContainmentAndAllowsOnePastTheEnd) {
+  AllocationMap map;
+  EXPECT_TRUE(map.insert(allocation(1, 0x1000, 0x100)).empty());
+  EXPECT_TRUE(map.insert(allocation(2, 0x1100, 0x100)).empty());
+  EXPECT_EQ(id_of(map.find(0x0fff)), 0u);
+  EXPECT_EQ(id_of(map.find(0x1000)), 1u);
+  EXPECT_EQ(id_of(map.find(0x10ff)), 1u);
+  EXPECT_EQ(id_of(map.find(0x1100)), 2u) << "the one that contains it, not the one that ends there";
+  EXPECT_EQ(id_of(map.find(0x1200)), 2u) << "one past the end";
+  EXPECT_EQ(id_of(map.find(0x1201)), 0u);
+}
+
+TEST(AllocationMap, OverlappedAllocationsAreReplaced) {
+  AllocationMap map;
+  (void)map.insert(allocation(1, 0x1000, 0x100));
+  (void)map.insert(allocation(2, 0x2000, 0x100));
+  const auto replaced = map.insert(allocation(3, 0x10f0, 0x1000));
+  ASSERT_EQ(replaced.size(), 2u);
+  EXPECT_EQ(replaced[0]->id, 1u);
+  EXPECT_EQ(replaced[1]->id, 2u);
+  EXPECT_EQ(id_of(map.find(0x10f0)), 3u);
+  EXPECT_EQ(map.size(), 1u);
+}
+
+TEST(AllocationMap, HostAddressesAreApartFromDeviceAddresses) {
+  AllocationMap map;
+  (void)map.insert(allocation(1, 0x900000, 0x100, 0x5000));
+  EXPECT_EQ(id_of(map.find(0x5000)), 0u);
+  EXPECT_EQ(id_of(map.find_host(0x5000)), 1u);
+  EXPECT_EQ(id_of(map.find_host(0x50ff)), 1u);
+  EXPECT_EQ(id_of(map.find_host(0x5100)), 0u);
+  EXPECT_EQ(map.find_begin(0x5000)->id, 1u);
+  EXPECT_EQ(map.find_begin(0x900000)->id, 1u);
+  EXPECT_EQ(map.find_begin(0x900001), nullptr);
+  ASSERT_NE(map.remove(0x5000), nullptr);
+  EXPECT_TRUE(map.host_visible().empty());
+}
+
+TEST(AllocationMap, GenerationChangesWithEveryChange) {
+  AllocationMap map;
+  const uint64_t before = map.generation();
+  (void)map.insert(allocation(1, 0x1000, 0x100));
+  const uint64_t inserted = map.generation();
+  EXPECT_NE(before, inserted);
+  EXPECT_EQ(map.remove(0x2000), nullptr);
+  EXPECT_EQ(map.generation(), inserted);
+  EXPECT_NE(map.remove(0x1000), nullptr);
+  EXPECT_NE(map.generation(), inserted);
+}
+
+TEST(AllocationMap, FreedAllocationsAreFoundUntilTheirAddressesAreUsedAgain) {
+  AllocationMap map;
+  (void)map.insert(allocation(1, 0x1000, 0x100));
+  (void)map.remove(0x1000);
+  EXPECT_EQ(id_of(map.find(0x1010)), 0u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 1u);
+  EXPECT_LE(map.lowest_ever(), 0x1000u);
+  (void)map.insert(allocation(2, 0x1000, 0x80));
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 2u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x10f0)), 1u);
+  (void)map.remove(0x1000);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 2u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder

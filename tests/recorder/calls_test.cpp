@@ -1,0 +1,67 @@
+// recorder/hip_calls.inc against the runtime that is installed, and against the preload library.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "tests/recorder/process.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+std::map<std::string, std::string> rows() {
+  return {
+#define GFXGRAPH_HIP_CALL(policy, name) {#name, #policy},
+#include "recorder/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  };
+}
+
+// Functions that a shared library exports, without their versions.
+std::set<std::string> exported(const std::string& library) {
+  const TemporaryFolder folder;
+  const ProcessResult result = run("nm -D --defined-only " + library, folder.path());
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::set<std::string> names;
+  std::istringstream lines(result.out);
+  for (std::string address, type, name; lines >> address >> type >> name;) {
+    if (type == "T" || type == "W") names.insert(name.substr(0, name.find('@')));
+  }
+  return names;
+}
+
+TEST(HipCalls, NoRowTwice) {
+  std::multiset<std::string> names = {
+#define GFXGRAPH_HIP_CALL(policy, name) #name,
+#include "recorder/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  };
+  for (const std::string& name : names) EXPECT_EQ(names.count(name), 1u) << name;
+  EXPECT_GT(names.size(), 500u);
+}
+
+TEST(HipCalls, EveryFunctionOfTheInstalledRuntimeHasARow) {
+  const std::set<std::string> functions = exported(HIP_LIBRARY);
+  const std::map<std::string, std::string> known = rows();
+  EXPECT_GT(functions.size(), 400u);
+  for (const std::string& function : functions) {
+    EXPECT_TRUE(known.contains(function))
+        << function << ": classify it in recorder/hip_calls.inc";
+  }
+}
+
+TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
+  std::set<std::string> expected = {"dlsym", "_exit", "_Exit",   "quick_exit", "abort",
+                                    "execve", "execv", "execvp", "execvpe",    "fexecve",
+                                    "execl",  "execlp", "execle"};
+  for (const auto& [name, policy] : rows()) {
+    if (policy != "PASS") expected.insert(name);
+  }
+  const std::set<std::string> found = exported(PRELOAD_LIBRARY);
+  for (const std::string& name : expected) EXPECT_TRUE(found.contains(name)) << name << " is missing";
+  for (const std::string& name : found) EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,291 @@
+// Whole recordings: HIP programs under gfxgraph-record, on the software agent with the installed
+// runtime, and on fake_hip where calls fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "format/reader.h"
+#include "tests/recorder/process.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::Trace;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class RecordTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
+#endif
+  }
+
+  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
+
+  ProcessResult record(const std::string& program, const std::string& options = "") {
+    return run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " + options +
+                   " -- " + program,
+               folder_.path());
+  }
+
+  std::shared_ptr<const Trace> open(bool torn = false) {
+    auto trace = Trace::open(torn ? path() + ".partial" : path(), {.allow_torn = torn});
+    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
+    return trace ? *trace : nullptr;
+  }
+
+  std::shared_ptr<const Trace> record_mode(const std::string& mode) {
+    const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, HasSubstr("ok\n"));
+    return open();
+  }
+
+  template <typename T>
+  static std::vector<T> actions(const Trace& trace) {
+    std::vector<T> found;
+    for (const format::Event& event : trace.events()) {
+      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
+    }
+    return found;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(RecordTest, OrdinaryProgram) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_basic");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  EXPECT_THAT(result.err, HasSubstr("next: gfxgraph-replay " + path()));
+  EXPECT_THAT(result.err, HasSubstr("3 launches of 3 kernels"));
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->sealed() && trace->complete());
+  EXPECT_TRUE(trace->environment().emulated);
+  EXPECT_EQ(trace->environment().gpu_arch, "gfx1030");
+  EXPECT_THAT(trace->environment().command_line, SizeIs(1));
+  const auto launches = actions<format::Launch>(*trace);
+  ASSERT_THAT(launches, SizeIs(3));
+  EXPECT_EQ(launches[0].kernarg.size(), 16u);
+  float value = 0;
+  std::memcpy(&value, &launches[0].kernarg[8], sizeof(value));
+  EXPECT_EQ(value, 1.5f);
+  ASSERT_THAT(launches[1].relocations, SizeIs(2)) << "two pointers in a struct by value";
+  EXPECT_EQ(launches[1].relocations[1].offset_bytes, 16u);
+  EXPECT_NE(launches[0].stream, launches[1].stream);
+  // The table of pointers in memory, after what one of them points to was freed.
+  for (const auto& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.id == 4) EXPECT_THAT(end.post.relocations, SizeIs(2));
+  }
+  // The __device__ variable that a kernel changed without any call about it.
+  std::map<uint32_t, std::string> symbols;
+  for (const auto& begin : actions<format::AllocationBegin>(*trace)) symbols[begin.id] = begin.symbol;
+  bool seen = false;
+  for (const auto& end : actions<format::AllocationEnd>(*trace)) {
+    if (symbols[end.id] != "launches_done") continue;
+    seen = true;
+    const auto bytes = trace->content(end.post);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[0]), 1);
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(RecordTest, RedactedCommandLine) {
+  ASSERT_EQ(record(std::string(PROGRAMS) + "/program_basic", "--redact").code, 0);
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->environment().command_line.empty());
+}
+
+TEST_F(RecordTest, HostVisibleMemory) {
+  for (const char* mode : {"managed", "pinned", "registered"}) {
+    const auto trace = record_mode(mode);
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace->complete()) << mode;
+    EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(4)) << mode;
+  }
+}
+
+TEST_F(RecordTest, EveryFormIsComplete) {
+  const std::map<std::string, size_t> launches = {
+      {"staging", 2},   {"symbols", 1},        {"copies_2d", 0}, {"capture", 0},
+      {"dynamic", 0},   {"explicit_graph", 0}, {"threads", 200}, {"last_error", 1},
+      {"callback", 1},  {"fork", 2},           {std::string("module ") + PROGRAMS + "/module.co", 2}};
+  for (const auto& [mode, count] : launches) {
+    const auto trace = record_mode(mode);
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace->sealed() && trace->complete()) << mode;
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(count)) << mode;
+  }
+}
+
+TEST_F(RecordTest, CallsFoundAtRunTimeAreSeen) {
+  const auto trace = record_mode("dynamic");
+  ASSERT_TRUE(trace);
+  ASSERT_THAT(actions<format::AllocationBegin>(*trace), SizeIs(1));
+  EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].freed);
+}
+
+TEST_F(RecordTest, Graphs) {
+  auto trace = record_mode("capture");
+  ASSERT_TRUE(trace);
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(3));
+  EXPECT_THAT(actions<format::GraphLaunch>(*trace), SizeIs(2));
+  trace = record_mode("explicit_graph");
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(trace->graphs(), SizeIs(2)) << "before and after the change of an argument";
+  EXPECT_THAT(actions<format::GraphLaunch>(*trace), SizeIs(3));
+}
+
+TEST_F(RecordTest, UnsupportedCallsAreNamedAndCounted) {
+  const std::string program = std::string(PROGRAMS) + "/program_forms unsupported";
+  const ProcessResult result = record(program);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("incomplete: hipMallocArray (2 times)"));
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  EXPECT_EQ(record(program, "--strict").code, 3);
+}
+
+TEST_F(RecordTest, ExitCodesPassThrough) {
+  const std::map<std::string, int> codes = {{"exit_code", 41}, {"_exit", 42}, {"quick_exit", 43}};
+  for (const auto& [mode, code] : codes) {
+    const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
+    EXPECT_EQ(result.code, code) << mode << result.err;
+    const auto trace = open();
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace->sealed()) << mode;
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1)) << mode;
+  }
+}
+
+TEST_F(RecordTest, ExecSealsWhatCameBefore) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms exec");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "from exec\n");
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1));
+}
+
+TEST_F(RecordTest, CrashesLeaveAReadableTrace) {
+  const std::map<std::string, int> codes = {{"abort", 128 + 6}, {"crash", 128 + 11}};
+  for (const auto& [mode, code] : codes) {
+    const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
+    EXPECT_EQ(result.code, code) << mode;
+    EXPECT_THAT(result.err, HasSubstr("killed by signal"));
+    EXPECT_THAT(result.err, HasSubstr(path() + ".partial"));
+    EXPECT_THAT(result.err, HasSubstr("gfxgraph recover"));
+    const auto trace = open(true);
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_FALSE(trace->sealed());
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1)) << mode;
+  }
+}
+
+TEST_F(RecordTest, KilledAtAnyTime) {
+  size_t most = 0;
+  for (const char* delay : {"0.15", "0.27", "0.4", "0.63", "0.9"}) {
+    std::filesystem::remove(path() + ".partial");
+    const std::string program = std::string("timeout -s KILL ") + delay + " " + PROGRAMS +
+                                "/program_forms for_ever";
+    (void)record(program);
+    if (!std::filesystem::exists(path() + ".partial") ||
+        std::filesystem::file_size(path() + ".partial") == 0) {
+      continue;  // before the first call
+    }
+    const auto trace = open(true);
+    ASSERT_TRUE(trace) << delay;
+    EXPECT_FALSE(trace->sealed());
+    most = std::max(most, actions<format::Launch>(*trace).size());
+  }
+  EXPECT_GT(most, 20u);
+}
+
+TEST_F(RecordTest, AFullDiskStopsTheRecordingNotTheProgram) {
+  // Every write beyond a few blocks fails with EFBIG.
+  const ProcessResult result =
+      run("bash -c 'trap \"\" XFSZ; ulimit -f 2; exec " + std::string(RECORD_TOOL) +
+              " --device emulated --force -o " + path() + " -- " + PROGRAMS + "/program_basic'",
+          folder_.path());
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  EXPECT_THAT(result.err, HasSubstr("recording stopped:"));
+}
+
+TEST_F(RecordTest, OutputsThatCannotBe) {
+  const std::string program = std::string(PROGRAMS) + "/program_basic";
+  const auto code = [&](const std::string& options, const std::string& message) {
+    const ProcessResult result = run(
+        std::string(RECORD_TOOL) + " --device emulated " + options + " -- " + program, folder_.path());
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_EQ(result.out, "") << "the program must not have run";
+    return result.code;
+  };
+  EXPECT_EQ(code("-o /no/such/folder/t.gfxg", "is no folder"), 1);
+  EXPECT_EQ(code("-o /tmp", "is a folder"), 1);
+  std::ofstream(path()) << "something";
+  EXPECT_EQ(code("-o " + path(), "exists: use --force"), 1);
+  EXPECT_EQ(read_text(path()), "something");
+}
+
+TEST_F(RecordTest, UsageErrors) {
+  const auto code = [&](const std::string& arguments) {
+    return run(std::string(RECORD_TOOL) + " " + arguments, folder_.path()).code;
+  };
+  EXPECT_EQ(code(""), 2);
+  EXPECT_EQ(code("-o x.gfxg"), 2);
+  EXPECT_EQ(code("-o x.gfxg --"), 2);
+  EXPECT_EQ(code("-- true"), 2);
+  EXPECT_EQ(code("-o x.gfxg --no-such-option -- true"), 2);
+  EXPECT_EQ(code("-o x.gfxg --device mars -- true"), 2);
+  EXPECT_EQ(code("-o x.gfxg --compress 99 -- true"), 2);
+  EXPECT_EQ(code("-o x.gfxg --hash-only --no-content -- true"), 2);
+  EXPECT_EQ(code("--help"), 0);
+}
+
+TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
+  const auto expect_message = [&](const std::string& program, const std::string& message, int code) {
+    const ProcessResult result = record(program);
+    EXPECT_THAT(result.err, HasSubstr(message)) << program;
+    EXPECT_EQ(result.code, code) << program;
+    EXPECT_FALSE(std::filesystem::exists(path())) << program;
+  };
+  expect_message("/no/such/program", "no such program", 1);
+  expect_message("no-such-program-anywhere", "no such program in PATH", 1);
+  expect_message("/etc/passwd", "is not executable", 1);
+  expect_message("/etc", "is a folder", 1);
+  expect_message(std::string(PROGRAMS) + "/static_program", "is statically linked", 1);
+  expect_message("true", "made no HIP call", 1);
+  expect_message("'sh' -c 'exit 9'", "made no HIP call", 9);
+}
+
+TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {
+  const std::string program = std::string(PROGRAMS) + "/program_faults";
+  for (int fail_at = -1; fail_at < 20; ++fail_at) {
+    const std::string environment = "FAKE_HIP_FAIL_AT=" + std::to_string(fail_at) +
+                                    " LD_LIBRARY_PATH=" + FAKE_HIP_FOLDER + " ";
+    const ProcessResult bare = run(environment + program, folder_.path());
+    EXPECT_EQ(bare.err, "");
+    const ProcessResult recorded =
+        run(environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
+            folder_.path());
+    EXPECT_EQ(recorded.out, bare.out) << "call " << fail_at << " fails";
+    EXPECT_EQ(recorded.code, bare.code) << "call " << fail_at << " fails";
+    const auto trace = open();
+    ASSERT_TRUE(trace) << recorded.err;
+    EXPECT_TRUE(trace->sealed());
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(fail_at == 7 || fail_at == 0 || fail_at == 1 ? 0 : 1))
+        << "call " << fail_at << " fails\n" << recorded.out;
+  }
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder

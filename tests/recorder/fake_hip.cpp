@@ -1,0 +1,153 @@
+// A libamdhip64.so.5 without a device: "device" memory is host memory, launches do nothing, and the
+// call of the program's main thread with number FAKE_HIP_FAIL_AT fails. As in HIP 5.2, every call
+// sets its thread's last error. Covers what program_faults and the recorder itself call.
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#include <hip/hip_runtime_api.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+thread_local hipError_t last_error = hipSuccess;
+
+hipError_t leave(hipError_t result) {
+  last_error = result;
+  return result;
+}
+
+// Whether this call is the one that fails.
+bool fails() {
+  static const char* const variable = std::getenv("FAKE_HIP_FAIL_AT");
+  static const long fail_at = variable == nullptr ? -1 : std::atol(variable);
+  static long calls = 0;
+  return getpid() == gettid() && calls++ == fail_at;
+}
+
+template <typename Body>
+hipError_t call(Body&& body) {
+  if (fails()) return leave(hipErrorUnknown);
+  body();
+  return leave(hipSuccess);
+}
+
+hipError_t allocate(void** pointer, size_t bytes) {
+  return call([&] { *pointer = std::calloc(1, bytes); });
+}
+
+template <typename T>
+void make_handle(T* handle) {
+  *handle = static_cast<T>(std::malloc(16));
+}
+
+struct Configuration {
+  dim3 grid, block;
+  size_t shared = 0;
+  hipStream_t stream = nullptr;
+};
+thread_local Configuration configuration;
+
+}  // namespace
+
+FAKE void** __hipRegisterFatBinary(const void*) { return static_cast<void**>(std::malloc(16)); }
+FAKE void __hipUnregisterFatBinary(void** handle) { std::free(handle); }
+FAKE void __hipRegisterFunction(void**, const void*, char*, const char*, unsigned, void*, void*, void*,
+                                void*, int*) {}
+FAKE hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared, hipStream_t stream) {
+  configuration = {grid, block, shared, stream};
+  return hipSuccess;
+}
+FAKE hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared,
+                                          hipStream_t* stream) {
+  *grid = configuration.grid;
+  *block = configuration.block;
+  *shared = configuration.shared;
+  *stream = configuration.stream;
+  return hipSuccess;
+}
+
+FAKE hipError_t hipMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes); }
+FAKE hipError_t hipHostMalloc(void** pointer, size_t bytes, unsigned) {
+  return allocate(pointer, bytes);
+}
+FAKE hipError_t hipFree(void* pointer) {
+  return call([&] { std::free(pointer); });
+}
+FAKE hipError_t hipHostFree(void* pointer) {
+  return call([&] { std::free(pointer); });
+}
+FAKE hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) {
+  return call([&] { std::memcpy(to, from, bytes); });
+}
+FAKE hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind, hipStream_t) {
+  return call([&] { std::memcpy(to, from, bytes); });
+}
+FAKE hipError_t hipMemset(void* to, int value, size_t bytes) {
+  return call([&] { std::memset(to, value, bytes); });
+}
+FAKE hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, size_t, hipStream_t) {
+  return call([] {});
+}
+FAKE hipError_t hipStreamCreate(hipStream_t* stream) {
+  return call([&] { make_handle(reinterpret_cast<void**>(stream)); });
+}
+FAKE hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned) {
+  return call([&] { make_handle(reinterpret_cast<void**>(stream)); });
+}
+FAKE hipError_t hipStreamDestroy(hipStream_t stream) {
+  return call([&] { std::free(stream); });
+}
+FAKE hipError_t hipStreamSynchronize(hipStream_t) {
+  return call([] {});
+}
+FAKE hipError_t hipStreamQuery(hipStream_t) {
+  return call([] {});
+}
+FAKE hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned) {
+  return call([] {});
+}
+FAKE hipError_t hipEventCreate(hipEvent_t* event) {
+  return call([&] { make_handle(reinterpret_cast<void**>(event)); });
+}
+FAKE hipError_t hipEventDestroy(hipEvent_t event) {
+  return call([&] { std::free(event); });
+}
+FAKE hipError_t hipEventRecord(hipEvent_t, hipStream_t) {
+  return call([] {});
+}
+FAKE hipError_t hipEventSynchronize(hipEvent_t) {
+  return call([] {});
+}
+FAKE hipError_t hipDeviceSynchronize() {
+  return call([] {});
+}
+FAKE hipError_t hipPeekAtLastError() { return last_error; }
+FAKE hipError_t hipGetLastError() {
+  const hipError_t result = last_error;
+  last_error = hipSuccess;
+  return result;
+}
+FAKE hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int) {
+  return call([&] {
+    std::memset(properties, 0, sizeof(*properties));
+    std::strcpy(properties->gcnArchName, "gfx1030");
+    std::strcpy(properties->name, "fake");
+  });
+}
+FAKE hipError_t hipRuntimeGetVersion(int* version) {
+  return call([&] { *version = 50'200'000; });
+}
+FAKE hipError_t hipDriverGetVersion(int* version) {
+  return call([&] { *version = 50'200'000; });
+}
+FAKE hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned) {
+  return call([&] { *device = host; });
+}
+FAKE hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode*) {
+  return call([] {});
+}

@@ -1,0 +1,129 @@
+#include "recorder/graph_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+
+TemplateNode node(uintptr_t id, std::vector<uint32_t> dependencies) {
+  TemplateNode made;
+  made.handle = handle(id);
+  made.action = RawHostFunction{std::to_string(id)};
+  made.dependencies = std::move(dependencies);
+  return made;
+}
+
+std::string name(const FlatNode& flat) { return std::get<RawHostFunction>(flat.action).call; }
+
+TEST(GraphModel, LaterNodesMayComeFirst) {
+  GraphTemplate graph;
+  graph.nodes = {node(1, {2}), node(2, {}), node(3, {1})};
+  const auto flat = flatten(graph);
+  ASSERT_TRUE(flat);
+  ASSERT_EQ(flat->size(), 3u);
+  EXPECT_EQ(name((*flat)[0]), "2");
+  EXPECT_EQ(name((*flat)[1]), "3");
+  EXPECT_EQ(name((*flat)[2]), "1");
+  EXPECT_THAT((*flat)[2].dependencies, ElementsAre(1));
+}
+
+TEST(GraphModel, CyclesAreFound) {
+  GraphTemplate graph;
+  graph.nodes = {node(1, {1}), node(2, {0})};
+  EXPECT_FALSE(flatten(graph));
+}
+
+TEST(GraphModel, RemovedNodesLeaveNoDependency) {
+  GraphTemplate graph;
+  graph.nodes = {node(1, {}), node(2, {0}), node(3, {1})};
+  graph.nodes[1].removed = true;
+  EXPECT_FALSE(graph.find(handle(2)));
+  const auto flat = flatten(graph);
+  ASSERT_TRUE(flat);
+  ASSERT_EQ(flat->size(), 2u);
+  EXPECT_THAT((*flat)[1].dependencies, IsEmpty());
+}
+
+TEST(GraphModel, ChildGraphsAreSplicedIn) {
+  auto child = std::make_shared<GraphTemplate>();
+  child->nodes = {node(10, {}), node(11, {}), node(12, {0})};
+  GraphTemplate graph;
+  graph.nodes = {node(1, {}), node(2, {0}), node(3, {1})};
+  graph.nodes[1].child = child;
+  const auto flat = flatten(graph);
+  ASSERT_TRUE(flat);
+  ASSERT_EQ(flat->size(), 5u);
+  EXPECT_THAT((*flat)[1].dependencies, ElementsAre(0)) << "the child's roots wait for its parents";
+  EXPECT_THAT((*flat)[2].dependencies, ElementsAre(0));
+  EXPECT_THAT((*flat)[4].dependencies, ElementsAre(2, 3)) << "followers wait for its ends";
+  EXPECT_EQ((*flat)[1].handle, nullptr);
+  EXPECT_EQ((*flat)[4].handle, handle(3));
+}
+
+TEST(GraphModel, EmptyChildrenPassDependenciesOn) {
+  GraphTemplate graph;
+  graph.nodes = {node(1, {}), node(2, {0}), node(3, {1})};
+  graph.nodes[1].child = std::make_shared<GraphTemplate>();
+  const auto flat = flatten(graph);
+  ASSERT_TRUE(flat);
+  ASSERT_EQ(flat->size(), 2u);
+  EXPECT_THAT((*flat)[1].dependencies, ElementsAre(0));
+}
+
+TEST(Captures, EventsCarryACaptureToOtherStreams) {
+  Captures captures;
+  captures.begin(handle(1));
+  captures.add(handle(1), RawHostFunction{"a"});
+  captures.record_event(handle(100), handle(1));
+  EXPECT_TRUE(captures.wait_event(handle(2), handle(100)));
+  EXPECT_FALSE(captures.wait_event(handle(2), handle(101)));
+  EXPECT_TRUE(captures.capturing(handle(2)));
+  captures.add(handle(2), RawHostFunction{"b"});
+  captures.add(handle(1), RawHostFunction{"c"});
+  captures.record_event(handle(101), handle(2));
+  EXPECT_TRUE(captures.wait_event(handle(1), handle(101)));
+  captures.add(handle(1), RawHostFunction{"d"});
+  EXPECT_EQ(captures.end(handle(5)), nullptr);
+  const auto graph = captures.end(handle(1));
+  ASSERT_NE(graph, nullptr);
+  EXPECT_FALSE(captures.any());
+  ASSERT_EQ(graph->nodes.size(), 4u);
+  EXPECT_THAT(graph->nodes[1].dependencies, ElementsAre(0));
+  EXPECT_THAT(graph->nodes[2].dependencies, ElementsAre(0));
+  EXPECT_THAT(graph->nodes[3].dependencies, ElementsAre(1, 2));
+  EXPECT_FALSE(captures.wait_event(handle(2), handle(101))) << "the capture is over";
+}
+
+TEST(Fingerprint, DiffersWithEverythingThatAReplayWouldDoOtherwise) {
+  std::vector<format::GraphNode> nodes(2);
+  format::Launch launch;
+  launch.kernel = 1;
+  launch.kernarg = {1, 2, 3, 4};
+  nodes[0].action = launch;
+  nodes[1].action = format::Memset{};
+  nodes[1].dependencies = {0};
+  const format::BlobId reference = fingerprint(nodes);
+  EXPECT_EQ(fingerprint(nodes), reference);
+  const auto differs = [&](auto change) {
+    std::vector<format::GraphNode> copy = nodes;
+    change(copy);
+    return fingerprint(copy) != reference;
+  };
+  EXPECT_TRUE(differs([](auto& n) { std::get<format::Launch>(n[0].action).kernarg[2] = 9; }));
+  EXPECT_TRUE(differs([](auto& n) { std::get<format::Launch>(n[0].action).kernel = 2; }));
+  EXPECT_TRUE(differs([](auto& n) { std::get<format::Launch>(n[0].action).grid[1] = 2; }));
+  EXPECT_TRUE(differs([](auto& n) { n[1].dependencies.clear(); }));
+  EXPECT_TRUE(differs([](auto& n) { std::get<format::Memset>(n[1].action).value = 1; }));
+  EXPECT_TRUE(differs([](auto& n) {
+    std::get<format::Launch>(n[0].action).relocations.push_back({0, 1, 0, {}, false});
+  }));
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder

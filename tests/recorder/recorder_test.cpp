@@ -1,0 +1,533 @@
+// The recorder without HIP: a device whose memory is this process's own.
+#include "recorder/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "format/reader.h"
+#include "tests/recorder/process.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::Trace;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+struct FakeState {
+  bool readable = true;
+  bool synchronizes = true;
+  StreamState stream = StreamState::kIdle;
+  std::vector<void*> nodes;
+  void* symbol = nullptr;
+};
+
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(FakeState& state) : state_(state) {}
+  DeviceFacts facts() override { return {"gfx1030:xnack-", "fake", 60'000'000, 60'000'000}; }
+  bool read(void* destination, uint64_t address, size_t size_bytes) override {
+    if (state_.readable) std::memcpy(destination, reinterpret_cast<void*>(address), size_bytes);
+    return state_.readable;
+  }
+  bool synchronize(uint32_t) override { return state_.synchronizes; }
+  StreamState stream_state(void*) override { return state_.stream; }
+  uint64_t device_address(void* host) override {
+    return reinterpret_cast<uint64_t>(host) | uint64_t{1} << 47;
+  }
+  bool symbol(const void*, uint64_t* address, uint64_t* size_bytes) override {
+    *address = reinterpret_cast<uint64_t>(state_.symbol);
+    *size_bytes = 4;
+    return state_.symbol != nullptr;
+  }
+  bool module_global(void*, const char* name, uint64_t* address, uint64_t* size_bytes) override {
+    if (std::strcmp(name, "module_counter") != 0) return false;
+    return symbol(nullptr, address, size_bytes);
+  }
+  size_t graph_nodes(void*, void** nodes, size_t capacity) override {
+    if (state_.nodes.size() <= capacity) std::copy(state_.nodes.begin(), state_.nodes.end(), nodes);
+    return state_.nodes.size();
+  }
+
+ private:
+  FakeState& state_;
+};
+
+Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+
+class RecorderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { make({}); }
+
+  void make(Options options) {
+    options.output = path();
+    options.status_folder = folder_.path().string();
+    std::filesystem::remove(folder_.path() / "claim");
+    recorder_ = std::make_unique<Recorder>(options, std::make_unique<FakeDevice>(state_));
+  }
+  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
+
+  std::shared_ptr<const Trace> finish() {
+    recorder_->finish();
+    auto trace = Trace::open(path());
+    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
+    return trace ? *trace : nullptr;
+  }
+
+  template <typename T>
+  static std::vector<T> actions(const Trace& trace) {
+    std::vector<T> found;
+    for (const format::Event& event : trace.events()) {
+      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
+    }
+    return found;
+  }
+
+  void device_memory(void* memory, size_t bytes) {
+    recorder_->allocated({format::AllocationKind::kDevice, reinterpret_cast<uint64_t>(memory), 0,
+                          bytes, 0, nullptr});
+  }
+
+  void copy(const void* destination, const void* source, size_t bytes,
+            MemorySide destination_side = MemorySide::kUnknown) {
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(destination);
+    raw.source.address = reinterpret_cast<uint64_t>(source);
+    raw.width_bytes = bytes;
+    raw.destination_side = destination_side;
+    work.raw = raw;
+    work.call = "hipMemcpy";
+    recorder_->prepare(work);
+    std::memcpy(const_cast<void*>(destination), source, bytes);
+    recorder_->commit(std::move(work));
+  }
+
+  void memset_work(void* destination, size_t count, Handle stream = nullptr) {
+    Work work;
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(destination);
+    raw.width_elements = count;
+    raw.value = 7;
+    work.raw = raw;
+    work.stream = stream;
+    work.call = "hipMemset";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
+
+  TemporaryFolder folder_;
+  FakeState state_;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+TEST_F(RecorderTest, NothingRecordedLeavesNoFile) {
+  recorder_->finish();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "claim"));
+}
+
+TEST_F(RecorderTest, WithoutOutputNothingIsActive) {
+  Recorder idle(Options{}, std::make_unique<FakeDevice>(state_));
+  EXPECT_FALSE(idle.active());
+  idle.begin();
+  idle.finish();
+}
+
+TEST_F(RecorderTest, TheSecondProcessDoesNotRecord) {
+  recorder_->begin();
+  Options options;
+  options.output = (folder_.path() / "other.gfxg").string();
+  options.status_folder = folder_.path().string();
+  Recorder second(options, std::make_unique<FakeDevice>(state_));
+  second.begin();
+  EXPECT_FALSE(second.active());
+  EXPECT_FALSE(std::filesystem::exists(options.output + ".partial"));
+}
+
+TEST_F(RecorderTest, ContentsAndPointersInMemory) {
+  alignas(8) uint64_t data[4] = {0, 0, 0, 0};
+  alignas(8) uint64_t table[2] = {};
+  device_memory(data, sizeof(data));
+  device_memory(table, sizeof(table));
+  const uint64_t host[2] = {reinterpret_cast<uint64_t>(&data[1]), 3};
+  copy(table, host, sizeof(host));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(trace->environment().gpu_arch, "gfx1030");
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_FALSE(begins[0].initial.blob) << "all zero: no blob";
+  EXPECT_EQ(begins[0].initial.size_bytes, 32u);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].destination.allocation, 2u);
+  ASSERT_THAT(copies[0].host_source.relocations, SizeIs(1));
+  EXPECT_EQ(copies[0].host_source.relocations[0].allocation, 1u);
+  EXPECT_EQ(copies[0].host_source.relocations[0].addend, 8u);
+  const auto ends = actions<format::AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  const auto& of_table = ends[0].id == 2 ? ends[0] : ends[1];
+  EXPECT_FALSE(of_table.freed);
+  EXPECT_THAT(of_table.post.relocations, SizeIs(1));
+}
+
+TEST_F(RecorderTest, PointersToFreedMemoryAreStillFound) {
+  alignas(8) uint64_t data[4] = {};
+  alignas(8) uint64_t table[1] = {reinterpret_cast<uint64_t>(data)};
+  device_memory(data, sizeof(data));
+  device_memory(table, sizeof(table));
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(data)), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto ends = actions<format::AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_TRUE(ends[0].freed);
+  ASSERT_THAT(ends[1].post.relocations, SizeIs(1));
+  EXPECT_EQ(ends[1].post.relocations[0].allocation, 1u);
+}
+
+TEST_F(RecorderTest, ARefusedFreeLeavesTheAllocationAlive) {
+  alignas(8) uint64_t data[4] = {};
+  device_memory(data, sizeof(data));
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(data)), false);
+  memset_work(data, 8);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(1));
+  ASSERT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
+}
+
+TEST_F(RecorderTest, AddressesGivenOutAgainWithoutAFreeEndTheOldAllocation) {
+  alignas(8) uint64_t data[4] = {};
+  device_memory(data, 32);
+  device_memory(data, 16);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto ends = actions<format::AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_EQ(ends[0].id, 1u);
+  EXPECT_FALSE(ends[0].post.stored);
+}
+
+TEST_F(RecorderTest, HostWritesAreSeenBeforeCopiesAndAtTheEnd) {
+  std::vector<char> host(3 * 4096, 0);
+  alignas(8) char device[64] = {};
+  recorder_->host_registered(host.data(), host.size(), 0);
+  device_memory(device, sizeof(device));
+  host[5000] = 1;
+  copy(device, host.data() + 4096, 64);
+  host[1] = 2;
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  EXPECT_EQ(begins[0].recorded_address, begins[0].host_address | uint64_t{1} << 47);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(2)) << "one before the end: the copy reads only the first 64 bytes";
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].source.allocation, 1u);
+  EXPECT_EQ(copies[0].source.offset_bytes, 4096u);
+}
+
+TEST_F(RecorderTest, WhatADeviceWritesIsNoHostWrite) {
+  std::vector<char> host(4096, 0);
+  alignas(8) char device[64];
+  std::memset(device, 3, sizeof(device));
+  recorder_->host_registered(host.data(), host.size(), 0);
+  device_memory(device, sizeof(device));
+  copy(host.data(), device, 64);  // what the copy writes is known
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+}
+
+TEST_F(RecorderTest, ReceivedBytesAreKept) {
+  alignas(8) char device[64] = {1, 2, 3};
+  char host[64] = {};
+  device_memory(device, sizeof(device));
+  copy(host, device, 64);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].host_result.size_bytes, 64u);
+  EXPECT_TRUE(copies[0].host_result.blob);
+}
+
+TEST_F(RecorderTest, UnknownDeviceMemoryMakesTheTraceIncomplete) {
+  char source[8] = {};
+  char target[8] = {};
+  copy(target, source, 8, MemorySide::kDevice);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  EXPECT_EQ(trace->findings()[0].call, "hipMemcpy");
+  EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(0));
+}
+
+TEST_F(RecorderTest, HostToHostCopiesAreNoDeviceWork) {
+  char source[8] = {};
+  char target[8] = {};
+  copy(target, source, 8);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(0));
+}
+
+TEST_F(RecorderTest, FindingsAreCounted) {
+  for (int i = 0; i < 3; ++i) recorder_->note_incomplete("hipMemcpyToArray");
+  recorder_->note("something", "else");
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  uint64_t count = 0;
+  for (const format::Finding& finding : trace->findings()) {
+    if (finding.call == "hipMemcpyToArray") count += finding.count;
+  }
+  EXPECT_EQ(count, 3u);
+  const Report report = parse_report(read_text(folder_.path() / "report"));
+  EXPECT_TRUE(report.sealed);
+  EXPECT_THAT(report.incomplete, ElementsAre("hipMemcpyToArray (3 times)"));
+  EXPECT_THAT(report.notes, ElementsAre("something: else (1 time)"));
+}
+
+TEST_F(RecorderTest, HashOnlyAndNoContent) {
+  alignas(8) uint64_t data[4] = {1, 2, 3, 4};
+  for (const PostState post : {PostState::kHash, PostState::kNone}) {
+    Options options;
+    options.post = post;
+    make(options);
+    device_memory(data, sizeof(data));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    const auto ends = actions<format::AllocationEnd>(*trace);
+    ASSERT_THAT(ends, SizeIs(1));
+    EXPECT_FALSE(ends[0].post.stored);
+    EXPECT_EQ(static_cast<bool>(ends[0].post.hash), post == PostState::kHash);
+    EXPECT_TRUE(actions<format::AllocationBegin>(*trace)[0].initial.stored);
+    std::filesystem::remove(path());
+  }
+}
+
+TEST_F(RecorderTest, CheckpointsFollowEveryPieceOfWork) {
+  Options options;
+  options.checkpoints = true;
+  make(options);
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  memset_work(data, 16);
+  memset_work(data, 8);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto checkpoints = actions<format::Checkpoint>(*trace);
+  ASSERT_THAT(checkpoints, SizeIs(2));
+  EXPECT_THAT(checkpoints[0].states, SizeIs(1));
+}
+
+TEST_F(RecorderTest, StreamsEventsAndSynchronisation) {
+  recorder_->stream_created(handle(10), 1, -1);
+  recorder_->event_created(handle(20), 2);
+  recorder_->event_recorded(handle(20), handle(10));
+  recorder_->stream_waits(nullptr, handle(20), 0);
+  recorder_->event_recorded(handle(99), per_thread_stream());
+  recorder_->synchronized(format::SynchronizeKind::kEvent, handle(20));
+  recorder_->stream_destroyed(handle(10));
+  recorder_->event_destroyed(handle(20));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::StreamCreate>(*trace), SizeIs(2));
+  EXPECT_THAT(actions<format::EventCreate>(*trace), SizeIs(2));
+  const auto records = actions<format::EventRecord>(*trace);
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_EQ(records[0].stream, 1u);
+  EXPECT_EQ(records[1].stream, 2u);
+  EXPECT_EQ(actions<format::StreamWait>(*trace)[0].stream, 0u);
+}
+
+TEST_F(RecorderTest, CapturedWorkBecomesAGraph) {
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->capture_begins(handle(10));
+  memset_work(data, 16, handle(10));
+  memset_work(data, 8, handle(10));
+  state_.nodes = {data, data + 1};
+  recorder_->capture_ended(handle(10), handle(30));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  for (int i = 0; i < 2; ++i) {
+    Work work;
+    recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    recorder_->commit(std::move(work));
+  }
+  RawMemset changed;
+  changed.address = reinterpret_cast<uint64_t>(data);
+  changed.width_elements = 4;
+  recorder_->executable_changed(handle(40), data, changed, "hipGraphExecMemsetNodeSetParams");
+  Work work;
+  recorder_->prepare_graph_launch(handle(40), handle(10), work);
+  recorder_->commit(std::move(work));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(0));
+  ASSERT_THAT(trace->graphs(), SizeIs(2));
+  EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(2));
+  EXPECT_THAT(trace->graphs()[0].nodes[1].dependencies, ElementsAre(0));
+  const auto launches = actions<format::GraphLaunch>(*trace);
+  ASSERT_THAT(launches, SizeIs(3));
+  EXPECT_EQ(launches[0].graph, launches[1].graph);
+  EXPECT_NE(launches[1].graph, launches[2].graph);
+}
+
+TEST_F(RecorderTest, ACaptureWithOtherNodesThanRecordedIsIncomplete) {
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->capture_begins(handle(10));
+  state_.nodes = {this};
+  recorder_->capture_ended(handle(10), handle(30));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+TEST_F(RecorderTest, WorkThatDoesNotEndIsGivenUpOn) {
+  state_.synchronizes = false;
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(0));
+  EXPECT_FALSE(trace->findings().empty());
+}
+
+TEST_F(RecorderTest, UnreadableMemoryIsUnknownNotWrong) {
+  state_.readable = false;
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(actions<format::AllocationBegin>(*trace)[0].initial.stored);
+}
+
+TEST_F(RecorderTest, UnregisteredKernelsMakeTheTraceIncomplete) {
+  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel"), nullptr);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+TEST_F(RecorderTest, BadModuleImagesMakeTheTraceIncomplete) {
+  std::vector<char> garbage(4096, 0x5a);
+  recorder_->module_loaded(&garbage, garbage.data());
+  recorder_->function_found(handle(2), &garbage, "k");
+  EXPECT_EQ(recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel"), nullptr);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+TEST_F(RecorderTest, AModulesKernelAndVariable) {
+  const std::string image = read_text(MODULE_FILE);
+  ASSERT_FALSE(image.empty());
+  int variable = 3;
+  state_.symbol = &variable;
+  recorder_->module_loaded(this, image.data());
+  recorder_->function_found(handle(2), this, "takes_struct");
+  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel");
+  ASSERT_NE(kernel, nullptr);
+  alignas(8) uint64_t buffer[8] = {};
+  device_memory(buffer, sizeof(buffer));
+  struct {
+    void* first;
+    int number, other;
+    void* second;
+  } pointers{buffer, 1, 2, &buffer[4]};
+  uint64_t plain = reinterpret_cast<uint64_t>(&buffer[1]);
+  void* out = &buffer[2];
+  void* params[] = {&pointers, &plain, &out};
+  Work work;
+  work.call = "hipModuleLaunchKernel";
+  work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  recorder_->module_unloading(this);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->kernels(), SizeIs(1));
+  EXPECT_EQ(trace->kernels()[0].name, "takes_struct");
+  const auto launches = actions<format::Launch>(*trace);
+  ASSERT_THAT(launches, SizeIs(1));
+  ASSERT_THAT(launches[0].relocations, SizeIs(4));
+  EXPECT_FALSE(launches[0].relocations[0].ambiguous);
+  EXPECT_TRUE(launches[0].relocations[2].ambiguous) << "the 8-byte scalar";
+  EXPECT_EQ(launches[0].relocations[3].source, format::RelocationSource::kTyped);
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_EQ(begins[0].symbol, "module_counter");
+  EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].freed) << "it goes with its module";
+  const Report report = parse_report(read_text(folder_.path() / "report"));
+  EXPECT_THAT(report.ambiguous, ElementsAre("argument 1 'plain' of kernel takes_struct"));
+}
+
+TEST_F(RecorderTest, AnOutputThatCannotBeWrittenStopsTheRecordingOnly) {
+  Options options;
+  options.output = "/proc/no/such/folder/t.gfxg";
+  options.status_folder = folder_.path().string();
+  Recorder broken(options, std::make_unique<FakeDevice>(state_));
+  broken.begin();
+  EXPECT_FALSE(broken.active());
+  broken.note_incomplete("anything");
+  broken.finish();
+  const Report report = parse_report(read_text(folder_.path() / "report"));
+  EXPECT_FALSE(report.sealed);
+  EXPECT_FALSE(report.error.empty());
+}
+
+TEST_F(RecorderTest, AbandonLeavesTheFileToTheParent) {
+  recorder_->begin();
+  recorder_->abandon();
+  EXPECT_FALSE(recorder_->active());
+  recorder_->finish();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST(Options, SurviveTheEnvironment) {
+  Options options;
+  options.output = "/x/t.gfxg";
+  options.post = PostState::kHash;
+  options.checkpoints = true;
+  options.compression_level = 0;
+  options.redact = true;
+  options.emulated = true;
+  for (const std::string& variable : options_to_environment(options)) {
+    const size_t equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  const Options read = options_from_environment();
+  EXPECT_EQ(read.output, options.output);
+  EXPECT_EQ(read.post, options.post);
+  EXPECT_TRUE(read.checkpoints && read.redact && read.emulated);
+  EXPECT_EQ(read.compression_level, 0);
+}
+
+TEST(ReportText, SurvivesOddTexts) {
+  Report report;
+  report.trace = "a\nb\tc";
+  report.ambiguous = {"one", "two"};
+  report.launches = 7;
+  const Report read = parse_report(write_report(report));
+  EXPECT_EQ(read.trace, "a b c");
+  EXPECT_THAT(read.ambiguous, ElementsAre("one", "two"));
+  EXPECT_EQ(read.launches, 7u);
+  EXPECT_EQ(parse_report("no tab here\n\t\nlaunches\tx").launches, 0u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
