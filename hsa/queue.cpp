@@ -117,6 +117,7 @@ void Queue::destroy(Queue* queue) {
 void Queue::loop() {
   uint64_t index = 0;
   uint64_t idle_since = 0;
+  uint32_t turn = 0;
   while (!stopping()) {
     auto& header =
         *reinterpret_cast<std::atomic<uint16_t>*>(ring_ + (index & (slots_ - 1)) * kPacketBytes);
@@ -124,14 +125,16 @@ void Queue::loop() {
         !inactive_.load(std::memory_order_relaxed)) {
       process(index++);
       idle_since = 0;
+      turn = 0;
       continue;
     }
-    for (int i = 0; i < 16; ++i) cpu_relax();
+    spin_turn(turn++);
     const uint64_t now = timestamp_ns();
     if (idle_since == 0) idle_since = now;
     if (now - idle_since < kSpinNs) continue;
     sleep_until_bell(header);
     idle_since = 0;
+    turn = 0;
   }
   done_.store(true, std::memory_order_release);
 }

@@ -170,8 +170,9 @@ WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeou
 
   const uint64_t start = timestamp_ns();
   const uint64_t spin_ns = std::min<uint64_t>(timeout_ns, active ? 30'000 : 3'000);
+  uint32_t turn = 0;
   do {
-    for (int i = 0; i < 16; ++i) cpu_relax();
+    spin_turn(turn++);
     result = check(conditions);
     if (result.index >= 0) return result;
   } while (timestamp_ns() - start < spin_ns);

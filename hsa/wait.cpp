@@ -1,6 +1,7 @@
 #include "hsa/wait.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +51,12 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nan
 }
 
 void futex_wake_all(std::atomic<uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
+
+void spin_turn(uint32_t turn) noexcept {
+  constexpr uint32_t kPureTurns = 8;
+  for (int i = 0; i < 8; ++i) __builtin_ia32_pause();
+  if (turn >= kPureTurns) sched_yield();
+}
 
 uint64_t timestamp_ns() noexcept {
   timespec time{};

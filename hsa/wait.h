@@ -17,8 +17,10 @@ class Signal;
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds timeout);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
-// One turn of a spin loop.
-inline void cpu_relax() noexcept { __builtin_ia32_pause(); }
+// One turn of a spin loop: a look again in some hundred nanoseconds. `turn` counts from 0; after the first
+// turns the core is offered to others, because on a busy machine the thread that is waited for may be
+// queued on this very core.
+void spin_turn(uint32_t turn) noexcept;
 
 // Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
 uint64_t timestamp_ns() noexcept;
