@@ -62,8 +62,9 @@ Result<fs::path> private_library(std::string_view file_name) {
     // bin/x -> lib/gfxgraph, and build/<preset>/tests/x -> build/<preset>/lib/gfxgraph.
     if (exists_in(root / "lib/gfxgraph")) return root / "lib/gfxgraph" / file_name;
   }
-  return fail(Status::kNotFound, fmt::format("{} not found in {}: set GFXGRAPH_LIBDIR to its folder",
-                                             file_name, tried));
+  return fail(
+      Status::kNotFound,
+      fmt::format("{} not found in {}: set GFXGRAPH_LIBDIR to its folder", file_name, tried));
 }
 
 std::string prepend_search_path(std::string_view folder, const char* current) {

@@ -24,7 +24,7 @@ namespace {
 // A write past RLIMIT_FSIZE kills the process by SIGXFSZ unless it is ignored; a library may not
 // change a program's signals, so it looks at the limit first.
 bool exceeds_file_size_limit(int fd, uint64_t more_bytes) {
-  struct rlimit limit {};
+  struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   const off_t position = ::lseek(fd, 0, SEEK_CUR);
   if (position < 0) return false;
@@ -70,7 +70,7 @@ Result<File> File::open_write(const std::filesystem::path& path) {
 }
 
 Result<uint64_t> File::size() const {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd_, &status) != 0) return fail_errno("stat", path_, errno);
   return static_cast<uint64_t>(status.st_size);
 }
@@ -116,17 +116,17 @@ Result<void> File::write_all(std::span<const std::byte> bytes) {
 Result<void> File::read_at(uint64_t offset, std::span<std::byte> bytes) const {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = ::pread(fd_, bytes.data() + done, bytes.size() - done,
-                                static_cast<off_t>(offset + done));
+    const ssize_t got =
+        ::pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (got < 0) {
       if (errno == EINTR) continue;
       return fail_errno("read", path_, errno);
     }
     if (got == 0) {
-      return fail(Status::kTruncated, fmt::format("read {}: ends at byte {}, {} bytes wanted from "
-                                                  "byte {}",
-                                                  path_.string(), offset + done, bytes.size(),
-                                                  offset));
+      return fail(Status::kTruncated,
+                  fmt::format("read {}: ends at byte {}, {} bytes wanted from "
+                              "byte {}",
+                              path_.string(), offset + done, bytes.size(), offset));
     }
     done += static_cast<size_t>(got);
   }
@@ -159,8 +159,8 @@ Result<bool> File::try_lock() {
 }
 
 bool File::is_current() const noexcept {
-  struct stat mine {};
-  struct stat named {};
+  struct stat mine{};
+  struct stat named{};
   return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &named) == 0 &&
          mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
@@ -204,8 +204,9 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, uint
     }
     if (got == 0) return bytes;
     if (bytes.size() + static_cast<size_t>(got) > limit_bytes) {
-      return fail(Status::kInvalidArgument, fmt::format("read {}: larger than the limit of {} bytes",
-                                                        path.string(), limit_bytes));
+      return fail(
+          Status::kInvalidArgument,
+          fmt::format("read {}: larger than the limit of {} bytes", path.string(), limit_bytes));
     }
     bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + got);
   }
@@ -239,7 +240,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.fd(), &status) != 0) return fail_errno("stat", path, errno);
   if (S_ISDIR(status.st_mode)) return fail_errno("open", path, EISDIR);
   if (!S_ISREG(status.st_mode)) {

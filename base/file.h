@@ -17,7 +17,8 @@ namespace gfxgraph {
 // "No space left on device"; for any number a text.
 std::string errno_message(int error);
 
-// kNotFound for ENOENT, kOutOfMemory for ENOMEM, else kIo: "<action> <path>: <what the system said>".
+// kNotFound for ENOENT, kOutOfMemory for ENOMEM, else kIo: "<action> <path>: <what the system
+// said>".
 tl::unexpected<Error> fail_errno(const char* action, const std::filesystem::path& path, int error);
 
 // Owns a descriptor, opened close-on-exec. Move-only; not thread-safe.
@@ -62,7 +63,8 @@ class File {
 
 // Atomic; replaces `to`.
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
-// Makes a rename in this folder survive a power loss. File systems that cannot do this are no error.
+// Makes a rename in this folder survive a power loss. File systems that cannot do this are no
+// error.
 Result<void> sync_folder(const std::filesystem::path& folder);
 // Whole file; kInvalidArgument when larger than `limit_bytes`.
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
@@ -70,8 +72,8 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
 // Through a temporary file beside it, so that readers see the old or the new bytes, never a mix.
 Result<void> write_file_atomic(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-// A regular file mapped read-only. Bytes stay valid as long as this object. The file must not shrink
-// meanwhile (the system would raise SIGBUS): gfxgraph itself only replaces files by rename.
+// A regular file mapped read-only. Bytes stay valid as long as this object. The file must not
+// shrink meanwhile (the system would raise SIGBUS): gfxgraph itself only replaces files by rename.
 class MappedFile {
  public:
   MappedFile() = default;

@@ -51,7 +51,9 @@ void set_log_sink(LogSink function, void* context) noexcept {
   sink().context = context;
 }
 
-void set_log_level(LogLevel level) noexcept { current_level().store(level, std::memory_order_relaxed); }
+void set_log_level(LogLevel level) noexcept {
+  current_level().store(level, std::memory_order_relaxed);
+}
 
 bool log_enabled(LogLevel level) noexcept {
   return level >= current_level().load(std::memory_order_relaxed);

@@ -80,7 +80,8 @@ Result<void> Checker::add(const Environment&) {
 
 Result<void> Checker::add_blob(BlobId id, uint64_t size_bytes) {
   if (!blobs_.emplace(id, size_bytes).second) {
-    return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
+    return fail(Status::kCorrupt,
+                fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
   }
   return {};
 }
@@ -89,10 +90,10 @@ Result<void> Checker::add(const CodeObject& code_object) {
   GFXGRAPH_TRY(check_next_id(code_object.id, code_objects_, "code object"));
   GFXGRAPH_TRY(check_name(code_object.target, "code object: target"));
   if (!blobs_.contains(code_object.elf)) {
-    return fail(Status::kCorrupt, fmt::format("code object {}: its blob {:016x}{:016x} does not "
-                                              "stand before it",
-                                              code_object.id, code_object.elf.high,
-                                              code_object.elf.low));
+    return fail(Status::kCorrupt,
+                fmt::format("code object {}: its blob {:016x}{:016x} does not "
+                            "stand before it",
+                            code_object.id, code_object.elf.high, code_object.elf.low));
   }
   ++code_objects_;
   return {};

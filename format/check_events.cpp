@@ -58,8 +58,7 @@ class EventChecker {
 
   Result<void> operator()(const AllocationBegin& action) {
     if (action.id == 0 || state_.allocations_.contains(action.id)) {
-      return fail(Status::kCorrupt,
-                  fmt::format("allocation begin: id {} is not new", action.id));
+      return fail(Status::kCorrupt, fmt::format("allocation begin: id {} is not new", action.id));
     }
     const uint64_t limit = std::max(action.size_bytes, action.mapped_bytes);
     if (action.size_bytes == 0) return fail(Status::kCorrupt, "allocation begin: has no bytes");
@@ -133,8 +132,10 @@ class EventChecker {
       case SynchronizeKind::kDevice:
         if (action.object == 0) return {};
         return fail(Status::kCorrupt, "synchronize: the device has an object id");
-      case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
-      case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
+      case SynchronizeKind::kStream:
+        return state_.check_stream(action.object, "synchronize");
+      case SynchronizeKind::kEvent:
+        return state_.check_event_id(action.object, "synchronize");
     }
     return fail(Status::kCorrupt, "synchronize: unknown kind");
   }
@@ -166,7 +167,8 @@ class EventChecker {
   Result<void> check_global(const AllocationBegin& action) const {
     const bool global = action.kind == AllocationKind::kModuleGlobal;
     if (global && (action.symbol.empty() || action.code_object == 0)) {
-      return fail(Status::kCorrupt, "allocation begin: a module global without code object or symbol");
+      return fail(Status::kCorrupt,
+                  "allocation begin: a module global without code object or symbol");
     }
     if (!global && action.code_object != 0) {
       return fail(Status::kCorrupt, "allocation begin: a code object, but no module global");
@@ -201,8 +203,8 @@ class EventChecker {
 
 Result<void> Checker::add(const Event& event) {
   if (event.sequence != events_) {
-    return fail(Status::kCorrupt, fmt::format("sequence number {} where {} is next", event.sequence,
-                                              events_));
+    return fail(Status::kCorrupt,
+                fmt::format("sequence number {} where {} is next", event.sequence, events_));
   }
   GFXGRAPH_TRY(std::visit(EventChecker(*this), event.action));
   ++events_;

@@ -56,10 +56,10 @@ Result<void> Checker::check_box(AllocationId id, const Box& box, const char* wha
   const std::optional<uint64_t> size =
       extent(box.pitch_bytes, box.slice_bytes, box.width_bytes, box.height, box.depth);
   if (!size) {
-    return fail(Status::kCorrupt,
-                fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} is impossible", what,
-                            box.width_bytes, box.height, box.depth, box.pitch_bytes,
-                            box.slice_bytes));
+    return fail(
+        Status::kCorrupt,
+        fmt::format("{}: {} x {} x {} bytes with pitch {} and slice {} is impossible", what,
+                    box.width_bytes, box.height, box.depth, box.pitch_bytes, box.slice_bytes));
   }
   return check_range(id, box.offset_bytes, *size, what);
 }
@@ -79,10 +79,10 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
     from = relocation.offset_bytes + kPointerBytes;
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit, allocation_limit(relocation.allocation, what));
     if (relocation.addend > limit) {
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: relocation at {} points {} bytes into allocation {} of {} bytes",
-                              what, relocation.offset_bytes, relocation.addend,
-                              relocation.allocation, limit));
+      return fail(
+          Status::kCorrupt,
+          fmt::format("{}: relocation at {} points {} bytes into allocation {} of {} bytes", what,
+                      relocation.offset_bytes, relocation.addend, relocation.allocation, limit));
     }
   }
   return {};
@@ -120,8 +120,8 @@ Result<void> Checker::check(const Copy& copy) const {
                                   std::pair{&copy.source, "copy: source"}}) {
     if (end->allocation == 0) continue;
     GFXGRAPH_TRY(check_box(end->allocation,
-                           {end->offset_bytes, end->pitch_bytes, end->slice_bytes,
-                            copy.width_bytes, copy.height, copy.depth},
+                           {end->offset_bytes, end->pitch_bytes, end->slice_bytes, copy.width_bytes,
+                            copy.height, copy.depth},
                            what));
   }
   const uint64_t source_bytes = copy.source.allocation == 0 ? *bytes : 0;

@@ -32,15 +32,24 @@ bool starts_with_magic(std::span<const std::byte> bytes) {
 
 const char* record_kind_name(RecordKind kind) noexcept {
   switch (kind) {
-    case RecordKind::kEnvironment: return "environment";
-    case RecordKind::kCodeObject: return "code object";
-    case RecordKind::kKernel: return "kernel";
-    case RecordKind::kGraph: return "graph";
-    case RecordKind::kFinding: return "finding";
-    case RecordKind::kEvents: return "events";
-    case RecordKind::kBlob: return "blob";
-    case RecordKind::kSummary: return "summary";
-    case RecordKind::kFooter: return "footer";
+    case RecordKind::kEnvironment:
+      return "environment";
+    case RecordKind::kCodeObject:
+      return "code object";
+    case RecordKind::kKernel:
+      return "kernel";
+    case RecordKind::kGraph:
+      return "graph";
+    case RecordKind::kFinding:
+      return "finding";
+    case RecordKind::kEvents:
+      return "events";
+    case RecordKind::kBlob:
+      return "blob";
+    case RecordKind::kSummary:
+      return "summary";
+    case RecordKind::kFooter:
+      return "footer";
   }
   return "unknown";
 }
@@ -130,9 +139,8 @@ Result<BlobView> decode_blob(std::span<const std::byte> payload) {
   }
   if (blob.header.codec == BlobCodec::kZstd &&
       blob.header.size_bytes / kMaxZstdRatio > blob.stored.size()) {
-    return fail(Status::kCorrupt,
-                fmt::format("{} stored bytes cannot hold a blob of {} bytes", blob.stored.size(),
-                            blob.header.size_bytes));
+    return fail(Status::kCorrupt, fmt::format("{} stored bytes cannot hold a blob of {} bytes",
+                                              blob.stored.size(), blob.header.size_bytes));
   }
   return blob;
 }
@@ -181,10 +189,9 @@ Result<RecordScanner::Header> RecordScanner::read_header() const {
                                               "hash)",
                                               offset_, records_));
   }
-  return Header{load_le<uint64_t>(&bytes[kHeaderLength]),
-                RecordKind{load_le<uint32_t>(&bytes[kHeaderKind])},
-                load_le<uint32_t>(&bytes[kHeaderFlags]),
-                load_le<uint64_t>(&bytes[kHeaderPayloadHash])};
+  return Header{
+      load_le<uint64_t>(&bytes[kHeaderLength]), RecordKind{load_le<uint32_t>(&bytes[kHeaderKind])},
+      load_le<uint32_t>(&bytes[kHeaderFlags]), load_le<uint64_t>(&bytes[kHeaderPayloadHash])};
 }
 
 Result<RecordView> RecordScanner::read_record(const Header& header) {
@@ -211,8 +218,8 @@ Result<RecordView> RecordScanner::read_record(const Header& header) {
                                               payload_at, record.where()));
   }
   if (!footer && !all_zero(file_.subspan(payload_end, end - payload_end))) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: the padding of {} is not zero", payload_end,
-                                              record.where()));
+    return fail(Status::kCorrupt,
+                fmt::format("byte {}: the padding of {} is not zero", payload_end, record.where()));
   }
   return record;
 }
@@ -221,8 +228,7 @@ Result<void> RecordScanner::check_footer(const RecordView& record) {
   const uint64_t end = record.offset + kFooterBytes;
   if (record.payload.size() != kFooterPayloadBytes || record.flags != 0 ||
       !starts_with_magic(file_.subspan(end - kMagic.size()))) {
-    return fail(Status::kCorrupt,
-                fmt::format("byte {}: the footer is malformed", record.offset));
+    return fail(Status::kCorrupt, fmt::format("byte {}: the footer is malformed", record.offset));
   }
   if (records_ == 0 || last_kind_ != RecordKind::kSummary ||
       load_le<uint64_t>(&record.payload[kFooterSummary]) != last_offset_) {
@@ -248,16 +254,17 @@ Result<std::optional<RecordView>> RecordScanner::next() {
   after_damaged_ = 0;
   if (ended_) return std::nullopt;
   if (offset_ == file_.size()) {
-    return fail(Status::kTruncated,
-                fmt::format("byte {}: the file ends without a footer: the recording was not finished",
-                            offset_));
+    return fail(
+        Status::kTruncated,
+        fmt::format("byte {}: the file ends without a footer: the recording was not finished",
+                    offset_));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Header header, read_header());
   GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record(header));
   if ((header.flags & ~kFlagOptional) != 0 || (is_known(header.kind) && header.flags != 0) ||
       static_cast<uint32_t>(header.kind) == 0) {
-    return fail(Status::kCorrupt, fmt::format("{} has flags {:#x}, which it must not",
-                                              record.where(), header.flags));
+    return fail(Status::kCorrupt,
+                fmt::format("{} has flags {:#x}, which it must not", record.where(), header.flags));
   }
   if (!is_known(header.kind) && header.flags == 0) {
     return fail(Status::kVersion,
@@ -271,8 +278,7 @@ Result<std::optional<RecordView>> RecordScanner::next() {
     return record;
   }
   if (last_kind_ == RecordKind::kSummary && records_ > 0) {
-    return fail(Status::kCorrupt,
-                fmt::format("byte {}: a record follows the summary", offset_));
+    return fail(Status::kCorrupt, fmt::format("byte {}: a record follows the summary", offset_));
   }
   chain_.add(file_.subspan(offset_, kRecordHeaderBytes));
   last_offset_ = offset_;

@@ -117,8 +117,8 @@ class RecordScanner {
   // First. kCorrupt for what is no trace, kVersion for a newer major version.
   Result<void> read_head();
   // The next record; nothing after a valid footer that ends the file. kTruncated where bytes are
-  // missing, kCorrupt where they are wrong. A record of unknown kind that is not optional is kVersion;
-  // an optional one is handed out as any other.
+  // missing, kCorrupt where they are wrong. A record of unknown kind that is not optional is
+  // kVersion; an optional one is handed out as any other.
   Result<std::optional<RecordView>> next();
   // After next() failed on a record with a valid header: continues behind it. False: not possible.
   bool skip_damaged();
@@ -143,7 +143,7 @@ class RecordScanner {
   uint64_t offset_ = 0;
   uint64_t after_damaged_ = 0;  // 0: unknown
   uint64_t records_ = 0;
-  uint64_t last_offset_ = 0;    // of the last whole record
+  uint64_t last_offset_ = 0;  // of the last whole record
   RecordKind last_kind_ = RecordKind::kFooter;
   uint16_t version_minor_ = 0;
   bool ended_ = false;

@@ -60,8 +60,8 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
         old.string());
     GFXGRAPH_TRY(rename_file(partial, old));
   }
-  return fail(Status::kIo, fmt::format("create {}: other recordings keep taking this name",
-                                       partial.string()));
+  return fail(Status::kIo,
+              fmt::format("create {}: other recordings keep taking this name", partial.string()));
 }
 
 PreparedRecord::PreparedRecord(RecordKind kind, std::span<const std::byte> first,
@@ -83,7 +83,8 @@ Result<void> ContainerWriter::write_head() {
 Result<void> ContainerWriter::append(const PreparedRecord& record) {
   const std::optional<uint64_t> end =
       checked_add(offset_ + kRecordHeaderBytes, record.payload_bytes);
-  const std::optional<uint64_t> next = end ? checked_align_up(*end, kRecordAlignment) : std::nullopt;
+  const std::optional<uint64_t> next =
+      end ? checked_align_up(*end, kRecordAlignment) : std::nullopt;
   if (!next) return fail(Status::kInvalidArgument, "the trace is too large");
   const std::array<std::span<const std::byte>, 2 + PreparedRecord::kMaxParts> parts = {
       record.header, record.parts[0], record.parts[1], std::span(kZeros).first(*next - *end)};

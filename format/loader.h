@@ -35,7 +35,7 @@ struct LoadedTrace {
   uint64_t whole_bytes = 0;    // end of the last whole record
   uint64_t whole_records = 0;  // without the footer
   Status torn_status = Status::kOk;
-  std::string torn_reason;     // empty when sealed
+  std::string torn_reason;  // empty when sealed
 };
 
 // Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.

@@ -10,8 +10,9 @@
 
 namespace gfxgraph::format {
 
-// Keeps its memory from payload to payload. Not thread-safe. An answer is valid until the next call.
-// Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw std::bad_alloc.
+// Keeps its memory from payload to payload. Not thread-safe. An answer is valid until the next
+// call. Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw
+// std::bad_alloc.
 class Packer {
  public:
   Packer();

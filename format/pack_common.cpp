@@ -99,8 +99,8 @@ uint64_t packed_bytes_bound(const Graph& graph) {
 }
 
 uint64_t packed_bytes_bound(const Environment& environment) {
-  uint64_t total = kTableBytes + bound(environment.gfxgraph_version) +
-                   bound(environment.gpu_arch) + bound(environment.device_name);
+  uint64_t total = kTableBytes + bound(environment.gfxgraph_version) + bound(environment.gpu_arch) +
+                   bound(environment.device_name);
   for (const std::string& word : environment.command_line) total += bound(word);
   return total;
 }

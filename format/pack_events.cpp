@@ -96,9 +96,11 @@ Offset<fbs::Marker> pack_action(Builder& builder, const Marker& action) {
 // fbs::Action::X for format::X, whose place in the variant is not its number in the file.
 template <typename T>
 constexpr fbs::Action action_type();
-#define GFXGRAPH_ACTION(name) \
-  template <>                 \
-  constexpr fbs::Action action_type<name>() { return fbs::Action::name; }
+#define GFXGRAPH_ACTION(name)                 \
+  template <>                                 \
+  constexpr fbs::Action action_type<name>() { \
+    return fbs::Action::name;                 \
+  }
 GFXGRAPH_ACTION(AllocationBegin)
 GFXGRAPH_ACTION(AllocationEnd)
 GFXGRAPH_ACTION(HostWrite)

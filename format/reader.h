@@ -31,14 +31,16 @@ class Trace {
   virtual ~Trace() = default;
 
   virtual const Environment& environment() const = 0;
-  virtual const std::vector<CodeObject>& code_objects() const = 0;  // index = id - 1, as with the next two
+  // Index = id - 1, as with the next two.
+  virtual const std::vector<CodeObject>& code_objects() const = 0;
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const std::vector<Graph>& graphs() const = 0;
   virtual const std::vector<Event>& events() const = 0;
   virtual const std::vector<Finding>& findings() const = 0;
   virtual const Statistics& statistics() const = 0;
 
-  // Whether a recorder sealed it. False: read with allow_torn, and torn_reason() says where it ends.
+  // Whether a recorder sealed it. False: read with allow_torn, and torn_reason() says where it
+  // ends.
   virtual bool sealed() const = 0;
   virtual const std::string& torn_reason() const = 0;
   // No finding of kind kIncomplete.

@@ -18,9 +18,9 @@ Result<void> check_not_recording(const std::filesystem::path& path) {
   GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_read(path));
   GFXGRAPH_ASSIGN_OR_RETURN(const bool free, file.try_lock());
   if (!free) {
-    return fail(Status::kInvalidArgument,
-                fmt::format("{}: a recording is still writing it; wait for it to end",
-                            path.string()));
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("{}: a recording is still writing it; wait for it to end", path.string()));
   }
   return {};
 }
@@ -39,10 +39,11 @@ Result<void> copy_records(std::span<const std::byte> file, const LoadedTrace& tr
 }
 
 Finding loss(const LoadedTrace& trace, uint64_t lost_bytes) {
-  return {FindingKind::kIncomplete, "gfxgraph recover", 1,
-          fmt::format("the recording has no proper end ({}): {} bytes behind record {} are lost, and "
-                      "all that was not yet written",
-                      trace.torn_reason, lost_bytes, trace.whole_records)};
+  return {
+      FindingKind::kIncomplete, "gfxgraph recover", 1,
+      fmt::format("the recording has no proper end ({}): {} bytes behind record {} are lost, and "
+                  "all that was not yet written",
+                  trace.torn_reason, lost_bytes, trace.whole_records)};
 }
 
 Result<RecoverReport> recover_file(const std::filesystem::path& in,
@@ -79,9 +80,8 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
     GFXGRAPH_TRY(writer.append(PreparedRecord(RecordKind::kFinding, packer.pack(finding))));
     ++findings;
   }
-  GFXGRAPH_TRY(writer.seal(
-      PreparedRecord(RecordKind::kSummary,
-                     packer.pack_summary(trace.statistics, trace.graphs.size(), findings))));
+  GFXGRAPH_TRY(writer.seal(PreparedRecord(
+      RecordKind::kSummary, packer.pack_summary(trace.statistics, trace.graphs.size(), findings))));
   return report;
 }
 

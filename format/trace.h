@@ -2,9 +2,9 @@
 // become bytes is docs/format.md (container) and format/trace.fbs (payloads); no FlatBuffers type
 // leaves format/.
 //
-// Identities: allocations, kernels, streams, HIP events and graphs carry ids that the recorder hands
-// out from 1 upwards, each kind by itself, never reused in one trace. 0 means "none" (for a stream:
-// the null stream). Addresses are *recorded addresses*: valid in the recorded process only.
+// Identities: allocations, kernels, streams, HIP events and graphs carry ids that the recorder
+// hands out from 1 upwards, each kind by itself, never reused in one trace. 0 means "none" (for a
+// stream: the null stream). Addresses are *recorded addresses*: valid in the recorded process only.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ struct BlobId {
 
 struct Environment {
   std::string gfxgraph_version;
-  std::string gpu_arch;         // "gfx1030", from hipDeviceProp_t::gcnArchName
+  std::string gpu_arch;  // "gfx1030", from hipDeviceProp_t::gcnArchName
   std::string device_name;
-  bool emulated = false;        // recorded on the software agent
+  bool emulated = false;            // recorded on the software agent
   int32_t hip_runtime_version = 0;  // hipRuntimeGetVersion: 50221153 is 5.2.21153
   int32_t hip_driver_version = 0;
   std::vector<std::string> command_line;  // empty when redacted
@@ -46,8 +46,8 @@ struct Environment {
 
 struct CodeObject {
   CodeObjectId id = 0;
-  BlobId elf;           // the plain ELF for the device, already out of its offload bundle
-  std::string target;   // "amdgcn-amd-amdhsa--gfx1030"
+  BlobId elf;          // the plain ELF for the device, already out of its offload bundle
+  std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
 };
 
 // Our own numbering, stable for ever; made from the metadata's .value_kind (LLVM AMDGPUUsage,
@@ -74,12 +74,12 @@ struct Argument {
 struct Kernel {
   KernelId id = 0;
   CodeObjectId code_object = 0;
-  std::string name;  // the symbol hipModuleGetFunction takes: mangled, without ".kd"
-  uint32_t kernarg_size_bytes = 0;   // explicit and hidden
+  std::string name;                 // the symbol hipModuleGetFunction takes: mangled, without ".kd"
+  uint32_t kernarg_size_bytes = 0;  // explicit and hidden
   uint32_t explicit_size_bytes = 0;  // what a launch passes
   uint32_t group_segment_bytes = 0;  // static LDS
   uint32_t private_segment_bytes = 0;
-  std::vector<Argument> arguments;   // in order of offset
+  std::vector<Argument> arguments;  // in order of offset
 };
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -105,37 +105,41 @@ enum class RelocationSource : uint8_t {
 struct Relocation {
   uint64_t offset_bytes = 0;  // in the kernarg segment, or in the bytes it is attached to
   AllocationId allocation = 0;
-  uint64_t addend = 0;        // 0 ... size of the allocation (one past the end is legal)
+  // 0 ... size of the allocation, the larger of requested and mapped (one past the end is legal).
+  uint64_t addend = 0;
   RelocationSource source = RelocationSource::kMatched;
-  // A matched word that has no sign of being a pointer but its value (a plain 8-byte scalar argument,
-  // an unaligned target): replay relocates it as the rest, but reports it by name.
+  // A matched word that has no sign of being a pointer but its value (a plain 8-byte scalar
+  // argument, an unaligned target): replay relocates it as the rest, but reports it by name.
   bool ambiguous = false;
 };
 
 // Bytes with the pointers in them. Exactly one of `blob` and `fill` describes the bytes.
 struct Content {
   uint64_t size_bytes = 0;
-  BlobId blob;          // none: all bytes equal `fill`
+  BlobId blob;  // none: all bytes equal `fill`
   uint8_t fill = 0;
-  BlobId hash;          // XXH3-128 of the bytes; also when `blob` is not stored (hash-only traces)
-  bool stored = true;   // false: only `hash` is known
+  BlobId hash;         // XXH3-128 of the bytes; also when `blob` is not stored (hash-only traces)
+  bool stored = true;  // false: only `hash` is known
   std::vector<Relocation> relocations;
 };
 
-// Events of the stream, in the order in which the program's calls returned from the recorder. -------
+// ---- events -------------------------------------------------------------------------------------
+
+// In the order in which the program's calls returned from the recorder. What a field must be is
+// said at the same field in format/trace.fbs; the writer refuses the rest.
 
 struct AllocationBegin {
   AllocationId id = 0;
   AllocationKind kind = AllocationKind::kDevice;
-  uint64_t recorded_address = 0;   // device address
-  uint64_t host_address = 0;       // kHostPinned, kHostRegistered, kManaged: as the host sees it
-  uint64_t size_bytes = 0;         // as requested
-  uint64_t mapped_bytes = 0;       // as mapped, 0 when unknown
-  uint32_t flags = 0;              // hipHostMalloc / hipHostRegister / hipMallocManaged flags
-  StreamId stream = 0;             // kStreamOrdered
-  CodeObjectId code_object = 0;    // kModuleGlobal
-  std::string symbol;              // kModuleGlobal
-  Content initial;                 // what the memory held when the program got it
+  uint64_t recorded_address = 0;  // device address
+  uint64_t host_address = 0;      // kHostPinned, kHostRegistered, kManaged: as the host sees it
+  uint64_t size_bytes = 0;        // as requested
+  uint64_t mapped_bytes = 0;      // as mapped, 0 when unknown
+  uint32_t flags = 0;             // hipHostMalloc / hipHostRegister / hipMallocManaged flags
+  StreamId stream = 0;            // kStreamOrdered
+  CodeObjectId code_object = 0;   // kModuleGlobal
+  std::string symbol;             // kModuleGlobal
+  Content initial;                // what the memory held when the program got it
 };
 
 // The end of an allocation's life, or the end of the trace for those never freed (`freed` false).
@@ -153,34 +157,56 @@ struct HostWrite {
   Content content;
 };
 
-struct StreamCreate { StreamId id = 0; uint32_t flags = 0; int32_t priority = 0; };
-struct StreamDestroy { StreamId id = 0; };
-struct EventCreate { EventId id = 0; uint32_t flags = 0; };
-struct EventDestroy { EventId id = 0; };
-struct EventRecord { EventId event = 0; StreamId stream = 0; };
-struct StreamWait { StreamId stream = 0; EventId event = 0; uint32_t flags = 0; };
+struct StreamCreate {
+  StreamId id = 0;
+  uint32_t flags = 0;
+  int32_t priority = 0;
+};
+struct StreamDestroy {
+  StreamId id = 0;
+};
+struct EventCreate {
+  EventId id = 0;
+  uint32_t flags = 0;
+};
+struct EventDestroy {
+  EventId id = 0;
+};
+struct EventRecord {
+  EventId event = 0;
+  StreamId stream = 0;
+};
+struct StreamWait {
+  StreamId stream = 0;
+  EventId event = 0;
+  uint32_t flags = 0;
+};
 
 enum class SynchronizeKind : uint8_t { kDevice = 0, kStream = 1, kEvent = 2 };
-struct Synchronize { SynchronizeKind kind = SynchronizeKind::kDevice; uint32_t object = 0; };
+struct Synchronize {
+  SynchronizeKind kind = SynchronizeKind::kDevice;
+  uint32_t object = 0;
+};
 
 struct Launch {
   KernelId kernel = 0;
   StreamId stream = 0;
-  std::array<uint32_t, 3> grid = {1, 1, 1};   // in workgroups
+  std::array<uint32_t, 3> grid = {1, 1, 1};            // in workgroups
   std::array<uint32_t, 3> grid_remainder = {0, 0, 0};  // work items of partial workgroups, 0: none
-  std::array<uint32_t, 3> block = {1, 1, 1};  // in work items
+  std::array<uint32_t, 3> block = {1, 1, 1};           // in work items
   uint32_t dynamic_lds_bytes = 0;
   bool cooperative = false;
-  std::vector<uint8_t> kernarg;               // the explicit part, padding zeroed
-  std::vector<Relocation> relocations;        // offsets into `kernarg`
+  std::vector<uint8_t> kernarg;         // the explicit part, padding zeroed
+  std::vector<Relocation> relocations;  // offsets into `kernarg`
 };
 
-// One end of a copy: an allocation (with an offset), or bytes of the program outside any allocation.
+// One end of a copy: an allocation (with an offset), or bytes of the program outside any
+// allocation.
 struct CopyEnd {
   AllocationId allocation = 0;  // 0: plain host memory
   uint64_t offset_bytes = 0;
-  uint64_t pitch_bytes = 0;     // rows of a 2D or 3D copy; 0: linear
-  uint64_t slice_bytes = 0;     // slices of a 3D copy; 0: one slice
+  uint64_t pitch_bytes = 0;  // rows of a 2D or 3D copy; 0: linear
+  uint64_t slice_bytes = 0;  // slices of a 3D copy; 0: one slice
 };
 
 // width x height x depth bytes; linear when height = depth = 1.
@@ -190,7 +216,7 @@ struct Copy {
   uint64_t width_bytes = 0;
   uint64_t height = 1;
   uint64_t depth = 1;
-  Content host_source;   // what plain host memory held: packed rows, without pitch
+  Content host_source;  // what plain host memory held: packed rows, without pitch
   // Of a copy to plain host memory: what the program received. Checked by --verify where stored.
   Content host_result;
   bool asynchronous = false;
@@ -200,9 +226,9 @@ struct Copy {
 struct Memset {
   AllocationId allocation = 0;
   uint64_t offset_bytes = 0;
-  uint64_t pitch_bytes = 0;   // 0: linear
+  uint64_t pitch_bytes = 0;  // 0: linear
   uint64_t slice_bytes = 0;
-  uint32_t element_bytes = 1; // 1, 2 or 4
+  uint32_t element_bytes = 1;  // 1, 2 or 4
   uint32_t value = 0;
   uint64_t width_elements = 0;
   uint64_t height = 1;
@@ -213,16 +239,28 @@ struct Memset {
 
 // A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback): its effects on recorded
 // memory appear as HostWrite; the function itself cannot be replayed.
-struct HostFunction { StreamId stream = 0; std::string call; };
+struct HostFunction {
+  StreamId stream = 0;
+  std::string call;
+};
 
-struct GraphLaunch { GraphId graph = 0; StreamId stream = 0; };
+struct GraphLaunch {
+  GraphId graph = 0;
+  StreamId stream = 0;
+};
 
-struct Marker { std::string text; };
+struct Marker {
+  std::string text;
+};
 
 // All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the
 // reference of gfxgraph-replay --bisect.
 struct Checkpoint {
-  struct State { AllocationId allocation = 0; BlobId hash; std::vector<Relocation> relocations; };
+  struct State {
+    AllocationId allocation = 0;
+    BlobId hash;
+    std::vector<Relocation> relocations;
+  };
   std::vector<State> states;
 };
 
@@ -231,9 +269,9 @@ using Action = std::variant<AllocationBegin, AllocationEnd, HostWrite, StreamCre
                             Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint>;
 
 struct Event {
-  uint64_t sequence = 0;   // position in the stream, from 0, without gaps
-  uint32_t thread = 0;     // the recorded process's threads, numbered from 0 in order of appearance
-  uint64_t time_ns = 0;    // since the start of the recording (host clock)
+  uint64_t sequence = 0;  // position in the stream, from 0, without gaps
+  uint32_t thread = 0;    // the recorded process's threads, numbered from 0 in order of appearance
+  uint64_t time_ns = 0;   // since the start of the recording (host clock)
   Action action;
 };
 
@@ -257,7 +295,7 @@ struct Graph {
 enum class FindingKind : uint8_t { kIncomplete = 0, kNote = 1 };
 struct Finding {
   FindingKind kind = FindingKind::kIncomplete;
-  std::string call;     // "hipMemcpyToArray"
+  std::string call;  // "hipMemcpyToArray"
   uint64_t count = 1;
   std::string detail;
 };

@@ -24,7 +24,8 @@ class Unpacker {
   explicit Unpacker(size_t payload_bytes) : budget_(payload_bytes) {}
 
   std::string text(const flatbuffers::String* from);
-  std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from);
+  std::vector<std::string> texts(
+      const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from);
   template <typename T>
   std::vector<T> numbers(const flatbuffers::Vector<T>* from) {
     if (from == nullptr || !spend(uint64_t{from->size()} * sizeof(T))) return {};
@@ -43,8 +44,9 @@ class Unpacker {
   template <typename E, typename Raw>
   E member(Raw raw, E last, const char* what) {
     if (static_cast<uint64_t>(raw) > static_cast<uint64_t>(last)) {
-      refuse(Status::kVersion, fmt::format("{} {} is unknown: the trace was made by a newer gfxgraph",
-                                           what, static_cast<uint64_t>(raw)));
+      refuse(Status::kVersion,
+             fmt::format("{} {} is unknown: the trace was made by a newer gfxgraph", what,
+                         static_cast<uint64_t>(raw)));
       return E{};
     }
     return static_cast<E>(raw);
@@ -66,8 +68,9 @@ class Unpacker {
 template <typename Table>
 Result<const Table*> verified_root(std::span<const std::byte> payload, const char* what) {
   if (payload.size() > kMaxStructuredBytes) {
-    return fail(Status::kCorrupt, fmt::format("{}: payload of {} bytes is larger than the limit of {}",
-                                              what, payload.size(), kMaxStructuredBytes));
+    return fail(Status::kCorrupt,
+                fmt::format("{}: payload of {} bytes is larger than the limit of {}", what,
+                            payload.size(), kMaxStructuredBytes));
   }
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(payload.data());
   constexpr flatbuffers::uoffset_t kMaxDepth = 16;

@@ -17,12 +17,17 @@ GraphNode unpack_node(Unpacker& unpacker, const fbs::GraphNode& from) {
     case fbs::NodeAction::Launch:
       to.action = unpacker.action(*from.action_as_Launch());
       return to;
-    case fbs::NodeAction::Copy: to.action = unpacker.action(*from.action_as_Copy()); return to;
-    case fbs::NodeAction::Memset: to.action = unpacker.action(*from.action_as_Memset()); return to;
+    case fbs::NodeAction::Copy:
+      to.action = unpacker.action(*from.action_as_Copy());
+      return to;
+    case fbs::NodeAction::Memset:
+      to.action = unpacker.action(*from.action_as_Memset());
+      return to;
     case fbs::NodeAction::HostFunction:
       to.action = unpacker.action(*from.action_as_HostFunction());
       return to;
-    case fbs::NodeAction::NONE: break;
+    case fbs::NodeAction::NONE:
+      break;
   }
   unpacker.member(static_cast<uint8_t>(from.action_type()), fbs::NodeAction::MAX,
                   "kind of graph node");
@@ -75,11 +80,11 @@ Result<Kernel> unpack_kernel(std::span<const std::byte> payload) {
       unpacker.spend(uint64_t{from->arguments()->size()} * Unpacker::kTableBytes)) {
     to.arguments.reserve(from->arguments()->size());
     for (const fbs::Argument* argument : *from->arguments()) {
-      to.arguments.push_back(
-          {unpacker.text(argument->name()), unpacker.text(argument->value_kind()),
-           unpacker.member(static_cast<uint8_t>(argument->kind()), ArgumentKind::kHidden,
-                           "argument kind"),
-           argument->offset_bytes(), argument->size_bytes()});
+      to.arguments.push_back({unpacker.text(argument->name()),
+                              unpacker.text(argument->value_kind()),
+                              unpacker.member(static_cast<uint8_t>(argument->kind()),
+                                              ArgumentKind::kHidden, "argument kind"),
+                              argument->offset_bytes(), argument->size_bytes()});
     }
   }
   if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());

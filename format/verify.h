@@ -19,8 +19,8 @@ struct Problem {
 
 struct VerifyReport {
   uint64_t file_bytes = 0;
-  uint64_t records = 0;   // whole ones
-  uint64_t blobs = 0;     // of these: blobs whose bytes were decompressed and compared with their id
+  uint64_t records = 0;  // whole ones
+  uint64_t blobs = 0;    // of these: blobs whose bytes were decompressed and compared with their id
   bool sealed = false;
   std::vector<Problem> problems;  // empty: every byte is what a recorder wrote, and makes sense
   bool problems_cut = false;      // there are more than kMaxProblems

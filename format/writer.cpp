@@ -334,8 +334,7 @@ Result<void> Writer::add(const CodeObject& code_object) {
 Result<void> Writer::add(const Kernel& kernel) {
   return impl_->guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(impl_->check_size(packed_bytes_bound(kernel), "kernel"));
-    return impl_->add_record(RecordKind::kKernel, kernel,
-                             [this] { ++impl_->statistics.kernels; });
+    return impl_->add_record(RecordKind::kKernel, kernel, [this] { ++impl_->statistics.kernels; });
   });
 }
 

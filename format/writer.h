@@ -14,11 +14,12 @@
 namespace gfxgraph::format {
 
 struct WriterOptions {
-  // zstd level for blobs of at least `compress_min_bytes`; 0: never compress. A blob is stored plain
-  // when compression does not make it smaller.
+  // zstd level for blobs of at least `compress_min_bytes`; 0: never compress. A blob is stored
+  // plain when compression does not make it smaller.
   int compression_level = 1;
   size_t compress_min_bytes = 4096;
-  // Events are gathered into FlatBuffers chunks and written when one of these is reached, or by flush().
+  // Events are gathered into FlatBuffers chunks and written when one of these is reached, or by
+  // flush().
   uint32_t events_per_chunk = 256;
   size_t chunk_bytes = 1u << 20;
 };
@@ -26,13 +27,13 @@ struct WriterOptions {
 class OutputFile;
 
 // Thread-safe: every method may be called from any thread. The first error of the file or of memory
-// is latched: later calls return it, the file keeps its valid prefix, and seal() returns it instead of
-// sealing.
+// is latched: later calls return it, the file keeps its valid prefix, and seal() returns it instead
+// of sealing.
 //
-// Every item is checked for meaning as a reader will check it (format/trace.fbs has the rules at each
-// field). One that breaks a rule is not written; the call returns kInvalidArgument, recording goes on,
-// and seal() adds a finding kIncomplete that names what was refused, how often, and why. Relocations
-// may come in any order of offset.
+// Every item is checked for meaning as a reader will check it (format/trace.fbs has the rules at
+// each field). One that breaks a rule is not written; the call returns kInvalidArgument, recording
+// goes on, and seal() adds a finding kIncomplete that names what was refused, how often, and why.
+// Relocations may come in any order of offset.
 class Writer {
  public:
   static Result<std::unique_ptr<Writer>> create(const std::filesystem::path& path,
@@ -59,8 +60,8 @@ class Writer {
   Result<void> flush();
   // Writes summary and footer, syncs, renames. No call but the destructor may follow.
   Result<void> seal();
-  // After fork() in the child: forgets the file without writing, unlocking or renaming anything. Takes
-  // no lock; from then on every call is refused and the destructor does nothing.
+  // After fork() in the child: forgets the file without writing, unlocking or renaming anything.
+  // Takes no lock; from then on every call is refused and the destructor does nothing.
   void abandon() noexcept;
 
   // So far, as of now.

@@ -19,10 +19,10 @@ std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes,
     out.resize(kSampleBytes);
     const std::span<const std::byte> sample =
         bytes.subspan(bytes.size() / 2 / 64 * 64, kSampleBytes);
-    const size_t got =
-        ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, sample.data(), kSampleBytes, level);
-    const size_t head =
-        ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, bytes.data(), kSampleBytes, level);
+    const size_t got = ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, sample.data(),
+                                     kSampleBytes, level);
+    const size_t head = ZSTD_compress(out.data(), kSampleBytes - kSampleBytes / 16, bytes.data(),
+                                      kSampleBytes, level);
     if (ZSTD_isError(got) != 0 && ZSTD_isError(head) != 0) return std::nullopt;
   }
   if (bytes.size() < 2) return std::nullopt;

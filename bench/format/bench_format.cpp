@@ -1,7 +1,7 @@
 // What storing a trace costs, each figure as a ratio to its bare counterpart in the same run:
 //   hash     XXH3-128 of a buffer                    against memcpy of it
-//   blobs    Writer::add_blob of distinct buffers    against write(2) of the same bytes, both unsynced
-//   events   Writer::add of launches, one thread and four
+//   blobs    Writer::add_blob of distinct buffers    against write(2) of the same bytes, both
+//   unsynced events   Writer::add of launches, one thread and four
 //
 // usage: bench_format [--json] [--mib N] [--folder DIR]      the files go to DIR (default: .)
 #include <fmt/format.h>
@@ -162,17 +162,18 @@ int main(int argc, char** argv) {
     }
   }
   const std::vector<std::byte> data = noise(mib << 20);
-  std::vector<Figure> figures = {bench_hash(data),
-                                 bench_blobs(data, folder, 0, "blobs, plain"),
+  std::vector<Figure> figures = {bench_hash(data), bench_blobs(data, folder, 0, "blobs, plain"),
                                  bench_blobs(data, folder, 1, "blobs, zstd 1 on noise"),
-                                 bench_events(folder, 1, 200000),
-                                 bench_events(folder, 4, 50000)};
+                                 bench_events(folder, 1, 200000), bench_events(folder, 4, 50000)};
   figures.back().reference = figures[3].value;  // four threads against one
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
   for (const Figure& figure : figures) {
     const double ratio = figure.reference > 0 ? figure.value / figure.reference : 0;
-    document.push_back({{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit},
-                        {"reference", figure.reference}, {"ratio", ratio}});
+    document.push_back({{"name", figure.name},
+                        {"value", figure.value},
+                        {"unit", figure.unit},
+                        {"reference", figure.reference},
+                        {"ratio", ratio}});
     if (!json) {
       fmt::print("{:24} {:8.3f} {:6} reference {:8.3f}  ratio {:.2f}\n", figure.name, figure.value,
                  figure.unit, figure.reference, ratio);

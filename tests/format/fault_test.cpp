@@ -96,8 +96,7 @@ TEST(Fault, EveryFailedWriteLeavesAReadablePrefix) {
     ASSERT_LT(fail_at, 1000);
     std::vector<std::byte> bytes;
     int operations = 0;
-    auto writer =
-        create_writer(std::make_unique<FailingFile>(bytes, operations, fail_at), options);
+    auto writer = create_writer(std::make_unique<FailingFile>(bytes, operations, fail_at), options);
     if (fail_at == 0) {
       EXPECT_EQ(writer.error().status, Status::kIo);
       continue;
@@ -235,7 +234,8 @@ TEST(Recover, RefusesALivingRecordingAndItself) {
   ASSERT_FALSE(living);
   EXPECT_THAT(living.error().message, HasSubstr("still writing"));
   ASSERT_TRUE(writer->seal());
-  EXPECT_THAT(recover(folder / "t.gfxg", folder / "t.gfxg").error().message, HasSubstr("same file"));
+  EXPECT_THAT(recover(folder / "t.gfxg", folder / "t.gfxg").error().message,
+              HasSubstr("same file"));
   EXPECT_EQ(recover(folder / "none", folder / "out").error().status, Status::kNotFound);
   ASSERT_TRUE(write_file_atomic(folder / "text", to_bytes("this is no trace")));
   EXPECT_EQ(recover(folder / "text", folder / "out").error().status, Status::kCorrupt);
@@ -296,8 +296,8 @@ TEST(Verify, ListsEveryDamagedRecord) {
   const std::vector<RawRecord> records = split_records(bytes);
   // One byte in each of two payloads.
   const size_t first = kHeadBytes + kRecordHeaderBytes;
-  const size_t second = kHeadBytes + record_bytes(records[0].kind, records[0].payload).size() +
-                        kRecordHeaderBytes;
+  const size_t second =
+      kHeadBytes + record_bytes(records[0].kind, records[0].payload).size() + kRecordHeaderBytes;
   bytes[first] ^= std::byte{1};
   bytes[second] ^= std::byte{1};
   const auto report = verify_bytes(bytes);

@@ -222,9 +222,8 @@ std::vector<std::byte> shared_bytes() {
 std::vector<std::byte> relocation_columns() {
   flatbuffers::FlatBufferBuilder builder;
   const std::vector<uint64_t> offsets = {8, 16};
-  const auto relocations =
-      fbs::CreateRelocations(builder, builder.CreateVector(offsets),
-                             builder.CreateVector(std::vector<uint32_t>{1}));
+  const auto relocations = fbs::CreateRelocations(builder, builder.CreateVector(offsets),
+                                                  builder.CreateVector(std::vector<uint32_t>{1}));
   fbs::LaunchBuilder launch(builder);
   launch.add_kernel(1);
   launch.add_relocations(relocations);
@@ -275,7 +274,8 @@ void add_container_cases(std::vector<GoldenCase>& cases) {
   none.pop_back();
   cases.push_back({"no_summary", join_records(none)});
   cases.push_back({"summary_wrong_events", summary_wrong([](Statistics& s) { s.events = 5; })});
-  cases.push_back({"summary_wrong_blob_bytes", summary_wrong([](Statistics& s) { s.blob_bytes = 1; })});
+  cases.push_back(
+      {"summary_wrong_blob_bytes", summary_wrong([](Statistics& s) { s.blob_bytes = 1; })});
 }
 
 void add_payload_cases(std::vector<GoldenCase>& cases) {
@@ -289,9 +289,12 @@ void add_payload_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"blob_too_large", with_blob({id, kMaxBlobBytes + 1, BlobCodec::kZstd}, text)});
   cases.push_back({"blob_bomb", with_blob({id, UINT64_C(1) << 30, BlobCodec::kZstd}, text)});
   cases.push_back({"blob_not_zstd", with_blob({id, 100, BlobCodec::kZstd}, text)});
-  const std::vector<std::byte> elf = to_bytes("\x7f" "ELF, as if it were one");
+  const std::vector<std::byte> elf = to_bytes(
+      "\x7f"
+      "ELF, as if it were one");
   cases.push_back({"blob_twice", with_blob({hash_bytes(elf), elf.size(), BlobCodec::kPlain}, elf)});
-  cases.push_back({"payload_not_flatbuffer", with_record(RecordKind::kEvents, to_bytes("0123456789abcdef"))});
+  cases.push_back(
+      {"payload_not_flatbuffer", with_record(RecordKind::kEvents, to_bytes("0123456789abcdef"))});
   cases.push_back({"payload_empty", with_record(RecordKind::kFinding, {})});
   cases.push_back({"payload_shares_bytes", with_record(RecordKind::kEvents, {})});
   cases.back().bytes = shared_bytes();
@@ -299,14 +302,17 @@ void add_payload_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"event_without_action", event_without_action()});
   cases.push_back({"relocation_columns_differ", relocation_columns()});
   cases.push_back({"copy_without_ends", copy_without_ends()});
-  cases.push_back({"allocation_kind_unknown",
-                   with_begin([](auto& b) { b.kind = AllocationKind{50}; })});
-  cases.push_back({"environment_twice", with_record(RecordKind::kEnvironment, packed(Environment{}))});
+  cases.push_back(
+      {"allocation_kind_unknown", with_begin([](auto& b) { b.kind = AllocationKind{50}; })});
+  cases.push_back(
+      {"environment_twice", with_record(RecordKind::kEnvironment, packed(Environment{}))});
   cases.push_back({"finding_without_call", with_record(RecordKind::kFinding, packed(Finding{}))});
 }
 
 void add_object_cases(std::vector<GoldenCase>& cases) {
-  const BlobId elf = hash_bytes(to_bytes("\x7f" "ELF, as if it were one"));
+  const BlobId elf =
+      hash_bytes(to_bytes("\x7f"
+                          "ELF, as if it were one"));
   const auto code_object = [&](CodeObject c) {
     return with_record(RecordKind::kCodeObject, packed(c));
   };
@@ -316,50 +322,53 @@ void add_object_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"kernel_id_not_next", with_kernel([](Kernel& k) { k.id = 1; })});
   cases.push_back({"kernel_without_name", with_kernel([](Kernel& k) { k.name.clear(); })});
   cases.push_back({"kernel_name_with_nul", with_kernel([](Kernel& k) { k.name[2] = '\0'; })});
-  cases.push_back({"kernel_code_object_missing", with_kernel([](Kernel& k) { k.code_object = 2; })});
-  cases.push_back({"kernel_explicit_too_large",
-                   with_kernel([](Kernel& k) { k.explicit_size_bytes = 41; })});
+  cases.push_back(
+      {"kernel_code_object_missing", with_kernel([](Kernel& k) { k.code_object = 2; })});
+  cases.push_back(
+      {"kernel_explicit_too_large", with_kernel([](Kernel& k) { k.explicit_size_bytes = 41; })});
   cases.push_back({"argument_outside_kernarg",
                    with_kernel([](Kernel& k) { k.arguments[3].offset_bytes = 26; })});
-  cases.push_back({"argument_order", with_kernel([](Kernel& k) {
-                     std::swap(k.arguments[1], k.arguments[2]);
-                   })});
+  cases.push_back({"argument_order",
+                   with_kernel([](Kernel& k) { std::swap(k.arguments[1], k.arguments[2]); })});
   cases.push_back({"graph_id_not_next", with_graph([](Graph& g) { g.id = 2; })});
-  cases.push_back({"graph_depends_on_later_node",
-                   with_graph([](Graph& g) { g.nodes[0].dependencies = {1}; })});
+  cases.push_back(
+      {"graph_depends_on_later_node", with_graph([](Graph& g) { g.nodes[0].dependencies = {1}; })});
   cases.push_back({"graph_dependencies_double",
                    with_graph([](Graph& g) { g.nodes[1].dependencies = {0, 0}; })});
-  cases.push_back({"graph_node_kernel_missing", with_graph([](Graph& g) {
-                     std::get<Launch>(g.nodes[0].action).kernel = 2;
-                   })});
+  cases.push_back({"graph_node_kernel_missing",
+                   with_graph([](Graph& g) { std::get<Launch>(g.nodes[0].action).kernel = 2; })});
 }
 
 void add_event_cases(std::vector<GoldenCase>& cases) {
-  cases.push_back({"sequence_gap", with_record(RecordKind::kEvents, packed_events({Marker{"x"}}, 5))});
+  cases.push_back(
+      {"sequence_gap", with_record(RecordKind::kEvents, packed_events({Marker{"x"}}, 5))});
   cases.push_back({"launch_kernel_missing", with_launch([](Launch& l) { l.kernel = 2; })});
   cases.push_back({"launch_stream_missing", with_launch([](Launch& l) { l.stream = 2; })});
   cases.push_back({"launch_grid_zero", with_launch([](Launch& l) { l.grid[1] = 0; })});
   cases.push_back({"launch_block_zero", with_launch([](Launch& l) { l.block[2] = 0; })});
-  cases.push_back({"launch_remainder_too_large",
-                   with_launch([](Launch& l) { l.grid_remainder[0] = 256; })});
-  cases.push_back({"launch_kernarg_size", with_launch([](Launch& l) { l.kernarg.resize(24); l.relocations.clear(); })});
-  cases.push_back({"relocation_outside",
-                   with_launch([](Launch& l) { l.relocations[1].offset_bytes = 21; })});
-  cases.push_back({"relocation_overlap",
-                   with_launch([](Launch& l) { l.relocations[1].offset_bytes = 12; })});
+  cases.push_back(
+      {"launch_remainder_too_large", with_launch([](Launch& l) { l.grid_remainder[0] = 256; })});
+  cases.push_back({"launch_kernarg_size", with_launch([](Launch& l) {
+                     l.kernarg.resize(24);
+                     l.relocations.clear();
+                   })});
+  cases.push_back(
+      {"relocation_outside", with_launch([](Launch& l) { l.relocations[1].offset_bytes = 21; })});
+  cases.push_back(
+      {"relocation_overlap", with_launch([](Launch& l) { l.relocations[1].offset_bytes = 12; })});
   cases.push_back({"relocation_allocation_missing",
                    with_launch([](Launch& l) { l.relocations[0].allocation = 3; })});
   cases.push_back({"relocation_addend_too_large",
                    with_launch([](Launch& l) { l.relocations[0].addend = 4097; })});
-  cases.push_back({"relocation_source_unknown", with_launch([](Launch& l) {
-                     l.relocations[0].source = RelocationSource{3};
-                   })});
+  cases.push_back({"relocation_source_unknown",
+                   with_launch([](Launch& l) { l.relocations[0].source = RelocationSource{3}; })});
   cases.push_back({"allocation_id_zero", with_begin([](auto& b) { b.id = 0; })});
   cases.push_back({"allocation_id_reused", with_begin([](auto& b) { b.id = 2; })});
   cases.push_back({"allocation_without_bytes", with_begin([](auto& b) { b.size_bytes = 0; })});
-  cases.push_back({"allocation_wraps", with_begin([](auto& b) { b.recorded_address = UINT64_MAX; })});
-  cases.push_back({"allocation_initial_too_large",
-                   with_begin([](auto& b) { b.initial.size_bytes = 65; })});
+  cases.push_back(
+      {"allocation_wraps", with_begin([](auto& b) { b.recorded_address = UINT64_MAX; })});
+  cases.push_back(
+      {"allocation_initial_too_large", with_begin([](auto& b) { b.initial.size_bytes = 65; })});
   cases.push_back({"allocation_stream_missing", with_begin([](auto& b) { b.stream = 9; })});
   cases.push_back({"global_without_symbol", with_begin([](auto& b) {
                      b.kind = AllocationKind::kModuleGlobal;
@@ -386,7 +395,8 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"event_record_missing", with_event(EventRecord{2, 0})});
   cases.push_back({"stream_wait_stream_missing", with_event(StreamWait{2, 1, 0})});
   cases.push_back({"synchronize_kind_unknown", with_event(Synchronize{SynchronizeKind{3}, 0})});
-  cases.push_back({"synchronize_device_with_id", with_event(Synchronize{SynchronizeKind::kDevice, 1})});
+  cases.push_back(
+      {"synchronize_device_with_id", with_event(Synchronize{SynchronizeKind::kDevice, 1})});
   cases.push_back({"graph_launch_missing", with_event(GraphLaunch{1, 0})});
   cases.push_back({"host_function_without_call", with_event(HostFunction{0, ""})});
   Checkpoint checkpoint;
@@ -395,43 +405,61 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
 }
 
 void add_memory_cases(std::vector<GoldenCase>& cases) {
-  const BlobId elf = hash_bytes(to_bytes("\x7f" "ELF, as if it were one"));
+  const BlobId elf =
+      hash_bytes(to_bytes("\x7f"
+                          "ELF, as if it were one"));
   cases.push_back({"content_blob_missing", with_content([](Content& c) { c.blob = {5, 5}; })});
   cases.push_back({"content_size_not_the_blobs", with_content([&](Content& c) { c.blob = elf; })});
   cases.push_back({"content_blob_but_not_stored", with_content([&](Content& c) {
-                     c.size_bytes = 23; c.blob = elf; c.stored = false;
+                     c.size_bytes = 23;
+                     c.blob = elf;
+                     c.stored = false;
                    })});
   cases.push_back({"content_hash_not_the_blobs", with_content([&](Content& c) {
-                     c.size_bytes = 23; c.blob = elf; c.hash = {7, 7};
+                     c.size_bytes = 23;
+                     c.blob = elf;
+                     c.hash = {7, 7};
                    })});
   cases.push_back({"content_fill_but_not_stored", with_content([](Content& c) {
-                     c.fill = 1; c.stored = false;
+                     c.fill = 1;
+                     c.stored = false;
                    })});
   cases.push_back({"host_write_outside", with_content([](Content& c) { c.size_bytes = 33; })});
   cases.push_back({"copy_outside", with_copy([](Copy& c) { c.source.offset_bytes = 1; })});
   cases.push_back({"copy_rows_outside", with_copy([](Copy& c) {
-                     c.width_bytes = 8; c.height = 5; c.destination.pitch_bytes = 16;
+                     c.width_bytes = 8;
+                     c.height = 5;
+                     c.destination.pitch_bytes = 16;
                    })});
   cases.push_back({"copy_pitch_too_small", with_copy([](Copy& c) {
-                     c.width_bytes = 8; c.height = 4; c.destination.pitch_bytes = 4;
+                     c.width_bytes = 8;
+                     c.height = 4;
+                     c.destination.pitch_bytes = 4;
                    })});
   cases.push_back({"copy_slice_too_small", with_copy([](Copy& c) {
-                     c.width_bytes = 2; c.height = 4; c.depth = 2; c.destination.slice_bytes = 7;
+                     c.width_bytes = 2;
+                     c.height = 4;
+                     c.depth = 2;
+                     c.destination.slice_bytes = 7;
                    })});
   cases.push_back({"copy_size_overflows", with_copy([](Copy& c) {
-                     c.height = UINT64_C(1) << 40; c.depth = UINT64_C(1) << 40;
+                     c.height = UINT64_C(1) << 40;
+                     c.depth = UINT64_C(1) << 40;
                    })});
   cases.push_back({"copy_without_host_source", with_copy([](Copy& c) { c.source = {}; })});
-  cases.push_back({"copy_host_source_of_device", with_copy([](Copy& c) { c.host_source.size_bytes = 32; })});
+  cases.push_back(
+      {"copy_host_source_of_device", with_copy([](Copy& c) { c.host_source.size_bytes = 32; })});
   cases.push_back({"copy_host_result_size", with_copy([](Copy& c) {
-                     c.destination = {}; c.host_result.size_bytes = 31;
+                     c.destination = {};
+                     c.host_result.size_bytes = 31;
                    })});
   cases.push_back({"copy_allocation_missing", with_copy([](Copy& c) { c.source.allocation = 7; })});
   cases.push_back({"memset_element_size", with_memset([](Memset& m) { m.element_bytes = 3; })});
   cases.push_back({"memset_value_too_large", with_memset([](Memset& m) { m.value = 256; })});
   cases.push_back({"memset_outside", with_memset([](Memset& m) { m.offset_bytes = 4065; })});
   cases.push_back({"memset_size_overflows", with_memset([](Memset& m) {
-                     m.element_bytes = 4; m.width_elements = UINT64_C(1) << 63;
+                     m.element_bytes = 4;
+                     m.width_elements = UINT64_C(1) << 63;
                    })});
 }
 

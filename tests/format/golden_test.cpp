@@ -141,7 +141,8 @@ TEST(Golden, FlipsWithRightHashesNeverCrash) {
 
 // docs/format.md shows the smallest file; what it shows must be true.
 TEST(Golden, HexDumpInTheDocumentIsTheSmallestFile) {
-  std::istringstream document(text_of(std::filesystem::path(GFXGRAPH_SOURCE_DIR) / "docs/format.md"));
+  std::istringstream document(
+      text_of(std::filesystem::path(GFXGRAPH_SOURCE_DIR) / "docs/format.md"));
   std::vector<std::byte> dumped;
   std::string line;
   const std::regex row("^([0-9a-f]{8})((?: [0-9a-f]{2}){1,16})  .*$");

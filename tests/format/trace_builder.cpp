@@ -83,8 +83,10 @@ Memset sample_memset() {
 Result<void> add_graph(Writer& writer, BlobId table) {
   Graph graph;
   graph.id = 1;
-  graph.nodes = {{sample_launch(1, 2), {}},       {sample_copy(table), {0}},
-                 {sample_memset(), {0}},          {std::monostate{}, {1, 2}},
+  graph.nodes = {{sample_launch(1, 2), {}},
+                 {sample_copy(table), {0}},
+                 {sample_memset(), {0}},
+                 {std::monostate{}, {1, 2}},
                  {HostFunction{0, "hipGraphAddHostNode"}, {3}}};
   graph.nodes[0].action = sample_launch(1, 1);
   return writer.add(graph);

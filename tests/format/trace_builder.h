@@ -91,7 +91,8 @@ inline Launch sample_launch(AllocationId x, AllocationId y, StreamId stream = 0)
   launch.block = {256, 1, 1};
   launch.dynamic_lds_bytes = 64;
   launch.kernarg.resize(28);
-  for (size_t i = 0; i < launch.kernarg.size(); ++i) launch.kernarg[i] = static_cast<uint8_t>(i * 7);
+  for (size_t i = 0; i < launch.kernarg.size(); ++i)
+    launch.kernarg[i] = static_cast<uint8_t>(i * 7);
   launch.relocations = {{8, x, 0, RelocationSource::kTyped, false},
                         {16, y, 4096, RelocationSource::kMatched, true}};
   return launch;
@@ -122,8 +123,8 @@ inline Event event_of(Action action) {
 // What must be in place before launches: environment, code object 1, kernel 1.
 inline Result<void> add_preamble(Writer& writer) {
   GFXGRAPH_TRY(writer.add(sample_environment()));
-  GFXGRAPH_ASSIGN_OR_RETURN(const BlobId elf,
-                            writer.add_blob(to_bytes("\x7f" "ELF, as if it were one")));
+  GFXGRAPH_ASSIGN_OR_RETURN(const BlobId elf, writer.add_blob(to_bytes("\x7f"
+                                                                       "ELF, as if it were one")));
   GFXGRAPH_TRY(writer.add(CodeObject{1, elf, "amdgcn-amd-amdhsa--gfx1030"}));
   return writer.add(sample_kernel());
 }

@@ -21,27 +21,33 @@ std::string hex(const std::vector<uint8_t>& bytes) {
 Json dump(const std::vector<Relocation>& relocations) {
   Json all = Json::array();
   for (const Relocation& r : relocations) {
-    all.push_back({r.offset_bytes, r.allocation, r.addend, static_cast<int>(r.source), r.ambiguous});
+    all.push_back(
+        {r.offset_bytes, r.allocation, r.addend, static_cast<int>(r.source), r.ambiguous});
   }
   return all;
 }
 
 Json dump(const Content& c) {
-  return {{"size", c.size_bytes}, {"blob", hex(c.blob)}, {"fill", c.fill}, {"hash", hex(c.hash)},
-          {"stored", c.stored}, {"relocations", dump(c.relocations)}};
+  return {{"size", c.size_bytes}, {"blob", hex(c.blob)}, {"fill", c.fill},
+          {"hash", hex(c.hash)},  {"stored", c.stored},  {"relocations", dump(c.relocations)}};
 }
 
-Json dump(const CopyEnd& e) {
-  return {e.allocation, e.offset_bytes, e.pitch_bytes, e.slice_bytes};
-}
+Json dump(const CopyEnd& e) { return {e.allocation, e.offset_bytes, e.pitch_bytes, e.slice_bytes}; }
 
 struct ActionDumper {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(const AllocationBegin& a) const {
-    return {{"id", a.id}, {"kind", static_cast<int>(a.kind)}, {"address", a.recorded_address},
-            {"host", a.host_address}, {"size", a.size_bytes}, {"mapped", a.mapped_bytes},
-            {"flags", a.flags}, {"stream", a.stream}, {"code_object", a.code_object},
-            {"symbol", a.symbol}, {"initial", dump(a.initial)}};
+    return {{"id", a.id},
+            {"kind", static_cast<int>(a.kind)},
+            {"address", a.recorded_address},
+            {"host", a.host_address},
+            {"size", a.size_bytes},
+            {"mapped", a.mapped_bytes},
+            {"flags", a.flags},
+            {"stream", a.stream},
+            {"code_object", a.code_object},
+            {"symbol", a.symbol},
+            {"initial", dump(a.initial)}};
   }
   Json operator()(const AllocationEnd& a) const {
     return {{"id", a.id}, {"freed", a.freed}, {"stream", a.stream}, {"post", dump(a.post)}};
@@ -57,22 +63,33 @@ struct ActionDumper {
   Json operator()(const StreamWait& a) const { return {a.stream, a.event, a.flags}; }
   Json operator()(const Synchronize& a) const { return {static_cast<int>(a.kind), a.object}; }
   Json operator()(const Launch& a) const {
-    return {{"kernel", a.kernel}, {"stream", a.stream}, {"grid", a.grid},
-            {"remainder", a.grid_remainder}, {"block", a.block}, {"lds", a.dynamic_lds_bytes},
-            {"cooperative", a.cooperative}, {"kernarg", hex(a.kernarg)},
+    return {{"kernel", a.kernel},
+            {"stream", a.stream},
+            {"grid", a.grid},
+            {"remainder", a.grid_remainder},
+            {"block", a.block},
+            {"lds", a.dynamic_lds_bytes},
+            {"cooperative", a.cooperative},
+            {"kernarg", hex(a.kernarg)},
             {"relocations", dump(a.relocations)}};
   }
   Json operator()(const Copy& a) const {
-    return {{"destination", dump(a.destination)}, {"source", dump(a.source)},
-            {"width", a.width_bytes}, {"height", a.height}, {"depth", a.depth},
-            {"host_source", dump(a.host_source)}, {"host_result", dump(a.host_result)},
-            {"asynchronous", a.asynchronous}, {"stream", a.stream}};
+    return {{"destination", dump(a.destination)},
+            {"source", dump(a.source)},
+            {"width", a.width_bytes},
+            {"height", a.height},
+            {"depth", a.depth},
+            {"host_source", dump(a.host_source)},
+            {"host_result", dump(a.host_result)},
+            {"asynchronous", a.asynchronous},
+            {"stream", a.stream}};
   }
   Json operator()(const Memset& a) const {
-    return {{"allocation", a.allocation}, {"offset", a.offset_bytes}, {"pitch", a.pitch_bytes},
-            {"slice", a.slice_bytes}, {"element", a.element_bytes}, {"value", a.value},
-            {"width", a.width_elements}, {"height", a.height}, {"depth", a.depth},
-            {"asynchronous", a.asynchronous}, {"stream", a.stream}};
+    return {
+        {"allocation", a.allocation},     {"offset", a.offset_bytes},   {"pitch", a.pitch_bytes},
+        {"slice", a.slice_bytes},         {"element", a.element_bytes}, {"value", a.value},
+        {"width", a.width_elements},      {"height", a.height},         {"depth", a.depth},
+        {"asynchronous", a.asynchronous}, {"stream", a.stream}};
   }
   Json operator()(const HostFunction& a) const { return {a.stream, a.call}; }
   Json operator()(const GraphLaunch& a) const { return {a.graph, a.stream}; }
@@ -87,10 +104,10 @@ struct ActionDumper {
 };
 
 Json dump(const Environment& e) {
-  return {{"version", e.gfxgraph_version}, {"arch", e.gpu_arch}, {"device", e.device_name},
-          {"emulated", e.emulated}, {"runtime", e.hip_runtime_version},
-          {"driver", e.hip_driver_version}, {"command", e.command_line},
-          {"start", e.start_unix_ns}};
+  return {{"version", e.gfxgraph_version},    {"arch", e.gpu_arch},
+          {"device", e.device_name},          {"emulated", e.emulated},
+          {"runtime", e.hip_runtime_version}, {"driver", e.hip_driver_version},
+          {"command", e.command_line},        {"start", e.start_unix_ns}};
 }
 
 Json dump(const Kernel& k) {
@@ -99,9 +116,13 @@ Json dump(const Kernel& k) {
     arguments.push_back(
         {a.name, a.value_kind, static_cast<int>(a.kind), a.offset_bytes, a.size_bytes});
   }
-  return {{"id", k.id}, {"code_object", k.code_object}, {"name", k.name},
-          {"kernarg", k.kernarg_size_bytes}, {"explicit", k.explicit_size_bytes},
-          {"group", k.group_segment_bytes}, {"private", k.private_segment_bytes},
+  return {{"id", k.id},
+          {"code_object", k.code_object},
+          {"name", k.name},
+          {"kernarg", k.kernarg_size_bytes},
+          {"explicit", k.explicit_size_bytes},
+          {"group", k.group_segment_bytes},
+          {"private", k.private_segment_bytes},
           {"arguments", arguments}};
 }
 
@@ -116,11 +137,18 @@ Json dump(const Graph& graph) {
 }
 
 Json dump(const Statistics& s) {
-  return {{"events", s.events}, {"launches", s.launches}, {"copies", s.copies},
-          {"allocations", s.allocations}, {"kernels", s.kernels},
-          {"code_objects", s.code_objects}, {"blobs", s.blobs}, {"blob_bytes", s.blob_bytes},
-          {"typed", s.relocations_typed}, {"proven", s.relocations_proven},
-          {"matched", s.relocations_matched}, {"ambiguous", s.relocations_ambiguous}};
+  return {{"events", s.events},
+          {"launches", s.launches},
+          {"copies", s.copies},
+          {"allocations", s.allocations},
+          {"kernels", s.kernels},
+          {"code_objects", s.code_objects},
+          {"blobs", s.blobs},
+          {"blob_bytes", s.blob_bytes},
+          {"typed", s.relocations_typed},
+          {"proven", s.relocations_proven},
+          {"matched", s.relocations_matched},
+          {"ambiguous", s.relocations_ambiguous}};
 }
 
 }  // namespace

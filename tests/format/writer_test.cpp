@@ -31,9 +31,9 @@ std::shared_ptr<const Trace> open(const std::filesystem::path& path, bool allow_
   return trace ? *trace : nullptr;
 }
 
-#define ASSERT_OK(expression)                                  \
-  do {                                                         \
-    const auto assert_ok_result = (expression);                \
+#define ASSERT_OK(expression)                                          \
+  do {                                                                 \
+    const auto assert_ok_result = (expression);                        \
     ASSERT_TRUE(assert_ok_result) << assert_ok_result.error().message; \
   } while (false)
 
