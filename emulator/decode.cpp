@@ -82,6 +82,7 @@ struct OpTraits {
   bool scalar_dst = false;
   bool compare = false;
   bool compare_exec = false;
+  bool opaque = false;  // operands of its own kind, never executed: not decoded
 };
 
 constexpr bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -108,6 +109,7 @@ constexpr OpTraits traits_of(const OpInfo& info) {
                   name.starts_with("v_dot4c_");
   t.compare = name.starts_with("v_cmp");
   t.compare_exec = name.starts_with("v_cmpx");
+  t.opaque = name.starts_with("v_interp");
   t.scalar_dst = t.compare || name.starts_with("v_readlane") || name.starts_with("v_readfirstlane");
   return t;
 }
@@ -364,7 +366,6 @@ class Decoder {
         return (row_flags_ & kDpp8) != 0 ? dpp8(code == kDpp8FetchInactiveCode) : DecodeStatus::kIllegal;
       default: break;
     }
-    if (inst_.op == Op::v_readfirstlane_b32 && code < operand::kVgpr0) return DecodeStatus::kIllegal;
     return source(0, code);
   }
 
@@ -440,6 +441,7 @@ class Decoder {
 
   DecodeStatus vop3_operands() {
     const unsigned vdst = first_ & 0xff;
+    if (traits_->opaque) return DecodeStatus::kOk;
     if (traits_->compare_exec) inst_.dst = operand::kExecLo;
     else if (info_->dst_dwords != 0) set_destination(vdst);
     const unsigned sources = traits_->accumulates ? 2 : traits_->sources;
@@ -527,7 +529,6 @@ class Decoder {
     if ((inst_.mods & (mmod::kOffen | mmod::kIdxen)) != 0) inst_.src[0] = vgpr(second_);
     inst_.sdst = static_cast<uint16_t>((second_ >> 16 & 0x1f) << 2);
     const unsigned soffset = second_ >> 24;
-    if (soffset == operand::kLiteral) return DecodeStatus::kIllegal;
     return source(2, soffset);
   }
 

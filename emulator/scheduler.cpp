@@ -10,11 +10,11 @@
 namespace gfxgraph::emulator {
 namespace {
 
-constexpr uint64_t kSliceInstructions = 20000;
+constexpr uint64_t kSliceInstructions = 4000;
 // A dispatch this long is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
 // Full rounds without an end before more workgroups are taken in, if no wave asks to sleep.
-constexpr unsigned kStaleRounds = 4;
+constexpr unsigned kStaleRounds = 8;
 constexpr uint32_t kMaxResidentWaves = 4096;
 constexpr size_t kKeptStorage = 64;
 constexpr unsigned kIdleRoundsBeforeSleep = 64;

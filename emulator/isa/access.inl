@@ -307,29 +307,31 @@ GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, c
 
 // ---- LDS ----
 
-// One lane of an LDS access that may be out of range: reads give 0, writes vanish.
+// Lanes some of which are out of range: reads give 0, writes vanish.
 template <class P>
-[[gnu::noinline]] void lds_lanes(Wave& w, const Inst* i, uint32_t imm, const Row& offset, uint32_t exec) {
+[[gnu::noinline]] void lds_lanes(Wave& w, const Inst* i, const Row& address, uint32_t exec) {
   for (uint32_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const uint64_t a = uint64_t{offset.lane[l]} + imm;
-    if (a + P::kBytes <= w.group->lds_bytes)
-      P::lane(w, i, l, reinterpret_cast<uintptr_t>(w.group->lds) + a);
+    if (uint64_t{address.lane[l]} + P::kBytes <= w.group->lds_bytes)
+      P::lane(w, i, l, reinterpret_cast<uintptr_t>(w.group->lds) + address.lane[l]);
     else
       P::dropped(w, i, l);
   }
 }
+// Accesses at register + imm, which wraps at 32 bits: compilers fold negative offsets so.
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const Row& offset) {
+GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const Row& base) {
+  Row address;
+  for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base.lane[l] + imm;
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
-  report_row<Observer, P>(w, i, Space::kLds, imm, offset, lanes);
+  report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
   if (lanes.exec == 0) return i->next();
-  const Bounds bounds = active_bounds(offset, *lanes.mask);
-  if (uint64_t{bounds.hi} + imm + P::kBytes <= w.group->lds_bytes) [[likely]]
-    P::rows(w, i, reinterpret_cast<uintptr_t>(w.group->lds) + imm, offset, lanes.exec, *lanes.mask);
+  const Bounds bounds = active_bounds(address, *lanes.mask);
+  if (uint64_t{bounds.hi} + P::kBytes <= w.group->lds_bytes) [[likely]]
+    P::rows(w, i, reinterpret_cast<uintptr_t>(w.group->lds), address, lanes.exec, *lanes.mask);
   else
-    lds_lanes<P>(w, i, imm, offset, lanes.exec);
+    lds_lanes<P>(w, i, address, lanes.exec);
   return i->next();
 }
 

@@ -95,6 +95,10 @@ GFXGRAPH_INLINE void set_lane(Row* row, unsigned l, T value) {
 
 template <class P>
 GFXGRAPH_INLINE void lanes_in_order(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec) {
+  if (exec == ~0u) {
+    for (unsigned l = 0; l < kLanes; ++l) P::lane(w, i, l, p + offset.lane[l]);
+    return;
+  }
   for (uint32_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     P::lane(w, i, l, p + offset.lane[l]);

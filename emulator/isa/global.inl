@@ -30,16 +30,16 @@ template <class Observer, class P>
 
 // Active lanes share their upper halves, inactive ones have their own: the event has all, the fast path the rest.
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi) {
+GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm, uint32_t other_space) {
   const Row* v = &w.v(i->src[0]);
   const Row offset = v[0];
-  const auto imm = static_cast<uint64_t>(int64_t{i->imm});
   Row64 address;
   for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + imm;
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   MemoryEvent event;
   event.address = address.lane;
+  event.other_space = other_space;
   report<Observer, P>(w, i, event, lanes);
   return global_rows<P>(w, i, (uint64_t{hi} << 32) + imm, offset, lanes);
 }
@@ -51,7 +51,7 @@ const Inst* global_vaddr(Wave& w, const Inst* i) {
   if (!active_equal(v[1], hi, w.exec_mask)) [[unlikely]]
     return global_scattered<Observer, P>(w, i, ~0u);
   if constexpr (Observer::kMemory) {
-    return global_observed<Observer, P>(w, i, hi);
+    return global_observed<Observer, P>(w, i, hi, static_cast<uint64_t>(int64_t{i->imm}), 0);
   } else {
     const Row offset = v[0];
     Lanes lanes;
@@ -121,7 +121,7 @@ template <class Observer, class P>
       event.other_space = ~lds;
       report<Observer, P>(w, i, event, lanes);
     }
-    lds_lanes<P>(w, i, 0, low, lanes.exec);
+    lds_lanes<P>(w, i, low, lanes.exec);
   }
   if ((exec & priv) != 0 && flat_private<Observer, P>(w, i, low, priv) == nullptr) return nullptr;
   if ((exec & global) != 0 || exec == 0) {
@@ -144,8 +144,17 @@ const Inst* flat(Wave& w, const Inst* i) {
   const Row* v = &w.v(i->src[0]);
   const uint32_t hi = v[1].lane[first_lane(w.exec())];
   const uint32_t imm = static_cast<uint32_t>(i->imm) & 0x7ff;
-  if (Observer::kMemory || !active_equal(v[1], hi, w.exec_mask) || hi == w.dispatch->group_aperture_hi) [[unlikely]]
+  const uint32_t group = w.dispatch->group_aperture_hi;
+  const uint32_t priv = w.dispatch->private_aperture_hi;
+  if (!active_equal(v[1], hi, w.exec_mask) || hi == group) [[unlikely]]
     return flat_mixed<Observer, P>(w, i);
+  if constexpr (Observer::kMemory) {
+    if (hi == priv) return flat_mixed<Observer, P>(w, i);
+    uint32_t other = 0;
+    for (unsigned l = 0; l < kLanes; ++l)
+      other |= static_cast<uint32_t>(v[1].lane[l] == group || v[1].lane[l] == priv) << l;
+    return global_observed<Observer, P>(w, i, hi, imm, other);
+  }
   if (hi == w.dispatch->private_aperture_hi) {
     Row offset;
     for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = v[0].lane[l] + imm;

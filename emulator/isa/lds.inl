@@ -8,12 +8,6 @@ inline namespace GFXGRAPH_ISA {
 
 template <class Observer, class P>
 const Inst* ds(Wave& w, const Inst* i) {
-  const Row offset = w.v(i->src[0]);
-  return lds_rows<Observer, P>(w, i, static_cast<uint32_t>(i->imm) & 0xffff, offset);
-}
-// Stores need no copy of their addresses.
-template <class Observer, class P>
-const Inst* ds_store(Wave& w, const Inst* i) {
   return lds_rows<Observer, P>(w, i, static_cast<uint32_t>(i->imm) & 0xffff, w.v(i->src[0]));
 }
 
@@ -191,12 +185,6 @@ struct WrapPolicy {
   GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) { w.v(i->dst).lane[l] = 0; }
 };
 
-// Histograms: adds without return, no call per lane.
-template <class Observer>
-const Inst* ds_add_u32(Wave& w, const Inst* i) {
-  return ds_store<Observer, Atomic<OpAdd, uint32_t, false, false>>(w, i);
-}
-
 template <class O, class Op, typename T, bool kReturns>
 constexpr Handler ds_atomic() { return ds<O, Atomic<Op, T, kReturns, false>>; }
 template <class O, typename T, bool kReturns, bool kFloat>
@@ -210,6 +198,7 @@ Handler bind_ds_atomic(Op op) {
 #define GFXGRAPH_DS_ATOMIC(name, type, OpT, T)                        \
   case Op::ds_##name##_##type: return ds_atomic<O, OpT, T, false>();  \
   case Op::ds_##name##_rtn_##type: return ds_atomic<O, OpT, T, true>();
+    GFXGRAPH_DS_ATOMIC(add, u32, OpAdd, U32)
     GFXGRAPH_DS_ATOMIC(sub, u32, OpSub, U32)
     GFXGRAPH_DS_ATOMIC(rsub, u32, OpRsub, U32)
     GFXGRAPH_DS_ATOMIC(inc, u32, OpInc, U32)
@@ -239,7 +228,6 @@ Handler bind_ds_atomic(Op op) {
     GFXGRAPH_DS_ATOMIC(min, f64, OpFmin, U64)
     GFXGRAPH_DS_ATOMIC(max, f64, OpFmax, U64)
 #undef GFXGRAPH_DS_ATOMIC
-    case Op::ds_add_rtn_u32: return ds_atomic<O, OpAdd, U32, true>();
     case Op::ds_wrxchg_rtn_b32: return ds_atomic<O, OpSwap, U32, true>();
     case Op::ds_wrxchg_rtn_b64: return ds_atomic<O, OpSwap, U64, true>();
     case Op::ds_wrxchg2_rtn_b32: return ds_exchange2<O, U32, false>;
@@ -281,14 +269,14 @@ Handler bind_ds(const Inst& inst) {
     case Op::ds_read_b64: return ds<O, Load<Data::kB64>>;
     case Op::ds_read_b96: return ds<O, Load<Data::kB96>>;
     case Op::ds_read_b128: return ds<O, Load<Data::kB128>>;
-    case Op::ds_write_b8: return ds_store<O, Store<Data::kU8>>;
-    case Op::ds_write_b8_d16_hi: return ds_store<O, Store<Data::kB8Hi>>;
-    case Op::ds_write_b16: return ds_store<O, Store<Data::kU16>>;
-    case Op::ds_write_b16_d16_hi: return ds_store<O, Store<Data::kB16Hi>>;
-    case Op::ds_write_b32: return ds_store<O, Store<Data::kB32>>;
-    case Op::ds_write_b64: return ds_store<O, Store<Data::kB64>>;
-    case Op::ds_write_b96: return ds_store<O, Store<Data::kB96>>;
-    case Op::ds_write_b128: return ds_store<O, Store<Data::kB128>>;
+    case Op::ds_write_b8: return ds<O, Store<Data::kU8>>;
+    case Op::ds_write_b8_d16_hi: return ds<O, Store<Data::kB8Hi>>;
+    case Op::ds_write_b16: return ds<O, Store<Data::kU16>>;
+    case Op::ds_write_b16_d16_hi: return ds<O, Store<Data::kB16Hi>>;
+    case Op::ds_write_b32: return ds<O, Store<Data::kB32>>;
+    case Op::ds_write_b64: return ds<O, Store<Data::kB64>>;
+    case Op::ds_write_b96: return ds<O, Store<Data::kB96>>;
+    case Op::ds_write_b128: return ds<O, Store<Data::kB128>>;
     case Op::ds_read2_b32: return ds2<O, Read2Part, uint32_t, false>;
     case Op::ds_read2st64_b32: return ds2<O, Read2Part, uint32_t, true>;
     case Op::ds_read2_b64: return ds2<O, Read2Part, uint64_t, false>;
@@ -306,7 +294,6 @@ Handler bind_ds(const Inst& inst) {
     case Op::ds_read_addtid_b32: return ds_addtid<O, Load<Data::kB32>>;
     case Op::ds_write_addtid_b32: return ds_addtid<O, Store<Data::kB32>>;
     case Op::ds_nop: return ds_nothing;
-    case Op::ds_add_u32: return ds_add_u32<O>;
     default: return bind_ds_atomic<O>(inst.op);
   }
 }

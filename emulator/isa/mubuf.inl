@@ -131,7 +131,7 @@ const Inst* buffer(Wave& w, const Inst* i) {
     }
     return scratch_rows<Observer, P>(w, i, srd.base + soffset, offset, ~0u);
   }
-  if (srd.swizzle || srd.add_tid || (srd.out_of_range != kRaw && srd.out_of_range != kDisabled))
+  if (srd.swizzle || srd.add_tid || srd.out_of_range != kRaw)
     return buffer_lanes<Observer, P>(w, i, srd, soffset);
   // Raw buffers: one comparison for all lanes when they are all in range.
   Row offset;
@@ -141,9 +141,24 @@ const Inst* buffer(Wave& w, const Inst* i) {
     for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 0;
   const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
   const Bounds bounds = active_bounds(offset, w.exec_mask);
-  if (Observer::kMemory || uint64_t{bounds.hi} + imm + P::kBytes > limit) return buffer_lanes<Observer, P>(w, i, srd, soffset);
+  if (uint64_t{bounds.hi} + imm + P::kBytes > limit) return buffer_lanes<Observer, P>(w, i, srd, soffset);
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
+  if constexpr (Observer::kMemory) {
+    Row64 address;
+    uint32_t in_range = 0;
+    for (unsigned l = 0; l < kLanes; ++l) {
+      address.lane[l] = srd.base + soffset + imm + offset.lane[l];
+      in_range |= static_cast<uint32_t>(uint64_t{offset.lane[l]} + imm + P::kBytes <= limit) << l;
+    }
+    MemoryEvent event;
+    event.address = address.lane;
+    event.in_range = in_range;
+    event.srd_base = srd.base;
+    event.srd_records = srd.records;
+    event.soffset = soffset;
+    report<Observer, P>(w, i, event, lanes);
+  }
   return global_rows<P>(w, i, srd.base + soffset + imm, offset, lanes);
 }
 

@@ -94,6 +94,10 @@ class TestDevice {
     if (kernarg_ == nullptr) {
       kernarg_ = allocate(4096, RegionKind::kKernarg, "kernarg");
       packet_ = allocate(64, RegionKind::kSystem, "packet");
+      // amd_queue_t, as far as kernels read it: the aperture bases.
+      queue_ = allocate(256, RegionKind::kSystem, "queue");
+      const uint32_t apertures[2] = {Dispatch::kDefaultGroupApertureHi, Dispatch::kDefaultPrivateApertureHi};
+      std::memcpy(queue_ + 64, apertures, sizeof(apertures));
     }
     std::memcpy(kernarg_, kernarg.data(), kernarg.size());
     Dispatch d;
@@ -104,6 +108,7 @@ class TestDevice {
     d.private_segment_bytes = kernel.descriptor.private_segment_bytes;
     d.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);
     d.packet_address = reinterpret_cast<uint64_t>(packet_);
+    d.queue_address = reinterpret_cast<uint64_t>(queue_);
     std::memcpy(packet_ + 4, shape.block.data(), 6);
     std::memcpy(packet_ + 12, shape.grid.data(), 12);
     return d;
@@ -152,6 +157,7 @@ class TestDevice {
   uint64_t load_address_ = 0;
   std::byte* kernarg_ = nullptr;
   std::byte* packet_ = nullptr;
+  std::byte* queue_ = nullptr;
 };
 
 }  // namespace gfxgraph::emulator::testing

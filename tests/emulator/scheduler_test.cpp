@@ -1,0 +1,159 @@
+// Threads, time slices, forward progress. Also run under the thread sanitizer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/emulator/test_device.h"
+
+namespace gfxgraph::emulator {
+namespace {
+
+using testing::Shape;
+using testing::TestDevice;
+using ::testing::HasSubstr;
+
+const std::string kCode = GFXGRAPH_KERNEL_DIR "/engine_O2.co";
+
+EngineOptions threads(unsigned count) {
+  EngineOptions options;
+  options.threads = count;
+  return options;
+}
+
+TEST(Scheduler, SpinLockBetweenWorkgroups) {
+  for (const unsigned count : {1u, 3u}) {
+    TestDevice device(threads(count));
+    ASSERT_EQ(device.load(kCode), "");
+    auto* lock = device.array<int>(1);
+    auto* value = device.array<int>(1);
+    const auto result = device.launch("spin_lock", {.grid = {40 * 64, 1, 1}, .block = {64, 1, 1}}, lock, value, 20);
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*value, 800);
+  }
+}
+
+TEST(Scheduler, WorkgroupsThatWaitForLaterOnes) {
+  for (const unsigned count : {1u, 2u}) {
+    TestDevice device(threads(count));
+    ASSERT_EQ(device.load(kCode), "");
+    auto* flags = device.array<unsigned>(64);
+    const auto result = device.launch("wait_for_later", {.grid = {64 * 32, 1, 1}, .block = {32, 1, 1}}, flags, 64u);
+    ASSERT_TRUE(result) << result.error().to_string();
+    for (int k = 0; k < 64; ++k) EXPECT_EQ(flags[k], 1u);
+  }
+}
+
+TEST(Scheduler, SameBytesAtAnyThreadCount) {
+  constexpr size_t kItems = 256 * 64;
+  std::vector<unsigned> reference;
+  uint64_t instructions = 0;
+  for (const unsigned count : {1u, 2u, 4u}) {
+    TestDevice device(threads(count));
+    ASSERT_EQ(device.load(kCode), "");
+    auto* in = device.array<unsigned>(kItems);
+    auto* out = device.array<unsigned>(kItems);
+    for (size_t k = 0; k < kItems; ++k) in[k] = static_cast<unsigned>(k * 77);
+    const auto result = device.launch("long_work", {.grid = {kItems, 1, 1}, .block = {64, 1, 1}}, in, out, 300u);
+    ASSERT_TRUE(result) << result.error().to_string();
+    if (reference.empty()) {
+      reference.assign(out, out + kItems);
+      instructions = result->wave_instructions;
+    }
+    EXPECT_TRUE(std::equal(reference.begin(), reference.end(), out));
+    EXPECT_EQ(result->wave_instructions, instructions);
+    EXPECT_EQ(result->workgroups, 256u);
+    EXPECT_EQ(result->waves, 512u);
+  }
+}
+
+TEST(Scheduler, AKernelWaitsForTheHost) {
+  std::atomic<int> messages{0};
+  EngineOptions options = threads(2);
+  options.on_message = [&](uint32_t message, uint32_t) { messages += static_cast<int>(message); };
+  TestDevice device(options);
+  ASSERT_EQ(device.load(kCode), "");
+  auto* flag = device.array<unsigned>(1);
+  auto* out = device.array<unsigned>(32);
+  std::thread host([&] {
+    while (messages.load() == 0) std::this_thread::yield();
+    __atomic_store_n(flag, 1u, __ATOMIC_SEQ_CST);
+  });
+  const auto result = device.launch("wait_for_host", {.grid = {32, 1, 1}, .block = {32, 1, 1}}, flag, out);
+  host.join();
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(messages.load(), 1);
+  EXPECT_EQ(out[31], 3u);
+}
+
+TEST(Scheduler, LivelockIsReportedWithPcs) {
+  EngineOptions options = threads(2);
+  options.livelock_instructions = 200000;
+  TestDevice device(options);
+  ASSERT_EQ(device.load(kCode), "");
+  auto* flag = device.array<unsigned>(1);
+  const auto result = device.launch("for_ever", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, flag);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, FaultKind::kDeadlock);
+  EXPECT_THAT(result.error().to_string(), HasSubstr("no wave ended"));
+  EXPECT_THAT(result.error().detail, HasSubstr("(0,0,0)/1 at 0x"));
+}
+
+TEST(Scheduler, StopEndsARunningKernel) {
+  TestDevice device(threads(2));
+  ASSERT_EQ(device.load(kCode), "");
+  auto* flag = device.array<unsigned>(1);
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    device.engine().stop();
+  });
+  const auto result = device.launch("for_ever", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, flag);
+  stopper.join();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, FaultKind::kStopped);
+}
+
+TEST(Scheduler, SeveralQueuesAtOnce) {
+  TestDevice device(threads(2));
+  ASSERT_EQ(device.load(kCode), "");
+  const codeobj::Kernel& kernel = *device.code().find_kernel("long_work");
+  constexpr unsigned kItems = 2048, kQueues = 4;
+  auto* in = device.array<unsigned>(kItems);
+  auto* out = device.array<unsigned>(kItems * kQueues);
+  for (unsigned k = 0; k < kItems; ++k) in[k] = k;
+  const Shape shape = {.grid = {kItems, 1, 1}, .block = {128, 1, 1}};
+  std::vector<Dispatch> dispatches;
+  for (unsigned q = 0; q < kQueues; ++q) {
+    const auto kernarg = device.pack(kernel, shape, in, out + q * kItems, 100u);
+    Dispatch dispatch = device.dispatch(kernel, shape, kernarg);
+    std::byte* own = device.allocate(kernarg.size(), RegionKind::kKernarg);
+    std::memcpy(own, kernarg.data(), kernarg.size());
+    dispatch.kernarg_address = reinterpret_cast<uint64_t>(own);
+    dispatches.push_back(dispatch);
+  }
+  std::atomic<int> failures{0};
+  std::vector<std::thread> queues;
+  for (const Dispatch& dispatch : dispatches)
+    queues.emplace_back([&device, &failures, dispatch] {
+      for (int n = 0; n < 5; ++n)
+        if (!device.engine().run(dispatch)) ++failures;
+    });
+  for (std::thread& queue : queues) queue.join();
+  EXPECT_EQ(failures.load(), 0);
+  for (unsigned q = 1; q < kQueues; ++q) EXPECT_TRUE(std::equal(out, out + kItems, out + q * kItems));
+}
+
+TEST(Scheduler, AFaultStopsAllThreads) {
+  TestDevice device(threads(3));
+  ASSERT_EQ(device.load(kCode), "");
+  auto* out = device.allocate(4096);
+  for (int n = 0; n < 20; ++n) {
+    const auto result = device.launch("unguarded", {.grid = {1 << 20, 1, 1}, .block = {64, 1, 1}}, out);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, FaultKind::kMemory);
+  }
+}
+
+}  // namespace
+}  // namespace gfxgraph::emulator
