@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #define HIP_CHECK(call)                                       \
   do {                                                        \
@@ -56,6 +58,17 @@ int main(int argc, char** argv) {
     write_to<<<1, 1>>>(reinterpret_cast<unsigned*>(0x123450000ull));
     HIP_CHECK(hipDeviceSynchronize());
   }
+  for (uint32_t round = 0; how == "big" && round < 16; ++round) {
+    std::vector<uint32_t> noise(1u << 20);
+    uint32_t state = round + 1;
+    for (uint32_t& word : noise) word = state = state * 747796405u + 2891336453u;
+    unsigned* upload = nullptr;
+    HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&upload), noise.size() * sizeof(uint32_t)));
+    HIP_CHECK(hipMemcpy(upload, noise.data(), noise.size() * sizeof(uint32_t),
+                        hipMemcpyHostToDevice));
+    HIP_CHECK(hipFree(upload));
+  }
+  if (how == "big") std::printf("big: done\n");
   while (how == "hang") {
     launch();
     HIP_CHECK(hipDeviceSynchronize());
