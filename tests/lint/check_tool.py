@@ -7,7 +7,7 @@ import sys
 import sources
 
 # Words that codespell takes for misspelt: an instruction, an identifier, a word of the HSA headers.
-WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie"
+WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest"
 
 
 def is_shell(path):
@@ -21,7 +21,7 @@ def main():
         sys.exit(f"{tool} is not installed: run scripts/setup")
     if tool == "shellcheck":
         names = [str(path) for path in sources.files() if is_shell(path)]
-        command = [tool, "--external-sources", *names]
+        command = [tool, "--external-sources", "--shell=bash", *names]
     else:
         names = [str(path) for path in sources.files()
                  if path.name != "LICENSE" and path.suffix not in (".csv", ".gfxg")
