@@ -473,7 +473,7 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   EXPECT_EQ(begins[0].symbol, "module_counter");
   EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].freed) << "it goes with its module";
   const Report report = parse_report(read_text(folder_.path() / "report"));
-  EXPECT_THAT(report.ambiguous, ElementsAre("argument 1 'plain' of kernel takes_struct"));
+  EXPECT_THAT(report.ambiguous, ElementsAre("argument 1 of kernel takes_struct"));
 }
 
 TEST_F(RecorderTest, AnOutputThatCannotBeWrittenStopsTheRecordingOnly) {
