@@ -1,6 +1,7 @@
 """Runs one command-line test: a shell script beside files with what it must print.
 
-    case.sh             the script; its folder is a scratch folder, $BUILD the build tree
+    case.sh             the script; it runs in a scratch folder; $BUILD is the build tree, $SOURCE the
+                        repository
     case.exit           exit code (default 0)
     case.stdout.exact   what stdout must be
     case.stdout.glob    or: lines, each a shell pattern; "..." stands for any number of lines
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
 
 
 def matches(lines, patterns):
@@ -49,7 +52,7 @@ def main():
     case, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     environment = {
         "BUILD": str(build), "PATH": f"{build / 'bin'}:/usr/bin:/bin", "LC_ALL": "C",
-        "CASES": str(case.parent), "HOME": "/nonexistent"}
+        "SOURCE": str(SOURCE), "HOME": "/nonexistent"}
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:
             environment[name] = os.environ[name]
@@ -67,6 +70,7 @@ def main():
                 problems.append(f"exit code {done.returncode}, expected {expected}")
         for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
             text = text.replace(scratch, "$SCRATCH").replace(str(build), "$BUILD")
+            text = text.replace(str(SOURCE), "$SOURCE")
             problems += compare(case, stream, text, update)
     if problems:
         print(f"FAIL {case.name}", *problems, sep="\n")

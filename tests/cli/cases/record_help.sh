@@ -1,0 +1,2 @@
+gfxgraph-record --help > help.txt
+grep -q -- --output help.txt

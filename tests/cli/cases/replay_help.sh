@@ -1,0 +1,2 @@
+gfxgraph-replay --help > help.txt
+grep -q -- --layout help.txt

@@ -1,0 +1,1 @@
+gfxgraph-replay "$SOURCE/tests/golden/incomplete.gfxg" --device emulated

@@ -1,0 +1,1 @@
+gfxgraph-replay "$SOURCE/tests/golden/torn.gfxg" --device emulated

@@ -1,0 +1,1 @@
+gfxgraph verify "$SOURCE"/tests/golden/bad/newer*.gfxg
