@@ -32,6 +32,11 @@ constexpr uint64_t kGuardBytes = kPageBytes;
 constexpr uint64_t kPlacementBegin = uint64_t{1} << 44;
 constexpr uint64_t kPlacementEnd = uint64_t{1} << 46;
 constexpr uint64_t kPlacementAlign = 2u << 20;
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChoosesAddresses = false;  // the sanitizer allows few
+#else
+constexpr bool kChoosesAddresses = true;
+#endif
 
 struct Block {
   Allocation allocation;
@@ -97,15 +102,12 @@ void* map_at(uint64_t address, uint64_t bytes) {
 }
 
 Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
-#ifndef __SANITIZE_THREAD__  // the thread sanitizer allows few addresses
-  for (int attempt = 0; attempt < 8; ++attempt) {
+  for (int attempt = 0; kChoosesAddresses && attempt < 8; ++attempt) {
     const uint64_t slots = (kPlacementEnd - kPlacementBegin) / kPlacementAlign;
     const uint64_t address = kPlacementBegin + next_random(h) % slots * kPlacementAlign;
     if (void* const memory = map_at(address, bytes)) return reinterpret_cast<uint64_t>(memory);
   }
-#endif
   if (void* const memory = map_at(0, bytes)) return reinterpret_cast<uint64_t>(memory);
-  (void)h;
   return fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes of memory left", bytes));
 }
 
