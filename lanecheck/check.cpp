@@ -14,9 +14,9 @@
 #include "lanecheck/sites.h"
 
 namespace gfxgraph::emulator {
-namespace isa_v2 { extern const Backend kLaneBackend_isa_v2; }
-namespace isa_v3 { extern const Backend kLaneBackend_isa_v3; }
-namespace isa_v4 { extern const Backend kLaneBackend_isa_v4; }
+extern const Backend kLaneBackend_isa_v2;
+extern const Backend kLaneBackend_isa_v3;
+extern const Backend kLaneBackend_isa_v4;
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
@@ -26,9 +26,9 @@ namespace {
 constexpr uint64_t kKernargPadBytes = 256;
 
 const emulator::Backend& lane_backend() {
-  static const emulator::BackendSet kSet{&emulator::isa_v2::kLaneBackend_isa_v2,
-                                         &emulator::isa_v3::kLaneBackend_isa_v3,
-                                         &emulator::isa_v4::kLaneBackend_isa_v4};
+  static const emulator::BackendSet kSet{&emulator::kLaneBackend_isa_v2,
+                                         &emulator::kLaneBackend_isa_v3,
+                                         &emulator::kLaneBackend_isa_v4};
   return emulator::select_backend(kSet);
 }
 

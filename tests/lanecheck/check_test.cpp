@@ -1,0 +1,304 @@
+// Active lanes and scalar loads, memory events, code placement, and what cannot be run.
+#include <gmock/gmock.h>
+
+#include "tests/lanecheck/trace_builder.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<uint32_t> counting(uint32_t count, uint32_t first = 0) {
+  std::vector<uint32_t> words(count);
+  for (uint32_t i = 0; i < count; ++i) words[i] = first + i;
+  return words;
+}
+
+TEST(ActiveLanes, OutsideEveryBufferIsE1) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(50 * 4, 50 * 4);
+  const auto c = trace.buffer(50 * 4, 50 * 4);
+  trace.launch("no_guard", 2, 32, {a, c, 50});
+  const Report report = trace.check(MaskedLaneMode::kOff);
+  ASSERT_EQ(count_of(report, FindingClass::kE1), 2U) << render_text(report, "t");
+  EXPECT_TRUE(report.unsafe());
+  for (const Finding& finding : report.findings) {
+    EXPECT_EQ(finding.lanes, 0xfffc0000U);
+    EXPECT_EQ(finding.exec, ~0U);
+    ASSERT_TRUE(finding.nearest);
+    EXPECT_EQ(finding.nearest->allocation, finding.write ? c.id : a.id);
+    EXPECT_EQ(finding.nearest->distance_bytes, 0);
+    ASSERT_TRUE(finding.source);
+    EXPECT_THAT(finding.source->file, HasSubstr("guards.hip"));
+  }
+}
+
+TEST(ActiveLanes, ItsGuardedTwinIsClean) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(50 * 4, 50 * 4);
+  const auto c = trace.buffer(50 * 4, 50 * 4);
+  trace.launch("no_guard_safe", 2, 32, {a, c, 50});
+  EXPECT_TRUE(trace.check().findings.empty());
+}
+
+TEST(ActiveLanes, SlackIsE2AndStrictMakesItAnError) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool strict : {false, true}) {
+    TraceBuilder trace;
+    const auto a = trace.buffer(50 * 4);
+    const auto c = trace.buffer(64 * 4);
+    trace.launch("no_guard", 2, 32, {a, c, 50});
+    const Report report = trace.check(MaskedLaneMode::kError, strict);
+    ASSERT_EQ(report.findings.size(), 1U) << render_text(report, "t");
+    EXPECT_EQ(report.findings[0].finding_class, FindingClass::kE2);
+    EXPECT_EQ(report.findings[0].severity, strict ? Severity::kError : Severity::kWarning);
+    EXPECT_FALSE(report.findings[0].write);
+    EXPECT_EQ(report.unsafe(), strict);
+  }
+}
+
+TEST(ActiveLanes, TheBufferNextDoorEndsTheSlack) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  format::AllocationBegin begin;
+  // Two buffers in one page, as runtimes place small ones.
+  const uint64_t page = 0x7e0000000000;
+  const auto out = trace.buffer(64 * 4);
+  begin.id = 2;
+  begin.recorded_address = page;
+  begin.size_bytes = begin.initial.size_bytes = 200;
+  trace.add(begin);
+  begin.id = 3;
+  begin.recorded_address = page + 256;
+  begin.size_bytes = begin.initial.size_bytes = 256;
+  trace.add(begin);
+  trace.launch("no_guard", 2, 32, {page, out, 50});
+  const Report report = trace.check();
+  ASSERT_EQ(report.findings.size(), 1U) << render_text(report, "t");
+  EXPECT_EQ(report.findings[0].finding_class, FindingClass::kE2);
+  EXPECT_EQ(report.findings[0].nearest->allocation, 2U);
+}
+
+TEST(ActiveLanes, FreedBufferIsNamed) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(64 * 4);
+  const auto c = trace.buffer(64 * 4);
+  trace.free(a);
+  trace.launch("no_guard_safe", 2, 32, {a, c, 64});
+  const Report report = trace.check();
+  const Finding* const finding = first_of(report, FindingClass::kE1);
+  ASSERT_NE(finding, nullptr) << render_text(report, "t");
+  ASSERT_TRUE(finding->nearest);
+  EXPECT_TRUE(finding->nearest->freed);
+  EXPECT_EQ(finding->nearest->allocation, a.id);
+  EXPECT_THAT(render_text(report, "t"), HasSubstr("after it was freed"));
+}
+
+TEST(ActiveLanes, NullPointerIsNamed) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto c = trace.buffer(64 * 4);
+  trace.launch("no_guard_safe", 2, 32, {uint64_t{0}, c, 64});
+  const Report report = trace.check();
+  const Finding* const finding = first_of(report, FindingClass::kE1);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->address_class, "null page");
+}
+
+TEST(ScalarLoads, OutsideTheMapIsE3) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto table = trace.buffer(64, 64);
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("scalar_index", 1, 32, {table, out, 20000, 16});
+  const Report report = trace.check();
+  const Finding* const finding = first_of(report, FindingClass::kE3);
+  ASSERT_NE(finding, nullptr) << render_text(report, "t");
+  EXPECT_EQ(finding->address, table.address + 80000);
+  EXPECT_EQ(finding->severity, Severity::kError);
+  EXPECT_THAT(finding->mnemonic, HasSubstr("s_load_dword"));
+}
+
+TEST(ScalarLoads, CheckedIndexIsClean) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto table = trace.buffer(64, 64);
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("scalar_index_safe", 1, 32, {table, out, 20000, 16});
+  trace.launch("scalar_index", 1, 32, {table, out, 15, 16});
+  const Report report = trace.check();
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+TEST(ScalarLoads, UndefinedRegisterIsE3) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("scalar_undefined", 1, 32, {out});
+  const Report report = trace.check();
+  const Finding* const finding = first_of(report, FindingClass::kE3);
+  ASSERT_NE(finding, nullptr) << render_text(report, "t");
+  EXPECT_THAT(finding->detail, HasSubstr("never written"));
+  TraceBuilder twin;
+  const auto twin_out = twin.buffer(32 * 4);
+  twin.launch("scalar_defined", 1, 32, {twin_out});
+  EXPECT_TRUE(twin.check().findings.empty());
+}
+
+TEST(Trace, LaunchesSeeCopiesMemsetsAndEachOther) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto in = trace.buffer_of(counting(64, 100));
+  const auto out = trace.buffer(64 * 4, 0, 0xee);
+  const auto copy_of_out = trace.buffer(64 * 4);
+  trace.launch("lds_reverse", 1, 64, {in, out});
+  format::Copy copy;
+  copy.source.allocation = out.id;
+  copy.destination.allocation = copy_of_out.id;
+  copy.width_bytes = 32 * 4;
+  trace.add(copy);
+  format::Memset memset;
+  memset.allocation = in.id;
+  memset.element_bytes = 4;
+  memset.value = 7;
+  memset.width_elements = 2;
+  trace.add(memset);
+  format::HostWrite write;
+  write.allocation = in.id;
+  write.offset_bytes = 8;
+  write.content = trace.content({9});
+  trace.add(write);
+  std::vector<uint32_t> reversed = counting(64, 100);
+  std::reverse(reversed.begin(), reversed.end());
+  trace.expect(out, reversed);
+  std::vector<uint32_t> half(reversed.begin(), reversed.begin() + 32);
+  half.resize(64);
+  trace.expect(copy_of_out, half);
+  std::vector<uint32_t> changed = counting(64, 100);
+  changed[0] = changed[1] = 7;
+  changed[2] = 9;
+  trace.expect(in, changed);
+  const Report report = trace.check();
+  EXPECT_EQ(report.buffers_compared, 3U);
+  EXPECT_EQ(report.buffers_equal, 3U) << render_text(report, "t");
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_GT(report.wave_instructions, 0U);
+}
+
+TEST(Trace, DifferentEndsAreANote) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto in = trace.buffer_of(counting(64));
+  const auto out = trace.buffer(64 * 4);
+  trace.launch("lds_reverse", 1, 64, {in, out});
+  trace.expect(out, counting(64));
+  const Report report = trace.check();
+  EXPECT_EQ(report.buffers_equal, 0U);
+  ASSERT_EQ(report.notes.size(), 1U);
+  EXPECT_THAT(report.notes[0], HasSubstr("buffer #2"));
+}
+
+TEST(Trace, GraphNodesAreLaunches) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(50 * 4, 50 * 4);
+  const auto c = trace.buffer(50 * 4, 50 * 4);
+  const format::GraphId graph =
+      trace.graph({trace.make_launch("no_guard_safe", 2, 32, {a, c, 50}),
+                   trace.make_launch("no_guard", 2, 32, {a, c, 50})});
+  trace.add(format::GraphLaunch{graph, 0});
+  trace.add(format::GraphLaunch{graph, 0});
+  const Report report = trace.check();
+  EXPECT_EQ(report.launches, 4U);
+  ASSERT_EQ(count_of(report, FindingClass::kE1), 2U) << render_text(report, "t");
+  EXPECT_EQ(report.findings[0].launch, 1U);
+  EXPECT_EQ(report.findings[0].launches, 2U);
+}
+
+TEST(Code, GlobalsStandAtTheirRecordedAddresses) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto counters = trace.global("g_counters", 32, 0x7d0000000000);  // 10, 20, ... 80
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("globals", 1, 32, {out});
+  std::vector<uint32_t> expected(32);
+  for (uint32_t i = 0; i < 32; ++i) expected[i] = 10 * (i % 8 + 1) + 30;
+  trace.expect(out, expected);
+  trace.expect(counters, {100, 20, 30, 40, 50, 60, 70, 80});
+  const Report report = trace.check();
+  EXPECT_EQ(report.buffers_equal, 2U) << render_text(report, "t");
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+TEST(Code, RunsWithoutRecordedGlobals) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("globals", 1, 32, {out});
+  std::vector<uint32_t> expected(32);
+  for (uint32_t i = 0; i < 32; ++i) expected[i] = i % 8 + 1 + 3;
+  trace.expect(out, expected);
+  const Report report = trace.check();
+  EXPECT_EQ(report.buffers_equal, 1U) << render_text(report, "t");
+}
+
+TEST(Launches, KernelsSeeTheirShape) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto out = trace.buffer(3 * 3 * 4);
+  trace.launch("shape", 3, 48, {out});
+  trace.expect(out, {3, 48, 0, 3, 48, 1, 3, 48, 2});
+  const Report report = trace.check();
+  EXPECT_EQ(report.buffers_equal, 1U) << render_text(report, "t");
+}
+
+TEST(Launches, StructArgumentsWork) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  struct Rows {
+    uint64_t values, sums;
+    int rows, columns;
+  };
+  TraceBuilder trace;
+  const auto values = trace.buffer(40 * 16 * 4, 40 * 16 * 4);
+  const auto sums = trace.buffer(40 * 4, 40 * 4);
+  trace.launch("struct_guard", 2, 32, {Rows{values.address, sums.address, 40, 16}});
+  const Report report = trace.check();
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+TEST(Launches, WhatCannotRunIsNamed) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto a = trace.buffer(64);
+  trace.launch("no_guard", 1, 4096, {a, a, 1});
+  trace.launch("shape", 1, 32, {a});
+  CheckOptions options;
+  const Result<Report> report = trace.try_check(options);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->failed.size(), 1U);
+  EXPECT_EQ(report->failed[0].launch, 0U);
+  EXPECT_EQ(report->failed[0].kernel, "no_guard");
+  EXPECT_EQ(report->launches, 2U);
+  EXPECT_THAT(render_text(*report, "t"), HasSubstr("was not checked"));
+}
+
+TEST(Trace, MissingContentsAreANote) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  format::AllocationBegin begin;
+  begin.id = 1;
+  begin.recorded_address = 0x7f1000000000;
+  begin.size_bytes = begin.initial.size_bytes = 64;
+  begin.initial.stored = false;
+  begin.initial.hash = {1, 2};
+  trace.add(begin);
+  const Report report = trace.check();
+  ASSERT_EQ(report.notes.size(), 1U);
+  EXPECT_THAT(report.notes[0], HasSubstr("lacks contents"));
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck

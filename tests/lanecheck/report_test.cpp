@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using testing::HasSubstr;
+
+Finding sample_finding() {
+  Finding finding;
+  finding.finding_class = FindingClass::kW1;
+  finding.severity = Severity::kError;
+  finding.kernel = "saxpy";
+  finding.code_address = 0x1148;
+  finding.kernel_offset = 0x148;
+  finding.mnemonic = "global_load_dword";
+  finding.source = codeobj::SourceLocation{"masked_tail.hip", 12, 7, "saxpy(int)"};
+  finding.events = 5;
+  finding.lanes_total = 60;
+  finding.launches = 1;
+  finding.launch = 12;
+  finding.workgroup = {3, 0, 0};
+  finding.lanes = 0xfff00000;
+  finding.exec = 0x000fffff;
+  finding.address = 0x7f0000001040;
+  finding.access_bytes = 4;
+  finding.address_class = "unmapped";
+  NearestBuffer nearest;
+  nearest.allocation = 3;
+  nearest.name = "buffer #3";
+  nearest.address = 0x7f0000000000;
+  nearest.size_bytes = nearest.mapped_bytes = 4096;
+  nearest.distance_bytes = 64;
+  finding.nearest = nearest;
+  return finding;
+}
+
+TEST(Report, LaneRanges) {
+  EXPECT_EQ(lane_ranges(0), "");
+  EXPECT_EQ(lane_ranges(1), "0");
+  EXPECT_EQ(lane_ranges(0xfff00000), "20-31");
+  EXPECT_EQ(lane_ranges(0x8f), "0-3,7");
+  EXPECT_EQ(lane_ranges(~0U), "0-31");
+}
+
+TEST(Report, TextNamesEverythingThatIsNeededForTheFix) {
+  Report report;
+  report.findings = {sample_finding()};
+  const std::string text = render_text(report, "tail.gfxg");
+  EXPECT_THAT(text, HasSubstr("tail.gfxg: error W1: kernel saxpy, pc 0x1148 global_load_dword: lanes "
+                              "20-31 inactive, address 0x7f0000001040 is 64 bytes past buffer #3 (4096 "
+                              "bytes)"));
+  EXPECT_THAT(text, HasSubstr("at masked_tail.hip:12 in saxpy(int)\n"));
+  EXPECT_THAT(text, HasSubstr("first in launch 12, workgroup (3,0,0) wave 0; 5 events in 1 launch\n"));
+  EXPECT_THAT(text, HasSubstr("fix: clamp the offset"));
+  EXPECT_THAT(text, HasSubstr("1 error, 0 warnings, 0 notes"));
+}
+
+TEST(Report, TextSaysWhenThereIsNoLine) {
+  Report report;
+  report.findings = {sample_finding()};
+  report.findings[0].source.reset();
+  EXPECT_THAT(render_text(report, "t"), HasSubstr("compile the kernel with -g"));
+}
+
+TEST(Report, JsonHoldsTheSame) {
+  Report report;
+  report.findings = {sample_finding()};
+  report.findings[0].kernel = "bad\xff name";
+  report.failed.push_back({2, 40, "k", "why"});
+  const nlohmann::json json = nlohmann::json::parse(render_json(report, "tail.gfxg"));
+  EXPECT_EQ(json["schema"], "gfxgraph-check/1");
+  EXPECT_EQ(json["errors"], 1);
+  const auto& finding = json["findings"][0];
+  EXPECT_EQ(finding["class"], "W1");
+  EXPECT_EQ(finding["first"]["lanes"], "20-31");
+  EXPECT_EQ(finding["nearest"]["distance_bytes"], 64);
+  EXPECT_EQ(finding["source"]["line"], 12);
+  EXPECT_EQ(json["not_checked"][0]["launch"], 2);
+}
+
+TEST(Report, ModesParse) {
+  EXPECT_EQ(*parse_masked_lane_mode("literal"), MaskedLaneMode::kLiteral);
+  EXPECT_FALSE(parse_masked_lane_mode("Error"));
+}
+
+TEST(Report, EveryClassHasTexts) {
+  for (size_t i = 0; i < kFindingClasses; ++i) {
+    const auto finding_class = static_cast<FindingClass>(i);
+    EXPECT_EQ(std::string(class_name(finding_class)).size(), 2U);
+    EXPECT_FALSE(std::string(class_summary(finding_class)).empty());
+    EXPECT_FALSE(std::string(fix_hint(finding_class)).empty());
+  }
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck

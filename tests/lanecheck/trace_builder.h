@@ -1,0 +1,76 @@
+// Builds small traces with format::Writer from the kernels in kernels/, as the recorder would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codeobj/code_object.h"
+#include "format/reader.h"
+#include "format/writer.h"
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+
+// Whether the kernels were compiled (hipcc is installed).
+bool kernels_available();
+#define GFXGRAPH_SKIP_WITHOUT_KERNELS() \
+  if (!kernels_available()) GTEST_SKIP() << "hipcc is not installed"
+
+class TraceBuilder {
+ public:
+  TraceBuilder();
+  ~TraceBuilder();
+
+  struct Buffer {
+    format::AllocationId id = 0;
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+  };
+  // `mapped_bytes` 0: to the end of the page. Contents: `fill` in every byte.
+  Buffer buffer(uint64_t bytes, uint64_t mapped_bytes = 0, uint8_t fill = 0);
+  Buffer buffer_of(const std::vector<uint32_t>& words);
+  Buffer global(const std::string& symbol, uint64_t bytes, uint64_t load_address);
+  void free(const Buffer& buffer);
+  // The end of the trace for a buffer, with the bytes it should have.
+  void expect(const Buffer& buffer, const std::vector<uint32_t>& words);
+
+  // Arguments in the kernel's layout: offsets are taken from its metadata.
+  struct Value {
+    std::vector<uint8_t> bytes;
+    template <typename T>
+    Value(T value) : bytes(sizeof value) {  // NOLINT: arguments are written as plain values
+      std::memcpy(bytes.data(), &value, sizeof value);
+    }
+    Value(const Buffer& buffer) : Value(buffer.address) {}  // NOLINT
+  };
+  format::Launch make_launch(const std::string& kernel, uint32_t grid, uint32_t block,
+                             const std::vector<Value>& arguments);
+  void launch(const std::string& kernel, uint32_t grid, uint32_t block,
+              const std::vector<Value>& arguments);
+  void add(format::Action action);
+  format::GraphId graph(const std::vector<format::Launch>& launches);
+  format::Content content(const std::vector<uint32_t>& words);
+
+  // Seals, opens and checks.
+  Result<Report> try_check(const CheckOptions& options = {});
+  Report check(MaskedLaneMode mode = MaskedLaneMode::kError, bool strict = false);
+  const codeobj::CodeObject& code() const { return *object_; }
+
+ private:
+  std::filesystem::path path_;
+  std::unique_ptr<format::Writer> writer_;
+  std::shared_ptr<const codeobj::CodeObject> object_;
+  std::vector<std::string> kernel_names_;
+  uint64_t next_address_ = 0x7f0000000000;
+  format::AllocationId next_allocation_ = 1;
+};
+
+uint64_t count_of(const Report& report, FindingClass finding_class);
+const Finding* first_of(const Report& report, FindingClass finding_class);
+
+}  // namespace gfxgraph::lanecheck
