@@ -98,7 +98,7 @@ TEST(Golden, EveryFlippedByteIsNoticed) {
     const auto original = Trace::from_bytes(golden.bytes).value();
     std::vector<std::byte> bytes = golden.bytes;
     for (size_t at = 0; at < bytes.size(); ++at) {
-      for (const std::byte mask : {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}}) {
+      for (const std::byte mask : {std::byte{1} << (at % 8), std::byte{0xff}}) {
         bytes[at] ^= mask;
         expect_noticed(bytes, *original, at, "flip");
         bytes[at] ^= mask;
@@ -127,12 +127,11 @@ TEST(Golden, FlipsWithRightHashesNeverCrash) {
     std::vector<RawRecord> records = split_records(golden.bytes);
     size_t refused = 0;
     for (RawRecord& record : records) {
-      for (std::byte& byte : record.payload) {
-        for (const std::byte mask : {std::byte{0x01}, std::byte{0x10}, std::byte{0xff}}) {
-          byte ^= mask;
-          if (!first_error(join_records(records)).empty()) ++refused;
-          byte ^= mask;
-        }
+      for (size_t at = 0; at < record.payload.size(); ++at) {
+        const std::byte mask = at % 9 == 8 ? std::byte{0xff} : std::byte{1} << (at % 9);
+        record.payload[at] ^= mask;
+        if (!first_error(join_records(records)).empty()) ++refused;
+        record.payload[at] ^= mask;
       }
     }
     EXPECT_GT(refused, 0u) << golden.name;
