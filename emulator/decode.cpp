@@ -321,7 +321,7 @@ class Decoder {
     if (vop2_opcode == 0x3f) {
       if (!row(Format::kVop1, first_ >> 9 & 0xff)) return DecodeStatus::kIllegal;
       if (info_->dst_dwords != 0) set_destination(vdst);
-      if (traits_->sources == 0) return DecodeStatus::kOk;
+      if (traits_->sources == 0) return no_source();
       return first_source();
     }
     if (vop2_opcode == 0x3e) {
@@ -332,6 +332,15 @@ class Decoder {
     }
     if (!row(Format::kVop2, vop2_opcode)) return DecodeStatus::kIllegal;
     return vop2(vdst);
+  }
+
+  // v_nop and the like may carry a second dword too.
+  DecodeStatus no_source() {
+    const unsigned code = first_ & 0x1ff;
+    if (code == operand::kLiteral || code == kSdwaCode || code == kDpp16Code || code == kDpp8Code ||
+        code == kDpp8FetchInactiveCode)
+      return second_dword();
+    return DecodeStatus::kOk;
   }
 
   void set_destination(unsigned vdst) {

@@ -57,8 +57,9 @@ GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   const bool tiny_inverse = denormal(V(1) / s1);
   const bool tiny_quotient = magnitude(s2 / s1) < X::kSmallest;
   if (tiny_inverse && tiny_quotient) {
+    // The guide says up, which would overflow such a denominator and make every quotient 0.
     flag = true;
-    return s0 == s1 ? s0 * X::kUp : quiet(s0);
+    return s0 == s1 ? s0 * X::kDown : quiet(s0);
   }
   if (tiny_inverse) return s0 * X::kDown;
   if (tiny_quotient) {
@@ -86,18 +87,9 @@ GFXGRAPH_INLINE double div_fmas(double a, double b, double c, bool flag) {
   const double scale = exponent(c) > 1023 ? 0x1p128 : 0x1p-128;
   const double r = __builtin_fma(a, b, c);
   const double scaled = r * scale;
-  if (!denormal(scaled) && scaled != 0) return scaled;
-  // The scaled result is denormal: a rounding of its own. The fma's error decides ties.
-  const double product = a * b;
-  const double product_error = __builtin_fma(a, b, -product);
-  const double sum = product + c;
-  const double part = sum - product;
-  const double error = ((product - (sum - part)) + (c - part)) + product_error;
-  const double exact_tail = (sum - r) + error;
-  uint64_t u = bits_of(r);
-  if (exact_tail == exact_tail && exact_tail != 0 && (u & 1) == 0)
-    u = ((bits_of(exact_tail) ^ u) >> 63) == 0 ? u + 1 : u - 1;
-  return as<double>(u) * scale;
+  if (!(magnitude(scaled) <= Format<double>::kSmallest)) return scaled;
+  // The scaled result is denormal or was before rounding: one rounding, from a format that holds the product.
+  return static_cast<double>((static_cast<__float128>(a) * b + c) * scale);
 }
 
 // s0: the quotient; s1: denominator; s2: numerator.

@@ -228,7 +228,10 @@ void write_ops(const std::vector<Row>& rows, std::FILE* out) {
                "// GFXGRAPH_OP(name, dst, sdst, src0, src1, src2 in dwords, access bytes, OpInfo flags)\n");
   for (const auto& [name, s] : ops) {
     std::string flags;
-    for (const std::string& flag : s.flags) flags += (flags.empty() ? "OpInfo::" : " | OpInfo::") + flag;
+    for (const std::string& flag : s.flags) {
+      flags += flags.empty() ? "OpInfo::" : " | OpInfo::";
+      flags += flag;
+    }
     std::fprintf(out, "GFXGRAPH_OP(%s, %u, %u, %u, %u, %u, %u, %s)\n", name.c_str(), s.dst, s.sdst, s.src[0],
                  s.src[1], s.src[2], s.access_bytes, flags.empty() ? "0" : flags.c_str());
   }

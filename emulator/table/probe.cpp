@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emulator/table/ops_writer.h"
@@ -122,12 +123,12 @@ std::string operand_shape(std::string_view operand) {
   if (token == "off" || token == "null") return "N";
   char kind = token[0];
   if ((kind == 'v' || kind == 's') && token.size() > 1) {
-    const std::string upper(1, kind == 'v' ? 'V' : 'S');
-    if (std::isdigit(static_cast<unsigned char>(token[1]))) return upper + "1";
+    std::string shape(1, kind == 'v' ? 'V' : 'S');
+    if (std::isdigit(static_cast<unsigned char>(token[1]))) return shape += '1';
     unsigned first = 0;
     unsigned last = 0;
     if (std::sscanf(token.c_str() + 1, "[%u:%u]", &first, &last) == 2)
-      return upper + std::to_string(last - first + 1);
+      return shape += std::to_string(last - first + 1);
   }
   return "I";
 }
@@ -246,7 +247,10 @@ class Probe {
   Row row(const Encoding& e, unsigned opcode, const Text& text) const {
     const std::string_view name = e.name;
     Row row{e.name, opcode, without_suffix(text.mnemonic), {"_", "_", "_", "_", "_"}, ""};
-    const auto flag = [&](const char* f) { row.flags += (row.flags.empty() ? "" : "|") + std::string(f); };
+    const auto flag = [&](const char* f) {
+      if (!row.flags.empty()) row.flags += '|';
+      row.flags += f;
+    };
     if (text.size > e.dwords * 4) flag("kLiteral");
     if (name == "VOP1" || name == "VOP2" || name == "VOPC") {
       // Word, zero-extended, whole destination; what a form has no operand for must be zero.
@@ -256,10 +260,11 @@ class Probe {
       if (accepts(e, opcode, 233, 0x53977000u | 8u)) flag("kDpp8");
     }
     for (size_t n = 0; n < text.operands.size() && n < row.operands.size(); ++n) {
-      const std::string shape = operand_shape(text.operands[n]);
-      row.operands[n] = shape.empty() ? "N" : shape;
+      std::string shape = operand_shape(text.operands[n]);
+      if (shape.empty()) shape.assign(1, 'N');
+      row.operands[n] = std::move(shape);
     }
-    if (row.flags.empty()) row.flags = "0";
+    if (row.flags.empty()) row.flags.assign(1, '0');
     return row;
   }
 

@@ -262,7 +262,7 @@ void scale(const In& in, Out& out) {
     r = std::ldexp(s0, L::kScale);
   } else if (subnormal(1 / s1) && tiny(s2 / s1)) {
     out.bit = true;
-    if (s0 == s1) r = std::ldexp(s0, L::kScale);
+    if (s0 == s1) r = std::ldexp(s0, -L::kScale);
   } else if (subnormal(1 / s1)) {
     r = std::ldexp(s0, -L::kScale);
   } else if (tiny(s2 / s1)) {

@@ -94,7 +94,9 @@ void orders_of(Specs& s, const std::string& suffix, char type, auto value) {
   const auto add = [&](const std::string& name, unsigned sources, auto f) {
     s.add("v_" + name + "_" + suffix, t + "=" + std::string(sources, type), [=](const In& in, Out& out) {
       V v[3] = {V(value(in.s[0])), V(value(in.s[1])), V(value(in.s[2]))};
-      std::sort(v, v + sources);
+      for (unsigned pass = 1; pass < sources; ++pass)
+        for (unsigned n = 1; n < sources; ++n)
+          if (v[n] < v[n - 1]) std::swap(v[n], v[n - 1]);
       out.d = fit(f(v), type == 'u' ? 32 : 16, false, false);
     });
   };

@@ -1,0 +1,8 @@
+execute_process(COMMAND ${COVERAGE} ${WORK_DIR}/isa-coverage.md RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "the coverage program failed: ${result}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK_DIR}/isa-coverage.md ${DOC} RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "docs/isa-coverage.md is stale; write it anew with\n  gfxgraph-isa-coverage docs/isa-coverage.md")
+endif()

@@ -1,0 +1,182 @@
+// The decoder against LLVM's disassembler: every row of the table with random fields; and that it is total.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emulator/inst.h"
+#include "fmt/format.h"
+#include "tests/emulator/llvm_disassembler.h"
+
+namespace gfxgraph::emulator {
+namespace {
+
+struct Row {
+  std::string encoding;
+  unsigned opcode;
+  std::string mnemonic;
+};
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = {
+#define X(encoding, opcode, mnemonic, o0, o1, o2, o3, o4, flags) {#encoding, opcode, #mnemonic},
+#include "emulator/table/gfx1030.inc"
+#undef X
+  };
+  return table;
+}
+
+// Bits of the first dword that say encoding and opcode, and their value; MTBUF and MIMG are done by hand.
+struct Fixed {
+  uint32_t mask, value;
+};
+Fixed fixed_bits(const Row& row) {
+  const std::string& e = row.encoding;
+  const uint32_t op = row.opcode;
+  if (e == "SOP2") return {0xff800000, 0x80000000 | op << 23};
+  if (e == "SOPK") return {0xff800000, 0xb0000000 | op << 23};
+  if (e == "SOP1") return {0xff80ff00, 0xbe800000 | op << 8};
+  if (e == "SOPC") return {0xffff0000, 0xbf000000 | op << 16};
+  if (e == "SOPP") return {0xffff0000, 0xbf800000 | op << 16};
+  if (e == "SMEM") return {0xfffc0000, 0xf4000000 | op << 18};
+  if (e == "VOP2") return {0xfe000000, op << 25};
+  if (e == "VOP1") return {0xfe01fe00, 0x7e000000 | op << 9};
+  if (e == "VOPC") return {0xfffe0000, 0x7c000000 | op << 17};
+  if (e == "VOP3") return {0xffff0000, 0xd4000000 | op << 16};
+  if (e == "VOP3P") return {0xffff0000, 0xcc000000 | op << 16};
+  if (e == "VINTRP") return {0xfc030000, 0xc8000000 | op << 16};
+  if (e == "DS") return {0xfffc0000, 0xd8000000 | op << 18};
+  if (e == "FLAT") return {0xfffcc000, 0xdc000000 | op << 18};
+  if (e == "GLOBAL") return {0xfffcc000, 0xdc008000 | op << 18};
+  if (e == "SCRATCH") return {0xfffcc000, 0xdc004000 | op << 18};
+  if (e == "MUBUF") return {0xfffc0000, 0xe0000000 | op << 18};
+  if (e == "MTBUF") return {0xfc070000, 0xe8000000 | (op & 7) << 16};
+  if (e == "MIMG") return {0xfdfc0001, 0xf0000000 | (op & 127) << 18 | op >> 7};
+  return {0xfc000000, 0xf8000000};
+}
+
+using Words = std::array<uint32_t, 6>;
+
+Words random_words(std::mt19937& random, const Row& row) {
+  Words w;
+  for (uint32_t& word : w) word = static_cast<uint32_t>(random());
+  // Fields are often small or zero in real code, and LLVM refuses junk in unused ones.
+  if (random() % 2 == 0) w[0] &= static_cast<uint32_t>(random());
+  if (random() % 3 == 0) w[1] &= 0x03ffffff & static_cast<uint32_t>(random());
+  if (random() % 3 == 0) w[1] |= 0x04020100;
+  if (random() % 4 == 0) {  // fields that must be zero, aligned registers
+    w[0] &= random() % 2 == 0 ? 0x00030f00 : 0;
+    w[1] &= random() % 2 == 0 ? 0x001c0404 : random() % 2 == 0 ? 0x1000 : 0;
+  }
+  const Fixed f = fixed_bits(row);
+  w[0] = (w[0] & ~f.mask) | f.value;
+  if (row.encoding == "MTBUF") w[1] = (w[1] & ~(1u << 21)) | (row.opcode >> 3) << 21;
+  if ((row.encoding == "VOP1" || row.encoding == "VOP2" || row.encoding == "VOPC") && random() % 2 == 0) {
+    static const uint32_t forms[] = {249, 250, 233, 234, 255};
+    w[0] = (w[0] & ~0x1ffu) | forms[random() % 5];
+    if (random() % 2 == 0) w[1] &= 0x06060600 | 0xff;
+    if (random() % 2 == 0) w[1] = (w[1] & 0xff000000) | 0xe400 | (w[1] & 0xff);
+  }
+  return w;
+}
+
+std::string hex(const Words& w) { return fmt::format("{:08x} {:08x} {:08x}", w[0], w[1], w[2]); }
+
+TEST(Decode, AgreesWithLlvmOnEveryRow) {
+  const LlvmDisassembler llvm;
+  std::mt19937 random(7);
+  std::set<std::string> never;
+  unsigned failures = 0;
+  for (const Row& row : rows()) {
+    unsigned compared = 0;
+    for (unsigned n = 0; n < 400 || (compared == 0 && n < 20000); ++n) {
+      const Words w = random_words(random, row);
+      const LlvmDisassembler::Result expected = llvm.decode(w);
+      if (!expected.ok || expected.mnemonic == "v_illegal") continue;
+      Inst inst;
+      const DecodeStatus status = decode(w.data(), w.size(), 0, inst);
+      if (status == DecodeStatus::kOk && inst.size_bytes() == expected.size_bytes &&
+          op_name(inst.op) == expected.mnemonic) {
+        if (row.mnemonic == expected.mnemonic) ++compared;
+        continue;
+      }
+      if (++failures > 25) FAIL() << "too many differences";
+      ADD_FAILURE() << row.encoding << " " << hex(w) << " LLVM: " << expected.mnemonic << " (" << expected.size_bytes
+                    << " bytes); decoder: "
+                    << (status != DecodeStatus::kOk ? "illegal" : fmt::format("{} ({} bytes)", op_name(inst.op), inst.size_bytes()));
+      break;
+    }
+    // Image instructions are never run, and LLVM wants their masks and registers to fit each other.
+    if (compared == 0 && row.encoding != "MIMG") never.insert(row.encoding + " " + row.mnemonic);
+  }
+  EXPECT_TRUE(never.empty()) << never.size() << " rows were never compared: " << testing::PrintToString(never);
+}
+
+TEST(Decode, IsTotal) {
+  std::mt19937 random(11);
+  for (unsigned n = 0; n < 2000000; ++n) {
+    uint32_t words[6];
+    for (uint32_t& w : words) w = static_cast<uint32_t>(random());
+    if (n % 2 == 0) words[0] = words[0] >> 8 | n << 24;
+    for (size_t available = 0; available <= 6; available += n % 3 == 0 ? 1 : 6) {
+      Inst inst;
+      const DecodeStatus status = decode(words, available, 0x1000, inst);
+      if (status != DecodeStatus::kOk) continue;
+      ASSERT_LE(inst.size_bytes(), 4 * available);
+      ASSERT_LT(static_cast<unsigned>(inst.op), static_cast<unsigned>(Op::kCount));
+    }
+  }
+}
+
+TEST(Decode, TruncatedInstructionsSayThatMoreIsNeeded) {
+  const uint32_t literal[] = {0x7e0002ff, 0x12345678};      // v_mov_b32 v0, 0x12345678
+  const uint32_t vop3[] = {0xd54b0000, 0x04020100};         // v_fma_f32
+  Inst inst;
+  EXPECT_EQ(decode(literal, 0, 0, inst), DecodeStatus::kTruncated);
+  EXPECT_EQ(decode(literal, 1, 0, inst), DecodeStatus::kTruncated);
+  EXPECT_EQ(decode(literal, 2, 0, inst), DecodeStatus::kOk);
+  EXPECT_EQ(decode(vop3, 1, 0, inst), DecodeStatus::kTruncated);
+  EXPECT_EQ(decode(vop3, 2, 0, inst), DecodeStatus::kOk);
+}
+
+TEST(Decode, IllegalWordsAreRefused) {
+  for (const uint32_t first : {0x00000000u, 0xffffffffu, 0xc0000000u, 0xcc800000u, 0x7e000012u | 0x9u << 9}) {
+    const uint32_t words[] = {first, 0, 0, 0, 0};
+    Inst inst;
+    EXPECT_EQ(decode(words, 5, 0, inst), DecodeStatus::kIllegal) << std::hex << first;
+  }
+}
+
+TEST(Decode, OperandsAreAsInstHSays) {
+  Inst inst;
+  const auto run = [&inst](std::initializer_list<uint32_t> words) {
+    return decode(std::data(words), words.size(), 0, inst) == DecodeStatus::kOk;
+  };
+  ASSERT_TRUE(run({0x560a0403}));  // v_fmac_f32 v5, s3, v2
+  EXPECT_EQ(inst.op, Op::v_fmac_f32);
+  EXPECT_EQ(inst.dst, 256 + 5);
+  EXPECT_EQ(inst.src[0], 3);
+  EXPECT_EQ(inst.src[1], 256 + 2);
+  EXPECT_EQ(inst.src[2], 256 + 5);
+  ASSERT_TRUE(run({0xf4080103, 0xfa1ffff0}));  // s_load_dwordx4 s[4:7], s[6:7], -0x10
+  EXPECT_EQ(inst.op, Op::s_load_dwordx4);
+  EXPECT_EQ(inst.dst, 4);
+  EXPECT_EQ(inst.src[0], 6);
+  EXPECT_EQ(inst.src[1], operand::kNone);
+  EXPECT_EQ(inst.imm, -16);
+  ASSERT_TRUE(run({0xdc308ffc, 0x02040001}));  // global_load_dword v2, v1, s[4:5] offset:-4
+  EXPECT_EQ(inst.format, Format::kGlobal);
+  EXPECT_EQ(inst.dst, 256 + 2);
+  EXPECT_EQ(inst.src[0], 256 + 1);
+  EXPECT_EQ(inst.src[2], 4);
+  EXPECT_EQ(inst.imm, -4);
+  ASSERT_TRUE(run({0xd5640000, 0x0001e6ff, 0x40000000}));  // v_add_f64 v[0:1], 0x40000000, -4.0... literal is the upper half
+  EXPECT_EQ(inst.k[0], 0x4000000000000000u);
+  EXPECT_EQ(inst.k[1], 0xbff0000000000000u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::emulator

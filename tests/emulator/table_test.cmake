@@ -1,0 +1,11 @@
+execute_process(COMMAND ${PROBE} ${WORK_DIR}/gfx1030.inc ${WORK_DIR}/ops.inc RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "the probe failed: ${result}")
+endif()
+foreach(file gfx1030.inc ops.inc)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK_DIR}/${file} ${TABLE_DIR}/${file} RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "emulator/table/${file} differs from what this LLVM says; write it anew with\n"
+      "  gfxgraph-isa-probe emulator/table/gfx1030.inc emulator/table/ops.inc\nand look at the difference")
+  endif()
+endforeach()

@@ -1,0 +1,29 @@
+set(vector_model vector_model.cpp vector_generate.cpp vector_host.cpp vector_tested.cpp
+  spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
+gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp ${vector_model}
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
+
+llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc AMDGPUInfo MC MCDisassembler Support
+  TargetParser)
+gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disassembler.cpp
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${decode_test_llvm})
+target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+
+# GCC 12 warns of overlaps inside std::string that cannot be.
+target_compile_options(emulator_vector_test PRIVATE -Wno-restrict)
+target_compile_options(emulator_decode_test PRIVATE -Wno-restrict)
+
+# The checked-in tables are what the probe writes.
+add_test(NAME emulator_table_test
+  COMMAND ${CMAKE_COMMAND} -DPROBE=$<TARGET_FILE:gfxgraph-isa-probe> -DTABLE_DIR=${PROJECT_SOURCE_DIR}/emulator/table
+          -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/table_test.cmake)
+set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
+
+# docs/isa-coverage.md is what the coverage program writes.
+add_executable(gfxgraph-isa-coverage coverage.cpp ${vector_model})
+target_compile_options(gfxgraph-isa-coverage PRIVATE -Wno-restrict)
+target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
+add_test(NAME emulator_coverage_test
+  COMMAND ${CMAKE_COMMAND} -DCOVERAGE=$<TARGET_FILE:gfxgraph-isa-coverage> -DDOC=${PROJECT_SOURCE_DIR}/docs/isa-coverage.md
+          -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/coverage_test.cmake)
+set_tests_properties(emulator_coverage_test PROPERTIES LABELS unit)
