@@ -19,41 +19,92 @@ inline namespace GFXGRAPH_ISA {
 
 // ---- data ----
 
-enum class Data : uint8_t {
-  kU8, kI8, kU16, kI16, kB32, kB64, kB96, kB128,
-  kU8D16, kU8D16Hi, kI8D16, kI8D16Hi, kB16D16, kB16D16Hi,  // loads into half a register
-  kB8Hi, kB16Hi,                                           // stores from the high half
-};
-constexpr uint32_t data_bytes(Data d) {
-  switch (d) {
-    case Data::kU8: case Data::kI8: case Data::kU8D16: case Data::kU8D16Hi: case Data::kI8D16:
-    case Data::kI8D16Hi: case Data::kB8Hi: return 1;
-    case Data::kU16: case Data::kI16: case Data::kB16D16: case Data::kB16D16Hi: case Data::kB16Hi: return 2;
-    case Data::kB32: return 4;
-    case Data::kB64: return 8;
-    case Data::kB96: return 12;
-    default: return 16;
+// Elements of whole dwords.
+enum class Data : uint8_t { kB32, kB64, kB96, kB128 };
+constexpr uint32_t data_bytes(Data d) { return 4 * (static_cast<uint32_t>(d) + 1); }
+
+// What an 8- or 16-bit load does with the register; kept in Inst::k[0] by the binder. Few policies are
+// compiled, because each is compiled once per kind of address, observer and host instruction set.
+enum class Narrow : uint64_t { kZeroExtend, kSignExtend, kLow, kLowSigned, kHigh, kHighSigned };
+
+// value: zero-extended from memory; old: the register's.
+GFXGRAPH_INLINE uint32_t narrow_value(Narrow kind, uint32_t bits, uint32_t value, uint32_t old) {
+  const uint32_t sign_bit = 1u << (bits - 1);
+  const uint32_t extended = (value ^ sign_bit) - sign_bit;
+  switch (kind) {
+    case Narrow::kZeroExtend: return value;
+    case Narrow::kSignExtend: return extended;
+    case Narrow::kLow: return (old & 0xffff0000u) | value;
+    case Narrow::kLowSigned: return (old & 0xffff0000u) | (extended & 0xffffu);
+    case Narrow::kHigh: return (old & 0xffffu) | value << 16;
+    default: return (old & 0xffffu) | extended << 16;
   }
 }
 
-// The register's new value; `old` matters to d16 loads only.
-template <Data D>
-GFXGRAPH_INLINE uint32_t narrow_load(uintptr_t p, uint32_t old) {
-  if constexpr (D == Data::kU8) return load_host<uint8_t>(p);
-  if constexpr (D == Data::kI8) return static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p)));
-  if constexpr (D == Data::kU16) return load_host<uint16_t>(p);
-  if constexpr (D == Data::kI16) return static_cast<uint32_t>(static_cast<int16_t>(load_host<uint16_t>(p)));
-  if constexpr (D == Data::kU8D16) return (old & 0xffff0000u) | load_host<uint8_t>(p);
-  if constexpr (D == Data::kU8D16Hi) return (old & 0xffffu) | uint32_t{load_host<uint8_t>(p)} << 16;
-  if constexpr (D == Data::kI8D16)
-    return (old & 0xffff0000u) | (static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p))) & 0xffffu);
-  if constexpr (D == Data::kI8D16Hi)
-    return (old & 0xffffu) | static_cast<uint32_t>(static_cast<int8_t>(load_host<uint8_t>(p))) << 16;
-  if constexpr (D == Data::kB16D16) return (old & 0xffff0000u) | load_host<uint16_t>(p);
-  if constexpr (D == Data::kB16D16Hi) return (old & 0xffffu) | uint32_t{load_host<uint16_t>(p)} << 16;
-  if constexpr (D == Data::kB32) return load_host<uint32_t>(p);
-  return 0;
-}
+template <typename T>  // uint8_t, uint16_t
+struct NarrowLoad {
+  static constexpr uint32_t kBytes = sizeof(T);
+  static constexpr uint32_t kDwords = 0;
+  static constexpr bool kWrite = false;
+  static constexpr AccessKind kKind = AccessKind::kLoad;
+  template <Narrow kKind2>
+  GFXGRAPH_INLINE static void merge(Row& dst, const Row& value, const Row& mask) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const uint32_t merged = narrow_value(kKind2, kBytes * 8, value.lane[l], dst.lane[l]);
+      dst.lane[l] = (merged & mask.lane[l]) | (dst.lane[l] & ~mask.lane[l]);
+    }
+  }
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+    Row value;
+    if (exec == ~0u) {
+      for (unsigned l = 0; l < kLanes; ++l) value.lane[l] = load_host<T>(p + offset.lane[l]);
+    } else {
+      value = Row{};
+      for (uint32_t m = exec; m != 0; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        value.lane[l] = load_host<T>(p + offset.lane[l]);
+      }
+    }
+    Row& dst = w.v(i->dst);
+    switch (static_cast<Narrow>(i->k[0])) {
+      case Narrow::kZeroExtend: return merge<Narrow::kZeroExtend>(dst, value, mask);
+      case Narrow::kSignExtend: return merge<Narrow::kSignExtend>(dst, value, mask);
+      case Narrow::kLow: return merge<Narrow::kLow>(dst, value, mask);
+      case Narrow::kLowSigned: return merge<Narrow::kLowSigned>(dst, value, mask);
+      case Narrow::kHigh: return merge<Narrow::kHigh>(dst, value, mask);
+      case Narrow::kHighSigned: return merge<Narrow::kHighSigned>(dst, value, mask);
+    }
+  }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    uint32_t& dst = w.v(i->dst).lane[l];
+    dst = narrow_value(static_cast<Narrow>(i->k[0]), kBytes * 8, load_host<T>(p), dst);
+  }
+  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
+    uint32_t& dst = w.v(i->dst).lane[l];
+    dst = narrow_value(static_cast<Narrow>(i->k[0]), kBytes * 8, 0, dst);
+  }
+};
+
+// Inst::k[0]: 16 to store from the high half, else 0.
+template <typename T>
+struct NarrowStore {
+  static constexpr uint32_t kBytes = sizeof(T);
+  static constexpr uint32_t kDwords = 0;
+  static constexpr bool kWrite = true;
+  static constexpr AccessKind kKind = AccessKind::kStore;
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+    const Row& data = w.v(i->src[1]);
+    const auto shift = static_cast<uint32_t>(i->k[0]);
+    for (uint32_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      store_host(p + offset.lane[l], static_cast<T>(data.lane[l] >> shift));
+    }
+  }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    store_host(p, static_cast<T>(w.v(i->src[1]).lane[l] >> i->k[0]));
+  }
+  GFXGRAPH_INLINE static void dropped(Wave&, const Inst*, unsigned) {}
+};
 
 template <Data D>
 struct Load {
@@ -69,12 +120,7 @@ struct Load {
   }
   // `offset` must not be one of the destination rows.
   GFXGRAPH_INLINE static void into(Row* dst, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
-    if constexpr (kDwords == 0) {
-      for (uint32_t m = exec; m != 0; m &= m - 1) {
-        const auto l = static_cast<unsigned>(std::countr_zero(m));
-        dst->lane[l] = narrow_load<D>(p + offset.lane[l], dst->lane[l]);
-      }
-    } else if constexpr (kDwords == 1) {
+    if constexpr (kDwords == 1) {
       if (exec == ~0u && contiguous<4>(offset)) {
         copy_row(*dst, p + offset.lane[0]);
       } else {
@@ -126,10 +172,7 @@ struct Load {
 #endif
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     Row* dst = &w.v(i->dst);
-    if constexpr (kDwords == 0)
-      dst->lane[l] = narrow_load<D>(p, dst->lane[l]);
-    else
-      for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
+    for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
   }
   GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
     alignas(16) static constexpr uint8_t kZeros[16] = {};
@@ -168,10 +211,6 @@ struct Store {
   }
   GFXGRAPH_INLINE static void put(const Row* data, unsigned l, uintptr_t p) {
     const uint32_t value = data->lane[l];
-    if constexpr (D == Data::kU8) store_host(p, static_cast<uint8_t>(value));
-    if constexpr (D == Data::kB8Hi) store_host(p, static_cast<uint8_t>(value >> 16));
-    if constexpr (D == Data::kU16) store_host(p, static_cast<uint16_t>(value));
-    if constexpr (D == Data::kB16Hi) store_host(p, static_cast<uint16_t>(value >> 16));
     if constexpr (kDwords == 1) store_host(p, value);
     if constexpr (kDwords == 2) store_host(p, value | uint64_t{data[1].lane[l]} << 32);
     if constexpr (kDwords > 2)

@@ -132,46 +132,78 @@ struct Atomic {
   }
 };
 
-enum class CompareSource : uint8_t { kPairAfterData, kFirstOperand };
-// FLAT and MUBUF: the data register is followed by the value to compare with; DS: data0 is compared, data1 written.
-template <typename T, bool kReturns, bool kHost, CompareSource kCompare, bool kFloat = false>
-struct CompareSwap {
+// Any atomic of one width through a function in Inst::k[0]: one instantiation for all of them.
+// a: the data register (DS: data0); b: the one after it (DS: data1).
+template <typename T>
+using AtomicFunction = T (*)(T* p, T a, T b);
+
+template <class Op, typename T>
+T run_host_atomic(T* p, T a, T) { return host_atomic<Op, T>(p, a); }
+template <class Op, typename T>
+T run_lds_atomic(T* p, T a, T) {
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  const T old = load_host<T>(at);
+  store_host<T>(at, Op::run(old, a));
+  return old;
+}
+template <typename T, bool kFloat>
+bool equal_bits_or_float(T a, T b) {
+  if constexpr (kFloat) return as_float(a) == as_float(b);
+  return a == b;
+}
+// FLAT and MUBUF: the value to compare with follows the new one; DS: it comes first.
+template <typename T, bool kFloat>
+T run_host_compare(T* p, T swap, T compare) {
+  T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+  while (equal_bits_or_float<T, kFloat>(old, compare) &&
+         !__atomic_compare_exchange_n(p, &old, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
+template <typename T, bool kFloat>
+T run_lds_compare(T* p, T compare, T swap) {
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  const T old = load_host<T>(at);
+  if (equal_bits_or_float<T, kFloat>(old, compare)) store_host<T>(at, swap);
+  return old;
+}
+// DS only: (old & ~a) | b; and: old >= a ? old - a : old + b.
+template <typename T>
+T run_lds_mask_or(T* p, T a, T b) {
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  const T old = load_host<T>(at);
+  store_host<T>(at, (old & ~a) | b);
+  return old;
+}
+inline uint32_t run_lds_wrap(uint32_t* p, uint32_t a, uint32_t b) {
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  const auto old = load_host<uint32_t>(at);
+  store_host<uint32_t>(at, old >= a ? old - a : old + b);
+  return old;
+}
+
+template <typename T, bool kDs>
+struct AnyAtomic {
   static constexpr uint32_t kBytes = sizeof(T);
   static constexpr uint32_t kDwords = 0;
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kAtomic;
   GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
-    lanes_in_order<CompareSwap>(w, i, p, offset, exec);
-  }
-  GFXGRAPH_INLINE static bool equal(T a, T b) {
-    if constexpr (kFloat) return as_float(a) == as_float(b);
-    return a == b;
+    for (uint32_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      lane(w, i, l, p + offset.lane[l]);
+    }
   }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     const Row* data = &w.v(i->src[1]);
-    T swap, compare;
-    if constexpr (kCompare == CompareSource::kPairAfterData) {
-      swap = lane_value<T>(data, l);
-      compare = lane_value<T>(data + sizeof(T) / 4, l);
-    } else {
-      compare = lane_value<T>(data, l);
-      swap = lane_value<T>(&w.v(i->src[2]), l);
-    }
-    T old;
-    if constexpr (kHost) {
-      auto* host = reinterpret_cast<T*>(p);
-      old = __atomic_load_n(host, __ATOMIC_SEQ_CST);
-      while (equal(old, compare) &&
-             !__atomic_compare_exchange_n(host, &old, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-      }
-    } else {
-      old = load_host<T>(p);
-      if (equal(old, compare)) store_host<T>(p, swap);
-    }
-    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, old);
+    const T a = lane_value<T>(data, l);
+    const bool second = kDs && i->src[2] != operand::kNone;
+    const T b = lane_value<T>(second ? &w.v(i->src[2]) : data + sizeof(T) / 4, l);
+    const T old = reinterpret_cast<AtomicFunction<T>>(i->k[0])(reinterpret_cast<T*>(p), a, b);
+    if (i->dst != operand::kNone) set_lane<T>(&w.v(i->dst), l, old);
   }
   GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
-    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, T{0});
+    if (i->dst != operand::kNone) set_lane<T>(&w.v(i->dst), l, T{0});
   }
 };
 

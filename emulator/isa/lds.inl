@@ -148,57 +148,37 @@ const Inst* ds_addtid(Wave& w, const Inst* i) {
 }
 inline const Inst* ds_nothing(Wave&, const Inst* i) { return i->next(); }
 
-// (old & ~data0) | data1
-template <typename T, bool kReturns>
-struct MaskOr {
-  static constexpr uint32_t kBytes = sizeof(T);
-  static constexpr uint32_t kDwords = 0;
-  static constexpr bool kWrite = true;
-  static constexpr AccessKind kKind = AccessKind::kAtomic;
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
-    lanes_in_order<MaskOr>(w, i, p, offset, exec);
-  }
-  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
-    const T old = load_host<T>(p);
-    store_host<T>(p, (old & ~lane_value<T>(&w.v(i->src[1]), l)) | lane_value<T>(&w.v(i->src[2]), l));
-    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, old);
-  }
-  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
-    if constexpr (kReturns) set_lane<T>(&w.v(i->dst), l, T{0});
-  }
-};
-// old >= data0 ? old - data0 : old + data1
-struct WrapPolicy {
-  static constexpr uint32_t kBytes = 4;
-  static constexpr uint32_t kDwords = 0;
-  static constexpr bool kWrite = true;
-  static constexpr AccessKind kKind = AccessKind::kAtomic;
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
-    lanes_in_order<WrapPolicy>(w, i, p, offset, exec);
-  }
-  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
-    const auto old = load_host<uint32_t>(p);
-    const uint32_t a = w.v(i->src[1]).lane[l];
-    store_host<uint32_t>(p, old >= a ? old - a : old + w.v(i->src[2]).lane[l]);
-    w.v(i->dst).lane[l] = old;
-  }
-  GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) { w.v(i->dst).lane[l] = 0; }
-};
-
-template <class O, class Op, typename T, bool kReturns>
-constexpr Handler ds_atomic() { return ds<O, Atomic<Op, T, kReturns, false>>; }
-template <class O, typename T, bool kReturns, bool kFloat>
-constexpr Handler ds_compare() { return ds<O, CompareSwap<T, kReturns, false, CompareSource::kFirstOperand, kFloat>>; }
+template <class O, typename T>
+Handler bind_ds_any(Inst& inst, AtomicFunction<T> function) {
+  inst.k[0] = reinterpret_cast<uint64_t>(function);
+  return ds<O, AnyAtomic<T, true>>;
+}
+template <class O, class Op, typename T>
+Handler ds_atomic(Inst& inst) { return bind_ds_any<O, T>(inst, run_lds_atomic<Op, T>); }
+template <class O, typename T, bool kFloat>
+Handler ds_compare(Inst& inst) { return bind_ds_any<O, T>(inst, run_lds_compare<T, kFloat>); }
+template <class O, typename T, Narrow kKind>
+Handler ds_narrow_load(Inst& inst) {
+  inst.k[0] = static_cast<uint64_t>(kKind);
+  return ds<O, NarrowLoad<T>>;
+}
+template <class O, typename T, int kShift>
+Handler ds_narrow_store(Inst& inst) {
+  inst.k[0] = kShift;
+  return ds<O, NarrowStore<T>>;
+}
 
 template <class O>
-Handler bind_ds_atomic(Op op) {
+Handler bind_ds_atomic(Inst& inst) {
   using U32 = uint32_t;
   using U64 = uint64_t;
-  switch (op) {
+  switch (inst.op) {
 #define GFXGRAPH_DS_ATOMIC(name, type, OpT, T)                        \
-  case Op::ds_##name##_##type: return ds_atomic<O, OpT, T, false>();  \
-  case Op::ds_##name##_rtn_##type: return ds_atomic<O, OpT, T, true>();
-    GFXGRAPH_DS_ATOMIC(add, u32, OpAdd, U32)
+  case Op::ds_##name##_##type:                                        \
+  case Op::ds_##name##_rtn_##type: return ds_atomic<O, OpT, T>(inst);
+    // The histogram's: no function call per lane.
+    case Op::ds_add_u32: return ds<O, Atomic<OpAdd, U32, false, false>>;
+    case Op::ds_add_rtn_u32: return ds<O, Atomic<OpAdd, U32, true, false>>;
     GFXGRAPH_DS_ATOMIC(sub, u32, OpSub, U32)
     GFXGRAPH_DS_ATOMIC(rsub, u32, OpRsub, U32)
     GFXGRAPH_DS_ATOMIC(inc, u32, OpInc, U32)
@@ -228,51 +208,51 @@ Handler bind_ds_atomic(Op op) {
     GFXGRAPH_DS_ATOMIC(min, f64, OpFmin, U64)
     GFXGRAPH_DS_ATOMIC(max, f64, OpFmax, U64)
 #undef GFXGRAPH_DS_ATOMIC
-    case Op::ds_wrxchg_rtn_b32: return ds_atomic<O, OpSwap, U32, true>();
-    case Op::ds_wrxchg_rtn_b64: return ds_atomic<O, OpSwap, U64, true>();
+    case Op::ds_wrxchg_rtn_b32: return ds_atomic<O, OpSwap, U32>(inst);
+    case Op::ds_wrxchg_rtn_b64: return ds_atomic<O, OpSwap, U64>(inst);
     case Op::ds_wrxchg2_rtn_b32: return ds_exchange2<O, U32, false>;
     case Op::ds_wrxchg2st64_rtn_b32: return ds_exchange2<O, U32, true>;
     case Op::ds_wrxchg2_rtn_b64: return ds_exchange2<O, U64, false>;
     case Op::ds_wrxchg2st64_rtn_b64: return ds_exchange2<O, U64, true>;
-    case Op::ds_cmpst_b32: return ds_compare<O, U32, false, false>();
-    case Op::ds_cmpst_rtn_b32: return ds_compare<O, U32, true, false>();
-    case Op::ds_cmpst_f32: return ds_compare<O, U32, false, true>();
-    case Op::ds_cmpst_rtn_f32: return ds_compare<O, U32, true, true>();
-    case Op::ds_cmpst_b64: return ds_compare<O, U64, false, false>();
-    case Op::ds_cmpst_rtn_b64: return ds_compare<O, U64, true, false>();
-    case Op::ds_cmpst_f64: return ds_compare<O, U64, false, true>();
-    case Op::ds_cmpst_rtn_f64: return ds_compare<O, U64, true, true>();
-    case Op::ds_mskor_b32: return ds<O, MaskOr<U32, false>>;
-    case Op::ds_mskor_rtn_b32: return ds<O, MaskOr<U32, true>>;
-    case Op::ds_mskor_b64: return ds<O, MaskOr<U64, false>>;
-    case Op::ds_mskor_rtn_b64: return ds<O, MaskOr<U64, true>>;
-    case Op::ds_wrap_rtn_b32: return ds<O, WrapPolicy>;
+    case Op::ds_cmpst_b32:
+    case Op::ds_cmpst_rtn_b32: return ds_compare<O, U32, false>(inst);
+    case Op::ds_cmpst_f32:
+    case Op::ds_cmpst_rtn_f32: return ds_compare<O, U32, true>(inst);
+    case Op::ds_cmpst_b64:
+    case Op::ds_cmpst_rtn_b64: return ds_compare<O, U64, false>(inst);
+    case Op::ds_cmpst_f64:
+    case Op::ds_cmpst_rtn_f64: return ds_compare<O, U64, true>(inst);
+    case Op::ds_mskor_b32:
+    case Op::ds_mskor_rtn_b32: return bind_ds_any<O, U32>(inst, run_lds_mask_or<U32>);
+    case Op::ds_mskor_b64:
+    case Op::ds_mskor_rtn_b64: return bind_ds_any<O, U64>(inst, run_lds_mask_or<U64>);
+    case Op::ds_wrap_rtn_b32: return bind_ds_any<O, U32>(inst, run_lds_wrap);
     default: return nullptr;
   }
 }
 
 template <class O>
-Handler bind_ds(const Inst& inst) {
+Handler bind_ds(Inst& inst) {
   if ((inst.mods & mmod::kGds) != 0) return nullptr;
   switch (inst.op) {
-    case Op::ds_read_u8: return ds<O, Load<Data::kU8>>;
-    case Op::ds_read_i8: return ds<O, Load<Data::kI8>>;
-    case Op::ds_read_u16: return ds<O, Load<Data::kU16>>;
-    case Op::ds_read_i16: return ds<O, Load<Data::kI16>>;
-    case Op::ds_read_u8_d16: return ds<O, Load<Data::kU8D16>>;
-    case Op::ds_read_u8_d16_hi: return ds<O, Load<Data::kU8D16Hi>>;
-    case Op::ds_read_i8_d16: return ds<O, Load<Data::kI8D16>>;
-    case Op::ds_read_i8_d16_hi: return ds<O, Load<Data::kI8D16Hi>>;
-    case Op::ds_read_u16_d16: return ds<O, Load<Data::kB16D16>>;
-    case Op::ds_read_u16_d16_hi: return ds<O, Load<Data::kB16D16Hi>>;
+    case Op::ds_read_u8: return ds_narrow_load<O, uint8_t, Narrow::kZeroExtend>(inst);
+    case Op::ds_read_i8: return ds_narrow_load<O, uint8_t, Narrow::kSignExtend>(inst);
+    case Op::ds_read_u16: return ds_narrow_load<O, uint16_t, Narrow::kZeroExtend>(inst);
+    case Op::ds_read_i16: return ds_narrow_load<O, uint16_t, Narrow::kSignExtend>(inst);
+    case Op::ds_read_u8_d16: return ds_narrow_load<O, uint8_t, Narrow::kLow>(inst);
+    case Op::ds_read_u8_d16_hi: return ds_narrow_load<O, uint8_t, Narrow::kHigh>(inst);
+    case Op::ds_read_i8_d16: return ds_narrow_load<O, uint8_t, Narrow::kLowSigned>(inst);
+    case Op::ds_read_i8_d16_hi: return ds_narrow_load<O, uint8_t, Narrow::kHighSigned>(inst);
+    case Op::ds_read_u16_d16: return ds_narrow_load<O, uint16_t, Narrow::kLow>(inst);
+    case Op::ds_read_u16_d16_hi: return ds_narrow_load<O, uint16_t, Narrow::kHigh>(inst);
     case Op::ds_read_b32: return ds<O, Load<Data::kB32>>;
     case Op::ds_read_b64: return ds<O, Load<Data::kB64>>;
     case Op::ds_read_b96: return ds<O, Load<Data::kB96>>;
     case Op::ds_read_b128: return ds<O, Load<Data::kB128>>;
-    case Op::ds_write_b8: return ds<O, Store<Data::kU8>>;
-    case Op::ds_write_b8_d16_hi: return ds<O, Store<Data::kB8Hi>>;
-    case Op::ds_write_b16: return ds<O, Store<Data::kU16>>;
-    case Op::ds_write_b16_d16_hi: return ds<O, Store<Data::kB16Hi>>;
+    case Op::ds_write_b8: return ds_narrow_store<O, uint8_t, 0>(inst);
+    case Op::ds_write_b8_d16_hi: return ds_narrow_store<O, uint8_t, 16>(inst);
+    case Op::ds_write_b16: return ds_narrow_store<O, uint16_t, 0>(inst);
+    case Op::ds_write_b16_d16_hi: return ds_narrow_store<O, uint16_t, 16>(inst);
     case Op::ds_write_b32: return ds<O, Store<Data::kB32>>;
     case Op::ds_write_b64: return ds<O, Store<Data::kB64>>;
     case Op::ds_write_b96: return ds<O, Store<Data::kB96>>;
@@ -294,7 +274,7 @@ Handler bind_ds(const Inst& inst) {
     case Op::ds_read_addtid_b32: return ds_addtid<O, Load<Data::kB32>>;
     case Op::ds_write_addtid_b32: return ds_addtid<O, Store<Data::kB32>>;
     case Op::ds_nop: return ds_nothing;
-    default: return bind_ds_atomic<O>(inst.op);
+    default: return bind_ds_atomic<O>(inst);
   }
 }
 

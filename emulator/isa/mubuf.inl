@@ -171,20 +171,29 @@ Handler bind_access(const Inst& inst) {
   if (inst.format != Format::kMubuf) return bind_segment<O, P>(inst);
   return (inst.mods & (mmod::kLds | mmod::kTfe)) != 0 ? nullptr : buffer<O, P>;
 }
+template <class O, typename T, Narrow kKind>
+Handler bind_narrow_load(Inst& inst) {
+  inst.k[0] = static_cast<uint64_t>(kKind);
+  return bind_access<O, NarrowLoad<T>>(inst);
+}
+template <class O, typename T, int kShift>
+Handler bind_narrow_store(Inst& inst) {
+  inst.k[0] = kShift;
+  return bind_access<O, NarrowStore<T>>(inst);
+}
+template <class O, typename T>
+Handler bind_any_atomic(Inst& inst, AtomicFunction<T> function) {
+  if ((inst.mods & mmod::kGlc) == 0) inst.dst = operand::kNone;
+  inst.k[0] = reinterpret_cast<uint64_t>(function);
+  return bind_access<O, AnyAtomic<T, false>>(inst);
+}
 template <class O, class Op, typename T>
-Handler bind_atomic(const Inst& inst) {
-  return (inst.mods & mmod::kGlc) != 0 ? bind_access<O, Atomic<Op, T, true, true>>(inst)
-                                       : bind_access<O, Atomic<Op, T, false, true>>(inst);
-}
+Handler bind_atomic(Inst& inst) { return bind_any_atomic<O, T>(inst, run_host_atomic<Op, T>); }
 template <class O, typename T, bool kFloat = false>
-Handler bind_compare(const Inst& inst) {
-  constexpr auto kSource = CompareSource::kPairAfterData;
-  return (inst.mods & mmod::kGlc) != 0 ? bind_access<O, CompareSwap<T, true, true, kSource, kFloat>>(inst)
-                                       : bind_access<O, CompareSwap<T, false, true, kSource, kFloat>>(inst);
-}
+Handler bind_compare(Inst& inst) { return bind_any_atomic<O, T>(inst, run_host_compare<T, kFloat>); }
 
 template <class O>
-Handler bind_vector_memory(const Inst& inst) {
+Handler bind_vector_memory(Inst& inst) {
   if ((inst.mods & mmod::kLds) != 0) return nullptr;
   switch (inst.op) {
     case Op::buffer_gl0_inv:
