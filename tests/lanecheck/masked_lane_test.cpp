@@ -127,7 +127,7 @@ TEST(MaskedLanes, LaunchesOfOneSiteAreOneFinding) {
   const auto b = trace.buffer(kBytes, kBytes);
   const auto c = trace.buffer(kBytes, kBytes);
   trace.launch("plain_guard", 16, 64, {a, b, c, kCount});
-  for (int i = 0; i < 3; ++i) trace.launch("late_guard", 16, 64, {a, b, c, kCount - 64 * i});
+  for (int i = 0; i < 3; ++i) trace.launch("late_guard", 16, 64, {a, b, c, kCount});
   const Report report = trace.check();
   ASSERT_EQ(count_of(report, FindingClass::kW1), 3U) << render_text(report, "t");
   for (const Finding& finding : report.findings) {
