@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 
 jobs=$(nproc)
+# Lets the compiler cache serve every clone of the repository, wherever it stands.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # configure PRESET [cmake options...]: silent unless it fails or GFXGRAPH_VERBOSE is set.
 configure() {
