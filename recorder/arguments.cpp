@@ -127,6 +127,7 @@ std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
     // Half of a pointer with its neighbour, and LDS offsets, are no addresses.
     if (!whole && (typed(argument) || typed(argument_at(kernel, offset + 4)))) continue;
     if (argument != nullptr && argument->kind == ArgumentKind::kDynamicSharedPointer) continue;
+    if (found.empty()) found.reserve(8);  // once, not at 1, 2, 4
     Relocation relocation;
     relocation.offset_bytes = offset;
     relocation.allocation = target->id;

@@ -109,6 +109,7 @@ void CodeRegistry::add_function(Handle fat_binary, Handle host_function, std::st
   const auto module = fat_binaries_.find(fat_binary);
   if (module == fat_binaries_.end()) return;
   host_functions_[host_function] = FunctionName{module->second, std::move(name), nullptr};
+  forget_found();
 }
 
 void CodeRegistry::add_variable(Handle fat_binary, Handle host_symbol, std::string name) {
@@ -139,6 +140,7 @@ void CodeRegistry::remove_fat_binary(Handle handle) {
   std::erase_if(function_handles_, [&](const auto& f) { return f.second.module == entry; });
   std::erase_if(variables_, [&](const auto& v) { return v.second.first == entry; });
   fat_binaries_.erase(found);
+  forget_found();
 }
 
 ModuleEntry* CodeRegistry::add_module(void* module, std::vector<std::byte> bytes) {
@@ -162,17 +164,21 @@ void CodeRegistry::remove_module(Handle module) {
   entry->unloaded = true;
   std::erase_if(function_handles_, [&](const auto& f) { return f.second.module == entry; });
   loaded_.erase(found);
+  forget_found();
 }
 
 void CodeRegistry::add_function_handle(Handle function, Handle module, std::string name) {
   ModuleEntry* entry = find_module(module);
   if (entry == nullptr) return;
   function_handles_[function] = FunctionName{entry, std::move(name), nullptr};
+  forget_found();
 }
 
 void CodeRegistry::alias_function_handle(Handle function, Handle host_function) {
   const auto found = host_functions_.find(host_function);
-  if (found != host_functions_.end()) function_handles_[function] = found->second;
+  if (found == host_functions_.end()) return;
+  function_handles_[function] = found->second;
+  forget_found();
 }
 
 CodeRegistry::FunctionName* CodeRegistry::find_host_function(Handle host_function) {
@@ -237,6 +243,7 @@ Result<KernelEntry*> CodeRegistry::kernel(ModuleEntry& module, const std::string
   for (const codeobj::Argument& argument : found->arguments) {
     kernel.arguments.push_back({argument.name, argument.value_kind, argument_kind(argument),
                                 argument.offset_bytes, argument.size_bytes});
+    entry->pointer_arguments += argument.value_kind == "global_buffer" ? 1 : 0;
   }
   kernels_.push_back(std::move(entry));
   module.kernels[name] = kernels_.back().get();

@@ -3,6 +3,7 @@
 // lock guards it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -47,6 +48,7 @@ struct ModuleEntry {
 struct KernelEntry {
   format::Kernel kernel;  // kernel.id 0: not in the trace yet
   ModuleEntry* module = nullptr;
+  uint32_t pointer_arguments = 0;  // global_buffer arguments
   bool ambiguous_reported = false;
   bool unknown_pointer_reported = false;
 };
@@ -85,7 +87,12 @@ class CodeRegistry {
 
   std::vector<ModuleEntry*> modules() const;
 
+  // Changes whenever a function may stand for another kernel than before; readable without the lock.
+  uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
+
  private:
+  std::atomic<uint64_t> generation_{1};
   std::vector<std::unique_ptr<ModuleEntry>> modules_;
   std::vector<std::unique_ptr<KernelEntry>> kernels_;
   std::unordered_map<Handle, ModuleEntry*> fat_binaries_;

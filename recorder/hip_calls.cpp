@@ -52,16 +52,27 @@ int find_hip_library(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
+// The runtime must stay loaded: the recorder calls it when the process ends, even if the program has
+// closed it by then.
+void keep_loaded(void* function) noexcept {
+  static std::atomic<bool> kept{false};
+  if (kept.exchange(true)) return;
+  Dl_info info{};
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return;
+  (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void* lookup(const char* name) noexcept {
-  if (void* found = call_real_dlsym(RTLD_NEXT, name); found != nullptr) return found;
+  if (void* found = call_real_dlsym(RTLD_NEXT, name); found != nullptr) {
+    keep_loaded(found);
+    return found;
+  }
   std::string path;
   dl_iterate_phdr(find_hip_library, &path);
   if (path.empty()) return nullptr;
   void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
-  void* found = call_real_dlsym(handle, name);
-  dlclose(handle);  // only the reference that RTLD_NOLOAD took
-  return found;
+  return call_real_dlsym(handle, name);  // the reference stays: see keep_loaded()
 }
 
 }  // namespace
@@ -117,8 +128,10 @@ void* real_function(int index) noexcept {
 }
 
 void learn_real_function(int index, void* function) noexcept {
+  if (function == hook_function(index)) return;
+  keep_loaded(function);
   void* expected = nullptr;
-  if (function != hook_function(index)) real_functions[index].compare_exchange_strong(expected, function);
+  real_functions[index].compare_exchange_strong(expected, function);
 }
 
 void* hook_function(int index) noexcept { return kHooks[index]; }

@@ -167,7 +167,7 @@ void explain_no_hip(const LaunchRequest& request, int code) {
     say("no HIP runtime: libamdhip64 was not found; install it (Debian: libamdhip64-5)");
     return;
   }
-  say(fmt::format("{} made no HIP call: there is no trace", request.program[0]));
+  say(fmt::format("{} asked no GPU for anything by HIP: there is no trace", request.program[0]));
   say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be recorded");
 }
 

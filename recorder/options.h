@@ -10,6 +10,10 @@
 //   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
 //   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
 //
+// A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*() (also
+// when that fails). fork(): the parent goes on recording, the child does not. Programs that look HIP's
+// functions up with dlsym() or hipGetProcAddress() are recorded; those that use dlvsym() are not.
+//
 // Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
 // the events gathered so far are handed over at every synchronisation, every 256 events, and by a
 // thread of the recorder at least every 100 ms.

@@ -103,6 +103,8 @@ void Recorder::open() {
     return;
   }
   start_ns_ = monotonic_ns();
+  pending_.reserve(kMostPendingEvents);
+  draining_.reserve(kMostPendingEvents);
   format::WriterOptions writer_options;
   writer_options.compression_level = options_.compression_level;
   writer_ = check(format::Writer::create(options_.output, writer_options));

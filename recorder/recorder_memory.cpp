@@ -49,6 +49,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
 }
 
 void Recorder::mark_reachable(const std::vector<format::Relocation>& relocations) {
+  if (map_.host_visible().empty()) return;  // it matters for these only
   for (const format::Relocation& relocation : relocations) {
     if (Allocation* target = by_id(relocation.allocation)) target->reachable = true;
   }
@@ -211,6 +212,7 @@ void Recorder::resetting() noexcept {
       by_id_.erase(allocation->id);
     }
     for (ModuleEntry* module : code_.modules()) module->globals_known = false;
+    code_.forget_found();
     streams_.clear();
     events_.clear();
   });

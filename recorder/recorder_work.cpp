@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -43,6 +44,20 @@ std::vector<std::byte> packed_rows(const RawCopy& raw, const RawCopyEnd& end) {
 }  // namespace
 
 KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call) noexcept {
+  // A thread launches few kernels again and again. Entries live as long as the recorder; what they
+  // were found by may be taken away, which changes the registry's generation.
+  struct Known {
+    const Recorder* owner = nullptr;
+    Handle function = nullptr;
+    uint64_t generation = 0;
+    KernelEntry* entry = nullptr;
+  };
+  static thread_local std::array<Known, 16> cache;
+  Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
+  const uint64_t generation = code_.generation();
+  if (known.owner == this && known.function == function && known.generation == generation) {
+    return known.entry;
+  }
   KernelEntry* result = nullptr;
   guarded([&] {
     CodeRegistry::FunctionName* name = host_function ? code_.find_host_function(function)
@@ -52,7 +67,9 @@ KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const ch
       return;
     }
     result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
-    if (result != nullptr && !result->module->globals_known) discover_globals(*result->module);
+    if (result == nullptr) return;
+    if (!result->module->globals_known) discover_globals(*result->module);
+    known = {this, function, generation, result};
   });
   return result;
 }
@@ -71,6 +88,12 @@ void Recorder::report_ambiguous(std::string text) {
 
 void Recorder::inspect_pointers(KernelEntry& kernel, const format::Launch& launch) {
   mark_reachable(launch.relocations);
+  if (launch.relocations.size() == kernel.pointer_arguments && kernel.pointer_arguments != 0 &&
+      std::all_of(launch.relocations.begin(), launch.relocations.end(), [](const auto& r) {
+        return r.source == format::RelocationSource::kTyped;
+      })) {
+    return;  // every pointer is one, and nothing else looks like one
+  }
   if (!kernel.ambiguous_reported) {
     for (const format::Relocation& relocation : launch.relocations) {
       if (!relocation.ambiguous) continue;

@@ -266,8 +266,8 @@ TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
   expect_message("/etc/passwd", "is not executable", 1);
   expect_message("/etc", "is a folder", 1);
   expect_message(std::string(PROGRAMS) + "/static_program", "is statically linked", 1);
-  expect_message("true", "made no HIP call", 1);
-  expect_message("'sh' -c 'exit 9'", "made no HIP call", 9);
+  expect_message("true", "asked no GPU for anything", 1);
+  expect_message("'sh' -c 'exit 9'", "asked no GPU for anything", 9);
 }
 
 TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {
