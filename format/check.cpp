@@ -47,7 +47,7 @@ Result<void> check_argument(const Kernel& kernel, const Argument& argument, uint
 
 void sort(std::vector<Relocation>& relocations) {
   if (!std::ranges::is_sorted(relocations, {}, &Relocation::offset_bytes)) {
-    std::ranges::stable_sort(relocations, {}, &Relocation::offset_bytes);
+    std::ranges::sort(relocations, {}, &Relocation::offset_bytes);
   }
 }
 
