@@ -66,7 +66,8 @@ class Bisection {
     GFXGRAPH_TRY(instance_.restore());
     ExecutorOptions options = options_;
     options.operation_limit = operations;
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, make_executor(mode, instance_, options));
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                              make_executor(mode, instance_, options));
     GFXGRAPH_TRY(executor->run(stream_));
     GFXGRAPH_TRY(executor->wait(stream_));
     return instance_.synchronize();
@@ -77,12 +78,14 @@ class Bisection {
     for (const format::Checkpoint::State& state : checkpoint.checkpoint->states) {
       format::Content expected;
       // Checkpoints hash as many bytes as the program asked for.
-      expected.size_bytes = instance_.program().allocations()[state.allocation - 1].begin->size_bytes;
+      expected.size_bytes =
+          instance_.program().allocations()[state.allocation - 1].begin->size_bytes;
       expected.hash = state.hash;
       expected.stored = false;
       expected.relocations = state.relocations;
       size_t unmoved = 0;
-      GFXGRAPH_ASSIGN_OR_RETURN(const BufferResult result, compare_buffer(instance_, state.allocation, expected, unmoved));
+      GFXGRAPH_ASSIGN_OR_RETURN(const BufferResult result,
+                                compare_buffer(instance_, state.allocation, expected, unmoved));
       if (result.comparison == Comparison::kDifferent) return state.allocation;
     }
     return format::AllocationId{0};
@@ -117,8 +120,8 @@ class Bisection {
 
 }  // namespace
 
-Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                                         hip::Stream stream) {
+Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode,
+                                         const ExecutorOptions& options, hip::Stream stream) {
   Bisection bisection(instance, mode, options, stream);
   if (!instance.program().checkpoints().empty()) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<Divergence> found, bisection.by_checkpoints());

@@ -20,9 +20,9 @@ struct Divergence {
 };
 
 // Replays prefixes of the program in `mode` and searches the first operation after which memory is
-// wrong: against recorded checkpoints where the trace has them, else against eager mode. Nothing when
-// no reference shows a difference. Leaves the memory in the state of the last prefix.
-Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                                         hip::Stream stream);
+// wrong: against recorded checkpoints where the trace has them, else against eager mode. Nothing
+// when no reference shows a difference. Leaves the memory in the state of the last prefix.
+Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode,
+                                         const ExecutorOptions& options, hip::Stream stream);
 
 }  // namespace gfxgraph::replayer

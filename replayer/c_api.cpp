@@ -70,7 +70,8 @@ Result<void> require(bool condition, const char* what) {
 template <typename Structure>
 Result<void> write_out(const Structure& ours, Structure* theirs) {
   if (theirs == nullptr || theirs->struct_size < sizeof(uint32_t) * 2) {
-    return fail(Status::kInvalidArgument, "the result structure is null or its struct_size is not set");
+    return fail(Status::kInvalidArgument,
+                "the result structure is null or its struct_size is not set");
   }
   const uint32_t size = theirs->struct_size;
   std::memcpy(theirs, &ours, std::min<size_t>(size, sizeof(Structure)));
@@ -82,7 +83,8 @@ template <typename Structure>
 Result<Structure> read_in(const Structure* theirs, Structure defaults) {
   if (theirs == nullptr) return defaults;
   if (theirs->struct_size < sizeof(uint32_t) || theirs->struct_size > 4096) {
-    return fail(Status::kInvalidArgument, "the options' struct_size is not set: begin with the _default() function");
+    return fail(Status::kInvalidArgument,
+                "the options' struct_size is not set: begin with the _default() function");
   }
   std::memcpy(&defaults, theirs, std::min<size_t>(theirs->struct_size, sizeof(Structure)));
   return defaults;
@@ -100,7 +102,8 @@ Result<std::shared_ptr<const HipLibrary>> hip_library() {
   return HipLibrary::load();
 }
 
-Result<void> finish_trace(Result<std::shared_ptr<const format::Trace>> opened, gfxgraph_trace_t* trace) {
+Result<void> finish_trace(Result<std::shared_ptr<const format::Trace>> opened,
+                          gfxgraph_trace_t* trace) {
   if (!opened) return tl::unexpected<Error>(opened.error());
   auto handle = std::make_unique<gfxgraph_trace_s>();
   handle->trace = std::move(*opened);
@@ -112,7 +115,8 @@ Result<void> finish_trace(Result<std::shared_ptr<const format::Trace>> opened, g
 Result<const Operation*> find_launch(gfxgraph_trace_t trace, uint32_t launch) {
   GFXGRAPH_TRY(require(trace != nullptr, "trace is null"));
   if (launch >= trace->program->launch_count()) {
-    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}", launch, trace->program->launch_count()));
+    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}", launch,
+                                               trace->program->launch_count()));
   }
   return &trace->program->operations()[trace->program->launch_operation(launch)];
 }
@@ -120,7 +124,8 @@ Result<const Operation*> find_launch(gfxgraph_trace_t trace, uint32_t launch) {
 Result<const format::Kernel*> find_kernel(gfxgraph_trace_t trace, uint32_t kernel) {
   GFXGRAPH_TRY(require(trace != nullptr, "trace is null"));
   if (kernel >= trace->trace->kernels().size()) {
-    return fail(Status::kNotFound, fmt::format("kernel {} does not exist: the trace has {}", kernel, trace->trace->kernels().size()));
+    return fail(Status::kNotFound, fmt::format("kernel {} does not exist: the trace has {}", kernel,
+                                               trace->trace->kernels().size()));
   }
   return &trace->trace->kernels()[kernel];
 }
@@ -138,11 +143,14 @@ void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library) {
 
 extern "C" {
 
-const char* gfxgraph_status_name(gfxgraph_status_t status) noexcept { return status_name(static_cast<Status>(status)); }
+const char* gfxgraph_status_name(gfxgraph_status_t status) noexcept {
+  return status_name(static_cast<Status>(status));
+}
 const char* gfxgraph_last_error(void) noexcept { return last_error.c_str(); }
 const char* gfxgraph_version(void) noexcept { return GFXGRAPH_VERSION_TEXT; }
 
-// ---- trace ----------------------------------------------------------------------------------------
+// ---- trace
+// ----------------------------------------------------------------------------------------
 
 gfxgraph_trace_options_t gfxgraph_trace_options_default(void) noexcept {
   return gfxgraph_trace_options_t{sizeof(gfxgraph_trace_options_t), 0};
@@ -152,8 +160,10 @@ gfxgraph_status_t gfxgraph_trace_open(const char* path, const gfxgraph_trace_opt
                                       gfxgraph_trace_t* trace) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(path != nullptr && trace != nullptr, "path or trace is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_trace_options_t chosen, read_in(options, gfxgraph_trace_options_default()));
-    return finish_trace(format::Trace::open(path, format::ReadOptions{chosen.allow_torn != 0}), trace);
+    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_trace_options_t chosen,
+                              read_in(options, gfxgraph_trace_options_default()));
+    return finish_trace(format::Trace::open(path, format::ReadOptions{chosen.allow_torn != 0}),
+                        trace);
   });
 }
 
@@ -161,17 +171,21 @@ gfxgraph_status_t gfxgraph_trace_open_memory(const void* bytes, size_t size_byte
                                              const gfxgraph_trace_options_t* options,
                                              gfxgraph_trace_t* trace) noexcept {
   return guarded([&]() -> Result<void> {
-    GFXGRAPH_TRY(require((bytes != nullptr || size_bytes == 0) && trace != nullptr, "bytes or trace is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_trace_options_t chosen, read_in(options, gfxgraph_trace_options_default()));
-    return finish_trace(format::Trace::from_bytes({static_cast<const std::byte*>(bytes), size_bytes},
-                                                  format::ReadOptions{chosen.allow_torn != 0}),
-                        trace);
+    GFXGRAPH_TRY(require((bytes != nullptr || size_bytes == 0) && trace != nullptr,
+                         "bytes or trace is null"));
+    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_trace_options_t chosen,
+                              read_in(options, gfxgraph_trace_options_default()));
+    return finish_trace(
+        format::Trace::from_bytes({static_cast<const std::byte*>(bytes), size_bytes},
+                                  format::ReadOptions{chosen.allow_torn != 0}),
+        trace);
   });
 }
 
 void gfxgraph_trace_destroy(gfxgraph_trace_t trace) noexcept { delete trace; }
 
-gfxgraph_status_t gfxgraph_trace_environment(gfxgraph_trace_t trace, gfxgraph_environment_t* environment) noexcept {
+gfxgraph_status_t gfxgraph_trace_environment(gfxgraph_trace_t trace,
+                                             gfxgraph_environment_t* environment) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(trace != nullptr, "trace is null"));
     const format::Environment& recorded = trace->trace->environment();
@@ -204,12 +218,14 @@ gfxgraph_status_t gfxgraph_trace_kernel(gfxgraph_trace_t trace, uint32_t kernel,
   });
 }
 
-gfxgraph_status_t gfxgraph_trace_argument(gfxgraph_trace_t trace, uint32_t kernel, uint32_t argument,
+gfxgraph_status_t gfxgraph_trace_argument(gfxgraph_trace_t trace, uint32_t kernel,
+                                          uint32_t argument,
                                           gfxgraph_argument_t* description) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const format::Kernel* const found, find_kernel(trace, kernel));
     if (argument >= found->arguments.size()) {
-      return fail(Status::kNotFound, fmt::format("kernel {} has no argument {}", found->name, argument));
+      return fail(Status::kNotFound,
+                  fmt::format("kernel {} has no argument {}", found->name, argument));
     }
     const format::Argument& recorded = found->arguments[argument];
     gfxgraph_argument_t result{};
@@ -240,12 +256,14 @@ gfxgraph_status_t gfxgraph_trace_launch(gfxgraph_trace_t trace, uint32_t launch,
   });
 }
 
-gfxgraph_status_t gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t launch, uint32_t relocation,
+gfxgraph_status_t gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t launch,
+                                            uint32_t relocation,
                                             gfxgraph_relocation_t* description) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const Operation* const operation, find_launch(trace, launch));
     if (relocation >= operation->launch->relocations.size()) {
-      return fail(Status::kNotFound, fmt::format("launch {} has no relocation {}", launch, relocation));
+      return fail(Status::kNotFound,
+                  fmt::format("launch {} has no relocation {}", launch, relocation));
     }
     const format::Relocation& recorded = operation->launch->relocations[relocation];
     gfxgraph_relocation_t result{};
@@ -273,23 +291,27 @@ gfxgraph_status_t gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t all
     result.recorded_address = info.begin->recorded_address;
     result.begin_sequence = info.begin_sequence;
     result.end_sequence = info.end == nullptr ? UINT64_MAX : info.end_sequence;
-    result.post_state_known = info.end != nullptr && (info.end->post.stored || info.end->post.hash) ? 1 : 0;
+    result.post_state_known =
+        info.end != nullptr && (info.end->post.stored || info.end->post.hash) ? 1 : 0;
     result.symbol = info.begin->symbol.c_str();
     return write_out(result, description);
   });
 }
 
-// ---- plan -----------------------------------------------------------------------------------------
+// ---- plan
+// -----------------------------------------------------------------------------------------
 
 gfxgraph_plan_options_t gfxgraph_plan_options_default(void) noexcept {
   return gfxgraph_plan_options_t{sizeof(gfxgraph_plan_options_t), 0};
 }
 
-gfxgraph_status_t gfxgraph_plan_create(gfxgraph_trace_t trace, const gfxgraph_plan_options_t* options,
+gfxgraph_status_t gfxgraph_plan_create(gfxgraph_trace_t trace,
+                                       const gfxgraph_plan_options_t* options,
                                        gfxgraph_plan_t* plan) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(trace != nullptr && plan != nullptr, "trace or plan is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_plan_options_t chosen, read_in(options, gfxgraph_plan_options_default()));
+    GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_plan_options_t chosen,
+                              read_in(options, gfxgraph_plan_options_default()));
     if (chosen.allow_incomplete == 0) GFXGRAPH_TRY(trace->program->check_complete());
     auto handle = std::make_unique<gfxgraph_plan_s>();
     handle->program = trace->program;
@@ -300,43 +322,54 @@ gfxgraph_status_t gfxgraph_plan_create(gfxgraph_trace_t trace, const gfxgraph_pl
 
 void gfxgraph_plan_destroy(gfxgraph_plan_t plan) noexcept { delete plan; }
 
-gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation, void* pointer, uint64_t size_bytes,
-                                     uint32_t flags) noexcept {
+gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation, void* pointer,
+                                     uint64_t size_bytes, uint32_t flags) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(plan != nullptr, "plan is null"));
-    GFXGRAPH_TRY(require((flags & ~GFXGRAPH_BIND_KEEP_CONTENT) == 0, "unknown flags for gfxgraph_plan_bind"));
-    const Binding binding{allocation, pointer, size_bytes, (flags & GFXGRAPH_BIND_KEEP_CONTENT) != 0};
+    GFXGRAPH_TRY(require((flags & ~GFXGRAPH_BIND_KEEP_CONTENT) == 0,
+                         "unknown flags for gfxgraph_plan_bind"));
+    const Binding binding{allocation, pointer, size_bytes,
+                          (flags & GFXGRAPH_BIND_KEEP_CONTENT) != 0};
     GFXGRAPH_TRY(check_binding(*plan->program, binding));
-    std::erase_if(plan->bindings, [&](const Binding& other) { return other.allocation == allocation; });
+    std::erase_if(plan->bindings,
+                  [&](const Binding& other) { return other.allocation == allocation; });
     plan->bindings.push_back(binding);
     return {};
   });
 }
 
-// ---- replay ---------------------------------------------------------------------------------------
+// ---- replay
+// ---------------------------------------------------------------------------------------
 
 gfxgraph_replay_options_t gfxgraph_replay_options_default(void) noexcept {
-  return gfxgraph_replay_options_t{sizeof(gfxgraph_replay_options_t), GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, -1, 0, 0};
+  return gfxgraph_replay_options_t{
+      sizeof(gfxgraph_replay_options_t), GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, -1, 0, 0, 0};
 }
 
-gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan, const gfxgraph_replay_options_t* options,
+gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
+                                         const gfxgraph_replay_options_t* options,
                                          gfxgraph_replay_t* replay) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(plan != nullptr && replay != nullptr, "plan or replay is null"));
     GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_replay_options_t chosen,
                               read_in(options, gfxgraph_replay_options_default()));
-    GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_AUTO, "unknown mode"));
-    GFXGRAPH_TRY(require(chosen.layout == GFXGRAPH_LAYOUT_SAME || chosen.layout == GFXGRAPH_LAYOUT_SHIFT, "unknown layout"));
+    GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_AUTO,
+                         "unknown mode"));
+    GFXGRAPH_TRY(
+        require(chosen.layout == GFXGRAPH_LAYOUT_SAME || chosen.layout == GFXGRAPH_LAYOUT_SHIFT,
+                "unknown layout"));
     LoadOptions load;
     load.mode = static_cast<Mode>(chosen.mode);
     load.layout = static_cast<Layout>(chosen.layout);
     load.device = chosen.device;
     load.graph_max_nodes = chosen.graph_max_nodes;
     load.graph_linear = chosen.graph_linear != 0;
+    load.keep_ambiguous = chosen.keep_ambiguous != 0;
     load.bindings = plan->bindings;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library());
     auto handle = std::make_unique<gfxgraph_replay_s>();
-    GFXGRAPH_ASSIGN_OR_RETURN(handle->replay, Replay::load(plan->program, std::move(library), load));
+    GFXGRAPH_ASSIGN_OR_RETURN(handle->replay,
+                              Replay::load(plan->program, std::move(library), load));
     *replay = handle.release();
     return {};
   });
@@ -352,12 +385,12 @@ gfxgraph_status_t gfxgraph_replay_set_stream(gfxgraph_replay_t replay, void* hip
   });
 }
 
-#define GFXGRAPH_REPLAY_CALL(name)                                               \
+#define GFXGRAPH_REPLAY_CALL(name)                                              \
   gfxgraph_status_t gfxgraph_replay_##name(gfxgraph_replay_t replay) noexcept { \
-    return guarded([&]() -> Result<void> {                                       \
-      GFXGRAPH_TRY(require(replay != nullptr, "replay is null"));                \
-      return replay->replay->name();                                             \
-    });                                                                          \
+    return guarded([&]() -> Result<void> {                                      \
+      GFXGRAPH_TRY(require(replay != nullptr, "replay is null"));               \
+      return replay->replay->name();                                            \
+    });                                                                         \
   }
 GFXGRAPH_REPLAY_CALL(run)
 GFXGRAPH_REPLAY_CALL(wait)
@@ -365,44 +398,55 @@ GFXGRAPH_REPLAY_CALL(restore)
 GFXGRAPH_REPLAY_CALL(commit)
 #undef GFXGRAPH_REPLAY_CALL
 
-gfxgraph_status_t gfxgraph_replay_set_kernarg(gfxgraph_replay_t replay, uint32_t launch, uint32_t offset_bytes,
-                                              const void* bytes, uint32_t size_bytes) noexcept {
+gfxgraph_status_t gfxgraph_replay_set_kernarg(gfxgraph_replay_t replay, uint32_t launch,
+                                              uint32_t offset_bytes, const void* bytes,
+                                              uint32_t size_bytes) noexcept {
   return guarded([&]() -> Result<void> {
-    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0), "replay or bytes is null"));
-    return replay->replay->set_kernarg(launch, offset_bytes, {static_cast<const std::byte*>(bytes), size_bytes});
+    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0),
+                         "replay or bytes is null"));
+    return replay->replay->set_kernarg(launch, offset_bytes,
+                                       {static_cast<const std::byte*>(bytes), size_bytes});
   });
 }
 
-gfxgraph_status_t gfxgraph_replay_read(gfxgraph_replay_t replay, uint32_t allocation, uint64_t offset_bytes,
-                                       void* bytes, uint64_t size_bytes) noexcept {
+gfxgraph_status_t gfxgraph_replay_read(gfxgraph_replay_t replay, uint32_t allocation,
+                                       uint64_t offset_bytes, void* bytes,
+                                       uint64_t size_bytes) noexcept {
   return guarded([&]() -> Result<void> {
-    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0), "replay or bytes is null"));
+    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0),
+                         "replay or bytes is null"));
     GFXGRAPH_TRY(replay->replay->wait());
-    return replay->replay->instance().memory().read(allocation, offset_bytes, {static_cast<std::byte*>(bytes), size_bytes});
+    return replay->replay->instance().memory().read(allocation, offset_bytes,
+                                                    {static_cast<std::byte*>(bytes), size_bytes});
   });
 }
 
-gfxgraph_status_t gfxgraph_replay_write(gfxgraph_replay_t replay, uint32_t allocation, uint64_t offset_bytes,
-                                        const void* bytes, uint64_t size_bytes) noexcept {
+gfxgraph_status_t gfxgraph_replay_write(gfxgraph_replay_t replay, uint32_t allocation,
+                                        uint64_t offset_bytes, const void* bytes,
+                                        uint64_t size_bytes) noexcept {
   return guarded([&]() -> Result<void> {
-    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0), "replay or bytes is null"));
+    GFXGRAPH_TRY(require(replay != nullptr && (bytes != nullptr || size_bytes == 0),
+                         "replay or bytes is null"));
     GFXGRAPH_TRY(replay->replay->wait());
-    return replay->replay->instance().memory().write(allocation, offset_bytes,
-                                                     {static_cast<const std::byte*>(bytes), size_bytes});
+    return replay->replay->instance().memory().write(
+        allocation, offset_bytes, {static_cast<const std::byte*>(bytes), size_bytes});
   });
 }
 
-gfxgraph_status_t gfxgraph_replay_address(gfxgraph_replay_t replay, uint32_t allocation, void** address) noexcept {
+gfxgraph_status_t gfxgraph_replay_address(gfxgraph_replay_t replay, uint32_t allocation,
+                                          void** address) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(replay != nullptr && address != nullptr, "replay or address is null"));
     const Memory& memory = replay->replay->instance().memory();
-    if (!memory.exists(allocation)) return fail(Status::kNotFound, fmt::format("allocation {} does not exist", allocation));
+    if (!memory.exists(allocation))
+      return fail(Status::kNotFound, fmt::format("allocation {} does not exist", allocation));
     *address = memory.device_pointer(allocation);
     return {};
   });
 }
 
-gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay, gfxgraph_verification_t* verification,
+gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay,
+                                         gfxgraph_verification_t* verification,
                                          gfxgraph_buffer_result_t* results, uint32_t capacity,
                                          uint32_t result_size_bytes) noexcept {
   return guarded([&]() -> Result<void> {
@@ -419,23 +463,27 @@ gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay, gfxgraph_veri
     result.copies_uncompared = static_cast<uint32_t>(report.copies_uncompared);
     GFXGRAPH_TRY(write_out(result, verification));
     auto* out = reinterpret_cast<unsigned char*>(results);
-    for (size_t i = 0; results != nullptr && i < std::min<size_t>(capacity, report.buffers.size()); ++i) {
+    for (size_t i = 0; results != nullptr && i < std::min<size_t>(capacity, report.buffers.size());
+         ++i) {
       const BufferResult& buffer = report.buffers[i];
-      const gfxgraph_buffer_result_t entry{result_size_bytes,        buffer.allocation,
-                                           static_cast<uint32_t>(buffer.comparison),
-                                           buffer.by_hash ? 1u : 0u, buffer.size_bytes,
-                                           buffer.first_difference,  buffer.differing_bytes,
-                                           buffer.expected,          buffer.got};
-      std::memcpy(out + i * result_size_bytes, &entry, std::min<size_t>(result_size_bytes, sizeof(entry)));
+      const gfxgraph_buffer_result_t entry{
+          result_size_bytes,        buffer.allocation, static_cast<uint32_t>(buffer.comparison),
+          buffer.by_hash ? 1u : 0u, buffer.size_bytes, buffer.first_difference,
+          buffer.differing_bytes,   buffer.expected,   buffer.got};
+      std::memcpy(out + i * result_size_bytes, &entry,
+                  std::min<size_t>(result_size_bytes, sizeof(entry)));
     }
     if (report.different == 0 && report.copies_different == 0) return {};
-    return fail(Status::kMismatch, fmt::format("{} of {} buffers and {} of {} received copies differ from the recording",
-                                               report.different, report.buffers.size(), report.copies_different,
-                                               report.copies.size()));
+    return fail(
+        Status::kMismatch,
+        fmt::format("{} of {} buffers and {} of {} received copies differ from the recording",
+                    report.different, report.buffers.size(), report.copies_different,
+                    report.copies.size()));
   });
 }
 
-gfxgraph_status_t gfxgraph_replay_info(gfxgraph_replay_t replay, gfxgraph_replay_info_t* info) noexcept {
+gfxgraph_status_t gfxgraph_replay_info(gfxgraph_replay_t replay,
+                                       gfxgraph_replay_info_t* info) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(replay != nullptr, "replay is null"));
     const Replay& loaded = *replay->replay;

@@ -20,7 +20,8 @@ void Reachability::minimise(std::vector<uint32_t>& set) const {
   set.erase(std::unique(set.begin(), set.end()), set.end());
   std::vector<uint32_t> kept;
   for (const uint32_t candidate : set) {
-    const bool implied = std::any_of(kept.begin(), kept.end(), [&](uint32_t other) { return reaches(candidate, other); });
+    const bool implied = std::any_of(kept.begin(), kept.end(),
+                                     [&](uint32_t other) { return reaches(candidate, other); });
     if (!implied) kept.push_back(candidate);
   }
   std::reverse(kept.begin(), kept.end());
@@ -115,9 +116,12 @@ class DagBuilder {
       case StepKind::kOperation:
         issue(front(step.stream));
         tails_[step.stream] = {step.first_operation};
-        if (program_.operations()[step.first_operation].blocking) unite(host_, {step.first_operation});
+        if (program_.operations()[step.first_operation].blocking)
+          unite(host_, {step.first_operation});
         break;
-      case StepKind::kGraphLaunch: apply_graph(step); break;
+      case StepKind::kGraphLaunch:
+        apply_graph(step);
+        break;
       case StepKind::kEventRecord:
         // On the null stream a record is work like any other: what blocking streams do later waits.
         captured_[step.event] = front(step.stream);
@@ -127,7 +131,9 @@ class DagBuilder {
         if (step.stream == 0) tails_[0] = front(0);
         unite(tails_[step.stream], captured_[step.event]);
         break;
-      case StepKind::kSynchronize: apply_synchronize(step); break;
+      case StepKind::kSynchronize:
+        apply_synchronize(step);
+        break;
       case StepKind::kHostWrite:
         // The replay waits for the device before it writes.
         wait_device();
@@ -145,9 +151,15 @@ class DagBuilder {
 
   void apply_synchronize(const Step& step) {
     switch (step.synchronize) {
-      case format::SynchronizeKind::kDevice: wait_device(); break;
-      case format::SynchronizeKind::kStream: host_ = front(step.object); break;
-      case format::SynchronizeKind::kEvent: unite(host_, captured_[step.object]); break;
+      case format::SynchronizeKind::kDevice:
+        wait_device();
+        break;
+      case format::SynchronizeKind::kStream:
+        host_ = front(step.object);
+        break;
+      case format::SynchronizeKind::kEvent:
+        unite(host_, captured_[step.object]);
+        break;
     }
   }
 

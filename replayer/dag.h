@@ -1,11 +1,11 @@
-// Which operation must wait for which: the explicit graph behind a recorded stream of calls. Needs no
-// device and no HIP.
+// Which operation must wait for which: the explicit graph behind a recorded stream of calls. Needs
+// no device and no HIP.
 //
-// Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps its
-// order; the legacy null stream waits for every blocking stream and every blocking stream waits for
-// it; a wait makes the stream's later work follow what the event had captured when it was last
-// recorded; after a synchronisation, or a copy that blocked the host, everything issued later follows
-// what was waited for.
+// Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps
+// its order; the legacy null stream waits for every blocking stream and every blocking stream waits
+// for it; a wait makes the stream's later work follow what the event had captured when it was last
+// recorded; after a synchronisation, or a copy that blocked the host, everything issued later
+// follows what was waited for.
 #pragma once
 
 #include <cstddef>

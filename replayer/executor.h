@@ -16,7 +16,7 @@ struct GraphStatistics {
   uint64_t nodes = 0;
   uint64_t edges = 0;
   uint64_t edges_before_reduction = 0;
-  double build_us = 0;        // adding the nodes
+  double build_us = 0;  // adding the nodes
   double instantiate_us = 0;
   // Operations that run between the graphs, and why: "launch 3 kernel x: cooperative".
   std::vector<std::string> outside;
@@ -47,10 +47,14 @@ struct ExecutorOptions {
   bool graph_linear = false;
 };
 
-Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance, const ExecutorOptions& options);
-Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance, const ExecutorOptions& options);
-Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance, const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance,
+                                                      const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance,
+                                                      const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance,
+                                                      const ExecutorOptions& options);
 // `mode` is not kAuto.
-Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance, const ExecutorOptions& options);
+Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance,
+                                                const ExecutorOptions& options);
 
 }  // namespace gfxgraph::replayer

@@ -1,5 +1,5 @@
-// Batch: every operation in recorded order on one stream. The order of the calls is an order in which
-// all of them may run, so one stream satisfies every dependency between the recorded streams.
+// Batch: every operation in recorded order on one stream. The order of the calls is an order in
+// which all of them may run, so one stream satisfies every dependency between the recorded streams.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ class BatchExecutor : public Executor {
  public:
   BatchExecutor(Instance& instance, const ExecutorOptions& options)
       : instance_(instance),
-        limit_(std::min(options.operation_limit, static_cast<uint32_t>(instance.program().operations().size()))) {}
+        limit_(std::min(options.operation_limit,
+                        static_cast<uint32_t>(instance.program().operations().size()))) {}
 
   Result<void> run(hip::Stream stream) override {
     const Program& program = instance_.program();
@@ -22,12 +23,14 @@ class BatchExecutor : public Executor {
       if (limit_ < total && segment.first_operation >= limit_) break;
       if (segment.host_write_count != 0) {
         GFXGRAPH_TRY(wait(stream));
-        for (uint32_t i = 0; i < segment.host_write_count; ++i) instance_.apply_host_write(segment.first_host_write + i);
+        for (uint32_t i = 0; i < segment.host_write_count; ++i)
+          instance_.apply_host_write(segment.first_host_write + i);
       }
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
       for (uint32_t i = segment.first_operation; i < end; ++i) {
         const hip::Error code = instance_.submit(i, stream);
-        if (code != hip::kSuccess) [[unlikely]] return instance_.library().check(code, program.describe(i));
+        if (code != hip::kSuccess) [[unlikely]]
+          return instance_.library().check(code, program.describe(i));
       }
     }
     return {};
@@ -35,7 +38,8 @@ class BatchExecutor : public Executor {
 
   Result<void> wait(hip::Stream stream) override {
     const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-    if (code == hip::kSuccess) [[likely]] return {};
+    if (code == hip::kSuccess) [[likely]]
+      return {};
     return instance_.library().check(code, "hipStreamSynchronize after the batch");
   }
 
@@ -46,16 +50,22 @@ class BatchExecutor : public Executor {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance, const ExecutorOptions& options) {
+Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance,
+                                                      const ExecutorOptions& options) {
   return std::unique_ptr<Executor>(std::make_unique<BatchExecutor>(instance, options));
 }
 
-Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance, const ExecutorOptions& options) {
+Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance,
+                                                const ExecutorOptions& options) {
   switch (mode) {
-    case Mode::kEager: return make_eager_executor(instance, options);
-    case Mode::kBatch: return make_batch_executor(instance, options);
-    case Mode::kGraph: return make_graph_executor(instance, options);
-    case Mode::kAuto: break;
+    case Mode::kEager:
+      return make_eager_executor(instance, options);
+    case Mode::kBatch:
+      return make_batch_executor(instance, options);
+    case Mode::kGraph:
+      return make_graph_executor(instance, options);
+    case Mode::kAuto:
+      break;
   }
   return fail(Status::kInternal, "an executor needs a mode that is not auto");
 }

@@ -17,7 +17,8 @@ class EagerExecutor : public Executor {
  public:
   EagerExecutor(Instance& instance, const ExecutorOptions& options)
       : instance_(instance),
-        limit_(std::min(options.operation_limit, static_cast<uint32_t>(instance.program().operations().size()))) {}
+        limit_(std::min(options.operation_limit,
+                        static_cast<uint32_t>(instance.program().operations().size()))) {}
 
   ~EagerExecutor() override {
     for (hip::Event event : events_) {
@@ -34,15 +35,17 @@ class EagerExecutor : public Executor {
     streams_.resize(program.streams().size());
     for (size_t id = 1; id < streams_.size(); ++id) {
       const StreamInfo& info = program.streams()[id];
-      const hip::Error code = info.priority != 0 && hip.hipStreamCreateWithPriority != nullptr
-                                  ? hip.hipStreamCreateWithPriority(&streams_[id], info.flags, info.priority)
-                                  : hip.hipStreamCreateWithFlags(&streams_[id], info.flags);
+      const hip::Error code =
+          info.priority != 0 && hip.hipStreamCreateWithPriority != nullptr
+              ? hip.hipStreamCreateWithPriority(&streams_[id], info.flags, info.priority)
+              : hip.hipStreamCreateWithFlags(&streams_[id], info.flags);
       GFXGRAPH_TRY(instance_.library().check(code, fmt::format("stream {}", id)));
     }
     events_.resize(program.events().size());
     for (size_t id = 1; id < events_.size(); ++id) {
       GFXGRAPH_TRY(instance_.library().check(
-          hip.hipEventCreateWithFlags(&events_[id], program.events()[id] & kEventFlags), fmt::format("event {}", id)));
+          hip.hipEventCreateWithFlags(&events_[id], program.events()[id] & kEventFlags),
+          fmt::format("event {}", id)));
     }
     return {};
   }
@@ -77,16 +80,24 @@ class EagerExecutor : public Executor {
     hip::Error code = hip::kSuccess;
     switch (step.kind) {
       case StepKind::kOperation:
-      case StepKind::kGraphLaunch: return submit(step);
-      case StepKind::kEventRecord: code = hip.hipEventRecord(events_[step.event], streams_[step.stream]); break;
-      case StepKind::kStreamWait: code = hip.hipStreamWaitEvent(streams_[step.stream], events_[step.event], 0); break;
-      case StepKind::kSynchronize: code = synchronize(step); break;
+      case StepKind::kGraphLaunch:
+        return submit(step);
+      case StepKind::kEventRecord:
+        code = hip.hipEventRecord(events_[step.event], streams_[step.stream]);
+        break;
+      case StepKind::kStreamWait:
+        code = hip.hipStreamWaitEvent(streams_[step.stream], events_[step.event], 0);
+        break;
+      case StepKind::kSynchronize:
+        code = synchronize(step);
+        break;
       case StepKind::kHostWrite:
         GFXGRAPH_TRY(wait(nullptr));
         instance_.apply_host_write(step.host_write);
         break;
     }
-    if (code == hip::kSuccess) [[likely]] return {};
+    if (code == hip::kSuccess) [[likely]]
+      return {};
     return instance_.library().check(code, fmt::format("event {}", step.sequence));
   }
 
@@ -97,16 +108,20 @@ class EagerExecutor : public Executor {
       if (code == hip::kSuccess && instance_.program().operations()[i].blocking) {
         code = instance_.hip().hipStreamSynchronize(streams_[step.stream]);
       }
-      if (code != hip::kSuccess) return instance_.library().check(code, instance_.program().describe(i));
+      if (code != hip::kSuccess)
+        return instance_.library().check(code, instance_.program().describe(i));
     }
     return {};
   }
 
   hip::Error synchronize(const Step& step) const {
     switch (step.synchronize) {
-      case format::SynchronizeKind::kDevice: return instance_.hip().hipDeviceSynchronize();
-      case format::SynchronizeKind::kStream: return instance_.hip().hipStreamSynchronize(streams_[step.object]);
-      case format::SynchronizeKind::kEvent: return instance_.hip().hipEventSynchronize(events_[step.object]);
+      case format::SynchronizeKind::kDevice:
+        return instance_.hip().hipDeviceSynchronize();
+      case format::SynchronizeKind::kStream:
+        return instance_.hip().hipStreamSynchronize(streams_[step.object]);
+      case format::SynchronizeKind::kEvent:
+        return instance_.hip().hipEventSynchronize(events_[step.object]);
     }
     return hip::kSuccess;
   }
@@ -119,7 +134,8 @@ class EagerExecutor : public Executor {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance, const ExecutorOptions& options) {
+Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance,
+                                                      const ExecutorOptions& options) {
   auto executor = std::make_unique<EagerExecutor>(instance, options);
   GFXGRAPH_TRY(executor->prepare());
   return std::unique_ptr<Executor>(std::move(executor));

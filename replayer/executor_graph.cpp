@@ -17,16 +17,20 @@ namespace gfxgraph::replayer {
 namespace {
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
 }
+
+// Beyond so many rows a memset that needs a node per row is not worth its nodes.
+constexpr uint64_t kMaxRowNodes = 256;
 
 // One thing to do in a run, in order.
 struct Part {
   uint32_t first_host_write = 0;
   uint32_t host_write_count = 0;  // applied first, after a wait
   uint32_t first_operation = 0;
-  uint32_t operation_count = 0;   // 0: only host writes
-  bool direct = false;            // submitted to the stream, not in a graph
+  uint32_t operation_count = 0;  // 0: only host writes
+  bool direct = false;           // submitted to the stream, not in a graph
   hip::Graph graph = nullptr;
   hip::GraphExec executable = nullptr;
 };
@@ -36,19 +40,21 @@ class GraphExecutor : public Executor {
   GraphExecutor(Instance& instance, const ExecutorOptions& options)
       : instance_(instance),
         options_(options),
-        limit_(std::min(options.operation_limit, static_cast<uint32_t>(instance.program().operations().size()))) {}
+        limit_(std::min(options.operation_limit,
+                        static_cast<uint32_t>(instance.program().operations().size()))) {}
 
   ~GraphExecutor() override { destroy_graphs(); }
 
   Result<void> prepare() {
     if (!instance_.library().has_graphs()) {
-      return fail(Status::kUnsupported, fmt::format("{} has no explicit graphs: use --mode batch", instance_.library().path()));
+      return fail(Status::kUnsupported, fmt::format("{} has no explicit graphs: use --mode batch",
+                                                    instance_.library().path()));
     }
     if (instance_.library().has_quirk(HipQuirk::kModuleFunctionLostInGraph)) {
-      return fail(Status::kUnsupported,
-                  fmt::format("graph mode on HIP {}: hipGraphAddKernelNode does not take module functions there; use "
-                              "--mode batch",
-                              instance_.library().runtime_version()));
+      return fail(Status::kUnsupported, fmt::format("graph mode on HIP {}: hipGraphAddKernelNode "
+                                                    "does not take module functions there; use "
+                                                    "--mode batch",
+                                                    instance_.library().runtime_version()));
     }
     dag_ = build_dag(instance_.program());
     split();
@@ -60,16 +66,18 @@ class GraphExecutor : public Executor {
     for (const Part& part : parts_) {
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(wait(stream));
-        for (uint32_t i = 0; i < part.host_write_count; ++i) instance_.apply_host_write(part.first_host_write + i);
+        for (uint32_t i = 0; i < part.host_write_count; ++i)
+          instance_.apply_host_write(part.first_host_write + i);
       }
       if (part.operation_count == 0) continue;
       const hip::Error code = part.direct ? instance_.submit(part.first_operation, stream)
                                           : hip.hipGraphLaunch(part.executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
         return instance_.library().check(
-            code, part.direct ? instance_.program().describe(part.first_operation)
-                              : fmt::format("hipGraphLaunch of {} operations from {}", part.operation_count,
-                                            instance_.program().describe(part.first_operation)));
+            code, part.direct
+                      ? instance_.program().describe(part.first_operation)
+                      : fmt::format("hipGraphLaunch of {} operations from {}", part.operation_count,
+                                    instance_.program().describe(part.first_operation)));
       }
     }
     return {};
@@ -77,7 +85,8 @@ class GraphExecutor : public Executor {
 
   Result<void> wait(hip::Stream stream) override {
     const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-    if (code == hip::kSuccess) [[likely]] return {};
+    if (code == hip::kSuccess) [[likely]]
+      return {};
     return instance_.library().check(code, "hipStreamSynchronize after the graph");
   }
 
@@ -93,6 +102,10 @@ class GraphExecutor : public Executor {
  private:
   const char* reason_outside(uint32_t index) const {
     const PreparedOperation& operation = instance_.operation(index);
+    if (operation.kind == OperationKind::kMemset && by_rows(instance_.memset(operation.index))) {
+      const PreparedMemset& memset = instance_.memset(operation.index);
+      return memset.height * memset.depth > kMaxRowNodes ? "pitched memset of many rows" : nullptr;
+    }
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const PreparedLaunch& launch = instance_.launch(operation.index);
     if (launch.cooperative) return "cooperative launch";
@@ -100,10 +113,16 @@ class GraphExecutor : public Executor {
     return nullptr;
   }
 
+  bool by_rows(const PreparedMemset& memset) const {
+    return memset.height > 1 &&
+           instance_.library().has_quirk(HipQuirk::kPitchedMemsetNodeWritesElementSize);
+  }
+
   void split() {
     const Program& program = instance_.program();
     const auto total = static_cast<uint32_t>(program.operations().size());
-    const uint32_t max_nodes = options_.graph_max_nodes == 0 ? UINT32_MAX : options_.graph_max_nodes;
+    const uint32_t max_nodes =
+        options_.graph_max_nodes == 0 ? UINT32_MAX : options_.graph_max_nodes;
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       Part part{segment.first_host_write, segment.host_write_count, segment.first_operation, 0};
@@ -158,7 +177,8 @@ class GraphExecutor : public Executor {
           dependencies.insert(dependencies.end(), end.begin(), end.end());
         }
         std::sort(dependencies.begin(), dependencies.end());
-        dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
+        dependencies.erase(std::unique(dependencies.begin(), dependencies.end()),
+                           dependencies.end());
       }
       if (instance_.operation(part.first_operation + i).empty) {
         ends[i] = std::move(dependencies);
@@ -169,11 +189,14 @@ class GraphExecutor : public Executor {
       ends[i] = std::move(dependencies);
     }
     size_t count = 0;
-    GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count), "hipGraphGetNodes"));
+    GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count),
+                               "hipGraphGetNodes"));
     if (count != expected) {
-      return fail(Status::kDevice, fmt::format("the runtime's graph has {} nodes instead of {}: it dropped some; use "
-                                               "--mode batch or --graph-max-nodes",
-                                               count, expected));
+      return fail(
+          Status::kDevice,
+          fmt::format("the runtime's graph has {} nodes instead of {}: it dropped some; use "
+                      "--mode batch or --graph-max-nodes",
+                      count, expected));
     }
     statistics_.build_us += microseconds_since(start);
     const auto instantiate = std::chrono::steady_clock::now();
@@ -186,11 +209,15 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  // Adds the nodes of one operation, usually one; a chain otherwise. `dependencies` becomes its last.
-  Result<void> add_nodes(hip::Graph graph, uint32_t index, std::vector<hip::GraphNode>& dependencies, size_t& count) {
+  // Adds the nodes of one operation, usually one; a chain otherwise. `dependencies` becomes its
+  // last.
+  Result<void> add_nodes(hip::Graph graph, uint32_t index,
+                         std::vector<hip::GraphNode>& dependencies, size_t& count) {
     const PreparedOperation& operation = instance_.operation(index);
     const auto chain = [&](hip::Error code, hip::GraphNode node) -> Result<void> {
-      if (code != hip::kSuccess) return instance_.library().check(code, "graph node for " + instance_.program().describe(index));
+      if (code != hip::kSuccess)
+        return instance_.library().check(code,
+                                         "graph node for " + instance_.program().describe(index));
       statistics_.edges += dependencies.size();
       ++count;
       dependencies.assign(1, node);
@@ -199,32 +226,39 @@ class GraphExecutor : public Executor {
     hip::GraphNode node = nullptr;
     switch (operation.kind) {
       case OperationKind::kLaunch: {
-        const hip::Error code = add_launch(node, graph, dependencies, instance_.launch(operation.index));
+        const hip::Error code =
+            add_launch(node, graph, dependencies, instance_.launch(operation.index));
         return chain(code, node);
       }
       case OperationKind::kCopy: {
-        const hip::Error code = add_copy(node, graph, dependencies, instance_.copy(operation.index));
+        const hip::Error code =
+            add_copy(node, graph, dependencies, instance_.copy(operation.index));
         return chain(code, node);
       }
-      case OperationKind::kMemset: break;
+      case OperationKind::kMemset:
+        break;
     }
     const PreparedMemset& memset = instance_.memset(operation.index);
+    const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;
     hip::MemsetParams parameters;
     parameters.element_bytes = memset.element_bytes;
     parameters.value = memset.value;
     parameters.width = memset.width;
-    parameters.height = memset.height;
+    parameters.height = rows_per_node;
     parameters.pitch_bytes = memset.pitch;
     for (uint64_t slice = 0; slice < memset.depth; ++slice) {
-      parameters.destination = memset.destination + slice * memset.slice;
-      const hip::Error code = instance_.hip().hipGraphAddMemsetNode(&node, graph, dependencies.data(),
-                                                                    dependencies.size(), &parameters);
-      GFXGRAPH_TRY(chain(code, node));
+      for (uint64_t row = 0; row < memset.height; row += rows_per_node) {
+        parameters.destination = memset.destination + slice * memset.slice + row * memset.pitch;
+        const hip::Error code = instance_.hip().hipGraphAddMemsetNode(
+            &node, graph, dependencies.data(), dependencies.size(), &parameters);
+        GFXGRAPH_TRY(chain(code, node));
+      }
     }
     return {};
   }
 
-  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph, const std::vector<hip::GraphNode>& dependencies,
+  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph,
+                        const std::vector<hip::GraphNode>& dependencies,
                         const PreparedLaunch& launch) {
     hip::KernelNodeParams parameters;
     parameters.function = launch.function;
@@ -232,17 +266,20 @@ class GraphExecutor : public Executor {
     parameters.block = launch.block;
     parameters.shared_bytes = launch.lds_bytes;
     parameters.extra = const_cast<void**>(launch.extra);
-    return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(), dependencies.size(), &parameters);
+    return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(),
+                                                 dependencies.size(), &parameters);
   }
 
-  hip::Error add_copy(hip::GraphNode& node, hip::Graph graph, const std::vector<hip::GraphNode>& dependencies,
-                      const PreparedCopy& copy) {
+  hip::Error add_copy(hip::GraphNode& node, hip::Graph graph,
+                      const std::vector<hip::GraphNode>& dependencies, const PreparedCopy& copy) {
     if (copy.linear()) {
-      return instance_.hip().hipGraphAddMemcpyNode1D(&node, graph, dependencies.data(), dependencies.size(),
-                                                     copy.destination, copy.source, copy.width, copy.kind);
+      return instance_.hip().hipGraphAddMemcpyNode1D(&node, graph, dependencies.data(),
+                                                     dependencies.size(), copy.destination,
+                                                     copy.source, copy.width, copy.kind);
     }
     const hip::Memcpy3dParams parameters = copy.parameters();
-    return instance_.hip().hipGraphAddMemcpyNode(&node, graph, dependencies.data(), dependencies.size(), &parameters);
+    return instance_.hip().hipGraphAddMemcpyNode(&node, graph, dependencies.data(),
+                                                 dependencies.size(), &parameters);
   }
 
   void destroy_graphs() {
@@ -265,7 +302,8 @@ class GraphExecutor : public Executor {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance, const ExecutorOptions& options) {
+Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance,
+                                                      const ExecutorOptions& options) {
   auto executor = std::make_unique<GraphExecutor>(instance, options);
   GFXGRAPH_TRY(executor->prepare());
   return std::unique_ptr<Executor>(std::move(executor));

@@ -1,6 +1,6 @@
 // The part of HIP's binary interface that replay uses, in our own declarations: opaque handles are
-// void*, enumerations are int. The structures and values below are the same in HIP 5, 6 and 7; their
-// source is named at each. No HIP header is included anywhere in replayer/.
+// void*, enumerations are int. The structures and values below are the same in HIP 5, 6 and 7;
+// their source is named at each. No HIP header is included anywhere in replayer/.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,8 @@ struct Opened {
 
 Result<Opened> open_runtime() {
   for (const char* name : kLibraryNames) {
-    if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD); handle != nullptr) return Opened{handle, name};
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD); handle != nullptr)
+      return Opened{handle, name};
   }
   std::string loaded;
   if (dl_iterate_phdr(find_loaded_runtime, &loaded) == 1) {
@@ -44,19 +45,22 @@ Result<Opened> open_runtime() {
   }
   std::string reasons;
   for (const char* name : kLibraryNames) {
-    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle != nullptr) return Opened{handle, name};
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle != nullptr)
+      return Opened{handle, name};
     const char* reason = dlerror();
     reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason == nullptr ? name : reason);
   }
-  return fail(Status::kNotFound,
-              fmt::format("no HIP runtime: libamdhip64.so.7, .6 and .5 cannot be loaded ({}); install "
-                          "libamdhip64-5 or add the runtime's folder to LD_LIBRARY_PATH",
-                          reasons));
+  return fail(
+      Status::kNotFound,
+      fmt::format("no HIP runtime: libamdhip64.so.7, .6 and .5 cannot be loaded ({}); install "
+                  "libamdhip64-5 or add the runtime's folder to LD_LIBRARY_PATH",
+                  reasons));
 }
 
 std::string library_path(void* handle, const std::string& fallback) {
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr) return map->l_name;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr)
+    return map->l_name;
   return fallback;
 }
 
@@ -91,15 +95,18 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load() {
   if (table.hipExtModuleLaunchKernel == nullptr) {
     table.hipExtModuleLaunchKernel = reinterpret_cast<decltype(table.hipExtModuleLaunchKernel)>(
         dlsym(opened.handle,
-              "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j"));
+              "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
+              "P11ihipEvent_tS6_j"));
   }
   return from_table(table, library_path(opened.handle, opened.name));
 }
 
-Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable& table, std::string path) {
-#define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments)                                    \
-  if (Requirement::requirement == Requirement::REQUIRED && table.name == nullptr) {                  \
-    return fail(Status::kUnsupported, fmt::format("{} lacks " #name ": not a usable HIP runtime", path)); \
+Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable& table,
+                                                                 std::string path) {
+#define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments)                   \
+  if (Requirement::requirement == Requirement::REQUIRED && table.name == nullptr) { \
+    return fail(Status::kUnsupported,                                               \
+                fmt::format("{} lacks " #name ": not a usable HIP runtime", path)); \
   }
 #include "replayer/hip_symbols.inc"
 #undef GFXGRAPH_HIP_SYMBOL
@@ -109,7 +116,8 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable&
   auto library = std::make_shared<HipLibrary>();
   library->table_ = table;
   library->path_ = std::move(path);
-  GFXGRAPH_TRY(library->check(table.hipRuntimeGetVersion(&library->runtime_version_), "hipRuntimeGetVersion"));
+  GFXGRAPH_TRY(library->check(table.hipRuntimeGetVersion(&library->runtime_version_),
+                              "hipRuntimeGetVersion"));
   return std::shared_ptr<const HipLibrary>(std::move(library));
 }
 
@@ -131,7 +139,8 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
     GFXGRAPH_TRY(check(table_.hipGetDevice(&device.ordinal), "hipGetDevice"));
   }
   if (device.ordinal >= count) {
-    return fail(Status::kDevice, fmt::format("no HIP device {}: the runtime {} has {}", device.ordinal, path_, count));
+    return fail(Status::kDevice, fmt::format("no HIP device {}: the runtime {} has {}",
+                                             device.ordinal, path_, count));
   }
   GFXGRAPH_TRY(check(table_.hipSetDevice(device.ordinal), "hipSetDevice"));
 
@@ -139,16 +148,18 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   // the only text behind it that begins with "gfx", so it is searched, not indexed. The largest
   // layout known has 1,472 bytes.
   std::array<char, 8192> properties{};
-  const hip::Error code = table_.hipGetDevicePropertiesR0600 != nullptr
-                              ? table_.hipGetDevicePropertiesR0600(properties.data(), device.ordinal)
-                              : table_.hipGetDeviceProperties(properties.data(), device.ordinal);
+  const hip::Error code =
+      table_.hipGetDevicePropertiesR0600 != nullptr
+          ? table_.hipGetDevicePropertiesR0600(properties.data(), device.ordinal)
+          : table_.hipGetDeviceProperties(properties.data(), device.ordinal);
   GFXGRAPH_TRY(check(code, "hipGetDeviceProperties"));
   properties.back() = '\0';
   device.name.assign(properties.data(), strnlen(properties.data(), 255));
   const std::string_view rest(properties.data() + 256, properties.size() - 256);
   const size_t found = rest.find("gfx");
   if (found == std::string_view::npos) {
-    return fail(Status::kDevice, fmt::format("device '{}' does not say its architecture", device.name));
+    return fail(Status::kDevice,
+                fmt::format("device '{}' does not say its architecture", device.name));
   }
   const std::string_view text = rest.substr(found, rest.find('\0', found) - found);
   device.arch = text.substr(0, text.find(':'));
@@ -163,11 +174,13 @@ Error HipLibrary::error(hip::Error code, const std::string& what) const {
   if (code == hip::kErrorOutOfMemory) status = Status::kOutOfMemory;
   if (code == hip::kErrorNotFound) status = Status::kNotFound;
   if (code == hip::kErrorNoBinaryForGpu) status = Status::kUnsupported;
-  return Error{status, fmt::format("{}: {} ({})", what, name == nullptr ? "HIP error" : name, code)};
+  return Error{status,
+               fmt::format("{}: {} ({})", what, name == nullptr ? "HIP error" : name, code)};
 }
 
 Result<void> HipLibrary::check(hip::Error code, const std::string& what) const {
-  if (code == hip::kSuccess) [[likely]] return {};
+  if (code == hip::kSuccess) [[likely]]
+    return {};
   return tl::unexpected<Error>(error(code, what));
 }
 

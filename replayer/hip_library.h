@@ -50,7 +50,8 @@ class HipLibrary {
   // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5.
   static Result<std::shared_ptr<const HipLibrary>> load();
   // For tests and for programs that bring their own table. REQUIRED rows must be filled.
-  static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table, std::string path);
+  static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table,
+                                                              std::string path);
 
   const HipTable& table() const { return table_; }
   const std::string& path() const { return path_; }
@@ -59,8 +60,8 @@ class HipLibrary {
   // Whether every entry point of graph mode is there.
   bool has_graphs() const;
 
-  // Initialises HIP, makes device `ordinal` the calling thread's current one (-1: leaves the current
-  // one) and describes it. kDevice when there is none.
+  // Initialises HIP, makes device `ordinal` the calling thread's current one (-1: leaves the
+  // current one) and describes it. kDevice when there is none.
   Result<HipDevice> select_device(int ordinal) const;
 
   // Ok, or an error with HIP's name for `error` behind `what`.

@@ -13,9 +13,13 @@ namespace {
 constexpr uint64_t kKernargAlignment = 64;
 constexpr uint64_t kStagingAlignment = 256;
 
-uint64_t aligned(uint64_t size, uint64_t alignment) { return (size + alignment - 1) & ~(alignment - 1); }
+uint64_t aligned(uint64_t size, uint64_t alignment) {
+  return (size + alignment - 1) & ~(alignment - 1);
+}
 
-uint64_t packed_bytes(const format::Copy& copy) { return copy.width_bytes * copy.height * copy.depth; }
+uint64_t packed_bytes(const format::Copy& copy) {
+  return copy.width_bytes * copy.height * copy.depth;
+}
 
 // How much pinned memory a copy needs for its end outside every allocation.
 uint64_t staging_bytes(const format::Copy& copy) {
@@ -27,13 +31,15 @@ uint64_t staging_bytes(const format::Copy& copy) {
 std::string base_architecture(const std::string& text) {
   const size_t begin = text.rfind("gfx");
   if (begin == std::string::npos) return text;
-  return text.substr(begin, text.find(':', begin) == std::string::npos ? std::string::npos
-                                                                      : text.find(':', begin) - begin);
+  return text.substr(begin, text.find(':', begin) == std::string::npos
+                                ? std::string::npos
+                                : text.find(':', begin) - begin);
 }
 
 bool host_kind(const Program& program, format::AllocationId id) {
   const format::AllocationKind kind = program.allocations()[id - 1].begin->kind;
-  return kind == format::AllocationKind::kHostPinned || kind == format::AllocationKind::kHostRegistered ||
+  return kind == format::AllocationKind::kHostPinned ||
+         kind == format::AllocationKind::kHostRegistered ||
          kind == format::AllocationKind::kManaged;
 }
 
@@ -41,17 +47,22 @@ bool host_kind(const Program& program, format::AllocationId id) {
 
 const char* mode_name(Mode mode) noexcept {
   switch (mode) {
-    case Mode::kEager: return "eager";
-    case Mode::kBatch: return "batch";
-    case Mode::kGraph: return "graph";
-    case Mode::kAuto: return "auto";
+    case Mode::kEager:
+      return "eager";
+    case Mode::kBatch:
+      return "batch";
+    case Mode::kGraph:
+      return "graph";
+    case Mode::kAuto:
+      return "auto";
   }
   return "unknown";
 }
 
 hip::Memcpy3dParams PreparedCopy::parameters() const {
   hip::Memcpy3dParams result;
-  result.destination = {destination, destination_pitch, width, destination_slice / destination_pitch};
+  result.destination = {destination, destination_pitch, width,
+                        destination_slice / destination_pitch};
   result.source = {const_cast<uint8_t*>(source), source_pitch, width, source_slice / source_pitch};
   result.extent = {width, height, depth};
   result.kind = kind;
@@ -68,9 +79,19 @@ Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<const Program> 
   std::unique_ptr<Instance> instance(new Instance(std::move(program), std::move(library)));
   GFXGRAPH_ASSIGN_OR_RETURN(instance->device_, instance->library_->select_device(options.device));
   GFXGRAPH_TRY(instance->check_architecture());
-  GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_, Modules::load(instance->library_, *instance->program_));
-  GFXGRAPH_ASSIGN_OR_RETURN(instance->memory_, Memory::create(instance->library_, *instance->program_,
-                                                              *instance->modules_, options));
+  GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_,
+                            Modules::load(instance->library_, *instance->program_));
+  if (options.layout == Layout::kShift &&
+      instance->modules_->at_recorded_address(*instance->program_)) {
+    // The loader chooses where variables stand; while the first copy is there, a second one cannot
+    // be.
+    instance->displaced_modules_ = std::move(instance->modules_);
+    GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_,
+                              Modules::load(instance->library_, *instance->program_));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      instance->memory_,
+      Memory::create(instance->library_, *instance->program_, *instance->modules_, options));
   GFXGRAPH_TRY(instance->prepare());
   return instance;
 }
@@ -79,10 +100,12 @@ Result<void> Instance::check_architecture() const {
   const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
   const std::string present = base_architecture(device_.arch);
   if (recorded.empty() || recorded == present) return {};
-  return fail(Status::kUnsupported,
-              fmt::format("the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
-                          "record on {}, or use --device emulated for gfx1030",
-                          recorded, device_.name, present, present));
+  return fail(
+      Status::kUnsupported,
+      fmt::format(
+          "the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
+          "record on {}, or use --device emulated for gfx1030",
+          recorded, device_.name, present, present));
 }
 
 Result<void> Instance::prepare() {
@@ -90,18 +113,21 @@ Result<void> Instance::prepare() {
   uint64_t staged_bytes = 0;
   for (const Operation& operation : program_->operations()) {
     if (operation.kind == OperationKind::kLaunch) {
-      arena_bytes += aligned(std::max<uint64_t>(operation.launch->kernarg.size(), 1), kKernargAlignment);
+      arena_bytes +=
+          aligned(std::max<uint64_t>(operation.launch->kernarg.size(), 1), kKernargAlignment);
     } else if (operation.kind == OperationKind::kCopy) {
       const std::optional<uint64_t> sum = checked_add(staged_bytes, staging_bytes(*operation.copy));
-      if (!sum) return fail(Status::kCorrupt, "the copies of the trace move more than an address space");
+      if (!sum)
+        return fail(Status::kCorrupt, "the copies of the trace move more than an address space");
       staged_bytes = *sum;
     }
   }
   arena_.resize(arena_bytes);
   if (staged_bytes != 0) {
     void* staging = nullptr;
-    GFXGRAPH_TRY(library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0),
-                                 fmt::format("{} bytes of pinned memory for host copies", staged_bytes)));
+    GFXGRAPH_TRY(
+        library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0),
+                        fmt::format("{} bytes of pinned memory for host copies", staged_bytes)));
     staging_ = static_cast<uint8_t*>(staging);
   }
   operations_.reserve(program_->operations().size());
@@ -111,9 +137,15 @@ Result<void> Instance::prepare() {
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];
     switch (operation.kind) {
-      case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
-      case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
-      case OperationKind::kMemset: prepare_memset(operation); break;
+      case OperationKind::kLaunch:
+        GFXGRAPH_TRY(prepare_launch(operation, arena_offset));
+        break;
+      case OperationKind::kCopy:
+        GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset));
+        break;
+      case OperationKind::kMemset:
+        prepare_memset(operation);
+        break;
     }
   }
   return prepare_host_writes();
@@ -139,20 +171,24 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
     const uint64_t total = remainder == 0 ? whole : whole - recorded.block[i] + remainder;
     if (remainder >= std::max(recorded.block[i], 1u) || total > UINT32_MAX) {
       if (!launch.partial) continue;  // the plain launch counts workgroups
-      return fail(Status::kCorrupt, fmt::format("launch {} kernel {}: partial workgroup of {} work items of {}",
-                                                operation.launch_index, kernel.name, remainder, recorded.block[i]));
+      return fail(Status::kCorrupt,
+                  fmt::format("launch {} kernel {}: partial workgroup of {} work items of {}",
+                              operation.launch_index, kernel.name, remainder, recorded.block[i]));
     }
     *items[i] = static_cast<uint32_t>(total);
   }
   if (launch.partial && hip().hipExtModuleLaunchKernel == nullptr) {
-    return fail(Status::kUnsupported, fmt::format("launch {} kernel {}: partial workgroups need hipExtModuleLaunchKernel, "
-                                                  "which {} lacks",
-                                                  operation.launch_index, kernel.name, library_->path()));
+    return fail(
+        Status::kUnsupported,
+        fmt::format("launch {} kernel {}: partial workgroups need hipExtModuleLaunchKernel, "
+                    "which {} lacks",
+                    operation.launch_index, kernel.name, library_->path()));
   }
   if (launch.cooperative && hip().hipModuleLaunchCooperativeKernel == nullptr) {
-    return fail(Status::kUnsupported, fmt::format("launch {} kernel {}: a cooperative launch needs "
-                                                  "hipModuleLaunchCooperativeKernel, which {} lacks",
-                                                  operation.launch_index, kernel.name, library_->path()));
+    return fail(Status::kUnsupported,
+                fmt::format("launch {} kernel {}: a cooperative launch needs "
+                            "hipModuleLaunchCooperativeKernel, which {} lacks",
+                            operation.launch_index, kernel.name, library_->path()));
   }
 
   launch.kernarg = arena_.data() + arena_offset;
@@ -172,8 +208,9 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
     for (const format::Argument& argument : kernel.arguments) {
       if (argument.kind == format::ArgumentKind::kHidden) continue;
       if (!range_fits(argument.offset_bytes, argument.size_bytes, launch.kernarg_bytes)) {
-        return fail(Status::kCorrupt, fmt::format("launch {} kernel {}: argument {} lies outside of its bytes",
-                                                  operation.launch_index, kernel.name, argument.name));
+        return fail(Status::kCorrupt,
+                    fmt::format("launch {} kernel {}: argument {} lies outside of its bytes",
+                                operation.launch_index, kernel.name, argument.name));
       }
       launch.parameters.push_back(launch.kernarg + argument.offset_bytes);
     }
@@ -181,7 +218,8 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
   return {};
 }
 
-Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset) {
+Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
+                                    uint64_t& staging_offset) {
   const format::Copy& recorded = *operation.copy;
   const uint64_t packed = packed_bytes(recorded);
   operations_.push_back({OperationKind::kCopy, packed == 0, static_cast<uint32_t>(copies_.size())});
@@ -190,7 +228,8 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation, 
   copy.height = recorded.height;
   copy.depth = recorded.depth;
 
-  const auto resolve = [&](const format::CopyEnd& end, uint64_t& pitch, uint64_t& slice) -> uint8_t* {
+  const auto resolve = [&](const format::CopyEnd& end, uint64_t& pitch,
+                           uint64_t& slice) -> uint8_t* {
     pitch = end.allocation == 0 || end.pitch_bytes == 0 ? recorded.width_bytes : end.pitch_bytes;
     slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
     if (end.allocation != 0) return memory_->device_pointer(end.allocation) + end.offset_bytes;
@@ -202,11 +241,14 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation, 
   uint8_t* const source = resolve(recorded.source, copy.source_pitch, copy.source_slice);
   copy.source = source;
   if (recorded.depth > 1 && packed != 0 &&
-      (copy.destination_slice % copy.destination_pitch != 0 || copy.source_slice % copy.source_pitch != 0)) {
-    return fail(Status::kUnsupported, fmt::format("{}: slices that are not whole rows", program_->describe(index)));
+      (copy.destination_slice % copy.destination_pitch != 0 ||
+       copy.source_slice % copy.source_pitch != 0)) {
+    return fail(Status::kUnsupported,
+                fmt::format("{}: slices that are not whole rows", program_->describe(index)));
   }
   if (!copy.linear() && copy.depth > 1 && hip().hipMemcpy3DAsync == nullptr) {
-    return fail(Status::kUnsupported, fmt::format("{}: {} lacks hipMemcpy3DAsync", program_->describe(index), library_->path()));
+    return fail(Status::kUnsupported, fmt::format("{}: {} lacks hipMemcpy3DAsync",
+                                                  program_->describe(index), library_->path()));
   }
 
   if (recorded.source.allocation == 0) {
@@ -215,21 +257,28 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation, 
     if (!recorded.host_source.stored) {
       return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, program_->trace().content(recorded.host_source));
-    if (bytes.size() != packed) return fail(Status::kCorrupt, fmt::format("{}: {} bytes, not {}", where, bytes.size(), packed));
+    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                              program_->trace().content(recorded.host_source));
+    if (bytes.size() != packed)
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: {} bytes, not {}", where, bytes.size(), packed));
     GFXGRAPH_TRY(memory_->addresses().apply(bytes, recorded.host_source.relocations, where));
     std::memcpy(source, bytes.data(), bytes.size());
   } else if (recorded.destination.allocation == 0) {
     copy.kind = hip::kDeviceToHost;
     host_results_.push_back(HostResult{index, &recorded.host_result, copy.destination, packed});
-  } else if (!host_kind(*program_, recorded.source.allocation) && !host_kind(*program_, recorded.destination.allocation)) {
+  } else if (!host_kind(*program_, recorded.source.allocation) &&
+             !host_kind(*program_, recorded.destination.allocation)) {
     copy.kind = hip::kDeviceToDevice;
   }
   // A copy into the caller's kind of host memory goes by the address that the host knows.
-  if (recorded.destination.allocation != 0 && memory_->host_pointer(recorded.destination.allocation) != nullptr) {
-    copy.destination = memory_->host_pointer(recorded.destination.allocation) + recorded.destination.offset_bytes;
+  if (recorded.destination.allocation != 0 &&
+      memory_->host_pointer(recorded.destination.allocation) != nullptr) {
+    copy.destination =
+        memory_->host_pointer(recorded.destination.allocation) + recorded.destination.offset_bytes;
   }
-  if (recorded.source.allocation != 0 && memory_->host_pointer(recorded.source.allocation) != nullptr) {
+  if (recorded.source.allocation != 0 &&
+      memory_->host_pointer(recorded.source.allocation) != nullptr) {
     copy.source = memory_->host_pointer(recorded.source.allocation) + recorded.source.offset_bytes;
   }
   return {};
@@ -244,8 +293,20 @@ void Instance::prepare_memset(const Operation& operation) {
   memset.width = recorded.width_elements;
   memset.height = recorded.height;
   memset.depth = recorded.depth;
-  memset.pitch = recorded.pitch_bytes == 0 ? recorded.width_elements * recorded.element_bytes : recorded.pitch_bytes;
+  memset.pitch = recorded.pitch_bytes == 0 ? recorded.width_elements * recorded.element_bytes
+                                           : recorded.pitch_bytes;
   memset.slice = recorded.slice_bytes == 0 ? memset.pitch * recorded.height : recorded.slice_bytes;
+  // Rows and slices without gaps are one row: fewer calls, and no pitched node where it is broken.
+  if (memset.pitch == memset.width * memset.element_bytes) {
+    if (memset.slice == memset.pitch * memset.height) {
+      memset.height *= memset.depth;
+      memset.depth = 1;
+    }
+    if (memset.depth == 1) {
+      memset.width *= memset.height;
+      memset.height = 1;
+    }
+  }
   const bool empty = memset.width == 0 || memset.height == 0 || memset.depth == 0;
   operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});
   memsets_.push_back(memset);
@@ -255,11 +316,13 @@ Result<void> Instance::prepare_host_writes() {
   for (size_t i = 0; i < program_->host_writes().size(); ++i) {
     const format::HostWrite& recorded = *program_->host_writes()[i];
     const std::string where = fmt::format("host write {} to allocation {}", i, recorded.allocation);
-    if (!recorded.content.stored) return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
+    if (!recorded.content.stored)
+      return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
     PreparedHostWrite write;
     write.destination = memory_->host_pointer(recorded.allocation) + recorded.offset_bytes;
     GFXGRAPH_ASSIGN_OR_RETURN(write.bytes, program_->trace().content(recorded.content));
-    if (write.bytes.size() != recorded.content.size_bytes) return fail(Status::kCorrupt, where + ": wrong size");
+    if (write.bytes.size() != recorded.content.size_bytes)
+      return fail(Status::kCorrupt, where + ": wrong size");
     GFXGRAPH_TRY(memory_->addresses().apply(write.bytes, recorded.content.relocations, where));
     host_writes_.push_back(std::move(write));
   }
@@ -268,7 +331,8 @@ Result<void> Instance::prepare_host_writes() {
 
 hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
   const PreparedOperation& prepared = operations_[operation];
-  if (prepared.kind == OperationKind::kLaunch) [[likely]] return submit_launch(launches_[prepared.index], stream);
+  if (prepared.kind == OperationKind::kLaunch) [[likely]]
+    return submit_launch(launches_[prepared.index], stream);
   if (prepared.empty) return hip::kSuccess;
   if (prepared.kind == OperationKind::kCopy) return submit_copy(copies_[prepared.index], stream);
   return submit_memset(memsets_[prepared.index], stream);
@@ -276,17 +340,19 @@ hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
 
 hip::Error Instance::submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept {
   if (launch.cooperative) [[unlikely]] {
-    return hip().hipModuleLaunchCooperativeKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z,
-                                                  launch.block.x, launch.block.y, launch.block.z, launch.lds_bytes,
-                                                  stream, launch.parameters.data());
+    return hip().hipModuleLaunchCooperativeKernel(
+        launch.function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
+        launch.block.y, launch.block.z, launch.lds_bytes, stream, launch.parameters.data());
   }
   if (launch.partial) [[unlikely]] {
     return hip().hipExtModuleLaunchKernel(launch.function, launch.work_items.x, launch.work_items.y,
-                                          launch.work_items.z, launch.block.x, launch.block.y, launch.block.z,
-                                          launch.lds_bytes, stream, nullptr, launch.extra, nullptr, nullptr, 0);
+                                          launch.work_items.z, launch.block.x, launch.block.y,
+                                          launch.block.z, launch.lds_bytes, stream, nullptr,
+                                          launch.extra, nullptr, nullptr, 0);
   }
-  return hip().hipModuleLaunchKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
-                                     launch.block.y, launch.block.z, launch.lds_bytes, stream, nullptr, launch.extra);
+  return hip().hipModuleLaunchKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z,
+                                     launch.block.x, launch.block.y, launch.block.z,
+                                     launch.lds_bytes, stream, nullptr, launch.extra);
 }
 
 hip::Error Instance::submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept {
@@ -294,8 +360,8 @@ hip::Error Instance::submit_copy(const PreparedCopy& copy, hip::Stream stream) n
     return hip().hipMemcpyAsync(copy.destination, copy.source, copy.width, copy.kind, stream);
   }
   if (copy.depth == 1) {
-    return hip().hipMemcpy2DAsync(copy.destination, copy.destination_pitch, copy.source, copy.source_pitch, copy.width,
-                                  copy.height, copy.kind, stream);
+    return hip().hipMemcpy2DAsync(copy.destination, copy.destination_pitch, copy.source,
+                                  copy.source_pitch, copy.width, copy.height, copy.kind, stream);
   }
   const hip::Memcpy3dParams parameters = copy.parameters();
   return hip().hipMemcpy3DAsync(&parameters, stream);
@@ -316,9 +382,11 @@ hip::Error Instance::submit_memset(const PreparedMemset& memset, hip::Stream str
       hip::Error code = hip::kSuccess;
       if (memset.element_bytes == 1) code = hip().hipMemsetAsync(line, value, memset.width, stream);
       if (memset.element_bytes == 2) {
-        code = hip().hipMemsetD16Async(line, static_cast<unsigned short>(memset.value), memset.width, stream);
+        code = hip().hipMemsetD16Async(line, static_cast<unsigned short>(memset.value),
+                                       memset.width, stream);
       }
-      if (memset.element_bytes == 4) code = hip().hipMemsetD32Async(line, value, memset.width, stream);
+      if (memset.element_bytes == 4)
+        code = hip().hipMemsetD32Async(line, value, memset.width, stream);
       if (code != hip::kSuccess) return code;
     }
   }
@@ -330,21 +398,26 @@ void Instance::apply_host_write(uint32_t index) noexcept {
   if (!write.bytes.empty()) std::memcpy(write.destination, write.bytes.data(), write.bytes.size());
 }
 
-Result<void> Instance::synchronize() const { return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize"); }
+Result<void> Instance::synchronize() const {
+  return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize");
+}
 
 Result<void> Instance::restore() {
   GFXGRAPH_TRY(synchronize());
   return memory_->restore(*program_);
 }
 
-Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes) {
+Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset,
+                                   std::span<const std::byte> bytes) {
   if (launch_index >= launches_.size()) {
-    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}", launch_index, launches_.size()));
+    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}",
+                                               launch_index, launches_.size()));
   }
   PreparedLaunch& launch = launches_[launch_index];
   if (!range_fits(offset, bytes.size(), launch.kernarg_bytes)) {
-    return fail(Status::kInvalidArgument, fmt::format("bytes {}+{} lie outside the {} argument bytes of launch {}", offset,
-                                                      bytes.size(), launch.kernarg_bytes, launch_index));
+    return fail(Status::kInvalidArgument,
+                fmt::format("bytes {}+{} lie outside the {} argument bytes of launch {}", offset,
+                            bytes.size(), launch.kernarg_bytes, launch_index));
   }
   if (!bytes.empty()) std::memcpy(launch.kernarg + offset, bytes.data(), bytes.size());
   return {};

@@ -1,5 +1,5 @@
-// A program loaded onto a device: modules, memory, and every operation prepared to its last argument,
-// so that submitting one is a single HIP call that reads only memory owned here.
+// A program loaded onto a device: modules, memory, and every operation prepared to its last
+// argument, so that submitting one is a single HIP call that reads only memory owned here.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct PreparedLaunch {
   hip::Dim3 block;  // work items
   uint32_t lds_bytes = 0;
   bool cooperative = false;
-  bool partial = false;           // `work_items` is no multiple of the block
+  bool partial = false;  // `work_items` is no multiple of the block
   hip::Dim3 work_items;
-  uint8_t* kernarg = nullptr;     // in the instance's arena
+  uint8_t* kernarg = nullptr;  // in the instance's arena
   size_t kernarg_bytes = 0;
   void* extra[5] = {};            // POINTER, SIZE, END: one runtime reads the values by position
   std::vector<void*> parameters;  // cooperative launches take no `extra`
@@ -53,8 +53,8 @@ struct PreparedMemset {
 
 struct PreparedOperation {
   OperationKind kind = OperationKind::kLaunch;
-  bool empty = false;       // moves or sets nothing
-  uint32_t index = 0;       // in the vector of its kind
+  bool empty = false;  // moves or sets nothing
+  uint32_t index = 0;  // in the vector of its kind
 };
 
 struct PreparedHostWrite {
@@ -103,7 +103,8 @@ class Instance {
   const std::vector<HostResult>& host_results() const { return host_results_; }
 
   // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
-  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes);
+  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
+                           std::span<const std::byte> bytes);
 
  private:
   Instance(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library)
@@ -121,6 +122,7 @@ class Instance {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const HipLibrary> library_;
   HipDevice device_;
+  std::unique_ptr<Modules> displaced_modules_;
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<PreparedOperation> operations_;
@@ -129,8 +131,8 @@ class Instance {
   std::vector<PreparedMemset> memsets_;
   std::vector<PreparedHostWrite> host_writes_;
   std::vector<HostResult> host_results_;
-  std::vector<uint8_t> arena_;     // kernarg bytes
-  uint8_t* staging_ = nullptr;     // pinned host memory of copies from and to plain host memory
+  std::vector<uint8_t> arena_;  // kernarg bytes
+  uint8_t* staging_ = nullptr;  // pinned host memory of copies from and to plain host memory
 };
 
 }  // namespace gfxgraph::replayer

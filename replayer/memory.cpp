@@ -23,12 +23,18 @@ constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
 
 const char* kind_name(AllocationKind kind) {
   switch (kind) {
-    case AllocationKind::kDevice: return "device";
-    case AllocationKind::kManaged: return "managed";
-    case AllocationKind::kHostPinned: return "pinned host";
-    case AllocationKind::kHostRegistered: return "registered host";
-    case AllocationKind::kStreamOrdered: return "stream-ordered";
-    case AllocationKind::kModuleGlobal: return "module global";
+    case AllocationKind::kDevice:
+      return "device";
+    case AllocationKind::kManaged:
+      return "managed";
+    case AllocationKind::kHostPinned:
+      return "pinned host";
+    case AllocationKind::kHostRegistered:
+      return "registered host";
+    case AllocationKind::kStreamOrdered:
+      return "stream-ordered";
+    case AllocationKind::kModuleGlobal:
+      return "module global";
   }
   return "unknown";
 }
@@ -43,9 +49,14 @@ Memory::~Memory() {
   const HipTable& hip = library_->table();
   for (Buffer& buffer : buffers_) {
     switch (buffer.owner) {
-      case Owner::kNone: break;
-      case Owner::kDevice: hip.hipFree(buffer.base); break;
-      case Owner::kHost: hip.hipHostFree(buffer.base); break;
+      case Owner::kNone:
+        break;
+      case Owner::kDevice:
+        hip.hipFree(buffer.base);
+        break;
+      case Owner::kHost:
+        hip.hipHostFree(buffer.base);
+        break;
       case Owner::kRegistered:
         if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
         std::free(buffer.base);
@@ -55,8 +66,9 @@ Memory::~Memory() {
   for (void* guard : guards_) hip.hipFree(guard);
 }
 
-Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library, const Program& program,
-                                               const Modules& modules, const LoadOptions& options) {
+Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
+                                               const Program& program, const Modules& modules,
+                                               const LoadOptions& options) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library)));
   const std::vector<AllocationInfo>& allocations = program.allocations();
   memory->buffers_.resize(allocations.size());
@@ -76,7 +88,7 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
     if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].bound) continue;
     GFXGRAPH_TRY(memory->place(info, modules, options.layout));
   }
-  memory->map(program);
+  memory->map(program, options.keep_ambiguous);
   return memory;
 }
 
@@ -84,17 +96,21 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
   const size_t count = program.allocations().size();
   if (binding.allocation == 0 || binding.allocation > count ||
       program.allocations()[binding.allocation - 1].begin == nullptr) {
-    return fail(Status::kNotFound, fmt::format("cannot bind allocation {}: the trace has no such id", binding.allocation));
+    return fail(
+        Status::kNotFound,
+        fmt::format("cannot bind allocation {}: the trace has no such id", binding.allocation));
   }
   const AllocationInfo& info = program.allocations()[binding.allocation - 1];
   const AllocationBegin& begin = *info.begin;
   if (begin.kind == AllocationKind::kModuleGlobal) {
     return fail(Status::kInvalidArgument,
-                fmt::format("cannot bind allocation {}: it is the variable {} of a module", begin.id, begin.symbol));
+                fmt::format("cannot bind allocation {}: it is the variable {} of a module",
+                            begin.id, begin.symbol));
   }
   if (binding.pointer == nullptr || binding.size_bytes < info.extent_bytes) {
-    return fail(Status::kInvalidArgument, fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
-                                                      info.extent_bytes, binding.size_bytes));
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot bind allocation {}: it needs {} bytes, not {}", begin.id,
+                            info.extent_bytes, binding.size_bytes));
   }
   return {};
 }
@@ -127,10 +143,11 @@ Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& 
 Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, Layout layout) {
   const AllocationBegin& begin = *info.begin;
   if (begin.kind != AllocationKind::kModuleGlobal) return allocate(info, layout);
-  GFXGRAPH_ASSIGN_OR_RETURN(const Modules::Global global, modules.global(begin.code_object, begin.symbol));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Modules::Global global,
+                            modules.global(begin.code_object, begin.symbol));
   if (global.size_bytes < info.extent_bytes) {
-    return fail(Status::kCorrupt, fmt::format("variable {} has {} bytes, the trace says {}", begin.symbol,
-                                              global.size_bytes, info.extent_bytes));
+    return fail(Status::kCorrupt, fmt::format("variable {} has {} bytes, the trace says {}",
+                                              begin.symbol, global.size_bytes, info.extent_bytes));
   }
   Buffer& buffer = buffers_[begin.id - 1];
   buffer.used = true;
@@ -145,8 +162,8 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
   // Room for the shift, for one more step, and behind: a shifted buffer ends inside its allocation.
   const uint64_t extra = layout == Layout::kShift ? shift + 2 * kPageBytes : 0;
   const std::optional<uint64_t> size = checked_add(std::max<uint64_t>(info.extent_bytes, 1), extra);
-  const std::string what =
-      fmt::format("allocation {} ({}, {} bytes)", begin.id, kind_name(begin.kind), begin.size_bytes);
+  const std::string what = fmt::format("allocation {} ({}, {} bytes)", begin.id,
+                                       kind_name(begin.kind), begin.size_bytes);
   if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
 
   Buffer& buffer = buffers_[begin.id - 1];
@@ -167,7 +184,8 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
     buffer.host = static_cast<uint8_t*>(base);
   } else if (begin.kind == AllocationKind::kManaged) {
     if (hip.hipMallocManaged == nullptr) {
-      return fail(Status::kUnsupported, fmt::format("{}: the runtime {} lacks hipMallocManaged", what, library_->path()));
+      return fail(Status::kUnsupported,
+                  fmt::format("{}: the runtime {} lacks hipMallocManaged", what, library_->path()));
     }
     const unsigned flags = begin.flags == 0 ? hip::kMemAttachGlobal : begin.flags;
     GFXGRAPH_TRY(library_->check(hip.hipMallocManaged(&base, *size, flags), what));
@@ -186,29 +204,32 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
     buffer.device = buffer.host;
   }
   uint64_t offset = shift;
-  if (shift != 0 && reinterpret_cast<uint64_t>(buffer.device) + offset == begin.recorded_address) offset += kAlignment;
+  if (shift != 0 && reinterpret_cast<uint64_t>(buffer.device) + offset == begin.recorded_address)
+    offset += kAlignment;
   buffer.device += offset;
   if (buffer.host != nullptr) buffer.host += offset;
   return {};
 }
 
-void Memory::map(const Program& program) {
+void Memory::map(const Program& program, bool keep_ambiguous) {
   std::vector<Placement> placements(buffers_.size());
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
-    placements[i] = Placement{program.allocations()[i].extent_bytes, begin.recorded_address, begin.host_address,
-                              reinterpret_cast<uint64_t>(buffers_[i].device),
+    placements[i] = Placement{program.allocations()[i].extent_bytes, begin.recorded_address,
+                              begin.host_address, reinterpret_cast<uint64_t>(buffers_[i].device),
                               reinterpret_cast<uint64_t>(buffers_[i].host)};
   }
-  addresses_ = AddressMap(std::move(placements));
+  addresses_ = AddressMap(std::move(placements), keep_ambiguous);
 }
 
-Result<void> Memory::read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const {
+Result<void> Memory::read(format::AllocationId id, uint64_t offset,
+                          std::span<std::byte> bytes) const {
   if (!exists(id)) return fail(Status::kNotFound, fmt::format("allocation {} does not exist", id));
   if (!range_fits(offset, bytes.size(), size(id))) {
     return fail(Status::kInvalidArgument,
-                fmt::format("read of bytes {}+{} of allocation {}, which has {}", offset, bytes.size(), id, size(id)));
+                fmt::format("read of bytes {}+{} of allocation {}, which has {}", offset,
+                            bytes.size(), id, size(id)));
   }
   if (bytes.empty()) return {};
   const Buffer& buffer = buffers_[id - 1];
@@ -216,16 +237,18 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset, std::span<st
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
   }
-  return library_->check(
-      library_->table().hipMemcpy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost),
-      fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
+  return library_->check(library_->table().hipMemcpy(bytes.data(), buffer.device + offset,
+                                                     bytes.size(), hip::kDeviceToHost),
+                         fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
 }
 
-Result<void> Memory::write(format::AllocationId id, uint64_t offset, std::span<const std::byte> bytes) const {
+Result<void> Memory::write(format::AllocationId id, uint64_t offset,
+                           std::span<const std::byte> bytes) const {
   if (!exists(id)) return fail(Status::kNotFound, fmt::format("allocation {} does not exist", id));
   if (!range_fits(offset, bytes.size(), size(id))) {
     return fail(Status::kInvalidArgument,
-                fmt::format("write of bytes {}+{} of allocation {}, which has {}", offset, bytes.size(), id, size(id)));
+                fmt::format("write of bytes {}+{} of allocation {}, which has {}", offset,
+                            bytes.size(), id, size(id)));
   }
   if (bytes.empty()) return {};
   const Buffer& buffer = buffers_[id - 1];
@@ -233,12 +256,13 @@ Result<void> Memory::write(format::AllocationId id, uint64_t offset, std::span<c
     std::memcpy(buffer.host + offset, bytes.data(), bytes.size());
     return {};
   }
-  return library_->check(
-      library_->table().hipMemcpy(buffer.device + offset, bytes.data(), bytes.size(), hip::kHostToDevice),
-      fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
+  return library_->check(library_->table().hipMemcpy(buffer.device + offset, bytes.data(),
+                                                     bytes.size(), hip::kHostToDevice),
+                         fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
 }
 
-Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const {
+Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t value,
+                          uint64_t size) const {
   if (size == 0) return {};
   const Buffer& buffer = buffers_[id - 1];
   if (buffer.host != nullptr) {
@@ -256,17 +280,20 @@ Result<void> Memory::restore(const Program& program) {
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);
     if (!content.stored) {
-      return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash: bind a buffer that "
-                                                   "holds it, or record with contents",
-                                                   where));
+      return fail(Status::kIncomplete,
+                  fmt::format("{} is not in the trace, only its hash: bind a buffer that "
+                              "holds it, or record with contents",
+                              where));
     }
     const bool plain = content.relocations.empty();
     if (!content.blob && plain) {
       GFXGRAPH_TRY(fill(begin.id, 0, content.fill, content.size_bytes));
     } else if (plain) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, program.trace().blob(content.blob));
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                                program.trace().blob(content.blob));
       if (bytes.size() != content.size_bytes) {
-        return fail(Status::kCorrupt, fmt::format("{}: {} bytes, not {}", where, bytes.size(), content.size_bytes));
+        return fail(Status::kCorrupt,
+                    fmt::format("{}: {} bytes, not {}", where, bytes.size(), content.size_bytes));
       }
       GFXGRAPH_TRY(write(begin.id, 0, bytes));
     } else {
@@ -284,14 +311,16 @@ size_t Memory::moved() const {
   size_t count = 0;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const Placement& place = addresses_.placement(static_cast<format::AllocationId>(i + 1));
-    if (buffers_[i].used && !buffers_[i].bound && place.recorded_device != place.replay_device) ++count;
+    if (buffers_[i].used && !buffers_[i].bound && place.recorded_device != place.replay_device)
+      ++count;
   }
   return count;
 }
 
 size_t Memory::movable() const {
-  return static_cast<size_t>(std::count_if(buffers_.begin(), buffers_.end(),
-                                           [](const Buffer& buffer) { return buffer.used && !buffer.bound; }));
+  return static_cast<size_t>(
+      std::count_if(buffers_.begin(), buffers_.end(),
+                    [](const Buffer& buffer) { return buffer.used && !buffer.bound; }));
 }
 
 }  // namespace gfxgraph::replayer

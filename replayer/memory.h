@@ -23,8 +23,9 @@ Result<void> check_binding(const Program& program, const Binding& binding);
 // the caller has synchronised with the work that uses them.
 class Memory {
  public:
-  static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library, const Program& program,
-                                                const Modules& modules, const LoadOptions& options);
+  static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library,
+                                                const Program& program, const Modules& modules,
+                                                const LoadOptions& options);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -34,7 +35,9 @@ class Memory {
   // Bindings with keep_content are left alone.
   Result<void> restore(const Program& program);
 
-  bool exists(format::AllocationId id) const { return id != 0 && id <= buffers_.size() && buffers_[id - 1].used; }
+  bool exists(format::AllocationId id) const {
+    return id != 0 && id <= buffers_.size() && buffers_[id - 1].used;
+  }
   bool keeps_content(format::AllocationId id) const { return buffers_[id - 1].keep_content; }
   uint64_t size(format::AllocationId id) const { return addresses_.placement(id).size_bytes; }
   uint8_t* device_pointer(format::AllocationId id) const { return buffers_[id - 1].device; }
@@ -43,7 +46,8 @@ class Memory {
 
   // Both check the range.
   Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
-  Result<void> write(format::AllocationId id, uint64_t offset, std::span<const std::byte> bytes) const;
+  Result<void> write(format::AllocationId id, uint64_t offset,
+                     std::span<const std::byte> bytes) const;
 
   // Of the allocations that do not belong to the caller: how many stand elsewhere than recorded.
   size_t moved() const;
@@ -67,7 +71,7 @@ class Memory {
   Result<void> bind(const Program& program, const Binding& binding);
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
-  void map(const Program& program);
+  void map(const Program& program, bool keep_ambiguous);
 
   std::shared_ptr<const HipLibrary> library_;
   std::vector<Buffer> buffers_;  // index = id - 1

@@ -24,7 +24,8 @@ Result<void> Modules::load_module(const Program& program, format::CodeObjectId i
   return {};
 }
 
-Result<std::unique_ptr<Modules>> Modules::load(std::shared_ptr<const HipLibrary> library, const Program& program) {
+Result<std::unique_ptr<Modules>> Modules::load(std::shared_ptr<const HipLibrary> library,
+                                               const Program& program) {
   std::unique_ptr<Modules> modules(new Modules(std::move(library)));
   modules->modules_.resize(program.trace().code_objects().size());
   modules->functions_.resize(program.trace().kernels().size());
@@ -39,24 +40,39 @@ Result<std::unique_ptr<Modules>> Modules::load(std::shared_ptr<const HipLibrary>
     if (code != hip::kSuccess) {
       function = nullptr;
       Error error = modules->library_->error(
-          code, fmt::format("kernel {} is not found in code object {}", kernel.name, kernel.code_object));
+          code,
+          fmt::format("kernel {} is not found in code object {}", kernel.name, kernel.code_object));
       if (error.status == Status::kDevice) error.status = Status::kNotFound;
       return tl::unexpected<Error>(std::move(error));
     }
   }
   for (const AllocationInfo& info : program.allocations()) {
-    if (info.begin == nullptr || info.begin->kind != format::AllocationKind::kModuleGlobal) continue;
+    if (info.begin == nullptr || info.begin->kind != format::AllocationKind::kModuleGlobal)
+      continue;
     GFXGRAPH_TRY(modules->load_module(program, info.begin->code_object));
   }
   return modules;
 }
 
-Result<Modules::Global> Modules::global(format::CodeObjectId code_object, const std::string& symbol) const {
+Result<Modules::Global> Modules::global(format::CodeObjectId code_object,
+                                        const std::string& symbol) const {
   Global global;
-  GFXGRAPH_TRY(library_->check(library_->table().hipModuleGetGlobal(&global.address, &global.size_bytes,
-                                                                   modules_[code_object - 1], symbol.c_str()),
-                               fmt::format("variable {} of code object {}", symbol, code_object)));
+  GFXGRAPH_TRY(library_->check(
+      library_->table().hipModuleGetGlobal(&global.address, &global.size_bytes,
+                                           modules_[code_object - 1], symbol.c_str()),
+      fmt::format("variable {} of code object {}", symbol, code_object)));
   return global;
+}
+
+bool Modules::at_recorded_address(const Program& program) const {
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin == nullptr || info.begin->kind != format::AllocationKind::kModuleGlobal)
+      continue;
+    const Result<Global> found = global(info.begin->code_object, info.begin->symbol);
+    if (found && reinterpret_cast<uint64_t>(found->address) == info.begin->recorded_address)
+      return true;
+  }
+  return false;
 }
 
 }  // namespace gfxgraph::replayer

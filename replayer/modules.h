@@ -15,7 +15,8 @@ namespace gfxgraph::replayer {
 class Modules {
  public:
   // Loads the code objects that launches and module globals need, and only those.
-  static Result<std::unique_ptr<Modules>> load(std::shared_ptr<const HipLibrary> library, const Program& program);
+  static Result<std::unique_ptr<Modules>> load(std::shared_ptr<const HipLibrary> library,
+                                               const Program& program);
   ~Modules();
   Modules(const Modules&) = delete;
   Modules& operator=(const Modules&) = delete;
@@ -25,6 +26,8 @@ class Modules {
     void* address = nullptr;
     size_t size_bytes = 0;
   };
+  // Whether a variable stands where it was recorded.
+  bool at_recorded_address(const Program& program) const;
   Result<Global> global(format::CodeObjectId code_object, const std::string& symbol) const;
 
  private:

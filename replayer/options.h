@@ -34,6 +34,7 @@ struct LoadOptions {
   Layout layout = Layout::kSame;
   int device = -1;               // HIP ordinal; -1: the calling thread's current device
   uint32_t graph_max_nodes = 0;  // split graphs into parts of at most so many nodes; 0: never
+  bool keep_ambiguous = false;   // leave words alone that only look like pointers
   bool graph_linear = false;     // make every graph a chain in recorded order
   std::vector<Binding> bindings;
 };

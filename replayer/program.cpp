@@ -28,13 +28,15 @@ tl::unexpected<Error> corrupt(uint64_t sequence, const std::string& what) {
 }
 
 // Bytes from the first to one past the last that a pitched box touches; nothing on overflow.
-std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice) {
+std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
+                                  uint64_t slice) {
   if (width == 0 || height == 0 || depth == 0) return 0;
   const uint64_t row = pitch == 0 ? width : pitch;
   const std::optional<uint64_t> plane = checked_mul<uint64_t>(row, height);
   if (!plane) return std::nullopt;
   const std::optional<uint64_t> rows = checked_mul<uint64_t>(row, height - 1);
-  const std::optional<uint64_t> planes = checked_mul<uint64_t>(slice == 0 ? *plane : slice, depth - 1);
+  const std::optional<uint64_t> planes =
+      checked_mul<uint64_t>(slice == 0 ? *plane : slice, depth - 1);
   if (!rows || !planes) return std::nullopt;
   const std::optional<uint64_t> sum = checked_add(*rows, *planes);
   return sum ? checked_add(*sum, width) : std::nullopt;
@@ -44,7 +46,8 @@ std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t dept
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace) : program_(std::make_shared<Program>()) {
+  explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace)
+      : program_(std::make_shared<Program>()) {
     program_->trace_ = std::move(trace);
   }
 
@@ -76,16 +79,20 @@ class ProgramBuilder {
     GFXGRAPH_TRY(check_id(begin.id, "allocation"));
     if (program_->allocations_.size() < begin.id) program_->allocations_.resize(begin.id);
     AllocationInfo& info = program_->allocations_[begin.id - 1];
-    if (info.begin != nullptr) return corrupt(sequence, fmt::format("allocation {} begins twice", begin.id));
+    if (info.begin != nullptr)
+      return corrupt(sequence, fmt::format("allocation {} begins twice", begin.id));
     if (!checked_add(begin.recorded_address, limit(begin))) {
-      return corrupt(sequence, fmt::format("allocation {} passes the end of the address space", begin.id));
+      return corrupt(sequence,
+                     fmt::format("allocation {} passes the end of the address space", begin.id));
     }
     if (begin.initial.size_bytes > limit(begin)) {
-      return corrupt(sequence, fmt::format("allocation {} starts with more bytes than it has", begin.id));
+      return corrupt(sequence,
+                     fmt::format("allocation {} starts with more bytes than it has", begin.id));
     }
     if (begin.kind == format::AllocationKind::kModuleGlobal &&
         (begin.code_object == 0 || begin.code_object > program_->trace_->code_objects().size())) {
-      return corrupt(sequence, fmt::format("allocation {} names code object {}", begin.id, begin.code_object));
+      return corrupt(
+          sequence, fmt::format("allocation {} names code object {}", begin.id, begin.code_object));
     }
     info.begin = &begin;
     info.begin_sequence = sequence;
@@ -94,7 +101,8 @@ class ProgramBuilder {
   }
 
   Result<const AllocationInfo*> allocation(format::AllocationId id) const {
-    if (id == 0 || id > program_->allocations_.size() || program_->allocations_[id - 1].begin == nullptr) {
+    if (id == 0 || id > program_->allocations_.size() ||
+        program_->allocations_[id - 1].begin == nullptr) {
       return corrupt(sequence_, fmt::format("allocation {} does not exist", id));
     }
     return &program_->allocations_[id - 1];
@@ -108,18 +116,21 @@ class ProgramBuilder {
     GFXGRAPH_TRY(allocation(id));
     AllocationInfo& info = program_->allocations_[id - 1];
     if (!size || !range_fits(offset, *size, limit(*info.begin))) {
-      return corrupt(sequence_, fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", offset,
-                                            size.value_or(UINT64_MAX), id, limit(*info.begin)));
+      return corrupt(sequence_,
+                     fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", offset,
+                                 size.value_or(UINT64_MAX), id, limit(*info.begin)));
     }
     info.extent_bytes = std::max(info.extent_bytes, offset + *size);
     return {};
   }
 
-  Result<void> check_relocations(const std::vector<format::Relocation>& relocations, uint64_t size) const {
+  Result<void> check_relocations(const std::vector<format::Relocation>& relocations,
+                                 uint64_t size) const {
     for (const format::Relocation& relocation : relocations) {
       GFXGRAPH_TRY(allocation(relocation.allocation));
       if (!range_fits(relocation.offset_bytes, sizeof(uint64_t), size)) {
-        return corrupt(sequence_, fmt::format("relocation at byte {} of {}", relocation.offset_bytes, size));
+        return corrupt(sequence_,
+                       fmt::format("relocation at byte {} of {}", relocation.offset_bytes, size));
       }
     }
     return {};
@@ -132,9 +143,11 @@ class ProgramBuilder {
   Result<void> add(const format::AllocationEnd& end) {
     GFXGRAPH_TRY(allocation(end.id));
     AllocationInfo& info = program_->allocations_[end.id - 1];
-    if (info.end != nullptr) return corrupt(sequence_, fmt::format("allocation {} ends twice", end.id));
+    if (info.end != nullptr)
+      return corrupt(sequence_, fmt::format("allocation {} ends twice", end.id));
     if (end.post.size_bytes > limit(*info.begin)) {
-      return corrupt(sequence_, fmt::format("allocation {} ends with more bytes than it has", end.id));
+      return corrupt(sequence_,
+                     fmt::format("allocation {} ends with more bytes than it has", end.id));
     }
     info.end = &end;
     info.end_sequence = sequence_;
@@ -146,9 +159,12 @@ class ProgramBuilder {
     GFXGRAPH_TRY(check_range(write.allocation, write.offset_bytes, write.content.size_bytes));
     GFXGRAPH_TRY(check_relocations(write.content.relocations, write.content.size_bytes));
     const format::AllocationKind kind = program_->allocations_[write.allocation - 1].begin->kind;
-    if (kind != format::AllocationKind::kHostPinned && kind != format::AllocationKind::kHostRegistered &&
+    if (kind != format::AllocationKind::kHostPinned &&
+        kind != format::AllocationKind::kHostRegistered &&
         kind != format::AllocationKind::kManaged) {
-      return corrupt(sequence_, fmt::format("host write to allocation {}, which the host cannot see", write.allocation));
+      return corrupt(
+          sequence_,
+          fmt::format("host write to allocation {}, which the host cannot see", write.allocation));
     }
     if (segment_.operation_count != 0) close_segment();
     if (segment_.host_write_count == 0) {
@@ -229,7 +245,9 @@ class ProgramBuilder {
     step.graph = &graph;
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
       for (const uint32_t dependency : graph.nodes[node].dependencies) {
-        if (dependency >= node) return corrupt(sequence_, fmt::format("graph {} node {} depends on a later one", graph.id, node));
+        if (dependency >= node)
+          return corrupt(sequence_,
+                         fmt::format("graph {} node {} depends on a later one", graph.id, node));
       }
       const auto visitor = Overloaded{
           [](std::monostate) -> Result<void> { return {}; },
@@ -250,8 +268,8 @@ class ProgramBuilder {
       GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(state.allocation));
       GFXGRAPH_TRY(check_relocations(state.relocations, limit(*info->begin)));
     }
-    program_->checkpoints_.push_back(
-        CheckpointInfo{sequence_, static_cast<uint32_t>(program_->operations_.size()), &checkpoint});
+    program_->checkpoints_.push_back(CheckpointInfo{
+        sequence_, static_cast<uint32_t>(program_->operations_.size()), &checkpoint});
     return {};
   }
 
@@ -276,7 +294,8 @@ class ProgramBuilder {
   template <typename Action>
   Result<void> add_operation(const Action& action, format::StreamId stream, int32_t node) {
     GFXGRAPH_TRY(use_stream(stream));
-    if (program_->operations_.size() >= UINT32_MAX / 2) return corrupt(sequence_, "too many operations");
+    if (program_->operations_.size() >= UINT32_MAX / 2)
+      return corrupt(sequence_, "too many operations");
     Operation operation;
     operation.sequence = sequence_;
     operation.graph_node = node;
@@ -293,7 +312,8 @@ class ProgramBuilder {
     }
     const format::Kernel& kernel = program_->trace_->kernels()[launch.kernel - 1];
     if (kernel.code_object == 0 || kernel.code_object > program_->trace_->code_objects().size()) {
-      return corrupt(sequence_, fmt::format("kernel {} names code object {}", kernel.name, kernel.code_object));
+      return corrupt(sequence_, fmt::format("kernel {} names code object {}", kernel.name,
+                                            kernel.code_object));
     }
     GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size()));
     operation.kind = OperationKind::kLaunch;
@@ -305,8 +325,9 @@ class ProgramBuilder {
 
   Result<void> check_end(const format::CopyEnd& end, const format::Copy& copy) {
     if (end.allocation == 0) return {};
-    return check_range(end.allocation, end.offset_bytes,
-                       box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
+    return check_range(
+        end.allocation, end.offset_bytes,
+        box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
   }
 
   Result<void> fill(Operation& operation, const format::Copy& copy) {
@@ -315,16 +336,19 @@ class ProgramBuilder {
     }
     GFXGRAPH_TRY(check_end(copy.destination, copy));
     GFXGRAPH_TRY(check_end(copy.source, copy));
-    const std::optional<uint64_t> packed = box_bytes(copy.width_bytes, copy.height, copy.depth, 0, 0);
+    const std::optional<uint64_t> packed =
+        box_bytes(copy.width_bytes, copy.height, copy.depth, 0, 0);
     if (!packed) return corrupt(sequence_, "the size of a copy overflows");
     if (copy.source.allocation == 0) {
       if (copy.host_source.size_bytes != *packed) {
-        return corrupt(sequence_, fmt::format("a copy of {} bytes has {} source bytes", *packed, copy.host_source.size_bytes));
+        return corrupt(sequence_, fmt::format("a copy of {} bytes has {} source bytes", *packed,
+                                              copy.host_source.size_bytes));
       }
       GFXGRAPH_TRY(check_relocations(copy.host_source.relocations, *packed));
     }
     if (copy.destination.allocation == 0) {
-      if (copy.host_result.size_bytes > *packed) return corrupt(sequence_, "a copy received more bytes than it moved");
+      if (copy.host_result.size_bytes > *packed)
+        return corrupt(sequence_, "a copy received more bytes than it moved");
       GFXGRAPH_TRY(check_relocations(copy.host_result.relocations, copy.host_result.size_bytes));
     }
     operation.kind = OperationKind::kCopy;
@@ -335,12 +359,15 @@ class ProgramBuilder {
 
   Result<void> fill(Operation& operation, const format::Memset& memset) {
     if (memset.element_bytes != 1 && memset.element_bytes != 2 && memset.element_bytes != 4) {
-      return corrupt(sequence_, fmt::format("memset with elements of {} bytes", memset.element_bytes));
+      return corrupt(sequence_,
+                     fmt::format("memset with elements of {} bytes", memset.element_bytes));
     }
-    const std::optional<uint64_t> width = checked_mul<uint64_t>(memset.width_elements, memset.element_bytes);
+    const std::optional<uint64_t> width =
+        checked_mul<uint64_t>(memset.width_elements, memset.element_bytes);
     if (!width) return corrupt(sequence_, "the size of a memset overflows");
-    GFXGRAPH_TRY(check_range(memset.allocation, memset.offset_bytes,
-                             box_bytes(*width, memset.height, memset.depth, memset.pitch_bytes, memset.slice_bytes)));
+    GFXGRAPH_TRY(check_range(
+        memset.allocation, memset.offset_bytes,
+        box_bytes(*width, memset.height, memset.depth, memset.pitch_bytes, memset.slice_bytes)));
     operation.kind = OperationKind::kMemset;
     operation.memset = &memset;
     operation.blocking = !memset.asynchronous && operation.graph_node < 0;
@@ -405,8 +432,10 @@ std::vector<AmbiguousWord> Program::ambiguous_words() const {
 Result<void> Program::check_complete(bool allow_torn) const {
   constexpr size_t kNamed = 5;
   if (!trace_->sealed() && !allow_torn) {
-    return fail(Status::kIncomplete, fmt::format("the recording did not finish ({}): gfxgraph recover keeps what is there, and --allow-incomplete replays it",
-                                                 trace_->torn_reason()));
+    return fail(Status::kIncomplete,
+                fmt::format("the recording did not finish ({}): gfxgraph recover keeps what is "
+                            "there, and --allow-incomplete replays it",
+                            trace_->torn_reason()));
   }
   if (trace_->complete()) return {};
   std::string calls;
@@ -418,20 +447,24 @@ Result<void> Program::check_complete(bool allow_torn) const {
                          finding.detail.empty() ? "" : " (" + finding.detail + ")");
   }
   if (count > kNamed) calls += fmt::format(" and {} more", count - kNamed);
-  return fail(Status::kIncomplete, fmt::format("the recording missed calls that may have changed device state: {}; "
-                                               "--allow-incomplete replays it without them",
-                                               calls));
+  return fail(Status::kIncomplete,
+              fmt::format("the recording missed calls that may have changed device state: {}; "
+                          "--allow-incomplete replays it without them",
+                          calls));
 }
 
 std::string Program::describe(uint32_t index) const {
   const Operation& operation = operations_[index];
-  const std::string node = operation.graph_node < 0 ? "" : fmt::format(" graph node {}", operation.graph_node);
+  const std::string node =
+      operation.graph_node < 0 ? "" : fmt::format(" graph node {}", operation.graph_node);
   switch (operation.kind) {
     case OperationKind::kLaunch:
-      return fmt::format("launch {} kernel {} (event {}{})", operation.launch_index, kernel(*operation.launch).name,
-                         operation.sequence, node);
-    case OperationKind::kCopy: return fmt::format("copy (event {}{})", operation.sequence, node);
-    case OperationKind::kMemset: return fmt::format("memset (event {}{})", operation.sequence, node);
+      return fmt::format("launch {} kernel {} (event {}{})", operation.launch_index,
+                         kernel(*operation.launch).name, operation.sequence, node);
+    case OperationKind::kCopy:
+      return fmt::format("copy (event {}{})", operation.sequence, node);
+    case OperationKind::kMemset:
+      return fmt::format("memset (event {}{})", operation.sequence, node);
   }
   return {};
 }

@@ -1,8 +1,8 @@
 // A trace's event stream lowered to what replay executes: device operations (launches, copies,
 // memsets) in order, with the stream and host actions around them. Needs no device and no HIP.
 //
-// Allocation and free events do nothing at run time: every recorded allocation gets memory of its own
-// for the whole life of a replay, so that two allocations at one recycled address never mix.
+// Allocation and free events do nothing at run time: every recorded allocation gets memory of its
+// own for the whole life of a replay, so that two allocations at one recycled address never mix.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Operation {
   OperationKind kind = OperationKind::kLaunch;
   // The host waited for it: a synchronous copy or memset.
   bool blocking = false;
-  uint64_t sequence = 0;      // of its event
-  int32_t graph_node = -1;    // in the graph that the event launched
+  uint64_t sequence = 0;    // of its event
+  int32_t graph_node = -1;  // in the graph that the event launched
   format::StreamId stream = 0;
   uint32_t launch_index = 0;  // kLaunch: its number among all launches, from 0
   const format::Launch* launch = nullptr;
@@ -33,7 +33,14 @@ struct Operation {
   const format::Memset* memset = nullptr;
 };
 
-enum class StepKind : uint8_t { kOperation, kGraphLaunch, kEventRecord, kStreamWait, kSynchronize, kHostWrite };
+enum class StepKind : uint8_t {
+  kOperation,
+  kGraphLaunch,
+  kEventRecord,
+  kStreamWait,
+  kSynchronize,
+  kHostWrite
+};
 
 // What happens in recorded order.
 struct Step {
@@ -42,10 +49,10 @@ struct Step {
   uint32_t first_operation = 0;  // kOperation, kGraphLaunch: the index; else: operations before it
   uint32_t operation_count = 0;  // kOperation: 1; kGraphLaunch: one per node with an action
   format::StreamId stream = 0;
-  uint32_t event = 0;            // kEventRecord, kStreamWait
+  uint32_t event = 0;  // kEventRecord, kStreamWait
   format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
-  uint32_t object = 0;           // kSynchronize
-  uint32_t host_write = 0;       // kHostWrite: index into host_writes()
+  uint32_t object = 0;      // kSynchronize
+  uint32_t host_write = 0;  // kHostWrite: index into host_writes()
   const format::Graph* graph = nullptr;
 };
 
@@ -108,13 +115,15 @@ class Program {
   const std::vector<uint32_t>& events() const { return events_; }
   uint32_t launch_count() const { return launch_count_; }
   // The operation of a launch.
-  uint32_t launch_operation(uint32_t launch_index) const { return launch_operations_[launch_index]; }
+  uint32_t launch_operation(uint32_t launch_index) const {
+    return launch_operations_[launch_index];
+  }
   const format::Kernel& kernel(const format::Launch& launch) const {
     return trace_->kernels()[launch.kernel - 1];
   }
   std::vector<AmbiguousWord> ambiguous_words() const;
-  // kIncomplete, naming the first calls, unless the recording was sealed (or `allow_torn`) and missed
-  // nothing.
+  // kIncomplete, naming the first calls, unless the recording was sealed (or `allow_torn`) and
+  // missed nothing.
   Result<void> check_complete(bool allow_torn = false) const;
   // "launch 12 kernel saxpy (event 40)", "copy (event 7)".
   std::string describe(uint32_t operation) const;

@@ -18,46 +18,58 @@ void store_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) noex
   std::memcpy(bytes.data() + offset, &word, sizeof(word));
 }
 
-uint64_t AddressMap::relocated(const format::Relocation& relocation, uint64_t recorded_word) const noexcept {
+uint64_t AddressMap::relocated(const format::Relocation& relocation,
+                               uint64_t recorded_word) const noexcept {
   const Placement& place = placements_[relocation.allocation - 1];
   const bool by_host = place.recorded_host != 0 && place.recorded_host != place.recorded_device &&
                        recorded_word == place.recorded_host + relocation.addend;
-  return (by_host && place.replay_host != 0 ? place.replay_host : place.replay_device) + relocation.addend;
+  return (by_host && place.replay_host != 0 ? place.replay_host : place.replay_device) +
+         relocation.addend;
 }
 
-uint64_t AddressMap::unrelocated(const format::Relocation& relocation, uint64_t replay_word) const noexcept {
+uint64_t AddressMap::unrelocated(const format::Relocation& relocation,
+                                 uint64_t replay_word) const noexcept {
   const Placement& place = placements_[relocation.allocation - 1];
-  if (replay_word == place.replay_device + relocation.addend) return place.recorded_device + relocation.addend;
+  if (replay_word == place.replay_device + relocation.addend)
+    return place.recorded_device + relocation.addend;
   if (place.replay_host != 0 && replay_word == place.replay_host + relocation.addend) {
     return place.recorded_host + relocation.addend;
   }
   return replay_word;
 }
 
-Result<void> AddressMap::check(size_t size, const format::Relocation& relocation, const std::string& where) const {
+Result<void> AddressMap::check(size_t size, const format::Relocation& relocation,
+                               const std::string& where) const {
   if (!range_fits(relocation.offset_bytes, sizeof(uint64_t), size)) {
-    return fail(Status::kCorrupt, fmt::format("{}: relocation at byte {} of {}", where, relocation.offset_bytes, size));
+    return fail(Status::kCorrupt, fmt::format("{}: relocation at byte {} of {}", where,
+                                              relocation.offset_bytes, size));
   }
   if (relocation.allocation == 0 || relocation.allocation > placements_.size()) {
-    return fail(Status::kCorrupt, fmt::format("{}: relocation into unknown allocation {}", where, relocation.allocation));
+    return fail(Status::kCorrupt, fmt::format("{}: relocation into unknown allocation {}", where,
+                                              relocation.allocation));
   }
   return {};
 }
 
-Result<void> AddressMap::apply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
+Result<void> AddressMap::apply(std::span<std::byte> bytes,
+                               const std::vector<format::Relocation>& relocations,
                                const std::string& where) const {
   for (const format::Relocation& relocation : relocations) {
     GFXGRAPH_TRY(check(bytes.size(), relocation, where));
-    store_word(bytes, relocation.offset_bytes, relocated(relocation, load_word(bytes, relocation.offset_bytes)));
+    if (relocation.ambiguous && keep_ambiguous_) continue;
+    store_word(bytes, relocation.offset_bytes,
+               relocated(relocation, load_word(bytes, relocation.offset_bytes)));
   }
   return {};
 }
 
-Result<void> AddressMap::unapply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
+Result<void> AddressMap::unapply(std::span<std::byte> bytes,
+                                 const std::vector<format::Relocation>& relocations,
                                  const std::string& where) const {
   for (const format::Relocation& relocation : relocations) {
     GFXGRAPH_TRY(check(bytes.size(), relocation, where));
-    store_word(bytes, relocation.offset_bytes, unrelocated(relocation, load_word(bytes, relocation.offset_bytes)));
+    store_word(bytes, relocation.offset_bytes,
+               unrelocated(relocation, load_word(bytes, relocation.offset_bytes)));
   }
   return {};
 }

@@ -29,7 +29,9 @@ class AddressMap {
  public:
   AddressMap() = default;
   // Index = allocation id - 1.
-  explicit AddressMap(std::vector<Placement> placements) : placements_(std::move(placements)) {}
+  // With `keep_ambiguous` the words of ambiguous relocations keep their recorded value.
+  explicit AddressMap(std::vector<Placement> placements, bool keep_ambiguous = false)
+      : placements_(std::move(placements)), keep_ambiguous_(keep_ambiguous) {}
 
   const Placement& placement(format::AllocationId id) const { return placements_[id - 1]; }
   size_t size() const { return placements_.size(); }
@@ -37,21 +39,25 @@ class AddressMap {
   // The replay address of a relocated word. Memory that host and device know by two addresses is
   // followed by the one that `recorded_word` held.
   uint64_t relocated(const format::Relocation& relocation, uint64_t recorded_word) const noexcept;
-  // What the recording held where the replay holds `replay_word`; the word itself when it is not the
-  // address that the relocation asks for.
+  // What the recording held where the replay holds `replay_word`; the word itself when it is not
+  // the address that the relocation asks for.
   uint64_t unrelocated(const format::Relocation& relocation, uint64_t replay_word) const noexcept;
 
-  // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names them.
+  // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names
+  // them.
   Result<void> apply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
                      const std::string& where) const;
   // The reverse, for hashes of memory read back.
-  Result<void> unapply(std::span<std::byte> bytes, const std::vector<format::Relocation>& relocations,
+  Result<void> unapply(std::span<std::byte> bytes,
+                       const std::vector<format::Relocation>& relocations,
                        const std::string& where) const;
 
  private:
-  Result<void> check(size_t size, const format::Relocation& relocation, const std::string& where) const;
+  Result<void> check(size_t size, const format::Relocation& relocation,
+                     const std::string& where) const;
 
   std::vector<Placement> placements_;
+  bool keep_ambiguous_ = false;
 };
 
 }  // namespace gfxgraph::replayer

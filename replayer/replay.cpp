@@ -37,7 +37,8 @@ Timing summarise(std::vector<double> samples) {
   return timing;
 }
 
-Replay::Replay(std::unique_ptr<Instance> instance, const LoadOptions& options) : instance_(std::move(instance)) {
+Replay::Replay(std::unique_ptr<Instance> instance, const LoadOptions& options)
+    : instance_(std::move(instance)) {
   executor_options_.graph_max_nodes = options.graph_max_nodes;
   executor_options_.graph_linear = options.graph_linear;
 }
@@ -50,14 +51,16 @@ Replay::~Replay() {
 }
 
 Result<std::unique_ptr<Replay>> Replay::load(std::shared_ptr<const Program> program,
-                                             std::shared_ptr<const HipLibrary> library, const LoadOptions& options) {
+                                             std::shared_ptr<const HipLibrary> library,
+                                             const LoadOptions& options) {
   const Clock::time_point start = Clock::now();
   GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance,
                             Instance::load(std::move(program), std::move(library), options));
   std::unique_ptr<Replay> replay(new Replay(std::move(instance), options));
-  GFXGRAPH_TRY(replay->instance_->library().check(
-      replay->instance_->hip().hipStreamCreateWithFlags(&replay->own_stream_, hip::kStreamNonBlocking),
-      "stream for the replay"));
+  GFXGRAPH_TRY(
+      replay->instance_->library().check(replay->instance_->hip().hipStreamCreateWithFlags(
+                                             &replay->own_stream_, hip::kStreamNonBlocking),
+                                         "stream for the replay"));
   replay->stream_ = replay->own_stream_;
   const Clock::time_point loaded = Clock::now();
   replay->load_times_.load_us = microseconds(start, loaded);
@@ -114,8 +117,9 @@ Result<void> Replay::choose_mode() {
     const double batch_median = summarise(batch_us).median;
     const double graph_median = summarise(graph_us).median;
     const bool keep_graph = graph_median < batch_median;
-    mode_reason_ = fmt::format("graph {:.1f} us, batch {:.1f} us end to end (medians of {}): {} kept", graph_median,
-                               batch_median, kAutoRepetitions, keep_graph ? "graph" : "batch");
+    mode_reason_ =
+        fmt::format("graph {:.1f} us, batch {:.1f} us end to end (medians of {}): {} kept",
+                    graph_median, batch_median, kAutoRepetitions, keep_graph ? "graph" : "batch");
     if (keep_graph) {
       executor_ = std::move(*graph);
       mode_ = Mode::kGraph;
@@ -147,14 +151,17 @@ Result<void> Replay::save_kept(std::vector<std::vector<std::byte>>& kept) const 
 
 Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) const {
   for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i].empty()) GFXGRAPH_TRY(instance_->memory().write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
+    if (!kept[i].empty())
+      GFXGRAPH_TRY(instance_->memory().write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
   }
   return {};
 }
 
 Result<void> Replay::run() {
-  if (arguments_changed_) [[unlikely]] GFXGRAPH_TRY(commit());
-  // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds nothing.
+  if (arguments_changed_) [[unlikely]]
+    GFXGRAPH_TRY(commit());
+  // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
+  // nothing.
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
   return executor_->run(idle ? nullptr : stream_);
 }
@@ -163,12 +170,14 @@ Result<void> Replay::wait() { return executor_->wait(stream_); }
 
 Result<void> Replay::restore() {
   if (stream_ != own_stream_) {
-    GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_), "hipStreamSynchronize"));
+    GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_),
+                                            "hipStreamSynchronize"));
   }
   return instance_->restore();
 }
 
-Result<void> Replay::set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes) {
+Result<void> Replay::set_kernarg(uint32_t launch_index, uint64_t offset,
+                                 std::span<const std::byte> bytes) {
   GFXGRAPH_TRY(instance_->set_kernarg(launch_index, offset, bytes));
   arguments_changed_ = true;
   return {};

@@ -31,9 +31,9 @@ struct Measurement {
 };
 
 struct LoadTimes {
-  double load_us = 0;       // modules, memory, prepared arguments
-  double restore_us = 0;    // writing the initial contents
-  double build_us = 0;      // graph nodes
+  double load_us = 0;     // modules, memory, prepared arguments
+  double restore_us = 0;  // writing the initial contents
+  double build_us = 0;    // graph nodes
   double instantiate_us = 0;
 };
 
@@ -42,7 +42,8 @@ class Replay {
  public:
   // Loads onto the device, writes the initial contents, and for kAuto measures batch and graph.
   static Result<std::unique_ptr<Replay>> load(std::shared_ptr<const Program> program,
-                                              std::shared_ptr<const HipLibrary> library, const LoadOptions& options);
+                                              std::shared_ptr<const HipLibrary> library,
+                                              const LoadOptions& options);
   ~Replay();
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
@@ -64,7 +65,8 @@ class Replay {
   Result<void> wait();
   // Sets every buffer to its recorded initial content.
   Result<void> restore();
-  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset, std::span<const std::byte> bytes);
+  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
+                           std::span<const std::byte> bytes);
   // Applies changed arguments now instead of in the next run.
   Result<void> commit();
   // Waits, then compares.

@@ -14,18 +14,13 @@
 #include <vector>
 
 #include "base/device.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "replayer/tool_report.h"
 
 namespace gfxgraph::replayer {
 namespace {
-
-// The contract of all of gfxgraph's programs.
-constexpr int kExitOk = 0;
-constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
-constexpr int kExitIncomplete = 3;
 
 struct Arguments {
   std::string trace;
@@ -36,6 +31,7 @@ struct Arguments {
   size_t repeat = 1;
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
+  std::string ambiguous = "relocate";
   bool verify = false;
   bool no_verify = false;
   bool bisect = false;
@@ -57,23 +53,27 @@ Mode parse_mode(const std::string& text) {
 
 // The HIP runtime names its HSA runtime by soname: one that is loaded already is taken.
 Result<void> load_software_agent() {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::filesystem::path agent, private_library("libhsa-runtime64.so.1"));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::filesystem::path agent,
+                            private_library("libhsa-runtime64.so.1"));
   if (dlopen(agent.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
   const char* reason = dlerror();
-  return fail(Status::kDevice, fmt::format("the software agent cannot be loaded: {}", reason == nullptr ? agent.string() : reason));
+  return fail(Status::kDevice, fmt::format("the software agent cannot be loaded: {}",
+                                           reason == nullptr ? agent.string() : reason));
 }
 
 Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) {
   format::ReadOptions options;
   options.allow_torn = arguments.allow_torn;
-  Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(arguments.trace, options);
+  Result<std::shared_ptr<const format::Trace>> trace =
+      format::Trace::open(arguments.trace, options);
   if (!trace) {
     Error error = trace.error();
     if (error.status == Status::kTruncated) error.message += "; --allow-torn replays what is there";
     return tl::unexpected<Error>(std::move(error));
   }
   if (!(*trace)->sealed()) say(arguments, fmt::format("torn trace: {}", (*trace)->torn_reason()));
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Program::build(std::move(*trace)));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                            Program::build(std::move(*trace)));
   const Result<void> complete = program->check_complete(arguments.allow_torn);
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
   if (!complete) say(arguments, "warning: " + complete.error().message);
@@ -82,15 +82,18 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
 
 void warn_ambiguous(const Arguments& arguments, const Program& program) {
   for (const AmbiguousWord& word : program.ambiguous_words()) {
-    say(arguments, fmt::format("ambiguous: kernel {} argument {} (kernarg offset {}) holds a value inside buffer #{} in {} "
-                               "launches, the first is launch {}; relocated, but nothing proves that it is a pointer",
-                               word.kernel, word.argument, word.offset_bytes, word.allocation, word.launches,
-                               word.first_launch));
+    say(arguments,
+        fmt::format("ambiguous: kernel {} argument {} (kernarg offset {}) holds a value inside "
+                    "buffer #{} in {} "
+                    "launches, the first is launch {}; {}, but nothing proves what it is",
+                    word.kernel, word.argument, word.offset_bytes, word.allocation, word.launches,
+                    word.first_launch, arguments.ambiguous == "keep" ? "left alone" : "relocated"));
   }
 }
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 Result<void> verify_run(Replay& replay, ReplayFacts& facts) {
@@ -101,7 +104,8 @@ Result<void> verify_run(Replay& replay, ReplayFacts& facts) {
 }
 
 bool differs(const ReplayFacts& facts) {
-  return facts.report.has_value() && (facts.report->different != 0 || facts.report->copies_different != 0);
+  return facts.report.has_value() &&
+         (facts.report->different != 0 || facts.report->copies_different != 0);
 }
 
 Result<void> execute(const Arguments& arguments, Replay& replay, ReplayFacts& facts) {
@@ -130,6 +134,18 @@ Result<void> execute(const Arguments& arguments, Replay& replay, ReplayFacts& fa
     GFXGRAPH_ASSIGN_OR_RETURN(facts.divergence, replay.find_divergence());
   }
   return {};
+}
+
+// A comparison that could not be made is not a success.
+int verdict(const Arguments& arguments, const ReplayFacts& facts) {
+  if (!facts.report) return kExitOk;
+  const bool nothing = !facts.report->passed();
+  if (facts.report->uncompared != 0 || nothing) {
+    say(arguments,
+        fmt::format("{} of {} buffers could not be compared: the trace does not hold their state",
+                    facts.report->uncompared, facts.report->buffers.size()));
+  }
+  return nothing || (arguments.verify && facts.report->uncompared != 0) ? kExitDataLost : kExitOk;
 }
 
 Result<void> write_json(const Arguments& arguments, const ReplayFacts& facts) {
@@ -163,51 +179,69 @@ Result<int> replay_trace(const Arguments& arguments) {
   options.layout = facts.layout;
   options.graph_max_nodes = arguments.graph_max_nodes;
   options.graph_linear = arguments.graph_linear;
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay, Replay::load(program, std::move(library), options));
+  options.keep_ambiguous = arguments.ambiguous == "keep";
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
+                            Replay::load(program, std::move(library), options));
   facts.replay = replay.get();
   const Instance& instance = replay->instance();
-  say(arguments, fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
-                             instance.device().name, instance.device().arch,
-                             version_text(instance.library().runtime_version()), instance.library().path()));
+  say(arguments,
+      fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
+                  instance.device().name, instance.device().arch,
+                  version_text(instance.library().runtime_version()), instance.library().path()));
   GFXGRAPH_TRY(execute(arguments, *replay, facts));
 
   if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
   if (arguments.json != "-" && !arguments.quiet) std::cout << text_report(facts) << std::flush;
-  if (!arguments.no_verify && !differs(facts) && !facts.report->passed()) {
-    say(arguments, "nothing was compared: the trace records no state");
+  if (!differs(facts)) return verdict(arguments, facts);
+  say(arguments, fmt::format("{} buffers and {} copies differ from the recording",
+                             facts.report->different, facts.report->copies_different));
+  if (!program->ambiguous_words().empty()) {
+    say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
+                               options.keep_ambiguous ? "left alone" : "relocated",
+                               options.keep_ambiguous ? "relocate" : "keep"));
   }
-  if (!differs(facts)) return kExitOk;
-  say(arguments, fmt::format("{} buffers and {} copies differ from the recording", facts.report->different,
-                             facts.report->copies_different));
   return kExitFailed;
-}
-
-int exit_code(Status status) {
-  return status == Status::kIncomplete || status == Status::kTruncated ? kExitIncomplete : kExitFailed;
 }
 
 int run_tool(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"Replays a trace made by gfxgraph-record.\n\n  gfxgraph-replay app.gfxg --mode graph --layout shift --repeat 41\n"};
+  CLI::App app{
+      "Replays a trace made by gfxgraph-record.\n\n  gfxgraph-replay app.gfxg --mode graph "
+      "--layout shift --repeat 41\n"};
   app.name("gfxgraph-replay");
   app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT);
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();
-  app.add_option("--mode", arguments.mode, "eager: calls as recorded; batch: one loop; graph: one hipGraph; auto: the faster of the two")
+  app.add_option("--mode", arguments.mode,
+                 "eager: calls as recorded; batch: one loop; graph: one hipGraph; auto: the faster "
+                 "of the two")
       ->check(CLI::IsMember({"eager", "batch", "graph", "auto"}));
-  app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")->check(CLI::Range(1, 1000000000));
-  app.add_option("--layout", arguments.layout, "shift: put every buffer at another address")->check(CLI::IsMember({"same", "shift"}));
-  auto* verify = app.add_flag("--verify", arguments.verify, "compare memory after every run, not only after the first");
-  app.add_flag("--no-verify", arguments.no_verify, "never compare; no times are printed then")->excludes(verify);
+  app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
+      ->check(CLI::Range(1, 1000000000));
+  app.add_option("--layout", arguments.layout, "shift: put every buffer at another address")
+      ->check(CLI::IsMember({"same", "shift"}));
+  auto* verify = app.add_flag("--verify", arguments.verify,
+                              "compare memory after every run, not only after the first");
+  app.add_flag("--no-verify", arguments.no_verify, "never compare; no times are printed then")
+      ->excludes(verify);
   app.add_flag("--bisect", arguments.bisect, "where memory differs, find the launch");
-  app.add_flag("--allow-incomplete", arguments.allow_incomplete, "replay although the recording missed calls");
-  app.add_flag("--allow-torn", arguments.allow_torn, "replay a damaged or unfinished trace up to the damage");
+  app.add_flag("--allow-incomplete", arguments.allow_incomplete,
+               "replay although the recording missed calls");
+  app.add_flag("--allow-torn", arguments.allow_torn,
+               "replay a damaged or unfinished trace up to the damage");
   app.add_option("--device", arguments.device, "real, emulated (the software agent), or auto")
       ->check(CLI::IsMember({"auto", "real", "emulated"}));
-  app.add_option("--graph-max-nodes", arguments.graph_max_nodes, "split graphs into parts of so many nodes; 0: never");
-  app.add_flag("--graph-linear", arguments.graph_linear, "make each graph a chain in recorded order");
+  app.add_option("--ambiguous", arguments.ambiguous,
+                 "words that only look like pointers: relocate or keep them")
+      ->check(CLI::IsMember({"relocate", "keep"}));
+  app.add_option("--graph-max-nodes", arguments.graph_max_nodes,
+                 "split graphs into parts of so many nodes; 0: never");
+  app.add_flag("--graph-linear", arguments.graph_linear,
+               "make each graph a chain in recorded order");
   app.add_option("--json", arguments.json, "write the result as JSON to this file, - for stdout");
   app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
-  app.footer("Exit codes: 0 identical, 1 failed or different, 2 usage, 3 data lost or incomplete recording.");
+  app.footer(
+      "Exit codes: 0 identical, 1 failed or different, 2 usage, 3 data lost, incomplete "
+      "recording,\nor nothing to compare with.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,46 +13,62 @@ constexpr size_t kListedDifferences = 20;
 
 const char* kind_word(format::AllocationKind kind) {
   switch (kind) {
-    case format::AllocationKind::kDevice: return "device";
-    case format::AllocationKind::kManaged: return "managed";
-    case format::AllocationKind::kHostPinned: return "host_pinned";
-    case format::AllocationKind::kHostRegistered: return "host_registered";
-    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal: return "module_global";
+    case format::AllocationKind::kDevice:
+      return "device";
+    case format::AllocationKind::kManaged:
+      return "managed";
+    case format::AllocationKind::kHostPinned:
+      return "host_pinned";
+    case format::AllocationKind::kHostRegistered:
+      return "host_registered";
+    case format::AllocationKind::kStreamOrdered:
+      return "stream_ordered";
+    case format::AllocationKind::kModuleGlobal:
+      return "module_global";
   }
   return "unknown";
 }
 
 std::string difference_text(const BufferResult& buffer) {
-  const std::string head = fmt::format("buffer #{} ({}, {} bytes, recorded at {:#x})", buffer.allocation,
-                                       kind_word(buffer.kind), buffer.size_bytes, buffer.recorded_address);
-  if (buffer.comparison == Comparison::kUncompared) return fmt::format("{}: not compared, {}", head, buffer.reason);
+  const std::string head =
+      fmt::format("buffer #{} ({}, {} bytes, recorded at {:#x})", buffer.allocation,
+                  kind_word(buffer.kind), buffer.size_bytes, buffer.recorded_address);
+  if (buffer.comparison == Comparison::kUncompared)
+    return fmt::format("{}: not compared, {}", head, buffer.reason);
   if (buffer.by_hash) return fmt::format("{}: differs (only its hash was recorded)", head);
-  return fmt::format("{}: {} bytes differ, the first at offset {}: expected {:#04x}, got {:#04x}", head,
-                     buffer.differing_bytes, buffer.first_difference, buffer.expected, buffer.got);
+  return fmt::format("{}: {} bytes differ, the first at offset {}: expected {:#04x}, got {:#04x}",
+                     head, buffer.differing_bytes, buffer.first_difference, buffer.expected,
+                     buffer.got);
 }
 
 std::string divergence_text(const ReplayFacts& facts) {
   if (!facts.searched_divergence) return {};
   if (!facts.divergence) {
-    return "diverged: not found; eager mode leaves the same bytes, so the trace or its pointers are wrong: record "
+    return "diverged: not found; eager mode leaves the same bytes, so the trace or its pointers "
+           "are wrong: record "
            "with --checkpoints to find the launch\n";
   }
   const Program& program = facts.replay->instance().program();
   const Divergence& found = *facts.divergence;
-  const std::string where = found.first_operation == found.last_operation
-                                ? program.describe(found.last_operation)
-                                : fmt::format("between {} and {}", program.describe(found.first_operation),
-                                              program.describe(found.last_operation));
-  return fmt::format("diverged: {}, buffer #{} (against {})\n", where, found.allocation, found.reference);
+  const std::string where =
+      found.first_operation == found.last_operation
+          ? program.describe(found.last_operation)
+          : fmt::format("between {} and {}", program.describe(found.first_operation),
+                        program.describe(found.last_operation));
+  return fmt::format("diverged: {}, buffer #{} (against {})\n", where, found.allocation,
+                     found.reference);
 }
 
 std::string timing_text(const char* name, const Timing& timing) {
-  return fmt::format("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name, timing.median, timing.p10, timing.p90);
+  return fmt::format("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name,
+                     timing.median, timing.p10, timing.p90);
 }
 
 ordered_json timing_json(const Timing& timing) {
-  return {{"median", timing.median}, {"p10", timing.p10}, {"p90", timing.p90}, {"samples", timing.samples}};
+  return {{"median", timing.median},
+          {"p10", timing.p10},
+          {"p90", timing.p90},
+          {"samples", timing.samples}};
 }
 
 ordered_json buffers_json(const VerifyReport& report) {
@@ -83,11 +99,15 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
   if (!facts.report) return;
   const VerifyReport& report = *facts.report;
   json["verified_runs"] = facts.verified_runs;
-  json["buffers"] = {{"total", report.buffers.size()}, {"identical", report.identical},
-                     {"different", report.different}, {"uncompared", report.uncompared},
+  json["buffers"] = {{"total", report.buffers.size()},
+                     {"identical", report.identical},
+                     {"different", report.different},
+                     {"uncompared", report.uncompared},
                      {"not_identical", buffers_json(report)}};
-  json["copies_to_host"] = {{"total", report.copies.size()}, {"identical", report.copies_identical},
-                            {"different", report.copies_different}, {"uncompared", report.copies_uncompared}};
+  json["copies_to_host"] = {{"total", report.copies.size()},
+                            {"identical", report.copies_identical},
+                            {"different", report.copies_different},
+                            {"uncompared", report.copies_uncompared}};
   json["ambiguous_words_unmoved"] = report.ambiguous_words_unmoved;
 }
 
@@ -106,12 +126,14 @@ std::string text_report(const ReplayFacts& facts) {
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
   std::string text = fmt::format("{}: {} launches, {} operations; {} mode ({})\n", facts.trace_path,
-                                 program.launch_count(), program.operations().size(), mode_name(replay.mode()),
-                                 replay.mode_reason());
+                                 program.launch_count(), program.operations().size(),
+                                 mode_name(replay.mode()), replay.mode_reason());
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
-    text += fmt::format("graphs: {} with {} nodes and {} edges\n", graph.graphs, graph.nodes, graph.edges);
-    for (const std::string& outside : graph.outside) text += fmt::format("outside of the graphs: {}\n", outside);
+    text += fmt::format("graphs: {} with {} nodes and {} edges\n", graph.graphs, graph.nodes,
+                        graph.edges);
+    for (const std::string& outside : graph.outside)
+      text += fmt::format("outside of the graphs: {}\n", outside);
   }
   text += fmt::format("addresses: {} of {} buffers stand elsewhere than recorded ({} layout)\n",
                       instance.memory().moved(), instance.memory().movable(),
@@ -124,9 +146,12 @@ std::string text_report(const ReplayFacts& facts) {
   if (report.uncompared != 0) text += fmt::format(", {} not compared", report.uncompared);
   text += "\n";
   if (!report.copies.empty()) {
-    text += fmt::format("copies to the host: {} of {} identical", report.copies_identical, report.copies.size());
-    if (report.copies_different != 0) text += fmt::format(", {} different", report.copies_different);
-    if (report.copies_uncompared != 0) text += fmt::format(", {} not compared", report.copies_uncompared);
+    text += fmt::format("copies to the host: {} of {} identical", report.copies_identical,
+                        report.copies.size());
+    if (report.copies_different != 0)
+      text += fmt::format(", {} different", report.copies_different);
+    if (report.copies_uncompared != 0)
+      text += fmt::format(", {} not compared", report.copies_uncompared);
     text += "\n";
   }
   size_t listed = 0;
@@ -135,10 +160,12 @@ std::string text_report(const ReplayFacts& facts) {
     if (++listed > kListedDifferences) continue;
     text += "  " + difference_text(buffer) + "\n";
   }
-  if (listed > kListedDifferences) text += fmt::format("  and {} more\n", listed - kListedDifferences);
+  if (listed > kListedDifferences)
+    text += fmt::format("  and {} more\n", listed - kListedDifferences);
   for (const CopyResult& copy : report.copies) {
     if (copy.comparison != Comparison::kDifferent) continue;
-    text += fmt::format("  {}: differs first at byte {}\n", program.describe(copy.operation), copy.first_difference);
+    text += fmt::format("  {}: differs first at byte {}\n", program.describe(copy.operation),
+                        copy.first_difference);
     if (++listed > kListedDifferences) break;
   }
   text += divergence_text(facts);
@@ -154,30 +181,40 @@ std::string json_report(const ReplayFacts& facts) {
   const Replay& replay = *facts.replay;
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
-  ordered_json json = {
-      {"trace", facts.trace_path},
-      {"device", {{"name", instance.device().name}, {"arch", instance.device().arch}, {"emulated", facts.emulated}}},
-      {"hip", {{"library", instance.library().path()},
-               {"runtime_version", instance.library().runtime_version()},
-               {"version", version_text(instance.library().runtime_version())}}},
-      {"mode", mode_name(replay.mode())},
-      {"mode_asked", mode_name(facts.mode_asked)},
-      {"mode_reason", replay.mode_reason()},
-      {"layout", {{"asked", facts.layout == Layout::kShift ? "shift" : "same"},
-                  {"moved", instance.memory().moved()},
-                  {"movable", instance.memory().movable()}}},
-      {"launches", program.launch_count()},
-      {"operations", program.operations().size()},
-      {"runs", facts.runs}};
+  ordered_json json = {{"trace", facts.trace_path},
+                       {"device",
+                        {{"name", instance.device().name},
+                         {"arch", instance.device().arch},
+                         {"emulated", facts.emulated}}},
+                       {"hip",
+                        {{"library", instance.library().path()},
+                         {"runtime_version", instance.library().runtime_version()},
+                         {"version", version_text(instance.library().runtime_version())}}},
+                       {"mode", mode_name(replay.mode())},
+                       {"mode_asked", mode_name(facts.mode_asked)},
+                       {"mode_reason", replay.mode_reason()},
+                       {"layout",
+                        {{"asked", facts.layout == Layout::kShift ? "shift" : "same"},
+                         {"moved", instance.memory().moved()},
+                         {"movable", instance.memory().movable()}}},
+                       {"launches", program.launch_count()},
+                       {"operations", program.operations().size()},
+                       {"runs", facts.runs}};
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
-    json["graph"] = {{"graphs", graph.graphs}, {"nodes", graph.nodes}, {"edges", graph.edges},
-                     {"edges_before_reduction", graph.edges_before_reduction}, {"outside", graph.outside}};
+    json["graph"] = {{"graphs", graph.graphs},
+                     {"nodes", graph.nodes},
+                     {"edges", graph.edges},
+                     {"edges_before_reduction", graph.edges_before_reduction},
+                     {"outside", graph.outside}};
   }
   ordered_json ambiguous = ordered_json::array();
   for (const AmbiguousWord& word : program.ambiguous_words()) {
-    ambiguous.push_back({{"kernel", word.kernel}, {"argument", word.argument}, {"offset_bytes", word.offset_bytes},
-                         {"allocation", word.allocation}, {"first_launch", word.first_launch},
+    ambiguous.push_back({{"kernel", word.kernel},
+                         {"argument", word.argument},
+                         {"offset_bytes", word.offset_bytes},
+                         {"allocation", word.allocation},
+                         {"first_launch", word.first_launch},
                          {"launches", word.launches}});
   }
   json["ambiguous"] = std::move(ambiguous);
@@ -191,8 +228,11 @@ std::string json_report(const ReplayFacts& facts) {
   }
   if (may_print_times(facts)) {
     const LoadTimes& load = replay.load_times();
-    json["times_us"] = {{"load", load.load_us}, {"restore", load.restore_us}, {"build", load.build_us},
-                        {"instantiate", load.instantiate_us}, {"first_run", facts.first_run_us},
+    json["times_us"] = {{"load", load.load_us},
+                        {"restore", load.restore_us},
+                        {"build", load.build_us},
+                        {"instantiate", load.instantiate_us},
+                        {"first_run", facts.first_run_us},
                         {"submit", timing_json(facts.measurement.submit)},
                         {"end_to_end", timing_json(facts.measurement.end_to_end)}};
   }

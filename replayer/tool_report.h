@@ -14,8 +14,9 @@ struct ReplayFacts {
   Mode mode_asked = Mode::kAuto;
   Layout layout = Layout::kSame;
   const Replay* replay = nullptr;
-  size_t runs = 0;                       // verified or timed ones
-  std::optional<VerifyReport> report;    // of the first run that differed, else of the last; none: not verified
+  size_t runs = 0;  // verified or timed ones
+  std::optional<VerifyReport>
+      report;  // of the first run that differed, else of the last; none: not verified
   size_t verified_runs = 0;
   double first_run_us = 0;
   Measurement measurement;

@@ -21,7 +21,8 @@ Difference difference(std::span<const std::byte> expected, std::span<const std::
   const auto [left, right] = std::mismatch(expected.begin(), expected.end(), got.begin());
   if (left == expected.end()) return result;
   result.first = static_cast<uint64_t>(left - expected.begin());
-  for (size_t i = result.first; i < expected.size(); ++i) result.count += expected[i] != got[i] ? 1 : 0;
+  for (size_t i = result.first; i < expected.size(); ++i)
+    result.count += expected[i] != got[i] ? 1 : 0;
   return result;
 }
 
@@ -29,7 +30,8 @@ Difference difference(std::span<const std::byte> expected, std::span<const std::
 // like a pointer may as well have been a number that the program computed: where the replay holds
 // the recorded value, that is what it should hold.
 Result<size_t> expect_relocated(const AddressMap& addresses, std::span<std::byte> expected,
-                                std::span<const std::byte> got, const std::vector<format::Relocation>& relocations,
+                                std::span<const std::byte> got,
+                                const std::vector<format::Relocation>& relocations,
                                 const std::string& where) {
   std::vector<format::Relocation> applied;
   applied.reserve(relocations.size());
@@ -51,20 +53,25 @@ const char* unknown_reason(const format::Content& content) {
   return content.stored || content.hash ? nullptr : "its state was not recorded";
 }
 
-Result<void> compare_copy(const Instance& instance, const HostResult& result, VerifyReport& report) {
+Result<void> compare_copy(const Instance& instance, const HostResult& result,
+                          VerifyReport& report) {
   CopyResult copy;
   copy.operation = result.operation;
   copy.sequence = instance.program().operations()[result.operation].sequence;
   const format::Content& expected = *result.expected;
   const std::string where = instance.program().describe(result.operation) + ": received bytes";
-  const bool known = expected.size_bytes == result.size_bytes && unknown_reason(expected) == nullptr;
+  const bool known =
+      expected.size_bytes == result.size_bytes && unknown_reason(expected) == nullptr;
   if (known) {
-    const std::span<const std::byte> got = std::as_bytes(std::span(result.bytes, result.size_bytes));
+    const std::span<const std::byte> got =
+        std::as_bytes(std::span(result.bytes, result.size_bytes));
     if (expected.stored) {
-      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, instance.program().trace().content(expected));
+      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                                instance.program().trace().content(expected));
       if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
-      GFXGRAPH_ASSIGN_OR_RETURN(const size_t unmoved, expect_relocated(instance.memory().addresses(), bytes, got,
-                                                                       expected.relocations, where));
+      GFXGRAPH_ASSIGN_OR_RETURN(
+          const size_t unmoved,
+          expect_relocated(instance.memory().addresses(), bytes, got, expected.relocations, where));
       report.ambiguous_words_unmoved += unmoved;
       const Difference found = difference(bytes, got);
       copy.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;
@@ -72,7 +79,8 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result, Ve
     } else {
       std::vector<std::byte> bytes(got.begin(), got.end());
       GFXGRAPH_TRY(instance.memory().addresses().unapply(bytes, expected.relocations, where));
-      copy.comparison = format::hash_bytes(bytes) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
+      copy.comparison = format::hash_bytes(bytes) == expected.hash ? Comparison::kIdentical
+                                                                   : Comparison::kDifferent;
     }
   }
   report.copies_identical += copy.comparison == Comparison::kIdentical ? 1 : 0;
@@ -84,7 +92,8 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result, Ve
 
 }  // namespace
 
-Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id, const format::Content& expected,
+Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
+                                    const format::Content& expected,
                                     size_t& ambiguous_words_unmoved) {
   const format::AllocationBegin& begin = *instance.program().allocations()[id - 1].begin;
   BufferResult result;
@@ -97,7 +106,8 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
     return result;
   }
   if (expected.size_bytes < begin.size_bytes) {
-    result.reason = fmt::format("only {} of {} bytes were recorded", expected.size_bytes, begin.size_bytes);
+    result.reason =
+        fmt::format("only {} of {} bytes were recorded", expected.size_bytes, begin.size_bytes);
     return result;
   }
   const std::string where = fmt::format("state of allocation {}", id);
@@ -106,13 +116,16 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
   if (!expected.stored) {
     result.by_hash = true;
     GFXGRAPH_TRY(instance.memory().addresses().unapply(got, expected.relocations, where));
-    result.comparison = format::hash_bytes(got) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
+    result.comparison =
+        format::hash_bytes(got) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
     return result;
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, instance.program().trace().content(expected));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                            instance.program().trace().content(expected));
   if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
-  GFXGRAPH_ASSIGN_OR_RETURN(const size_t unmoved, expect_relocated(instance.memory().addresses(), bytes, got,
-                                                                   expected.relocations, where));
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      const size_t unmoved,
+      expect_relocated(instance.memory().addresses(), bytes, got, expected.relocations, where));
   ambiguous_words_unmoved += unmoved;
   const Difference found = difference(bytes, got);
   result.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;

@@ -23,7 +23,7 @@ struct BufferResult {
   uint8_t expected = 0;           // at first_difference, pointers relocated
   uint8_t got = 0;
   uint64_t differing_bytes = 0;
-  std::string reason;             // why it was not compared
+  std::string reason;  // why it was not compared
 };
 
 // A copy to plain host memory whose received bytes were recorded.
@@ -47,7 +47,9 @@ struct VerifyReport {
   size_t ambiguous_words_unmoved = 0;
 
   // Everything that was compared is identical, and something was.
-  bool passed() const { return different == 0 && copies_different == 0 && identical + copies_identical != 0; }
+  bool passed() const {
+    return different == 0 && copies_different == 0 && identical + copies_identical != 0;
+  }
 };
 
 // Reads back every buffer; the caller has waited for the run. An error is a failure to compare, a
@@ -57,7 +59,8 @@ Result<VerifyReport> verify(const Instance& instance);
 // Compares the present content of the allocation with `expected`; how much of it is known decides
 // between bytes and hash. Used for post-states and checkpoints.
 Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
-                                    const format::Content& expected, size_t& ambiguous_words_unmoved);
+                                    const format::Content& expected,
+                                    size_t& ambiguous_words_unmoved);
 
 // XXH3-128 of every buffer as it is now; index = id - 1. Compares two runs of one instance.
 Result<std::vector<format::BlobId>> snapshot(const Instance& instance);

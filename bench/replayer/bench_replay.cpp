@@ -4,9 +4,10 @@
 // result, not the times.
 //
 //   bench_replay                       on a GPU: checks the bytes, then times
-//   bench_replay --device emulated     the same on the software agent: checks while kernels run, then
-//                                      times in a second process with GFXGRAPH_NULL_DEVICE=1, where no
-//                                      kernel runs: host cost alone
+//   bench_replay --device emulated     the same on the software agent: checks while kernels run,
+//   then
+//                                      times in a second process with GFXGRAPH_NULL_DEVICE=1, where
+//                                      no kernel runs: host cost alone
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -109,7 +110,8 @@ void write_trace(const std::filesystem::path& path, uint32_t launches) {
     launch.kernarg.resize(kernel.explicit_size_bytes);
     std::memcpy(launch.kernarg.data(), &kernarg, launch.kernarg.size());
     for (uint32_t word = 0; word < 3; ++word) {
-      launch.relocations.push_back({word * 8ull, 1 + (i + word) % 3, 0, format::RelocationSource::kTyped, false});
+      launch.relocations.push_back(
+          {word * 8ull, 1 + (i + word) % 3, 0, format::RelocationSource::kTyped, false});
     }
     add(launch);
   }
@@ -119,7 +121,8 @@ void write_trace(const std::filesystem::path& path, uint32_t launches) {
 // The same work by hand, as a careful programmer would write it: arguments prepared, one stream.
 class HandWritten {
  public:
-  HandWritten(const HipLibrary& library, uint32_t launches) : library_(library), hip_(library.table()), code_(read_file(GFXGRAPH_BENCH_CODE)) {
+  HandWritten(const HipLibrary& library, uint32_t launches)
+      : library_(library), hip_(library.table()), code_(read_file(GFXGRAPH_BENCH_CODE)) {
     check(hip_.hipModuleLoadData(&module_, code_.data()));
     check(hip_.hipModuleGetFunction(&function_, module_, "step"));
     check(hip_.hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking));
@@ -151,14 +154,16 @@ class HandWritten {
   }
   void loop() {
     for (std::array<void*, 4>& parameters : parameters_) {
-      check(hip_.hipModuleLaunchKernel(function_, kElements / kBlock, 1, 1, kBlock, 1, 1, 0, stream_, parameters.data(), nullptr));
+      check(hip_.hipModuleLaunchKernel(function_, kElements / kBlock, 1, 1, kBlock, 1, 1, 0,
+                                       stream_, parameters.data(), nullptr));
     }
   }
   void graph() { check(hip_.hipGraphLaunch(executable_, stream_)); }
   void wait() { check(hip_.hipStreamSynchronize(stream_)); }
   std::vector<std::byte> bytes() {
     std::vector<std::byte> result(3 * kBytes);
-    for (size_t i = 0; i < 3; ++i) check(hip_.hipMemcpy(result.data() + i * kBytes, buffers_[i], kBytes, hip::kDeviceToHost));
+    for (size_t i = 0; i < 3; ++i)
+      check(hip_.hipMemcpy(result.data() + i * kBytes, buffers_[i], kBytes, hip::kDeviceToHost));
     return result;
   }
 
@@ -174,7 +179,8 @@ class HandWritten {
       node.block = {kBlock, 1, 1};
       node.kernel_params = parameters.data();
       hip::GraphNode added = nullptr;
-      check(hip_.hipGraphAddKernelNode(&added, graph_, &previous, previous == nullptr ? 0 : 1, &node));
+      check(hip_.hipGraphAddKernelNode(&added, graph_, &previous, previous == nullptr ? 0 : 1,
+                                       &node));
       previous = added;
     }
     check(hip_.hipGraphInstantiate(&executable_, graph_, nullptr, nullptr, 0));
@@ -216,16 +222,29 @@ Bench make_bench(uint32_t launches) {
   Bench bench;
   bench.library = must(HipLibrary::load());
   must(bench.library->select_device(-1));
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("bench-replay-{}.gfxg", getpid());
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("bench-replay-{}.gfxg", getpid());
   write_trace(path, launches);
   const auto program = must(Program::build(must(format::Trace::open(path))));
   std::filesystem::remove(path);
   bench.by_hand = std::make_unique<HandWritten>(*bench.library, launches);
   HandWritten* const hand = bench.by_hand.get();
-  bench.variants.push_back({"hand_loop", "hand_loop", [=] { hand->restore(); }, [=] { hand->loop(); },
-                            [=] { hand->wait(); }, [=] { return hand->bytes(); }, {}, {}});
-  bench.variants.push_back({"hand_graph", "hand_graph", [=] { hand->restore(); }, [=] { hand->graph(); },
-                            [=] { hand->wait(); }, [=] { return hand->bytes(); }, {}, {}});
+  bench.variants.push_back({"hand_loop",
+                            "hand_loop",
+                            [=] { hand->restore(); },
+                            [=] { hand->loop(); },
+                            [=] { hand->wait(); },
+                            [=] { return hand->bytes(); },
+                            {},
+                            {}});
+  bench.variants.push_back({"hand_graph",
+                            "hand_graph",
+                            [=] { hand->restore(); },
+                            [=] { hand->graph(); },
+                            [=] { hand->wait(); },
+                            [=] { return hand->bytes(); },
+                            {},
+                            {}});
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
     LoadOptions options;
     options.mode = mode;
@@ -234,15 +253,23 @@ Bench make_bench(uint32_t launches) {
     const auto bytes = [replay] {
       std::vector<std::byte> result(3 * kBytes);
       for (size_t i = 0; i < 3; ++i) {
-        must(replay->instance().memory().read(static_cast<format::AllocationId>(i + 1), 0, std::span(result).subspan(i * kBytes, kBytes)));
+        must(replay->instance().memory().read(static_cast<format::AllocationId>(i + 1), 0,
+                                              std::span(result).subspan(i * kBytes, kBytes)));
       }
       return result;
     };
-    bench.variants.push_back({mode_name(mode), mode == Mode::kGraph ? "hand_graph" : "hand_loop",
-                              [=] { must(replay->restore()); }, [=] { must(replay->run()); },
-                              [=] { must(replay->wait()); }, bytes, {}, {}});
+    bench.variants.push_back({mode_name(mode),
+                              mode == Mode::kGraph ? "hand_graph" : "hand_loop",
+                              [=] { must(replay->restore()); },
+                              [=] { must(replay->run()); },
+                              [=] { must(replay->wait()); },
+                              bytes,
+                              {},
+                              {}});
     const LoadTimes& times = replay->load_times();
-    bench.load[mode_name(mode)] = {{"load_us", times.load_us}, {"build_us", times.build_us}, {"instantiate_us", times.instantiate_us}};
+    bench.load[mode_name(mode)] = {{"load_us", times.load_us},
+                                   {"build_us", times.build_us},
+                                   {"instantiate_us", times.instantiate_us}};
   }
   return bench;
 }
@@ -258,7 +285,8 @@ void compare(Bench& bench) {
     const std::vector<std::byte> after = variant.bytes();
     if (after == before) throw std::runtime_error(variant.name + " changed nothing");
     if (expected.empty()) expected = after;
-    if (after != expected) throw std::runtime_error(variant.name + " gives other bytes than the hand-written loop");
+    if (after != expected)
+      throw std::runtime_error(variant.name + " gives other bytes than the hand-written loop");
   }
 }
 
@@ -275,7 +303,8 @@ void time_variants(Bench& bench, size_t repetitions, bool reverse) {
       variant.wait();
       const auto done = std::chrono::steady_clock::now();
       if (repetition < kWarmup) continue;
-      variant.submit_us.push_back(std::chrono::duration<double, std::micro>(submitted - start).count());
+      variant.submit_us.push_back(
+          std::chrono::duration<double, std::micro>(submitted - start).count());
       variant.total_us.push_back(std::chrono::duration<double, std::micro>(done - start).count());
     }
   }
@@ -288,26 +317,34 @@ void report(const Bench& bench, uint32_t launches, bool emulated, bool json) {
     }
     return Timing{};
   };
-  nlohmann::ordered_json out = {{"launches", launches}, {"emulated_without_kernels", emulated},
-                                {"hip_runtime_version", bench.library->runtime_version()}, {"load", bench.load}};
+  nlohmann::ordered_json out = {{"launches", launches},
+                                {"emulated_without_kernels", emulated},
+                                {"hip_runtime_version", bench.library->runtime_version()},
+                                {"load", bench.load}};
   if (!json) {
     std::cout << fmt::format("{} launches, HIP {}{}\n", launches, bench.library->runtime_version(),
                              emulated ? "; software agent with kernels off: host cost only" : "");
-    std::cout << fmt::format("{:<12}{:>16}{:>10}{:>10}{:>16}{:>10}\n", "variant", "submit us/launch", "p10", "p90", "end-to-end", "ratio");
+    std::cout << fmt::format("{:<12}{:>16}{:>10}{:>10}{:>16}{:>10}\n", "variant",
+                             "submit us/launch", "p10", "p90", "end-to-end", "ratio");
   }
   for (const Variant& variant : bench.variants) {
     const Timing submit = summarise(variant.submit_us);
     const Timing total = summarise(variant.total_us);
     const double ratio = total.median / timing(variant.baseline, true).median;
     const double submit_ratio = submit.median / timing(variant.baseline, false).median;
-    out["variants"][variant.name] = {{"baseline", variant.baseline}, {"submit_us_per_launch", submit.median / launches},
-                                     {"submit_p10", submit.p10 / launches}, {"submit_p90", submit.p90 / launches},
+    out["variants"][variant.name] = {{"baseline", variant.baseline},
+                                     {"submit_us_per_launch", submit.median / launches},
+                                     {"submit_p10", submit.p10 / launches},
+                                     {"submit_p90", submit.p90 / launches},
                                      {"end_to_end_us_per_launch", total.median / launches},
-                                     {"submit_ratio", submit_ratio}, {"end_to_end_ratio", ratio}, {"samples", total.samples}};
+                                     {"submit_ratio", submit_ratio},
+                                     {"end_to_end_ratio", ratio},
+                                     {"samples", total.samples}};
     if (json) continue;
-    std::cout << fmt::format("{:<12}{:>16.4f}{:>10.4f}{:>10.4f}{:>16.4f}{:>10.3f}  (end to end, to {}; submit {:.3f})\n", variant.name,
-                             submit.median / launches, submit.p10 / launches, submit.p90 / launches,
-                             total.median / launches, ratio, variant.baseline, submit_ratio);
+    std::cout << fmt::format(
+        "{:<12}{:>16.4f}{:>10.4f}{:>10.4f}{:>16.4f}{:>10.3f}  (end to end, to {}; submit {:.3f})\n",
+        variant.name, submit.median / launches, submit.p10 / launches, submit.p90 / launches,
+        total.median / launches, ratio, variant.baseline, submit_ratio);
   }
   if (json) std::cout << out.dump(2) << "\n";
 }
@@ -332,10 +369,12 @@ int main(int argc, char** argv) {
   app.add_option("--device", device)->check(CLI::IsMember({"auto", "real", "emulated"}));
   app.add_flag("--json", json);
   app.add_flag("--reverse", reverse, "begin with the last variant");
-  app.add_flag("--timing-only", timing_only, "second process of the emulated device: the bytes were compared");
+  app.add_flag("--timing-only", timing_only,
+               "second process of the emulated device: the bytes were compared");
   CLI11_PARSE(app, argc, argv);
   try {
-    const bool emulated = must(resolve_device(must(parse_device_choice(device)))) == DeviceChoice::kEmulated;
+    const bool emulated =
+        must(resolve_device(must(parse_device_choice(device)))) == DeviceChoice::kEmulated;
     if (emulated) load_agent();
     {
       Bench bench = make_bench(launches);

@@ -9,15 +9,16 @@
  * HIP is not linked: the library takes the libamdhip64 that the process already has, else it loads
  * libamdhip64.so.7, .6 or .5.
  *
- * Errors: every function that can fail returns a gfxgraph_status_t and never throws, prints or aborts.
- * gfxgraph_last_error() has the text of the calling thread's last failure.
+ * Errors: every function that can fail returns a gfxgraph_status_t and never throws, prints or
+ * aborts. gfxgraph_last_error() has the text of the calling thread's last failure.
  *
- * Ownership: every handle belongs to the caller until its destroy function, which takes NULL. A plan
- * keeps what it needs of its trace and a replay of its plan: handles may be destroyed in any order.
+ * Ownership: every handle belongs to the caller until its destroy function, which takes NULL. A
+ * plan keeps what it needs of its trace and a replay of its plan: handles may be destroyed in any
+ * order.
  *
  * Threads: a trace and a finished plan may be used from any thread at the same time. A plan that is
- * being bound and a replay belong to one thread at a time. Two replays share nothing of this library
- * and take no common lock.
+ * being bound and a replay belong to one thread at a time. Two replays share nothing of this
+ * library and take no common lock.
  *
  * Options and result structures begin with struct_size, the size that the caller was compiled with:
  * set it with the *_default() function or to sizeof. Later versions append fields only.
@@ -45,30 +46,32 @@ extern "C" {
 #define GFXGRAPH_VERSION_MINOR 1
 #define GFXGRAPH_VERSION_PATCH 0
 
-/* ---- status ------------------------------------------------------------------------------------ */
+/* ---- status ------------------------------------------------------------------------------------
+ */
 
 /* The values never change. A newer library may return others: treat them as failures. */
 typedef int32_t gfxgraph_status_t;
 enum {
   GFXGRAPH_OK = 0,
   GFXGRAPH_INVALID_ARGUMENT = 1,
-  GFXGRAPH_NOT_FOUND = 2,      /* file, kernel, allocation, HIP runtime */
-  GFXGRAPH_UNSUPPORTED = 3,    /* wrong GPU architecture, or the runtime lacks a call */
-  GFXGRAPH_CORRUPT = 4,        /* the trace is damaged */
-  GFXGRAPH_TRUNCATED = 5,      /* the trace lacks its end */
-  GFXGRAPH_VERSION = 6,        /* the trace was made by a newer gfxgraph */
+  GFXGRAPH_NOT_FOUND = 2,   /* file, kernel, allocation, HIP runtime */
+  GFXGRAPH_UNSUPPORTED = 3, /* wrong GPU architecture, or the runtime lacks a call */
+  GFXGRAPH_CORRUPT = 4,     /* the trace is damaged */
+  GFXGRAPH_TRUNCATED = 5,   /* the trace lacks its end */
+  GFXGRAPH_VERSION = 6,     /* the trace was made by a newer gfxgraph */
   GFXGRAPH_IO = 7,
   GFXGRAPH_OUT_OF_MEMORY = 8,
-  GFXGRAPH_DEVICE = 9,         /* HIP reported an error */
-  GFXGRAPH_MISMATCH = 10,      /* a verification found a difference */
+  GFXGRAPH_DEVICE = 9,    /* HIP reported an error */
+  GFXGRAPH_MISMATCH = 10, /* a verification found a difference */
   GFXGRAPH_UNSAFE_LANE = 11,
-  GFXGRAPH_INTERNAL = 12,      /* a bug of gfxgraph */
-  GFXGRAPH_INCOMPLETE = 13     /* the recording missed calls that changed device state */
+  GFXGRAPH_INTERNAL = 12,  /* a bug of gfxgraph */
+  GFXGRAPH_INCOMPLETE = 13 /* the recording missed calls that changed device state */
 };
 
 /* "ok", "corrupt", ...; never NULL. */
 GFXGRAPH_API const char* gfxgraph_status_name(gfxgraph_status_t status) GFXGRAPH_NOEXCEPT;
-/* What the calling thread's last failed call was about; "" if none. Valid until its next failure. */
+/* What the calling thread's last failed call was about; "" if none. Valid until its next failure.
+ */
 GFXGRAPH_API const char* gfxgraph_last_error(void) GFXGRAPH_NOEXCEPT;
 /* "0.1.0" */
 GFXGRAPH_API const char* gfxgraph_version(void) GFXGRAPH_NOEXCEPT;
@@ -77,7 +80,8 @@ typedef struct gfxgraph_trace_s* gfxgraph_trace_t;
 typedef struct gfxgraph_plan_s* gfxgraph_plan_t;
 typedef struct gfxgraph_replay_s* gfxgraph_replay_t;
 
-/* ---- trace ------------------------------------------------------------------------------------- */
+/* ---- trace -------------------------------------------------------------------------------------
+ */
 
 typedef struct gfxgraph_trace_options_t {
   uint32_t struct_size; /* bytes */
@@ -87,82 +91,85 @@ GFXGRAPH_API gfxgraph_trace_options_t gfxgraph_trace_options_default(void) GFXGR
 
 /* `options` may be NULL. The file is mapped and must not be changed while the trace, or a plan or
  * replay made from it, exists. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_open(const char* path, const gfxgraph_trace_options_t* options,
+GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_open(const char* path,
+                                                   const gfxgraph_trace_options_t* options,
                                                    gfxgraph_trace_t* trace) GFXGRAPH_NOEXCEPT;
 /* The bytes are copied. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_open_memory(const void* bytes, size_t size_bytes,
-                                                          const gfxgraph_trace_options_t* options,
-                                                          gfxgraph_trace_t* trace) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_open_memory(
+    const void* bytes, size_t size_bytes, const gfxgraph_trace_options_t* options,
+    gfxgraph_trace_t* trace) GFXGRAPH_NOEXCEPT;
 GFXGRAPH_API void gfxgraph_trace_destroy(gfxgraph_trace_t trace) GFXGRAPH_NOEXCEPT;
 
 /* Texts in the structures below live as long as the trace. */
 typedef struct gfxgraph_environment_t {
   uint32_t struct_size;
-  uint32_t emulated;            /* 1: recorded on the software agent */
+  uint32_t emulated; /* 1: recorded on the software agent */
   const char* gfxgraph_version;
-  const char* gpu_arch;         /* "gfx1030" */
+  const char* gpu_arch; /* "gfx1030" */
   const char* device_name;
-  int32_t hip_runtime_version;  /* as hipRuntimeGetVersion gave it */
-  uint32_t sealed;              /* 0: the recording did not finish */
-  uint32_t complete;            /* 0: calls are missing; see the recording's findings */
-  uint32_t launch_count;        /* launches, those inside of launched graphs included */
+  int32_t hip_runtime_version; /* as hipRuntimeGetVersion gave it */
+  uint32_t sealed;             /* 0: the recording did not finish */
+  uint32_t complete;           /* 0: calls are missing; see the recording's findings */
+  uint32_t launch_count;       /* launches, those inside of launched graphs included */
   uint32_t kernel_count;
-  uint32_t allocation_count;    /* allocation ids go from 1 to this number */
+  uint32_t allocation_count; /* allocation ids go from 1 to this number */
 } gfxgraph_environment_t;
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_environment(gfxgraph_trace_t trace,
-                                                          gfxgraph_environment_t* environment) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_environment(
+    gfxgraph_trace_t trace, gfxgraph_environment_t* environment) GFXGRAPH_NOEXCEPT;
 
 typedef struct gfxgraph_kernel_t {
   uint32_t struct_size;
-  uint32_t argument_count;          /* explicit and hidden */
+  uint32_t argument_count; /* explicit and hidden */
   const char* name;
-  uint32_t explicit_size_bytes;     /* of the kernarg segment, what a launch passes */
-  uint32_t group_segment_bytes;     /* static LDS */
+  uint32_t explicit_size_bytes; /* of the kernarg segment, what a launch passes */
+  uint32_t group_segment_bytes; /* static LDS */
   uint32_t private_segment_bytes;
-  uint32_t reserved;                /* zero */
+  uint32_t reserved; /* zero */
 } gfxgraph_kernel_t;
 /* `kernel` counts from 0. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_kernel(gfxgraph_trace_t trace, uint32_t kernel,
-                                                     gfxgraph_kernel_t* description) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_kernel(
+    gfxgraph_trace_t trace, uint32_t kernel, gfxgraph_kernel_t* description) GFXGRAPH_NOEXCEPT;
 
 typedef struct gfxgraph_argument_t {
   uint32_t struct_size;
-  uint32_t offset_bytes;   /* in the kernarg segment */
+  uint32_t offset_bytes; /* in the kernarg segment */
   uint32_t size_bytes;
-  uint32_t is_pointer;     /* 1: a typed device pointer */
-  uint32_t is_hidden;      /* 1: filled by the runtime at launch */
-  uint32_t reserved;       /* zero */
-  const char* name;        /* may be "" */
+  uint32_t is_pointer; /* 1: a typed device pointer */
+  uint32_t is_hidden;  /* 1: filled by the runtime at launch */
+  uint32_t reserved;   /* zero */
+  const char* name;    /* may be "" */
 } gfxgraph_argument_t;
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_argument(gfxgraph_trace_t trace, uint32_t kernel, uint32_t argument,
-                                                       gfxgraph_argument_t* description) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t
+gfxgraph_trace_argument(gfxgraph_trace_t trace, uint32_t kernel, uint32_t argument,
+                        gfxgraph_argument_t* description) GFXGRAPH_NOEXCEPT;
 
 typedef struct gfxgraph_launch_t {
   uint32_t struct_size;
-  uint32_t kernel;              /* from 0 */
-  uint32_t grid[3];             /* workgroups */
-  uint32_t block[3];            /* work items */
+  uint32_t kernel;   /* from 0 */
+  uint32_t grid[3];  /* workgroups */
+  uint32_t block[3]; /* work items */
   uint32_t dynamic_lds_bytes;
-  uint32_t stream;              /* recorded stream id, 0: the null stream */
+  uint32_t stream; /* recorded stream id, 0: the null stream */
   uint32_t kernarg_size_bytes;
-  uint32_t relocation_count;    /* pointers in the kernarg bytes */
-  const void* kernarg;          /* as recorded; lives as long as the trace */
+  uint32_t relocation_count; /* pointers in the kernarg bytes */
+  const void* kernarg;       /* as recorded; lives as long as the trace */
 } gfxgraph_launch_t;
 /* `launch` counts from 0 in recorded order. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_launch(gfxgraph_trace_t trace, uint32_t launch,
-                                                     gfxgraph_launch_t* description) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_launch(
+    gfxgraph_trace_t trace, uint32_t launch, gfxgraph_launch_t* description) GFXGRAPH_NOEXCEPT;
 
 typedef struct gfxgraph_relocation_t {
   uint32_t struct_size;
-  uint32_t offset_bytes;   /* in the kernarg bytes */
-  uint32_t allocation;     /* what it points into */
-  uint32_t source;         /* 0 typed, 1 proven, 2 matched by value */
-  uint32_t ambiguous;      /* 1: nothing but its value says that it is a pointer */
-  uint32_t reserved;       /* zero */
-  uint64_t addend_bytes;   /* offset in the allocation */
+  uint32_t offset_bytes; /* in the kernarg bytes */
+  uint32_t allocation;   /* what it points into */
+  uint32_t source;       /* 0 typed, 1 proven, 2 matched by value */
+  uint32_t ambiguous;    /* 1: nothing but its value says that it is a pointer */
+  uint32_t reserved;     /* zero */
+  uint64_t addend_bytes; /* offset in the allocation */
 } gfxgraph_relocation_t;
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t launch, uint32_t relocation,
-                                                         gfxgraph_relocation_t* description) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t
+gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t launch, uint32_t relocation,
+                          gfxgraph_relocation_t* description) GFXGRAPH_NOEXCEPT;
 
 enum {
   GFXGRAPH_ALLOCATION_DEVICE = 0,
@@ -174,20 +181,22 @@ enum {
 };
 typedef struct gfxgraph_allocation_t {
   uint32_t struct_size;
-  uint32_t kind;               /* GFXGRAPH_ALLOCATION_... */
+  uint32_t kind; /* GFXGRAPH_ALLOCATION_... */
   uint64_t size_bytes;
   uint64_t recorded_address;
-  uint64_t begin_sequence;     /* the recorded events between which it lived */
+  uint64_t begin_sequence; /* the recorded events between which it lived */
   uint64_t end_sequence;
-  uint32_t post_state_known;   /* 1: verification compares it */
-  uint32_t reserved;           /* zero */
-  const char* symbol;          /* of a module global, else "" */
+  uint32_t post_state_known; /* 1: verification compares it */
+  uint32_t reserved;         /* zero */
+  const char* symbol;        /* of a module global, else "" */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t allocation,
-                                                         gfxgraph_allocation_t* description) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t
+gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t allocation,
+                          gfxgraph_allocation_t* description) GFXGRAPH_NOEXCEPT;
 
-/* ---- plan -------------------------------------------------------------------------------------- */
+/* ---- plan --------------------------------------------------------------------------------------
+ */
 
 typedef struct gfxgraph_plan_options_t {
   uint32_t struct_size;
@@ -196,19 +205,23 @@ typedef struct gfxgraph_plan_options_t {
 GFXGRAPH_API gfxgraph_plan_options_t gfxgraph_plan_options_default(void) GFXGRAPH_NOEXCEPT;
 
 /* Refuses incomplete and unsealed traces with GFXGRAPH_INCOMPLETE unless allowed. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_plan_create(gfxgraph_trace_t trace, const gfxgraph_plan_options_t* options,
+GFXGRAPH_API gfxgraph_status_t gfxgraph_plan_create(gfxgraph_trace_t trace,
+                                                    const gfxgraph_plan_options_t* options,
                                                     gfxgraph_plan_t* plan) GFXGRAPH_NOEXCEPT;
 GFXGRAPH_API void gfxgraph_plan_destroy(gfxgraph_plan_t plan) GFXGRAPH_NOEXCEPT;
 
 /* Loading writes the recorded initial content into the buffer unless this is given. */
 #define GFXGRAPH_BIND_KEEP_CONTENT 1u
-/* Uses `pointer` for the allocation in every replay made from the plan afterwards; it must stay valid
- * as long as they. Device memory for device kinds; of pinned and registered allocations the host
- * address of pinned or registered memory. At least the allocation's size. Not for module globals. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation, void* pointer,
-                                                  uint64_t size_bytes, uint32_t flags) GFXGRAPH_NOEXCEPT;
+/* Uses `pointer` for the allocation in every replay made from the plan afterwards; it must stay
+ * valid as long as they. Device memory for device kinds; of pinned and registered allocations the
+ * host address of pinned or registered memory. At least the allocation's size. Not for module
+ * globals. */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation,
+                                                  void* pointer, uint64_t size_bytes,
+                                                  uint32_t flags) GFXGRAPH_NOEXCEPT;
 
-/* ---- replay ------------------------------------------------------------------------------------ */
+/* ---- replay ------------------------------------------------------------------------------------
+ */
 
 typedef int32_t gfxgraph_mode_t;
 enum {
@@ -229,19 +242,22 @@ typedef struct gfxgraph_replay_options_t {
   int32_t device;           /* HIP ordinal; -1, the default: the calling thread's current device */
   uint32_t graph_max_nodes; /* split graphs into parts of at most so many nodes; 0: never */
   uint32_t graph_linear;    /* 1: make every graph a chain in recorded order */
+  uint32_t keep_ambiguous;  /* 1: leave words alone that only look like pointers */
 } gfxgraph_replay_options_t;
 GFXGRAPH_API gfxgraph_replay_options_t gfxgraph_replay_options_default(void) GFXGRAPH_NOEXCEPT;
 
-/* Loads code objects, allocates and fills buffers, prepares every argument and, for graph, builds and
- * instantiates. Everything that can be slow is here. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan, const gfxgraph_replay_options_t* options,
+/* Loads code objects, allocates and fills buffers, prepares every argument and, for graph, builds
+ * and instantiates. Everything that can be slow is here. */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
+                                                      const gfxgraph_replay_options_t* options,
                                                       gfxgraph_replay_t* replay) GFXGRAPH_NOEXCEPT;
 /* Waits for the work in flight. */
 GFXGRAPH_API void gfxgraph_replay_destroy(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
 
 /* `hip_stream` is a hipStream_t that outlives its use here; NULL is HIP's null stream. Without this
  * call a replay runs on a non-blocking stream of its own. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_stream(gfxgraph_replay_t replay, void* hip_stream) GFXGRAPH_NOEXCEPT;
+GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_stream(gfxgraph_replay_t replay,
+                                                          void* hip_stream) GFXGRAPH_NOEXCEPT;
 
 /* Submits the whole recorded stream once. In batch and graph mode the work is asynchronous on the
  * stream, allocates nothing and takes no lock of this library, except: where the recorded program
@@ -251,18 +267,21 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_stream(gfxgraph_replay_t repl
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_run(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
 /* Blocks until what was submitted is complete. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_wait(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
-/* Waits, then sets every buffer (but those bound with KEEP_CONTENT) to its recorded initial content. */
+/* Waits, then sets every buffer (but those bound with KEEP_CONTENT) to its recorded initial
+ * content. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_restore(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
 
 /* Overwrites bytes of a launch's arguments: scalars, or pointers to memory of your own. Batch and
  * eager use them in the next run at no cost; graph instantiates once more in the next run, or now
  * with commit. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_kernarg(gfxgraph_replay_t replay, uint32_t launch,
-                                                           uint32_t offset_bytes, const void* bytes,
+GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_kernarg(gfxgraph_replay_t replay,
+                                                           uint32_t launch, uint32_t offset_bytes,
+                                                           const void* bytes,
                                                            uint32_t size_bytes) GFXGRAPH_NOEXCEPT;
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_commit(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
 
-/* Copies between the caller's memory and a buffer of the replay. Both wait for the work in flight. */
+/* Copies between the caller's memory and a buffer of the replay. Both wait for the work in flight.
+ */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_read(gfxgraph_replay_t replay, uint32_t allocation,
                                                     uint64_t offset_bytes, void* bytes,
                                                     uint64_t size_bytes) GFXGRAPH_NOEXCEPT;
@@ -270,7 +289,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_write(gfxgraph_replay_t replay, u
                                                      uint64_t offset_bytes, const void* bytes,
                                                      uint64_t size_bytes) GFXGRAPH_NOEXCEPT;
 /* The device address that a recorded allocation has in this replay. */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_address(gfxgraph_replay_t replay, uint32_t allocation,
+GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_address(gfxgraph_replay_t replay,
+                                                       uint32_t allocation,
                                                        void** address) GFXGRAPH_NOEXCEPT;
 
 enum {
@@ -281,45 +301,47 @@ enum {
 typedef struct gfxgraph_buffer_result_t {
   uint32_t struct_size;
   uint32_t allocation;
-  uint32_t comparison;        /* GFXGRAPH_IDENTICAL, ... */
-  uint32_t by_hash;           /* 1: only a hash was recorded, the fields below are zero */
+  uint32_t comparison; /* GFXGRAPH_IDENTICAL, ... */
+  uint32_t by_hash;    /* 1: only a hash was recorded, the fields below are zero */
   uint64_t size_bytes;
-  uint64_t first_difference;  /* offset in bytes */
+  uint64_t first_difference; /* offset in bytes */
   uint64_t differing_bytes;
-  uint32_t expected;          /* the byte at first_difference */
+  uint32_t expected; /* the byte at first_difference */
   uint32_t got;
 } gfxgraph_buffer_result_t;
 typedef struct gfxgraph_verification_t {
   uint32_t struct_size;
-  uint32_t identical;         /* buffers */
+  uint32_t identical; /* buffers */
   uint32_t different;
   uint32_t uncompared;
-  uint32_t copies_identical;  /* copies to the program's own memory */
+  uint32_t copies_identical; /* copies to the program's own memory */
   uint32_t copies_different;
   uint32_t copies_uncompared;
-  uint32_t reserved;          /* zero */
+  uint32_t reserved; /* zero */
 } gfxgraph_verification_t;
-/* Waits, then compares every buffer with what the recorded program left in it, at the end of one run
- * from the initial state. GFXGRAPH_MISMATCH if one differs; the structures are filled then too.
- * `results`, if not NULL, takes one entry per compared or uncompared allocation, at most `capacity`,
- * each `result_size_bytes` long: sizeof(gfxgraph_buffer_result_t). */
-GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay, gfxgraph_verification_t* verification,
-                                                      gfxgraph_buffer_result_t* results, uint32_t capacity,
+/* Waits, then compares every buffer with what the recorded program left in it, at the end of one
+ * run from the initial state. GFXGRAPH_MISMATCH if one differs; the structures are filled then too.
+ * `results`, if not NULL, takes one entry per compared or uncompared allocation, at most
+ * `capacity`, each `result_size_bytes` long: sizeof(gfxgraph_buffer_result_t). */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay,
+                                                      gfxgraph_verification_t* verification,
+                                                      gfxgraph_buffer_result_t* results,
+                                                      uint32_t capacity,
                                                       uint32_t result_size_bytes) GFXGRAPH_NOEXCEPT;
 
 typedef struct gfxgraph_replay_info_t {
   uint32_t struct_size;
-  gfxgraph_mode_t mode;          /* the one in use, never auto */
-  const char* mode_reason;       /* lives as long as the replay, as the next three */
+  gfxgraph_mode_t mode;    /* the one in use, never auto */
+  const char* mode_reason; /* lives as long as the replay, as the next three */
   const char* device_name;
   const char* gpu_arch;
-  const char* hip_library;       /* path of the libamdhip64 in use */
+  const char* hip_library; /* path of the libamdhip64 in use */
   int32_t hip_runtime_version;
-  uint32_t graphs;               /* graph mode: executable graphs and their nodes */
+  uint32_t graphs; /* graph mode: executable graphs and their nodes */
   uint64_t graph_nodes;
-  double load_us;                /* modules, memory, arguments */
-  double restore_us;             /* writing the initial contents */
-  double build_us;               /* graph nodes */
+  double load_us;    /* modules, memory, arguments */
+  double restore_us; /* writing the initial contents */
+  double build_us;   /* graph nodes */
   double instantiate_us;
 } gfxgraph_replay_info_t;
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_info(gfxgraph_replay_t replay,

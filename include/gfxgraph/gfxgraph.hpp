@@ -89,7 +89,8 @@ class TraceFile {
   gfxgraph_trace_t get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<gfxgraph_trace_s, detail::Destroyer<gfxgraph_trace_t, gfxgraph_trace_destroy>> handle_;
+  std::unique_ptr<gfxgraph_trace_s, detail::Destroyer<gfxgraph_trace_t, gfxgraph_trace_destroy>>
+      handle_;
 };
 
 // What will run, with the caller's buffers in it. Needs no device.
@@ -112,19 +113,23 @@ class Plan {
   gfxgraph_plan_t get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<gfxgraph_plan_s, detail::Destroyer<gfxgraph_plan_t, gfxgraph_plan_destroy>> handle_;
+  std::unique_ptr<gfxgraph_plan_s, detail::Destroyer<gfxgraph_plan_t, gfxgraph_plan_destroy>>
+      handle_;
 };
 
 // A plan loaded onto the calling thread's HIP device.
 class Replay {
  public:
-  explicit Replay(const Plan& plan, const gfxgraph_replay_options_t& options = gfxgraph_replay_options_default()) {
+  explicit Replay(const Plan& plan,
+                  const gfxgraph_replay_options_t& options = gfxgraph_replay_options_default()) {
     gfxgraph_replay_t handle = nullptr;
     detail::check(gfxgraph_replay_create(plan.get(), &options, &handle));
     handle_.reset(handle);
   }
 
-  void set_stream(void* hip_stream) { detail::check(gfxgraph_replay_set_stream(get(), hip_stream)); }
+  void set_stream(void* hip_stream) {
+    detail::check(gfxgraph_replay_set_stream(get(), hip_stream));
+  }
   void run() { detail::check(gfxgraph_replay_run(get())); }
   void wait() { detail::check(gfxgraph_replay_wait(get())); }
   void restore() { detail::check(gfxgraph_replay_restore(get())); }
@@ -157,7 +162,8 @@ class Replay {
     gfxgraph_status_t status = gfxgraph_replay_verify(get(), &result, nullptr, 0, 0);
     if (buffers != nullptr && (status == GFXGRAPH_OK || status == GFXGRAPH_MISMATCH)) {
       buffers->resize(size_t{result.identical} + result.different + result.uncompared);
-      status = gfxgraph_replay_verify(get(), &result, buffers->data(), static_cast<uint32_t>(buffers->size()),
+      status = gfxgraph_replay_verify(get(), &result, buffers->data(),
+                                      static_cast<uint32_t>(buffers->size()),
                                       static_cast<uint32_t>(sizeof(gfxgraph_buffer_result_t)));
     }
     if (status != GFXGRAPH_MISMATCH) detail::check(status);
@@ -173,7 +179,8 @@ class Replay {
   gfxgraph_replay_t get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<gfxgraph_replay_s, detail::Destroyer<gfxgraph_replay_t, gfxgraph_replay_destroy>> handle_;
+  std::unique_ptr<gfxgraph_replay_s, detail::Destroyer<gfxgraph_replay_t, gfxgraph_replay_destroy>>
+      handle_;
 };
 
 }  // namespace gfxgraph

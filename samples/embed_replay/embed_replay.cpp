@@ -16,13 +16,19 @@
 namespace {
 
 void check(hipError_t error, const char* what) {
-  if (error != hipSuccess) throw std::runtime_error(std::string(what) + ": " + hipGetErrorName(error));
+  if (error != hipSuccess)
+    throw std::runtime_error(std::string(what) + ": " + hipGetErrorName(error));
 }
 
 struct DeviceBuffer {
-  explicit DeviceBuffer(uint64_t bytes) : size_bytes(bytes) { check(hipMalloc(&pointer, bytes), "hipMalloc"); }
+  explicit DeviceBuffer(uint64_t bytes) : size_bytes(bytes) {
+    check(hipMalloc(&pointer, bytes), "hipMalloc");
+  }
   ~DeviceBuffer() { (void)hipFree(pointer); }
-  DeviceBuffer(DeviceBuffer&& other) noexcept : pointer(other.pointer), size_bytes(other.size_bytes) { other.pointer = nullptr; }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : pointer(other.pointer), size_bytes(other.size_bytes) {
+    other.pointer = nullptr;
+  }
   DeviceBuffer(const DeviceBuffer&) = delete;
   void* pointer = nullptr;
   uint64_t size_bytes = 0;
@@ -38,8 +44,8 @@ gfxgraph_mode_t parse_mode(const char* text) {
 int replay(const char* path, gfxgraph_mode_t mode) {
   const gfxgraph::TraceFile trace(path);
   const gfxgraph_environment_t environment = trace.environment();
-  std::printf("%s: %u launches of %u kernels for %s\n", path, environment.launch_count, environment.kernel_count,
-              environment.gpu_arch);
+  std::printf("%s: %u launches of %u kernels for %s\n", path, environment.launch_count,
+              environment.kernel_count, environment.gpu_arch);
 
   // Declared before the replay: the buffers must outlive it.
   std::vector<DeviceBuffer> buffers;
@@ -63,15 +69,15 @@ int replay(const char* path, gfxgraph_mode_t mode) {
     gfxgraph::Replay replay(plan, options);
     replay.set_stream(stream);
     const gfxgraph_replay_info_t info = replay.info();
-    std::printf("loaded onto %s as %d (%s), %zu buffers are ours\n", info.device_name, info.mode, info.mode_reason,
-                buffers.size());
+    std::printf("loaded onto %s as %d (%s), %zu buffers are ours\n", info.device_name, info.mode,
+                info.mode_reason, buffers.size());
     for (int run = 0; run < 3; ++run) {
       replay.restore();
       replay.run();
       check(hipStreamSynchronize(stream), "hipStreamSynchronize");
       const gfxgraph_verification_t result = replay.verify();
-      std::printf("run %d: %u buffers identical, %u different, %u not compared\n", run, result.identical,
-                  result.different, result.uncompared);
+      std::printf("run %d: %u buffers identical, %u different, %u not compared\n", run,
+                  result.identical, result.different, result.uncompared);
       same = same && result.different == 0 && result.copies_different == 0 && result.identical != 0;
     }
     // The results are in our own memory.
@@ -79,7 +85,8 @@ int replay(const char* path, gfxgraph_mode_t mode) {
       const uint64_t size = trace.allocation(last_bound).size_bytes;
       std::vector<unsigned char> ours(size);
       std::vector<unsigned char> theirs(size);
-      check(hipMemcpy(ours.data(), buffers.back().pointer, size, hipMemcpyDeviceToHost), "hipMemcpy");
+      check(hipMemcpy(ours.data(), buffers.back().pointer, size, hipMemcpyDeviceToHost),
+            "hipMemcpy");
       replay.read(last_bound, 0, theirs.data(), size);
       same = same && ours == theirs;
     }
@@ -93,7 +100,9 @@ int replay(const char* path, gfxgraph_mode_t mode) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: embed_replay TRACE.gfxg [eager|batch|graph|auto]   (libgfxgraph %s)\n", gfxgraph_version());
+    std::fprintf(stderr,
+                 "usage: embed_replay TRACE.gfxg [eager|batch|graph|auto]   (libgfxgraph %s)\n",
+                 gfxgraph_version());
     return 2;
   }
   try {

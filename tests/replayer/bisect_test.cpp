@@ -19,7 +19,8 @@ class BisectTest : public ::testing::Test {
   // 20 launches; number 13 is the suspect.
   void record(bool checkpoints) {
     for (int i = 0; i < 20; ++i) {
-      trace.launch(i == 13 ? "suspect" : "double", Arguments().value(trace.address(i % 2 == 0 ? a : b)).value(16u));
+      trace.launch(i == 13 ? "suspect" : "double",
+                   Arguments().value(trace.address(i % 2 == 0 ? a : b)).value(16u));
       if (checkpoints && i % 4 == 3) trace.checkpoint();
     }
   }

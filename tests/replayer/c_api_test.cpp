@@ -57,7 +57,8 @@ TEST_F(CApi, WholeLifeThroughTheHandles) {
     EXPECT_EQ(launch.relocation_count, 1u);
     EXPECT_EQ(file->relocation(0, 0).allocation, scenario.a);
     EXPECT_EQ(file->argument(launch.kernel, 0).size_bytes, 8u);
-    EXPECT_EQ(file->allocation(scenario.global).kind, static_cast<uint32_t>(GFXGRAPH_ALLOCATION_MODULE_GLOBAL));
+    EXPECT_EQ(file->allocation(scenario.global).kind,
+              static_cast<uint32_t>(GFXGRAPH_ALLOCATION_MODULE_GLOBAL));
 
     std::vector<uint32_t> mine(16);
     gfxgraph::Plan plan(*file);
@@ -105,7 +106,8 @@ TEST_F(CApi, NullsAndWrongSizesAreRefused) {
 
   gfxgraph_trace_t handle = nullptr;
   gfxgraph_trace_options_t options{};  // struct_size not set
-  EXPECT_EQ(gfxgraph_trace_open(trace.path().c_str(), &options, &handle), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_trace_open(trace.path().c_str(), &options, &handle),
+            GFXGRAPH_INVALID_ARGUMENT);
   ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), nullptr, &handle), GFXGRAPH_OK);
   gfxgraph_environment_t environment{};
   EXPECT_EQ(gfxgraph_trace_environment(handle, &environment), GFXGRAPH_INVALID_ARGUMENT);
@@ -180,7 +182,8 @@ TEST_F(CApi, EveryTruncationIsAnErrorOrATornTrace) {
   torn.allow_torn = 1;
   for (size_t size = 0; size < bytes.size(); size += 61) {
     gfxgraph_trace_t handle = nullptr;
-    EXPECT_NE(gfxgraph_trace_open_memory(bytes.data(), size, nullptr, &handle), GFXGRAPH_OK) << size;
+    EXPECT_NE(gfxgraph_trace_open_memory(bytes.data(), size, nullptr, &handle), GFXGRAPH_OK)
+        << size;
     if (gfxgraph_trace_open_memory(bytes.data(), size, &torn, &handle) != GFXGRAPH_OK) continue;
     gfxgraph_plan_options_t allow = gfxgraph_plan_options_default();
     gfxgraph_plan_t plan = nullptr;
@@ -191,7 +194,8 @@ TEST_F(CApi, EveryTruncationIsAnErrorOrATornTrace) {
       options.mode = GFXGRAPH_MODE_GRAPH;
       gfxgraph_replay_t replay = nullptr;
       // A prefix of a program can be run or is refused; it is never a crash.
-      if (gfxgraph_replay_create(plan, &options, &replay) == GFXGRAPH_OK) gfxgraph_replay_run(replay);
+      if (gfxgraph_replay_create(plan, &options, &replay) == GFXGRAPH_OK)
+        gfxgraph_replay_run(replay);
       gfxgraph_replay_destroy(replay);
     }
     gfxgraph_plan_destroy(plan);

@@ -20,7 +20,9 @@ class DagTest : public ::testing::Test {
     add_test_kernels(fake);
     return fake;
   }
-  void launch(format::StreamId stream) { trace.launch("double", Arguments().value(trace.address(buffer)).value(16u), stream); }
+  void launch(format::StreamId stream) {
+    trace.launch("double", Arguments().value(trace.address(buffer)).value(16u), stream);
+  }
   Dag dag() { return build_dag(*trace.program()); }
 
   FakeHip fake;
@@ -104,7 +106,7 @@ TEST_F(DagTest, EventPassesOnWhatItsStreamHadWaitedFor) {
   trace.event(2);
   launch(1);
   trace.record(1, 1);
-  trace.wait(2, 1);     // stream 2 has no work of its own
+  trace.wait(2, 1);  // stream 2 has no work of its own
   trace.record(2, 2);
   trace.wait(3, 2);
   launch(3);
@@ -129,7 +131,8 @@ TEST_F(DagTest, DeviceSynchronisationOrdersEverythingAfterIt) {
   trace.synchronize_device();
   launch(1);
   launch(2);
-  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0, 1), ElementsAre(0, 1)));
+  EXPECT_THAT(dag().dependencies,
+              ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0, 1), ElementsAre(0, 1)));
 }
 
 TEST_F(DagTest, StreamSynchronisationOrdersOtherStreams) {
@@ -179,13 +182,14 @@ TEST_F(DagTest, GraphKeepsItsOwnEdgesAndItsPlaceInTheStream) {
   format::Graph graph;
   const Arguments arguments = Arguments().value(trace.address(buffer)).value(16u);
   const format::Launch node = trace.make_launch("double", arguments);
-  graph.nodes.push_back({node, {}});                          // operation 1
-  graph.nodes.push_back({node, {0}});                         // 2
-  graph.nodes.push_back({std::monostate{}, {0}});             // passes on
-  graph.nodes.push_back({node, {2}});                         // 3, follows 1
+  graph.nodes.push_back({node, {}});               // operation 1
+  graph.nodes.push_back({node, {0}});              // 2
+  graph.nodes.push_back({std::monostate{}, {0}});  // passes on
+  graph.nodes.push_back({node, {2}});              // 3, follows 1
   trace.graph_launch(graph, 1);
   launch(1);
-  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0), ElementsAre(1), ElementsAre(1), ElementsAre(2, 3)));
+  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0), ElementsAre(1),
+                                              ElementsAre(1), ElementsAre(2, 3)));
 }
 
 TEST_F(DagTest, HostWriteSplitsSegments) {
@@ -208,7 +212,8 @@ TEST(ReachabilityTest, ReductionKeepsTheClosure) {
   std::vector<std::vector<bool>> closure(kOperations, std::vector<bool>(kOperations, false));
   for (uint32_t i = 0; i < kOperations; ++i) {
     std::vector<uint32_t> asked;
-    for (uint32_t d = 0; i > 0 && d < random() % 4; ++d) asked.push_back(static_cast<uint32_t>(random()) % i);
+    for (uint32_t d = 0; i > 0 && d < random() % 4; ++d)
+      asked.push_back(static_cast<uint32_t>(random()) % i);
     std::vector<uint32_t> reduced = asked;
     reach.add(reduced);
     closure[i][i] = true;
@@ -216,7 +221,8 @@ TEST(ReachabilityTest, ReductionKeepsTheClosure) {
       for (uint32_t k = 0; k < i; ++k) closure[i][k] = closure[i][k] || closure[d][k];
     }
     for (const uint32_t d : asked) EXPECT_TRUE(closure[i][d]) << d << " -> " << i;
-    for (uint32_t k = 0; k <= i; ++k) EXPECT_EQ(reach.reaches(k, i), closure[i][k]) << k << " -> " << i;
+    for (uint32_t k = 0; k <= i; ++k)
+      EXPECT_EQ(reach.reaches(k, i), closure[i][k]) << k << " -> " << i;
     // Reduced: no dependency is implied by another.
     for (const uint32_t a : reduced) {
       for (const uint32_t b : reduced) EXPECT_TRUE(a == b || !closure[b][a]);

@@ -33,9 +33,10 @@ std::map<std::string, std::unique_ptr<FakeFunction>>& functions() {
 }
 
 // Copies the arguments at once, as HIP does.
-std::function<void()> make_launch(void* function, hip::Dim3 grid, hip::Dim3 block, void** extra, uint64_t work_items) {
-  if (extra == nullptr || extra[0] != hip::kLaunchBufferPointer || extra[2] != hip::kLaunchBufferSize ||
-      extra[4] != hip::kLaunchEnd) {
+std::function<void()> make_launch(void* function, hip::Dim3 grid, hip::Dim3 block, void** extra,
+                                  uint64_t work_items) {
+  if (extra == nullptr || extra[0] != hip::kLaunchBufferPointer ||
+      extra[2] != hip::kLaunchBufferSize || extra[4] != hip::kLaunchEnd) {
     return {};
   }
   const auto* const bytes = static_cast<const uint8_t*>(extra[1]);
@@ -62,8 +63,10 @@ void fill(uint8_t* destination, unsigned element, unsigned value, size_t count) 
 void copy_3d(const hip::Memcpy3dParams& p) {
   for (size_t z = 0; z < p.extent.depth; ++z) {
     for (size_t y = 0; y < p.extent.height; ++y) {
-      std::memcpy(static_cast<uint8_t*>(p.destination.pointer) + (z * p.destination.height + y) * p.destination.pitch_bytes,
-                  static_cast<uint8_t*>(p.source.pointer) + (z * p.source.height + y) * p.source.pitch_bytes,
+      std::memcpy(static_cast<uint8_t*>(p.destination.pointer) +
+                      (z * p.destination.height + y) * p.destination.pitch_bytes,
+                  static_cast<uint8_t*>(p.source.pointer) +
+                      (z * p.source.height + y) * p.source.pitch_bytes,
                   p.extent.width);
     }
   }
@@ -94,14 +97,15 @@ void run_graph(const FakeHip::Graph& graph) {
       for (const size_t dependency : graph.nodes[i].dependencies) ready = ready && done[dependency];
       if (!ready) continue;
       done[i] = true;
-      const bool forget = fake->skip_last_graph_kernel && graph.nodes[i].kernel && i + 1 == graph.nodes.size();
+      const bool forget =
+          fake->skip_last_graph_kernel && graph.nodes[i].kernel && i + 1 == graph.nodes.size();
       if (!forget) graph.nodes[i].run();
       break;
     }
   }
 }
 
-#define ENTER(...)                                            \
+#define ENTER(...) \
   if (const hip::Error code = fake->enter(__VA_ARGS__); code != 0) return code
 
 hip::Error destroy(void* handle) { return fake->handles.erase(handle) == 1 ? 0 : kInvalidValue; }
@@ -148,12 +152,32 @@ bool FakeHip::is_device_memory(const void* pointer, size_t size) const {
 
 HipTable FakeHip::table() const {
   HipTable t;
-  t.hipInit = [](unsigned) { ENTER("hipInit"); return 0; };
-  t.hipGetDeviceCount = [](int* count) { ENTER("hipGetDeviceCount"); *count = 1; return 0; };
-  t.hipGetDevice = [](int* device) { ENTER("hipGetDevice"); *device = 0; return 0; };
-  t.hipSetDevice = [](int) { ENTER("hipSetDevice"); return 0; };
-  t.hipRuntimeGetVersion = [](int* out) { ENTER("hipRuntimeGetVersion"); *out = fake->version; return 0; };
-  t.hipGetErrorName = [](int code) -> const char* { return code == 2 ? "hipErrorOutOfMemory" : "hipErrorInvalidValue"; };
+  t.hipInit = [](unsigned) {
+    ENTER("hipInit");
+    return 0;
+  };
+  t.hipGetDeviceCount = [](int* count) {
+    ENTER("hipGetDeviceCount");
+    *count = 1;
+    return 0;
+  };
+  t.hipGetDevice = [](int* device) {
+    ENTER("hipGetDevice");
+    *device = 0;
+    return 0;
+  };
+  t.hipSetDevice = [](int) {
+    ENTER("hipSetDevice");
+    return 0;
+  };
+  t.hipRuntimeGetVersion = [](int* out) {
+    ENTER("hipRuntimeGetVersion");
+    *out = fake->version;
+    return 0;
+  };
+  t.hipGetErrorName = [](int code) -> const char* {
+    return code == 2 ? "hipErrorOutOfMemory" : "hipErrorInvalidValue";
+  };
   t.hipGetLastError = [] { return 0; };
   t.hipGetDeviceProperties = [](void* properties, int) {
     ENTER("hipGetDeviceProperties");
@@ -161,19 +185,39 @@ HipTable FakeHip::table() const {
     std::strcpy(static_cast<char*>(properties) + 396, (fake->arch + ":xnack-").c_str());
     return 0;
   };
-  t.hipMalloc = [](void** pointer, size_t size) { ENTER("hipMalloc"); *pointer = allocate(size); return 0; };
+  t.hipMalloc = [](void** pointer, size_t size) {
+    ENTER("hipMalloc");
+    *pointer = allocate(size);
+    return 0;
+  };
   t.hipFree = [](void* pointer) { return release(pointer); };
-  t.hipHostMalloc = [](void** pointer, size_t size, unsigned) { ENTER("hipHostMalloc"); *pointer = allocate(size); return 0; };
+  t.hipHostMalloc = [](void** pointer, size_t size, unsigned) {
+    ENTER("hipHostMalloc");
+    *pointer = allocate(size);
+    return 0;
+  };
   t.hipHostFree = [](void* pointer) { return release(pointer); };
-  t.hipMallocManaged = [](void** pointer, size_t size, unsigned) { ENTER("hipMallocManaged"); *pointer = allocate(size); return 0; };
-  t.hipHostRegister = [](void* pointer, size_t, unsigned) { ENTER("hipHostRegister"); fake->handles.insert(pointer); return 0; };
+  t.hipMallocManaged = [](void** pointer, size_t size, unsigned) {
+    ENTER("hipMallocManaged");
+    *pointer = allocate(size);
+    return 0;
+  };
+  t.hipHostRegister = [](void* pointer, size_t, unsigned) {
+    ENTER("hipHostRegister");
+    fake->handles.insert(pointer);
+    return 0;
+  };
   t.hipHostUnregister = [](void* pointer) { return destroy(pointer); };
   t.hipHostGetDevicePointer = [](void** device, void* host, unsigned) {
     ENTER("hipHostGetDevicePointer");
     *device = host;
     return 0;
   };
-  t.hipModuleLoadData = [](void** module, const void*) { ENTER("hipModuleLoadData"); *module = fake->new_handle(); return 0; };
+  t.hipModuleLoadData = [](void** module, const void*) {
+    ENTER("hipModuleLoadData");
+    *module = fake->new_handle();
+    return 0;
+  };
   t.hipModuleUnload = [](void* module) { return destroy(module); };
   t.hipModuleGetFunction = [](void** function, void*, const char* name) {
     ENTER("hipModuleGetFunction");
@@ -190,34 +234,59 @@ HipTable FakeHip::table() const {
     *size = fake->globals[name].size();
     return 0;
   };
-  t.hipModuleLaunchKernel = [](void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                               unsigned, void*, void**, void** extra) {
+  t.hipModuleLaunchKernel = [](void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                               unsigned by, unsigned bz, unsigned, void*, void**, void** extra) {
     ENTER("launch", true);
-    const auto run = make_launch(function, {gx, gy, gz}, {bx, by, bz}, extra, uint64_t{gx} * bx * gy * by * gz * bz);
+    const auto run = make_launch(function, {gx, gy, gz}, {bx, by, bz}, extra,
+                                 uint64_t{gx} * bx * gy * by * gz * bz);
     if (!run) return kInvalidValue;
     run();
     return 0;
   };
-  t.hipExtModuleLaunchKernel = [](void* function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
-                                  uint32_t bz, size_t, void*, void**, void** extra, void*, void*, uint32_t) {
+  t.hipExtModuleLaunchKernel = [](void* function, uint32_t gx, uint32_t gy, uint32_t gz,
+                                  uint32_t bx, uint32_t by, uint32_t bz, size_t, void*, void**,
+                                  void** extra, void*, void*, uint32_t) {
     ENTER("partial launch", true);
-    const auto run = make_launch(function, {(gx + bx - 1) / bx, gy, gz}, {bx, by, bz}, extra, uint64_t{gx} * gy * gz);
+    const auto run = make_launch(function, {(gx + bx - 1) / bx, gy, gz}, {bx, by, bz}, extra,
+                                 uint64_t{gx} * gy * gz);
     if (!run) return kInvalidValue;
     run();
     return 0;
   };
-  t.hipMemcpy = [](void* to, const void* from, size_t size, int) { ENTER("hipMemcpy"); std::memcpy(to, from, size); return 0; };
-  t.hipMemcpyAsync = [](void* to, const void* from, size_t size, int, void*) { ENTER("copy", true); std::memmove(to, from, size); return 0; };
-  t.hipMemcpy2DAsync = [](void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, int, void*) {
+  t.hipMemcpy = [](void* to, const void* from, size_t size, int) {
+    ENTER("hipMemcpy");
+    std::memcpy(to, from, size);
+    return 0;
+  };
+  t.hipMemcpyAsync = [](void* to, const void* from, size_t size, int, void*) {
+    ENTER("copy", true);
+    std::memmove(to, from, size);
+    return 0;
+  };
+  t.hipMemcpy2DAsync = [](void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                          size_t width, size_t height, int, void*) {
     ENTER("copy2d", true);
     for (size_t y = 0; y < height; ++y) {
-      std::memcpy(static_cast<uint8_t*>(to) + y * to_pitch, static_cast<const uint8_t*>(from) + y * from_pitch, width);
+      std::memcpy(static_cast<uint8_t*>(to) + y * to_pitch,
+                  static_cast<const uint8_t*>(from) + y * from_pitch, width);
     }
     return 0;
   };
-  t.hipMemcpy3DAsync = [](const hip::Memcpy3dParams* parameters, void*) { ENTER("copy3d", true); copy_3d(*parameters); return 0; };
-  t.hipMemset = [](void* to, int value, size_t size) { ENTER("hipMemset"); std::memset(to, value, size); return 0; };
-  t.hipMemsetAsync = [](void* to, int value, size_t size, void*) { ENTER("memset", true); std::memset(to, value, size); return 0; };
+  t.hipMemcpy3DAsync = [](const hip::Memcpy3dParams* parameters, void*) {
+    ENTER("copy3d", true);
+    copy_3d(*parameters);
+    return 0;
+  };
+  t.hipMemset = [](void* to, int value, size_t size) {
+    ENTER("hipMemset");
+    std::memset(to, value, size);
+    return 0;
+  };
+  t.hipMemsetAsync = [](void* to, int value, size_t size, void*) {
+    ENTER("memset", true);
+    std::memset(to, value, size);
+    return 0;
+  };
   t.hipMemsetD16Async = [](void* to, unsigned short value, size_t count, void*) {
     ENTER("memset16", true);
     fill(static_cast<uint8_t*>(to), 2, value, count);
@@ -230,48 +299,86 @@ HipTable FakeHip::table() const {
   };
   t.hipMemset2DAsync = [](void* to, size_t pitch, int value, size_t width, size_t height, void*) {
     ENTER("memset2d", true);
-    for (size_t y = 0; y < height; ++y) std::memset(static_cast<uint8_t*>(to) + y * pitch, value, width);
+    for (size_t y = 0; y < height; ++y)
+      std::memset(static_cast<uint8_t*>(to) + y * pitch, value, width);
     return 0;
   };
-  t.hipStreamCreateWithFlags = [](void** stream, unsigned) { ENTER("hipStreamCreate"); *stream = fake->new_handle(); return 0; };
-  t.hipStreamCreateWithPriority = [](void** stream, unsigned, int) { ENTER("hipStreamCreate"); *stream = fake->new_handle(); return 0; };
+  t.hipStreamCreateWithFlags = [](void** stream, unsigned) {
+    ENTER("hipStreamCreate");
+    *stream = fake->new_handle();
+    return 0;
+  };
+  t.hipStreamCreateWithPriority = [](void** stream, unsigned, int) {
+    ENTER("hipStreamCreate");
+    *stream = fake->new_handle();
+    return 0;
+  };
   t.hipStreamDestroy = [](void* stream) { return destroy(stream); };
-  t.hipStreamSynchronize = [](void*) { ENTER("stream sync", true); return 0; };
-  t.hipStreamWaitEvent = [](void*, void*, unsigned) { ENTER("wait", true); return 0; };
-  t.hipEventCreateWithFlags = [](void** event, unsigned) { ENTER("hipEventCreate"); *event = fake->new_handle(); return 0; };
+  t.hipStreamSynchronize = [](void*) {
+    ENTER("stream sync", true);
+    return 0;
+  };
+  t.hipStreamWaitEvent = [](void*, void*, unsigned) {
+    ENTER("wait", true);
+    return 0;
+  };
+  t.hipEventCreateWithFlags = [](void** event, unsigned) {
+    ENTER("hipEventCreate");
+    *event = fake->new_handle();
+    return 0;
+  };
   t.hipEventDestroy = [](void* event) { return destroy(event); };
-  t.hipEventRecord = [](void*, void*) { ENTER("record", true); return 0; };
-  t.hipEventSynchronize = [](void*) { ENTER("event sync", true); return 0; };
-  t.hipDeviceSynchronize = [] { ENTER("device sync"); return 0; };
+  t.hipEventRecord = [](void*, void*) {
+    ENTER("record", true);
+    return 0;
+  };
+  t.hipEventSynchronize = [](void*) {
+    ENTER("event sync", true);
+    return 0;
+  };
+  t.hipDeviceSynchronize = [] {
+    ENTER("device sync");
+    return 0;
+  };
   t.hipGraphCreate = [](void** graph, unsigned) {
     ENTER("hipGraphCreate");
     *graph = fake->new_handle();
     fake->graphs[*graph] = {};
     return 0;
   };
-  t.hipGraphDestroy = [](void* graph) { fake->graphs.erase(graph); return destroy(graph); };
+  t.hipGraphDestroy = [](void* graph) {
+    fake->graphs.erase(graph);
+    return destroy(graph);
+  };
   t.hipGraphAddKernelNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::KernelNodeParams* p) {
     ENTER("kernel node", true);
-    const uint64_t items = uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
-    return add_node(node, graph, dependencies, count, true, make_launch(p->function, p->grid, p->block, p->extra, items));
+    const uint64_t items =
+        uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
+    return add_node(node, graph, dependencies, count, true,
+                    make_launch(p->function, p->grid, p->block, p->extra, items));
   };
   t.hipGraphAddMemcpyNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::Memcpy3dParams* p) {
     ENTER("copy3d node", true);
-    return add_node(node, graph, dependencies, count, false, [parameters = *p] { copy_3d(parameters); });
+    return add_node(node, graph, dependencies, count, false,
+                    [parameters = *p] { copy_3d(parameters); });
   };
-  t.hipGraphAddMemcpyNode1D = [](void** node, void* graph, void* const* dependencies, size_t count, void* to,
-                                 const void* from, size_t size, int) {
+  t.hipGraphAddMemcpyNode1D = [](void** node, void* graph, void* const* dependencies, size_t count,
+                                 void* to, const void* from, size_t size, int) {
     ENTER("copy node", true);
     return add_node(node, graph, dependencies, count, false, [=] { std::memmove(to, from, size); });
   };
   t.hipGraphAddMemsetNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::MemsetParams* p) {
     ENTER("memset node", true);
-    return add_node(node, graph, dependencies, count, false, [q = *p] {
+    hip::MemsetParams q = *p;
+    // As HIP 5 does.
+    if (fake->version < 60000000 && q.height > 1) q.value = q.element_bytes;
+    return add_node(node, graph, dependencies, count, false, [q] {
       for (size_t y = 0; y < q.height; ++y) {
-        fill(static_cast<uint8_t*>(q.destination) + y * q.pitch_bytes, q.element_bytes, q.value, q.width);
+        fill(static_cast<uint8_t*>(q.destination) + y * q.pitch_bytes, q.element_bytes, q.value,
+             q.width);
       }
     });
   };
@@ -291,7 +398,10 @@ HipTable FakeHip::table() const {
     run_graph(fake->graphs.at(executable));
     return 0;
   };
-  t.hipGraphExecDestroy = [](void* executable) { fake->graphs.erase(executable); return destroy(executable); };
+  t.hipGraphExecDestroy = [](void* executable) {
+    fake->graphs.erase(executable);
+    return destroy(executable);
+  };
   return t;
 }
 

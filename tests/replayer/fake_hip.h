@@ -1,8 +1,9 @@
-// A HIP runtime made of host memory: it simulates allocations, copies, module kernels (C++ functions
-// by name) and graphs, counts what is alive, and fails the N-th call on demand. One at a time.
+// A HIP runtime made of host memory: it simulates allocations, copies, module kernels (C++
+// functions by name) and graphs, counts what is alive, and fails the N-th call on demand. One at a
+// time.
 //
-// Streams run at once, in order of the calls. Graph nodes run in the order most hostile to a missing
-// dependency: always the latest added node whose dependencies are done.
+// Streams run at once, in order of the calls. Graph nodes run in the order most hostile to a
+// missing dependency: always the latest added node whose dependencies are done.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +48,11 @@ class FakeHip {
   std::map<std::string, std::vector<uint8_t>> globals;  // module variables by name
   std::string arch = "gfx1030";
   int version = 50221153;
-  bool lose_graph_node = false;   // hipGraphGetNodes says one too few
+  bool lose_graph_node = false;         // hipGraphGetNodes says one too few
   bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
 
-  // The N-th fallible call from now on fails, counted from 1; 0: none. `failed` says whether it did.
+  // The N-th fallible call from now on fails, counted from 1; 0: none. `failed` says whether it
+  // did.
   void fail_call(int n, hip::Error code = 1);
   bool failed = false;
   int calls = 0;

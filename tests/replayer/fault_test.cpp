@@ -1,5 +1,5 @@
-// Every HIP call that can fail is made to fail once: load, run, restore, verify and bisect must come
-// back with that error, and nothing may stay behind.
+// Every HIP call that can fail is made to fail once: load, run, restore, verify and bisect must
+// come back with that error, and nothing may stay behind.
 #include <gtest/gtest.h>
 
 #include "replayer/replay.h"
@@ -8,9 +8,11 @@
 namespace gfxgraph::replayer::testing {
 namespace {
 
-Result<void> whole_life(const std::shared_ptr<const Program>& program, const std::shared_ptr<const HipLibrary>& library,
+Result<void> whole_life(const std::shared_ptr<const Program>& program,
+                        const std::shared_ptr<const HipLibrary>& library,
                         const LoadOptions& options) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay, Replay::load(program, library, options));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
+                            Replay::load(program, library, options));
   GFXGRAPH_TRY(replay->run());
   GFXGRAPH_TRY(replay->wait());
   const uint32_t value = 3;
@@ -58,7 +60,8 @@ TEST_P(EveryFault, ComesBackAsAnErrorAndLeavesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryFault,
-                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kAuto),
+                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch,
+                                                              Mode::kGraph, Mode::kAuto),
                                             ::testing::Values(1, 2)));
 
 }  // namespace

@@ -51,7 +51,8 @@ TEST(HipLibrary, ErrorsCarryHipsNameAndAStatus) {
   EXPECT_EQ(library->error(2, "buffer").status, Status::kOutOfMemory);
   EXPECT_EQ(library->error(500, "kernel").status, Status::kNotFound);
   EXPECT_EQ(library->error(1, "x").status, Status::kDevice);
-  EXPECT_THAT(library->error(2, "buffer 3").message, HasSubstr("buffer 3: hipErrorOutOfMemory (2)"));
+  EXPECT_THAT(library->error(2, "buffer 3").message,
+              HasSubstr("buffer 3: hipErrorOutOfMemory (2)"));
 }
 
 TEST(HipQuirks, RowsHaveARangeAndAText) {

@@ -60,7 +60,8 @@ TEST_F(ProgramTest, NamesAmbiguousWordsByKernelAndArgument) {
   const auto buffer = trace.allocate(64);
   const auto other = trace.allocate(64);
   trace.mark_ambiguous = true;
-  for (int i = 0; i < 3; ++i) trace.launch("number", Arguments().value(trace.address(buffer)).value(trace.address(other)));
+  for (int i = 0; i < 3; ++i)
+    trace.launch("number", Arguments().value(trace.address(buffer)).value(trace.address(other)));
   trace.mark_ambiguous = false;
   const auto words = trace.program()->ambiguous_words();
   ASSERT_EQ(words.size(), 2u);

@@ -8,7 +8,8 @@ namespace gfxgraph::replayer {
 namespace {
 
 AddressMap map_of_two() {
-  return AddressMap({Placement{256, 0x1000, 0, 0x9000, 0}, Placement{256, 0x80002000, 0x2000, 0x8000b000, 0xb000}});
+  return AddressMap({Placement{256, 0x1000, 0, 0x9000, 0},
+                     Placement{256, 0x80002000, 0x2000, 0x8000b000, 0xb000}});
 }
 
 std::array<std::byte, 24> words(uint64_t a, uint64_t b, uint64_t c) {

@@ -15,7 +15,8 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::unique_ptr<Replay> load(FakeHip& fake, std::shared_ptr<const Program> program, const LoadOptions& options) {
+std::unique_ptr<Replay> load(FakeHip& fake, std::shared_ptr<const Program> program,
+                             const LoadOptions& options) {
   auto replay = Replay::load(std::move(program), fake.library(), options);
   EXPECT_TRUE(replay) << (replay ? "" : replay.error().message);
   return replay ? std::move(*replay) : nullptr;
@@ -30,7 +31,8 @@ void expect_identical(Replay& replay) {
   EXPECT_EQ(report->identical, report->buffers.size());
   EXPECT_EQ(report->copies_identical, report->copies.size());
   for (const BufferResult& buffer : report->buffers) {
-    EXPECT_EQ(buffer.comparison, Comparison::kIdentical) << "buffer " << buffer.allocation << " at " << buffer.first_difference;
+    EXPECT_EQ(buffer.comparison, Comparison::kIdentical)
+        << "buffer " << buffer.allocation << " at " << buffer.first_difference;
   }
 }
 
@@ -58,7 +60,8 @@ TEST_P(EveryMode, LeavesWhatTheProgramLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode,
-                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kAuto),
+                         ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch,
+                                                              Mode::kGraph, Mode::kAuto),
                                             ::testing::Values(Layout::kSame, Layout::kShift)));
 
 class ReplayTest : public ::testing::Test {
@@ -147,8 +150,8 @@ TEST_F(ReplayTest, HotPathAllocatesNothing) {
     options.mode = mode;
     // The fake runtime allocates; a replay of empty calls shows what this library does.
     HipTable table = fake.table();
-    table.hipModuleLaunchKernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                                     void**, void**) { return 0; };
+    table.hipModuleLaunchKernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                     unsigned, unsigned, void*, void**, void**) { return 0; };
     table.hipGraphLaunch = [](void*, void*) { return 0; };
     table.hipStreamSynchronize = [](void*) { return 0; };
     auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
@@ -199,6 +202,53 @@ TEST_F(ReplayTest, PartialWorkgroupsRunOutsideTheGraph) {
   EXPECT_THAT(replay->graph_statistics().outside, Contains(HasSubstr("partial workgroups")));
   expect_identical(*replay);
   EXPECT_EQ(items, 37u);  // one whole workgroup of 32 and 5 more
+}
+
+TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
+  const auto a = trace.allocate(64 * 300);
+  format::Memset memset;
+  memset.allocation = a;
+  memset.value = 0x7E;
+  memset.width_elements = 5;
+  memset.pitch_bytes = 64;
+  memset.height = 10;
+  trace.memset(memset);
+  memset.height = 300;
+  memset.offset_bytes = 8;
+  trace.memset(memset);
+  const auto program = trace.program();
+  for (const int version : {50221153, 60400000}) {
+    fake.version = version;
+    LoadOptions options;
+    options.mode = Mode::kGraph;
+    const auto replay = load(fake, program, options);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(replay->graph_statistics().nodes, version < 60000000 ? 10u : 2u);
+    EXPECT_EQ(replay->graph_statistics().outside.size(), version < 60000000 ? 1u : 0u);
+    expect_identical(*replay);
+  }
+}
+
+TEST_F(ReplayTest, ShiftMovesModuleVariablesByLoadingThemTwice) {
+  static std::vector<uint8_t> second(64);
+  static uint64_t recorded = 0;
+  static int asked = 0;
+  asked = 0;
+  const auto global = trace.allocate(64, {}, format::AllocationKind::kModuleGlobal, "table");
+  recorded = trace.address(global);
+  HipTable table = fake.table();
+  table.hipModuleGetGlobal = [](void** pointer, size_t* size, void*, const char*) {
+    *pointer = asked++ == 0 ? reinterpret_cast<void*>(recorded) : second.data();
+    *size = 64;
+    return 0;
+  };
+  LoadOptions options;
+  options.mode = Mode::kBatch;
+  options.layout = Layout::kShift;
+  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
+  ASSERT_TRUE(replay);
+  EXPECT_EQ((*replay)->instance().memory().device_pointer(global), second.data());
+  EXPECT_EQ((*replay)->instance().memory().moved(), 1u);
 }
 
 TEST_F(ReplayTest, RefusesCooperativeLaunchByNameWhereTheRuntimeLacksIt) {

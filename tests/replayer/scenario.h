@@ -1,5 +1,5 @@
-// One recorded program with everything in it: three streams and events, a launched graph, pointers in
-// memory and in arguments, host writes, pitched copies and memsets, a recycled address, a module
+// One recorded program with everything in it: three streams and events, a launched graph, pointers
+// in memory and in arguments, host writes, pitched copies and memsets, a recycled address, a module
 // global, copies to and from plain host memory.
 #pragma once
 
@@ -11,7 +11,9 @@ struct Scenario {
   format::AllocationId a = 0, b = 0, sum = 0, list = 0, pinned = 0, global = 0;
 };
 
-inline void put_word(std::vector<uint8_t>& bytes, size_t offset, uint64_t word) { std::memcpy(bytes.data() + offset, &word, 8); }
+inline void put_word(std::vector<uint8_t>& bytes, size_t offset, uint64_t word) {
+  std::memcpy(bytes.data() + offset, &word, 8);
+}
 
 inline Scenario build_scenario(FakeHip& fake, TestTrace& trace) {
   add_test_kernels(fake);
@@ -35,7 +37,11 @@ inline Scenario build_scenario(FakeHip& fake, TestTrace& trace) {
   trace.record(1, 1);
   launch_double(s.b, 2);
   trace.wait(2, 1);
-  const Arguments add = Arguments().value(trace.address(s.a)).value(trace.address(s.b)).value(trace.address(s.sum)).value(16u);
+  const Arguments add = Arguments()
+                            .value(trace.address(s.a))
+                            .value(trace.address(s.b))
+                            .value(trace.address(s.sum))
+                            .value(16u);
   trace.launch("add", add, 2);
   trace.record(2, 2);
   trace.wait(3, 2);
@@ -49,7 +55,8 @@ inline Scenario build_scenario(FakeHip& fake, TestTrace& trace) {
   put_word(nodes, 16, trace.address(s.list));
   put_word(nodes, 24, 2);
   trace.copy_to_device(s.list, nodes);
-  trace.launch("chase", Arguments().value(trace.address(s.list) + 16).value(trace.address(s.sum) + 128));
+  trace.launch("chase",
+               Arguments().value(trace.address(s.list) + 16).value(trace.address(s.sum) + 128));
 
   // A recycled address is another allocation.
   const auto first = trace.allocate(512);

@@ -26,10 +26,12 @@ void expect(const Result<void>& result) {
 TestTrace::TestTrace(FakeHip& fake) : fake_(fake) {
   static std::atomic<int> number = 0;
   path_ = std::filesystem::temp_directory_path() /
-          ("gfxgraph-replayer-test-" + std::to_string(getpid()) + "-" + std::to_string(number++) + ".gfxg");
+          ("gfxgraph-replayer-test-" + std::to_string(getpid()) + "-" + std::to_string(number++) +
+           ".gfxg");
   writer_ = expect(format::Writer::create(path_));
   const std::string elf = "a code object";
-  const format::BlobId blob = expect(writer_->add_blob(as_bytes(reinterpret_cast<const uint8_t*>(elf.data()), elf.size())));
+  const format::BlobId blob =
+      expect(writer_->add_blob(as_bytes(reinterpret_cast<const uint8_t*>(elf.data()), elf.size())));
   format::CodeObject object;
   object.id = 1;
   object.elf = blob;
@@ -50,9 +52,12 @@ void TestTrace::add(format::Action action) {
   expect(writer_->add(std::move(event)));
 }
 
-uint64_t TestTrace::address(format::AllocationId id) const { return reinterpret_cast<uint64_t>(memory_.at(id).data()); }
+uint64_t TestTrace::address(format::AllocationId id) const {
+  return reinterpret_cast<uint64_t>(memory_.at(id).data());
+}
 
-std::vector<format::Relocation> TestTrace::match(const uint8_t* bytes, size_t size, format::RelocationSource source) const {
+std::vector<format::Relocation> TestTrace::match(const uint8_t* bytes, size_t size,
+                                                 format::RelocationSource source) const {
   std::vector<format::Relocation> relocations;
   for (size_t offset = 0; offset + 8 <= size; offset += 8) {
     uint64_t word = 0;
@@ -76,8 +81,8 @@ format::Content TestTrace::content(const uint8_t* bytes, size_t size, bool store
   return result;
 }
 
-format::AllocationId TestTrace::allocate(size_t size, const std::vector<uint8_t>& initial, format::AllocationKind kind,
-                                         const std::string& symbol) {
+format::AllocationId TestTrace::allocate(size_t size, const std::vector<uint8_t>& initial,
+                                         format::AllocationKind kind, const std::string& symbol) {
   const format::AllocationId id = next_allocation_++;
   std::vector<uint8_t>& memory = memory_[id];
   memory = initial;
@@ -96,7 +101,8 @@ format::AllocationId TestTrace::allocate(size_t size, const std::vector<uint8_t>
   return id;
 }
 
-format::AllocationId TestTrace::allocate_words(const std::vector<uint32_t>& words, format::AllocationKind kind) {
+format::AllocationId TestTrace::allocate_words(const std::vector<uint32_t>& words,
+                                               format::AllocationKind kind) {
   std::vector<uint8_t> bytes(words.size() * 4);
   std::memcpy(bytes.data(), words.data(), bytes.size());
   return allocate(bytes.size(), bytes, kind);
@@ -126,26 +132,30 @@ format::KernelId TestTrace::kernel_id(const std::string& name, size_t explicit_b
   kernel.explicit_size_bytes = static_cast<uint32_t>(explicit_bytes);
   kernel.kernarg_size_bytes = kernel.explicit_size_bytes + 64;
   for (uint32_t offset = 0; offset + 8 <= explicit_bytes; offset += 8) {
-    kernel.arguments.push_back({"word" + std::to_string(offset / 8), "by_value", format::ArgumentKind::kByValue, offset, 8});
+    kernel.arguments.push_back({"word" + std::to_string(offset / 8), "by_value",
+                                format::ArgumentKind::kByValue, offset, 8});
   }
   expect(writer_->add(kernel));
   names_[kernel.id] = name;
   return kernels_[name] = kernel.id;
 }
 
-format::Launch TestTrace::make_launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream) {
+format::Launch TestTrace::make_launch(const std::string& kernel, const Arguments& arguments,
+                                      format::StreamId stream) {
   format::Launch launch;
   launch.kernel = kernel_id(kernel, arguments.bytes.size());
   launch.stream = stream;
   launch.grid = {2, 1, 1};
   launch.block = {32, 1, 1};
   launch.kernarg = arguments.bytes;
-  launch.relocations = match(launch.kernarg.data(), launch.kernarg.size(), format::RelocationSource::kTyped);
+  launch.relocations =
+      match(launch.kernarg.data(), launch.kernarg.size(), format::RelocationSource::kTyped);
   if (edit_launch) edit_launch(launch);
   return launch;
 }
 
-format::Copy TestTrace::make_copy(format::AllocationId to, format::AllocationId from, uint64_t size) {
+format::Copy TestTrace::make_copy(format::AllocationId to, format::AllocationId from,
+                                  uint64_t size) {
   format::Copy copy;
   copy.destination.allocation = to;
   copy.source.allocation = from;
@@ -165,11 +175,13 @@ void TestTrace::execute(const format::Copy& copy) {
   if (copy.source.allocation == 0 || copy.destination.allocation == 0) return;
   for (uint64_t z = 0; z < copy.depth; ++z) {
     for (uint64_t y = 0; y < copy.height; ++y) {
-      std::memmove(at(copy.destination.allocation, copy.destination.offset_bytes + z * copy.destination.slice_bytes +
-                                                       y * copy.destination.pitch_bytes),
-                   at(copy.source.allocation,
-                      copy.source.offset_bytes + z * copy.source.slice_bytes + y * copy.source.pitch_bytes),
-                   copy.width_bytes);
+      std::memmove(
+          at(copy.destination.allocation, copy.destination.offset_bytes +
+                                              z * copy.destination.slice_bytes +
+                                              y * copy.destination.pitch_bytes),
+          at(copy.source.allocation,
+             copy.source.offset_bytes + z * copy.source.slice_bytes + y * copy.source.pitch_bytes),
+          copy.width_bytes);
     }
   }
 }
@@ -178,15 +190,16 @@ void TestTrace::execute(const format::Memset& memset) {
   for (uint64_t z = 0; z < memset.depth; ++z) {
     for (uint64_t y = 0; y < memset.height; ++y) {
       for (uint64_t x = 0; x < memset.width_elements; ++x) {
-        std::memcpy(at(memset.allocation, memset.offset_bytes + z * memset.slice_bytes + y * memset.pitch_bytes +
-                                              x * memset.element_bytes),
+        std::memcpy(at(memset.allocation, memset.offset_bytes + z * memset.slice_bytes +
+                                              y * memset.pitch_bytes + x * memset.element_bytes),
                     &memset.value, memset.element_bytes);
       }
     }
   }
 }
 
-void TestTrace::launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream) {
+void TestTrace::launch(const std::string& kernel, const Arguments& arguments,
+                       format::StreamId stream) {
   const format::Launch launch = make_launch(kernel, arguments, stream);
   execute(launch);
   add(launch);
@@ -197,7 +210,8 @@ void TestTrace::copy(format::Copy copy) {
   add(std::move(copy));
 }
 
-void TestTrace::copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes, format::StreamId stream) {
+void TestTrace::copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,
+                               format::StreamId stream) {
   format::Copy copy;
   copy.destination.allocation = to;
   copy.width_bytes = bytes.size();
@@ -221,7 +235,8 @@ void TestTrace::memset(format::Memset memset) {
   add(memset);
 }
 
-void TestTrace::host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes) {
+void TestTrace::host_write(format::AllocationId id, uint64_t offset,
+                           const std::vector<uint8_t>& bytes) {
   format::HostWrite write;
   write.allocation = id;
   write.offset_bytes = offset;
@@ -245,8 +260,9 @@ void TestTrace::graph_launch(const format::Graph& graph, format::StreamId stream
 void TestTrace::checkpoint() {
   format::Checkpoint checkpoint;
   for (const auto& [id, memory] : memory_) {
-    checkpoint.states.push_back({id, format::hash_bytes(as_bytes(memory.data(), memory.size())),
-                                 match(memory.data(), memory.size(), format::RelocationSource::kMatched)});
+    checkpoint.states.push_back(
+        {id, format::hash_bytes(as_bytes(memory.data(), memory.size())),
+         match(memory.data(), memory.size(), format::RelocationSource::kMatched)});
   }
   add(std::move(checkpoint));
 }
@@ -292,10 +308,13 @@ void add_test_kernels(FakeHip& fake) {
       uint64_t value;
     };
     uint64_t sum = 0;
-    for (const Node* node = l.argument<Node*>(0); node != nullptr; node = node->next) sum += node->value;
+    for (const Node* node = l.argument<Node*>(0); node != nullptr; node = node->next)
+      sum += node->value;
     *l.argument<uint32_t*>(8) = static_cast<uint32_t>(sum);
   };
-  fake.kernels["number"] = [](const FakeLaunch& l) { *l.argument<uint64_t*>(0) = l.argument<uint64_t>(8); };
+  fake.kernels["number"] = [](const FakeLaunch& l) {
+    *l.argument<uint64_t*>(0) = l.argument<uint64_t>(8);
+  };
 }
 
 }  // namespace gfxgraph::replayer::testing

@@ -39,22 +39,34 @@ class TestTrace {
   format::AllocationId allocate(size_t size, const std::vector<uint8_t>& initial = {},
                                 format::AllocationKind kind = format::AllocationKind::kDevice,
                                 const std::string& symbol = {});
-  format::AllocationId allocate_words(const std::vector<uint32_t>& words,
-                                      format::AllocationKind kind = format::AllocationKind::kDevice);
+  format::AllocationId allocate_words(
+      const std::vector<uint32_t>& words,
+      format::AllocationKind kind = format::AllocationKind::kDevice);
   void free(format::AllocationId id);
   uint64_t address(format::AllocationId id) const;  // recorded
-  uint32_t* words(format::AllocationId id) { return reinterpret_cast<uint32_t*>(memory_.at(id).data()); }
+  uint32_t* words(format::AllocationId id) {
+    return reinterpret_cast<uint32_t*>(memory_.at(id).data());
+  }
 
   void stream(format::StreamId id, uint32_t flags = 0) { add(format::StreamCreate{id, flags, 0}); }
   void event(format::EventId id) { add(format::EventCreate{id, 2}); }
-  void record(format::EventId event, format::StreamId stream) { add(format::EventRecord{event, stream}); }
-  void wait(format::StreamId stream, format::EventId event) { add(format::StreamWait{stream, event, 0}); }
+  void record(format::EventId event, format::StreamId stream) {
+    add(format::EventRecord{event, stream});
+  }
+  void wait(format::StreamId stream, format::EventId event) {
+    add(format::StreamWait{stream, event, 0});
+  }
   void synchronize_device() { add(format::Synchronize{}); }
-  void synchronize_stream(format::StreamId id) { add(format::Synchronize{format::SynchronizeKind::kStream, id}); }
-  void synchronize_event(format::EventId id) { add(format::Synchronize{format::SynchronizeKind::kEvent, id}); }
+  void synchronize_stream(format::StreamId id) {
+    add(format::Synchronize{format::SynchronizeKind::kStream, id});
+  }
+  void synchronize_event(format::EventId id) {
+    add(format::Synchronize{format::SynchronizeKind::kEvent, id});
+  }
   void launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
   void copy(format::Copy copy);
-  void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes, format::StreamId stream = 0);
+  void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,
+                      format::StreamId stream = 0);
   void copy_to_host(format::AllocationId from, format::StreamId stream = 0);
   void memset(format::Memset memset);
   void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes);
@@ -63,11 +75,12 @@ class TestTrace {
   void incomplete(const std::string& call);
 
   // For graph nodes.
-  format::Launch make_launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
+  format::Launch make_launch(const std::string& kernel, const Arguments& arguments,
+                             format::StreamId stream = 0);
   format::Copy make_copy(format::AllocationId to, format::AllocationId from, uint64_t size);
 
-  bool mark_ambiguous = false;      // relocations made from now on
-  bool hash_only = false;           // post-states made from now on
+  bool mark_ambiguous = false;  // relocations made from now on
+  bool hash_only = false;       // post-states made from now on
   std::string arch = "gfx1030";
   std::function<void(format::Launch&)> edit_launch;
   std::function<void(format::Content&)> edit_post;
@@ -81,7 +94,8 @@ class TestTrace {
   void add(format::Action action);
   format::KernelId kernel_id(const std::string& name, size_t explicit_bytes);
   format::Content content(const uint8_t* bytes, size_t size, bool stored = true);
-  std::vector<format::Relocation> match(const uint8_t* bytes, size_t size, format::RelocationSource source) const;
+  std::vector<format::Relocation> match(const uint8_t* bytes, size_t size,
+                                        format::RelocationSource source) const;
   uint8_t* at(format::AllocationId id, uint64_t offset) { return memory_.at(id).data() + offset; }
   void execute(const format::Launch& launch);
   void execute(const format::Copy& copy);

@@ -78,6 +78,29 @@ TEST_F(VerifyTest, AmbiguousWordMayKeepItsValue) {
   EXPECT_EQ(report.ambiguous_words_unmoved, 1u);
 }
 
+// A scalar that looks like an address: relocating it changes what the kernel computes.
+TEST_F(VerifyTest, AmbiguousArgumentsCanBeKept) {
+  const auto a = trace.allocate(64);
+  const auto out = trace.allocate(8);
+  trace.edit_launch = [](format::Launch& launch) { launch.relocations[1].ambiguous = true; };
+  fake.kernels["mix"] = [](const FakeLaunch& l) {
+    *l.argument<uint64_t*>(0) = l.argument<uint64_t>(8) * 3;
+  };
+  trace.launch("mix", Arguments().value(trace.address(out)).value(trace.address(a) + 4));
+  const auto program = trace.program();
+  for (const bool keep : {false, true}) {
+    LoadOptions options;
+    options.mode = Mode::kGraph;
+    options.layout = Layout::kShift;
+    options.keep_ambiguous = keep;
+    auto loaded = Replay::load(program, fake.library(), options);
+    ASSERT_TRUE(loaded);
+    replay = std::move(*loaded);
+    ASSERT_TRUE(replay->run());
+    EXPECT_EQ(verified().passed(), keep);
+  }
+}
+
 TEST_F(VerifyTest, HashOnlyStatesAreComparedThroughRelocation) {
   const auto a = trace.allocate(64);
   const auto table = trace.allocate(64);
