@@ -78,6 +78,11 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
       return put(value, gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1} : HdpFlush{nullptr, nullptr});
     case 0xA015: return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
+    case 0xA114: {  // CLOCK_COUNTERS: GPU, CPU, system, and the frequency of all, Hz
+      const uint64_t now = timestamp_ns();
+      const uint64_t counters[4] = {now, now, now, 1'000'000'000};
+      return put(value, counters);
+    }
     case 0xA10F: return put(value, kCpuAgent);                                       // NEAREST_CPU
     default: return unknown("hsa_agent_get_info", attribute);
   }
