@@ -27,6 +27,20 @@ foreach(static OFF ON)
   endif()
 endforeach()
 
+# Where the whole tree is built: a real trace, in the installed library's own process. Not with
+# sanitizers, which a recorder preloaded into a plain program cannot have.
+if(NOT SANITIZE AND EXISTS ${BINARY_DIR}/samples/struct_args AND EXISTS ${BINARY_DIR}/bin/gfxgraph-record
+   AND EXISTS ${BINARY_DIR}/lib/gfxgraph/libhsa-runtime64.so.1)
+  set(trace ${WORK_DIR}/struct_args.gfxg)
+  run(${BINARY_DIR}/bin/gfxgraph-record --device emulated -o ${trace} -- ${BINARY_DIR}/samples/struct_args)
+  set(ENV{LD_LIBRARY_PATH} ${BINARY_DIR}/lib/gfxgraph)
+  foreach(mode eager batch graph auto)
+    run(${WORK_DIR}/embed_replay_OFF/embed_replay ${trace} ${mode})
+  endforeach()
+  run(${WORK_DIR}/embed_replay_ON/embed_replay ${trace} graph)
+  unset(ENV{LD_LIBRARY_PATH})
+endif()
+
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 execute_process(COMMAND pkg-config --cflags --libs gfxgraph RESULT_VARIABLE result OUTPUT_VARIABLE flags
   OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,0 +1,19 @@
+# cmake -DPROGRAM= -DBIN= -DTRACE= -P: records a program on the software agent and replays it in
+# every mode at both layouts.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "${command}\nended with ${result}\n${output}")
+  endif()
+endfunction()
+
+run(${BIN}/gfxgraph-record --device emulated -o ${TRACE} -- ${PROGRAM})
+foreach(mode eager batch graph auto)
+  foreach(layout same shift)
+    run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
+  endforeach()
+endforeach()
+# Split and chained graphs are other graphs of the same program.
+run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-max-nodes 3 --verify)
+run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-linear --verify)
