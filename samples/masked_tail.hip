@@ -8,8 +8,7 @@
 
 constexpr int kBlock = 32;  // rows per workgroup: one wavefront
 constexpr int kRows = 50;   // the second workgroup has 14 rows too many
-constexpr int kColumns =
-    256;  // 1 KiB per row: 14 rows reach over the page in which the buffer ends
+constexpr int kColumns = 256;  // 1 KiB per row: 14 rows reach past the page the buffer ends in
 
 // Keeps the pointers in registers as they are: the compiler can neither move the address
 // computation under the predicate nor fold it away.
