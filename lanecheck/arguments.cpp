@@ -75,6 +75,9 @@ Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
                                                const format::Launch& launch,
                                                const HiddenValues& values) {
   const uint64_t size = std::max<uint64_t>(kernel.kernarg_size_bytes, launch.kernarg.size());
+  if (size > kMaxKernargBytes) {
+    return fail(Status::kCorrupt, fmt::format("a kernarg segment of {} bytes", size));
+  }
   std::vector<std::byte> segment(size);
   if (!launch.kernarg.empty()) {
     std::memcpy(segment.data(), launch.kernarg.data(), launch.kernarg.size());

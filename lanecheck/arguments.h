@@ -19,6 +19,8 @@ struct LaunchShape {
 // kInvalidArgument when the grid has more work items than an AQL packet can say.
 Result<LaunchShape> launch_shape(const format::Launch& launch);
 
+inline constexpr uint64_t kMaxKernargBytes = 1 << 20;
+
 struct HiddenValues {
   uint64_t queue_address = 0;
   uint64_t hostcall_address = 0;

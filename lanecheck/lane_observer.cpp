@@ -178,6 +178,7 @@ void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::Wav
   state.place.wave = info.wave;
   state.scratch.clear();
   state.loaded_defined = ~0u;
+  state.called_host = false;
 }
 
 void LaneObserver::wave_end(WaveState& state, const Wave&) {
@@ -267,10 +268,21 @@ void LaneObserver::report(WaveState& state, const Inst& inst, FindingClass findi
   sites_.add(kernel_, found);
 }
 
+bool LaneObserver::belongs_to_host_call(WaveState& state, uint64_t address) {
+  if (address - kHostCallAddress < kHostCallBytes) {
+    state.called_host = true;
+    called_host_ = true;
+    return true;
+  }
+  // The pointers in the buffer read as zero.
+  return state.called_host && address < kHostCallBytes;
+}
+
 uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& inst,
                                     const emulator::MemoryEvent& event, uint32_t active) {
   uint32_t outside = 0;
   uint32_t slack = 0;
+  uint32_t silent = 0;
   const char* outside_class = "";
   for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -279,6 +291,10 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& i
     if (offset < state.region_size && event.access_bytes <= state.region_size - offset) continue;
     const emulator::Region* const region = regions_->find(address);
     if (region == nullptr || !region->contains(address, event.access_bytes)) {
+      if (belongs_to_host_call(state, address)) {
+        silent |= 1u << lane;
+        continue;
+      }
       if (outside == 0) outside_class = unmapped_class(address);
       outside |= 1u << lane;
       continue;
@@ -292,7 +308,7 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& i
   }
   if (outside != 0) report(state, inst, FindingClass::kE1, outside, event, outside_class);
   if (slack != 0) report(state, inst, FindingClass::kE2, slack, event, "slack");
-  return event.exec & ~outside;
+  return event.exec & ~(outside | silent);
 }
 
 void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
@@ -309,7 +325,7 @@ void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
     const uint64_t address = event.address[lane];
     const emulator::Region* const region = regions_->find(address);
     if (region == nullptr || !region->contains(address, event.access_bytes)) {
-      unmapped |= 1u << lane;
+      if (!belongs_to_host_call(state, address)) unmapped |= 1u << lane;
       continue;
     }
     const bool slack =
@@ -344,6 +360,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
     state.scalar_size = region->mapped_bytes;
     if (!undefined) return true;
   }
+  if (!mapped && belongs_to_host_call(state, event.address)) return false;
   LaneEvent found;
   found.finding_class = FindingClass::kE3;
   found.place = state.place;

@@ -50,10 +50,16 @@ struct LaneWaveState {
   uint64_t dropped_lanes = 0;
   uint64_t empty_exec_loads = 0;
   EventPlace place;
+  bool called_host = false;  // and went on with zeros for an answer
   // One bit per dword of the wave's scratch; empty: nothing was stored yet.
   std::vector<bool> scratch;
   uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
 };
+
+// What kernels get as the buffer of host calls: nothing is mapped there, and an access means that the kernel
+// calls the host.
+inline constexpr uint64_t kHostCallAddress = uint64_t{0x2f0000000000};
+inline constexpr uint64_t kHostCallBytes = 1 << 20;
 
 class LaneObserver {
  public:
@@ -78,6 +84,8 @@ class LaneObserver {
   }
   // Lanes dropped by buffer range checks since the last call.
   uint64_t take_dropped_lanes() { return dropped_lanes_.exchange(0); }
+  // Whether a wave called the host since the last call.
+  bool take_called_host() { return called_host_.exchange(false); }
   uint64_t empty_exec_loads() const { return empty_exec_loads_; }
 
   // ---- hooks (emulator/observer.h) ----
@@ -104,6 +112,8 @@ class LaneObserver {
                     const emulator::ScalarEvent& event);
   void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                      const emulator::MemoryEvent& event);
+  // An unmapped access that belongs to a call of the host, which is reported as such.
+  bool belongs_to_host_call(WaveState& state, uint64_t address);
   void report(WaveState& state, const Inst& inst, FindingClass finding_class, uint32_t lanes,
               const emulator::MemoryEvent& event, const char* address_class);
 
@@ -116,6 +126,7 @@ class LaneObserver {
   std::shared_ptr<const emulator::RegionTable> regions_;
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};
+  std::atomic<bool> called_host_{false};
 };
 
 }  // namespace gfxgraph::lanecheck

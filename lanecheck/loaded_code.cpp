@@ -49,10 +49,17 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   const uint64_t size = loaded.object->load_size_bytes();
   const std::optional<uint64_t> recorded =
       recorded_load_address(trace, code, *loaded.object, notes);
-  GFXGRAPH_ASSIGN_OR_RETURN(
-      const uint64_t begin,
-      memory.add_own(size, emulator::RegionKind::kCode, fmt::format("code object {}", code.id),
-                     recorded ? *recorded + first : 0));
+  const std::string name = fmt::format("code object {}", code.id);
+  Result<uint64_t> placed = memory.add_own(size, emulator::RegionKind::kCode, name,
+                                           recorded ? *recorded + first : 0);
+  if (!placed && recorded) {
+    // A module that was unloaded before: both cannot be there at once.
+    notes.push_back(fmt::format("{}: its recorded place is taken ({}); pointers to its variables that "
+                                "the program stored lead elsewhere",
+                                name, placed.error().message));
+    placed = memory.add_own(size, emulator::RegionKind::kCode, name);
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t begin, std::move(placed));
   loaded.load_address = begin - first;
   loaded.end = begin + size;
   const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
@@ -76,6 +83,18 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
     result.push_back(std::move(*loaded));
   }
   return result;
+}
+
+uint64_t global_address(const std::vector<LoadedCode>& loaded,
+                        const format::AllocationBegin& global) {
+  if (global.code_object == 0 || global.code_object > loaded.size()) return global.recorded_address;
+  const LoadedCode& code = loaded[global.code_object - 1];
+  for (const codeobj::Symbol& symbol : code.object->symbols()) {
+    if (symbol.name == global.symbol && !symbol.undefined) {
+      return code.load_address + symbol.address;
+    }
+  }
+  return global.recorded_address;
 }
 
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc) {

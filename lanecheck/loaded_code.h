@@ -27,6 +27,10 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
                                           emulator::Engine& engine,
                                           std::vector<std::string>& notes);
 
+// Where a module global stands now: at its recorded address unless its object had to go elsewhere.
+uint64_t global_address(const std::vector<LoadedCode>& loaded,
+                        const format::AllocationBegin& global);
+
 // The code that holds a pc; null when none does.
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc);
 

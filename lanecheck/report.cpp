@@ -1,6 +1,9 @@
+#include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include "lanecheck/check.h"
@@ -22,6 +25,26 @@ static_assert(std::size(kClasses) == kFindingClasses);
 
 const ClassText& text_of(FindingClass finding_class) {
   return kClasses[static_cast<size_t>(finding_class)];
+}
+
+// "add_unclamped" for "_Z13add_unclampedPKfS0_Pfi": without parameters, which say little and fill lines.
+std::string readable_name(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || !demangled) return name;
+  std::string text = demangled.get();
+  if (text.ends_with(')')) {
+    int depth = 0;
+    for (size_t at = text.size(); at-- > 0;) {
+      if (text[at] == ')') ++depth;
+      if (text[at] == '(' && --depth == 0) {
+        text.resize(at);
+        break;
+      }
+    }
+  }
+  return text;
 }
 
 std::string plural(uint64_t count, const char* noun) {
@@ -62,7 +85,7 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   auto to = std::back_inserter(out);
   fmt::format_to(to, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name,
                  severity_name(finding.severity), class_name(finding.finding_class),
-                 finding.kernel, finding.code_address, finding.mnemonic);
+                 readable_name(finding.kernel), finding.code_address, finding.mnemonic);
   if (finding.lanes != 0) {
     fmt::format_to(to, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
                    lane_ranges(finding.lanes),
@@ -123,7 +146,7 @@ std::string render_text(const Report& report, const std::string& trace_name) {
   for (const Finding& finding : report.findings) render_finding(finding, trace_name, out);
   for (const FailedLaunch& failed : report.failed) {
     fmt::format_to(std::back_inserter(out), "{}: launch {} kernel {} was not checked: {}\n",
-                   trace_name, failed.launch, failed.kernel, failed.reason);
+                   trace_name, failed.launch, readable_name(failed.kernel), failed.reason);
   }
   for (const std::string& note : report.notes) {
     fmt::format_to(std::back_inserter(out), "{}: note: {}\n", trace_name, note);

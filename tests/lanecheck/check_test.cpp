@@ -285,6 +285,20 @@ TEST(Launches, WhatCannotRunIsNamed) {
   EXPECT_THAT(render_text(*report, "t"), HasSubstr("was not checked"));
 }
 
+TEST(Launches, CallsOfTheHostAreNamedAndOthersRun) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto out = trace.buffer(32 * 4);
+  trace.launch("prints", 1, 32, {out, 0});
+  trace.launch("prints", 1, 32, {out, 1});
+  const Result<Report> report = trace.try_check();
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->failed.size(), 1U) << render_text(*report, "t");
+  EXPECT_EQ(report->failed[0].launch, 1U);
+  EXPECT_THAT(report->failed[0].reason, HasSubstr("calls the host"));
+  EXPECT_TRUE(report->findings.empty()) << render_text(*report, "t");
+}
+
 TEST(Trace, MissingContentsAreANote) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;

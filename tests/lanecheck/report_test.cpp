@@ -59,6 +59,16 @@ TEST(Report, TextNamesEverythingThatIsNeededForTheFix) {
   EXPECT_THAT(text, HasSubstr("1 error, 0 warnings, 0 notes"));
 }
 
+TEST(Report, TextNamesKernelsReadably) {
+  Report report;
+  report.findings = {sample_finding(), sample_finding()};
+  report.findings[0].kernel = "_Z13add_unclampedPKfS0_Pfi";
+  report.findings[1].kernel = "_Z5applyIPFvPfEEvT_S0_";
+  const std::string text = render_text(report, "t");
+  EXPECT_THAT(text, HasSubstr("kernel add_unclamped, pc"));
+  EXPECT_THAT(text, HasSubstr("kernel void apply<void (*)(float*)>, pc"));
+}
+
 TEST(Report, TextSaysWhenThereIsNoLine) {
   Report report;
   report.findings = {sample_finding()};

@@ -131,6 +131,12 @@ extern "C" __global__ void globals(int* out) {
   if (threadIdx.x == 0) g_counters[0] = 100;
 }
 
+// A call of the host, which nobody answers offline.
+extern "C" __global__ void prints(int* out, int condition) {
+  out[threadIdx.x] = 1;
+  if (condition != 0) printf("lane %d\n", static_cast<int>(threadIdx.x));
+}
+
 // The shape as the kernel sees it.
 extern "C" __global__ void shape(unsigned* out) {
   if (threadIdx.x == 0) {
