@@ -1,5 +1,5 @@
-// Source: clang's ClangOffloadBundler ("Bundled Binary File Layout", "Compressed Bundled Binary File
-// Layout" versions 1 to 3).
+// Source: clang's ClangOffloadBundler ("Bundled Binary File Layout", "Compressed Bundled Binary
+// File Layout" versions 1 to 3).
 #include <fmt/format.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/MD5.h>
@@ -83,8 +83,9 @@ Result<PlainLayout> plain_layout(std::span<const std::byte> bytes) {
   header.skip(kPlainMagic.size());
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t count, header.number(8, "its entry count"));
   if (count > kMaxEntries) {
-    return fail(Status::kCorrupt, fmt::format("offload bundle: declares {} entries, the limit is {}",
-                                              count, kMaxEntries));
+    return fail(
+        Status::kCorrupt,
+        fmt::format("offload bundle: declares {} entries, the limit is {}", count, kMaxEntries));
   }
   PlainLayout layout;
   for (uint64_t i = 0; i < count; ++i) {
@@ -152,8 +153,9 @@ Result<CompressedHeader> compressed_header(std::span<const std::byte> bytes) {
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t version, header.number(2, "its version"));
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t method, header.number(2, "its compression method"));
   if (version < 1 || version > 3) {
-    return fail(Status::kUnsupported,
-                fmt::format("compressed offload bundle: version {}; this build reads 1 to 3", version));
+    return fail(
+        Status::kUnsupported,
+        fmt::format("compressed offload bundle: version {}; this build reads 1 to 3", version));
   }
   if (method > 1) {
     return fail(Status::kUnsupported,
@@ -176,9 +178,10 @@ Result<CompressedHeader> compressed_header(std::span<const std::byte> bytes) {
                                               result.plain_bytes, kMaxPlainBytes));
   }
   if (version >= 2 && result.total_bytes < result.header_bytes) {
-    return fail(Status::kCorrupt, fmt::format("compressed offload bundle: its total size {} is less "
-                                              "than its header",
-                                              result.total_bytes));
+    return fail(Status::kCorrupt,
+                fmt::format("compressed offload bundle: its total size {} is less "
+                            "than its header",
+                            result.total_bytes));
   }
   return result;
 }
@@ -208,7 +211,8 @@ Result<uint64_t> read_compressed(std::span<const std::byte> bytes,
   llvm::MD5::MD5Result digest;
   md5.final(digest);
   if (digest.low() != header.hash) {
-    return fail(Status::kCorrupt, "compressed offload bundle: the hash of the plain bytes is wrong");
+    return fail(Status::kCorrupt,
+                "compressed offload bundle: the hash of the plain bytes is wrong");
   }
   if (!starts_with(inflated->bytes, kPlainMagic)) {
     return fail(Status::kCorrupt, "compressed offload bundle: holds no plain offload bundle");
@@ -299,7 +303,8 @@ int suitability(const Target& code, const Target& gpu) {
     return 0;
   }
   for (const std::string& feature : code.features) {
-    if (std::find(gpu.features.begin(), gpu.features.end(), feature) == gpu.features.end()) return 0;
+    if (std::find(gpu.features.begin(), gpu.features.end(), feature) == gpu.features.end())
+      return 0;
     ++score;
   }
   return score;
@@ -311,8 +316,9 @@ Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
   std::vector<BundleEntry> entries;
   uint64_t offset = 0;
   if (!starts_with(bytes, kPlainMagic) && !starts_with(bytes, kCompressedMagic)) {
-    return fail(Status::kCorrupt, "no offload bundle: neither __CLANG_OFFLOAD_BUNDLE__ nor CCOB at "
-                                  "byte 0");
+    return fail(Status::kCorrupt,
+                "no offload bundle: neither __CLANG_OFFLOAD_BUNDLE__ nor CCOB at "
+                "byte 0");
   }
   while (offset < bytes.size()) {
     const std::span<const std::byte> rest = bytes.subspan(offset);
@@ -322,10 +328,11 @@ Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
     } else if (starts_with(rest, kCompressedMagic)) {
       GFXGRAPH_ASSIGN_OR_RETURN(used, read_compressed(rest, entries));
     } else {
-      return fail(Status::kCorrupt,
-                  fmt::format("bytes at {:#x}, after an offload bundle, are neither padding nor the "
-                              "next bundle",
-                              offset));
+      return fail(
+          Status::kCorrupt,
+          fmt::format("bytes at {:#x}, after an offload bundle, are neither padding nor the "
+                      "next bundle",
+                      offset));
     }
     offset += used;
     // The linker puts zeros between the bundles of several object files.
@@ -353,8 +360,9 @@ Result<uint64_t> bundle_size(const std::byte* bytes, uint64_t readable_bytes) {
     return fail(Status::kCorrupt, "neither an offload bundle nor an elf file");
   }
   if (size > readable_bytes) {
-    return fail(Status::kTruncated,
-                fmt::format("offload bundle: declares {} bytes, {} are readable", size, readable_bytes));
+    return fail(
+        Status::kTruncated,
+        fmt::format("offload bundle: declares {} bytes, {} are readable", size, readable_bytes));
   }
   return size;
 }
@@ -369,7 +377,8 @@ Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte>
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const internal::ElfImage image, internal::ElfImage::open(file));
   if (image.machine() == llvm::ELF::EM_AMDGPU) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const CodeObject> object, CodeObject::parse(file));
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const CodeObject> object,
+                              CodeObject::parse(file));
     BundleEntry entry;
     entry.target = object->target();
     entry.id = "hipv4-" + entry.target;

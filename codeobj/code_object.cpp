@@ -21,10 +21,12 @@ constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
 std::string_view processor_name(uint32_t flags) {
   switch (flags & llvm::ELF::EF_AMDGPU_MACH) {
 #define GFXGRAPH_MACH(value, name) \
-  case value: return name;
+  case value:                      \
+    return name;
 #include "codeobj/mach.inc"
 #undef GFXGRAPH_MACH
-    default: return "";
+    default:
+      return "";
   }
 }
 
@@ -50,7 +52,8 @@ Result<std::string> v3_target(uint32_t flags) {
 
 class ParsedCodeObject final : public CodeObject {
  public:
-  explicit ParsedCodeObject(std::span<const std::byte> bytes) : bytes_(bytes.begin(), bytes.end()) {}
+  explicit ParsedCodeObject(std::span<const std::byte> bytes)
+      : bytes_(bytes.begin(), bytes.end()) {}
 
   Result<void> parse() {
     GFXGRAPH_ASSIGN_OR_RETURN(const internal::ElfImage image, internal::ElfImage::open(bytes_));
@@ -107,8 +110,9 @@ class ParsedCodeObject final : public CodeObject {
  private:
   Result<void> check_header(const internal::ElfImage& image) {
     if (image.machine() != llvm::ELF::EM_AMDGPU) {
-      return fail(Status::kUnsupported,
-                  fmt::format("code object: e_machine is {}, not EM_AMDGPU (224)", image.machine()));
+      return fail(
+          Status::kUnsupported,
+          fmt::format("code object: e_machine is {}, not EM_AMDGPU (224)", image.machine()));
     }
     if (image.os_abi() != llvm::ELF::ELFOSABI_AMDGPU_HSA) {
       return fail(Status::kUnsupported,

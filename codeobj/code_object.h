@@ -1,6 +1,6 @@
 // AMDGPU code objects: bundles, ELF, metadata notes, kernel descriptors, symbols. LLVM is used in
-// the .cpp files only. Source: LLVM AMDGPUUsage ("Code Object", "Kernel Descriptor", metadata V3-V6)
-// and clang's ClangOffloadBundler ("Bundled Binary File Layout", compressed bundles "CCOB").
+// the .cpp files only. Source: LLVM AMDGPUUsage ("Code Object", "Kernel Descriptor", metadata
+// V3-V6) and clang's ClangOffloadBundler ("Bundled Binary File Layout", compressed bundles "CCOB").
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,9 @@ namespace gfxgraph::codeobj {
 
 // One entry of an offload bundle.
 struct BundleEntry {
-  std::string id;      // "hipv4-amdgcn-amd-amdhsa--gfx1030"
-  std::string target;  // "amdgcn-amd-amdhsa--gfx1030", with :xnack+ and the like kept; "" for the host
+  std::string id;  // "hipv4-amdgcn-amd-amdhsa--gfx1030"
+  std::string
+      target;  // "amdgcn-amd-amdhsa--gfx1030", with :xnack+ and the like kept; "" for the host
   std::vector<std::byte> bytes;
 };
 
@@ -32,12 +33,13 @@ Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes);
 // without a length. Reads only what its own headers declare.
 Result<uint64_t> bundle_size(const std::byte* bytes, uint64_t readable_bytes);
 
-// Every device ELF in any file that can hold one: an ELF for AMDGPU itself, an offload bundle, or a host
-// executable or library (its .hip_fatbin section).
+// Every device ELF in any file that can hold one: an ELF for AMDGPU itself, an offload bundle, or a
+// host executable or library (its .hip_fatbin section).
 Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte> file);
 
 // The best entry for a GPU: exact target first, then one whose features are unset ("any").
-const BundleEntry* select_entry(const std::vector<BundleEntry>& entries, const std::string& gpu_arch);
+const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
+                                const std::string& gpu_arch);
 
 // ---- one device ELF -----------------------------------------------------------------------------
 
@@ -54,13 +56,13 @@ struct KernelDescriptor {
   uint32_t group_segment_bytes = 0;    // static LDS
   uint32_t private_segment_bytes = 0;  // scratch per lane
   uint32_t kernarg_bytes = 0;
-  int64_t entry_offset_bytes = 0;      // of the first instruction, from the descriptor's address
+  int64_t entry_offset_bytes = 0;  // of the first instruction, from the descriptor's address
   uint32_t compute_pgm_rsrc1 = 0;
   uint32_t compute_pgm_rsrc2 = 0;
   uint32_t compute_pgm_rsrc3 = 0;
   uint16_t kernel_code_properties = 0;
 
-  uint32_t vgpr_count(bool wave32) const;   // allocated, from GRANULATED_WORKITEM_VGPR_COUNT
+  uint32_t vgpr_count(bool wave32) const;  // allocated, from GRANULATED_WORKITEM_VGPR_COUNT
   bool wave32() const { return (kernel_code_properties >> 10 & 1) != 0; }
   bool dynamic_stack() const { return (kernel_code_properties >> 11 & 1) != 0; }
   uint32_t user_sgpr_count() const { return compute_pgm_rsrc2 >> 1 & 31; }
@@ -70,8 +72,8 @@ struct KernelDescriptor {
 Result<KernelDescriptor> decode_descriptor(std::span<const std::byte> bytes);
 
 struct Kernel {
-  std::string name;              // without ".kd"
-  std::string symbol;            // with ".kd"
+  std::string name;                 // without ".kd"
+  std::string symbol;               // with ".kd"
   uint64_t descriptor_address = 0;  // virtual address in the ELF
   uint64_t entry_address = 0;       // descriptor_address + entry_offset_bytes
   uint64_t code_bytes = 0;          // from the STT_FUNC symbol; 0 when there is none (Tensile)
@@ -112,16 +114,16 @@ struct Symbol {  // of .dynsym; for stripped-of-dynsym objects, .symtab
 
 struct DynamicRelocation {
   uint64_t address = 0;
-  uint32_t type = 0;      // R_AMDGPU_*
+  uint32_t type = 0;  // R_AMDGPU_*
   int64_t addend = 0;
-  std::string symbol;     // may be empty
+  std::string symbol;  // may be empty
 };
 
 struct SourceLocation {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
-  std::string function;   // demangled, may be empty
+  std::string function;  // demangled, may be empty
 };
 
 // Immutable after parse(); all methods are thread-safe. Owns a copy of the bytes.
@@ -133,7 +135,7 @@ class CodeObject {
 
   virtual const std::string& target() const = 0;  // "amdgcn-amd-amdhsa--gfx1030", features included
   virtual const std::string& gpu_arch() const = 0;  // "gfx1030"
-  virtual uint32_t abi_version() const = 0;       // ELFABIVERSION: 1 = V3, 2 = V4, 3 = V5, 4 = V6
+  virtual uint32_t abi_version() const = 0;         // ELFABIVERSION: 1 = V3, 2 = V4, 3 = V5, 4 = V6
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const Kernel* find_kernel(std::string_view name) const = 0;  // with or without ".kd"
   // The kernel whose code holds `address` (by entry and size, else the nearest entry before it).
@@ -146,8 +148,8 @@ class CodeObject {
   virtual uint64_t load_size_bytes() const = 0;
   // Device printf format strings and other notes are not interpreted.
 
-  // The DWARF line of the instruction at ELF virtual address `address`; inlined frames: the innermost.
-  // Nothing when the object has no line table. First use parses DWARF (not thread-hot).
+  // The DWARF line of the instruction at ELF virtual address `address`; inlined frames: the
+  // innermost. Nothing when the object has no line table. First use parses DWARF (not thread-hot).
   virtual std::optional<SourceLocation> source_location(uint64_t address) const = 0;
 };
 

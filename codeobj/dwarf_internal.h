@@ -66,13 +66,14 @@ class DwarfCursor {
 // The zero-terminated text at `offset` of a string section; "" outside it.
 std::string_view dwarf_text(ByteSpan section, uint64_t offset);
 
-// ---- functions (dwarf_functions.cpp) --------------------------------------------------------------
+// ---- functions (dwarf_functions.cpp)
+// --------------------------------------------------------------
 
 struct DwarfRange {
   uint64_t low = 0;
   uint64_t high = 0;
-  uint32_t depth = 0;      // of the entry in the tree: the deepest is the innermost
-  uint64_t entry = 0;      // offset in .debug_info
+  uint32_t depth = 0;  // of the entry in the tree: the deepest is the innermost
+  uint64_t entry = 0;  // offset in .debug_info
 };
 
 struct DwarfFunctions {
@@ -88,7 +89,8 @@ struct DwarfFunctions {
 // Damaged units are left out, from the damage on.
 DwarfFunctions read_dwarf_functions(const DwarfSections& sections);
 
-// ---- lines (dwarf_lines.cpp) ----------------------------------------------------------------------
+// ---- lines (dwarf_lines.cpp)
+// ----------------------------------------------------------------------
 
 struct DwarfRow {
   uint64_t address = 0;

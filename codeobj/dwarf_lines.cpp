@@ -43,17 +43,38 @@ bool read_form(DwarfCursor& cursor, const EntryFormat& format, bool wide,
   std::string_view text;
   uint64_t number = 0;
   switch (format.form) {
-    case 0x08: text = cursor.text(); break;                                      // string
-    case 0x0e: text = dwarf_text(sections.str, cursor.sized(wide)); break;       // strp
-    case 0x1f: text = dwarf_text(sections.line_str, cursor.sized(wide)); break;  // line_strp
-    case 0x0b: number = cursor.u8(); break;                                      // data1
-    case 0x05: number = cursor.u16(); break;                                     // data2
-    case 0x06: number = cursor.number(4); break;                                 // data4
-    case 0x07: number = cursor.number(8); break;                                 // data8
-    case 0x0f: number = cursor.uleb(); break;                                    // udata
-    case 0x1e: cursor.skip(16); break;                                           // data16: MD5
-    case 0x09: cursor.skip(cursor.uleb()); break;                                // block
-    default: return false;
+    case 0x08:
+      text = cursor.text();
+      break;  // string
+    case 0x0e:
+      text = dwarf_text(sections.str, cursor.sized(wide));
+      break;  // strp
+    case 0x1f:
+      text = dwarf_text(sections.line_str, cursor.sized(wide));
+      break;  // line_strp
+    case 0x0b:
+      number = cursor.u8();
+      break;  // data1
+    case 0x05:
+      number = cursor.u16();
+      break;  // data2
+    case 0x06:
+      number = cursor.number(4);
+      break;  // data4
+    case 0x07:
+      number = cursor.number(8);
+      break;  // data8
+    case 0x0f:
+      number = cursor.uleb();
+      break;  // udata
+    case 0x1e:
+      cursor.skip(16);
+      break;  // data16: MD5
+    case 0x09:
+      cursor.skip(cursor.uleb());
+      break;  // block
+    default:
+      return false;
   }
   if (format.content == 1) entry.path = text;         // DW_LNCT_path
   if (format.content == 2) entry.directory = number;  // DW_LNCT_directory_index
@@ -113,7 +134,8 @@ class Reader {
     program.line_range = cursor.u8();
     program.opcode_base = cursor.u8();
     if (cursor.failed() || program.line_range == 0 || program.opcode_base == 0) return false;
-    for (unsigned i = 1; i < program.opcode_base; ++i) program.opcode_lengths.push_back(cursor.u8());
+    for (unsigned i = 1; i < program.opcode_base; ++i)
+      program.opcode_lengths.push_back(cursor.u8());
     const bool good =
         program.version == 5 ? read_files_v5(cursor, program) : read_files_v4(cursor, program);
     if (!good || cursor.failed() || cursor.offset() - start > header_bytes) return false;
@@ -185,9 +207,8 @@ class Reader {
 
   void end_sequence(const Registers& now, DwarfSequence& sequence) {
     if (!sequence.rows.empty()) {
-      std::stable_sort(
-          sequence.rows.begin(), sequence.rows.end(),
-          [](const DwarfRow& a, const DwarfRow& b) { return a.address < b.address; });
+      std::stable_sort(sequence.rows.begin(), sequence.rows.end(),
+                       [](const DwarfRow& a, const DwarfRow& b) { return a.address < b.address; });
       sequence.low = sequence.rows.front().address;
       sequence.high = now.address;
       if (sequence.high > sequence.low) lines_.sequences.push_back(std::move(sequence));
@@ -207,7 +228,8 @@ class Reader {
       case 2:  // set_address
         if (length == 9) now.address = cursor.number(8);
         break;
-      default: break;
+      default:
+        break;
     }
     const uint64_t used = cursor.offset() - start;
     if (used < length) cursor.skip(length - used);
@@ -221,23 +243,37 @@ class Reader {
       if (opcode >= program.opcode_base) {
         const unsigned adjusted = opcode - program.opcode_base;
         now.address += uint64_t{adjusted / program.line_range} * program.min_length;
-        now.line += static_cast<uint64_t>(
-            int64_t{program.line_base} + static_cast<int64_t>(adjusted % program.line_range));
+        now.line += static_cast<uint64_t>(int64_t{program.line_base} +
+                                          static_cast<int64_t>(adjusted % program.line_range));
         add_row(program, now, sequence);
         continue;
       }
       switch (opcode) {
-        case 0: extended(cursor, now, sequence); break;
-        case 1: add_row(program, now, sequence); break;                     // copy
-        case 2: now.address += cursor.uleb() * program.min_length; break;   // advance_pc
-        case 3: now.line += static_cast<uint64_t>(cursor.sleb()); break;    // advance_line
-        case 4: now.file = cursor.uleb(); break;                            // set_file
-        case 5: now.column = cursor.uleb(); break;                          // set_column
-        case 8:                                                             // const_add_pc
-          now.address += uint64_t{(255u - program.opcode_base) / program.line_range} *
-                         program.min_length;
+        case 0:
+          extended(cursor, now, sequence);
           break;
-        case 9: now.address += cursor.u16(); break;                         // fixed_advance_pc
+        case 1:
+          add_row(program, now, sequence);
+          break;  // copy
+        case 2:
+          now.address += cursor.uleb() * program.min_length;
+          break;  // advance_pc
+        case 3:
+          now.line += static_cast<uint64_t>(cursor.sleb());
+          break;  // advance_line
+        case 4:
+          now.file = cursor.uleb();
+          break;  // set_file
+        case 5:
+          now.column = cursor.uleb();
+          break;  // set_column
+        case 8:   // const_add_pc
+          now.address +=
+              uint64_t{(255u - program.opcode_base) / program.line_range} * program.min_length;
+          break;
+        case 9:
+          now.address += cursor.u16();
+          break;  // fixed_advance_pc
         default:
           for (unsigned i = 0; i < program.opcode_lengths[opcode - 1u]; ++i) cursor.uleb();
       }
@@ -256,9 +292,8 @@ DwarfLines read_dwarf_lines(const DwarfSections& sections,
                             const std::map<uint64_t, std::string_view>& directories) {
   DwarfLines lines;
   Reader(sections, directories, lines).run();
-  std::stable_sort(
-      lines.sequences.begin(), lines.sequences.end(),
-      [](const DwarfSequence& a, const DwarfSequence& b) { return a.low < b.low; });
+  std::stable_sort(lines.sequences.begin(), lines.sequences.end(),
+                   [](const DwarfSequence& a, const DwarfSequence& b) { return a.low < b.low; });
   return lines;
 }
 

@@ -44,10 +44,14 @@ Result<std::span<const std::byte>> find_note(std::span<const std::byte> notes,
 
 Symbol::Type symbol_type(unsigned char type) {
   switch (type) {
-    case llvm::ELF::STT_NOTYPE: return Symbol::Type::kNone;
-    case llvm::ELF::STT_OBJECT: return Symbol::Type::kObject;
-    case llvm::ELF::STT_FUNC: return Symbol::Type::kFunction;
-    default: return Symbol::Type::kOther;
+    case llvm::ELF::STT_NOTYPE:
+      return Symbol::Type::kNone;
+    case llvm::ELF::STT_OBJECT:
+      return Symbol::Type::kObject;
+    case llvm::ELF::STT_FUNC:
+      return Symbol::Type::kFunction;
+    default:
+      return Symbol::Type::kOther;
   }
 }
 
@@ -103,14 +107,15 @@ Result<std::vector<Segment>> ElfImage::segments() const {
     const uint32_t number = index++;
     if (header.p_type != llvm::ELF::PT_LOAD || header.p_memsz == 0) continue;
     if (!range_fits(header.p_offset, header.p_filesz, bytes_.size())) {
-      return fail(Status::kTruncated,
-                  fmt::format("segment {}: file range {:#x} + {:#x} lies outside the file of {:#x} "
-                              "bytes",
-                              number, uint64_t{header.p_offset}, uint64_t{header.p_filesz},
-                              bytes_.size()));
+      return fail(
+          Status::kTruncated,
+          fmt::format("segment {}: file range {:#x} + {:#x} lies outside the file of {:#x} "
+                      "bytes",
+                      number, uint64_t{header.p_offset}, uint64_t{header.p_filesz}, bytes_.size()));
     }
     if (header.p_filesz > header.p_memsz) {
-      return fail(Status::kCorrupt, fmt::format("segment {}: p_filesz is larger than p_memsz", number));
+      return fail(Status::kCorrupt,
+                  fmt::format("segment {}: p_filesz is larger than p_memsz", number));
     }
     if (!range_fits(header.p_vaddr, header.p_memsz, kMaxLoadBytes)) {
       return fail(Status::kCorrupt, fmt::format("segment {}: p_vaddr {:#x} and p_memsz {:#x} reach "
@@ -170,8 +175,8 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
     const bool placed = !symbol.undefined && entry.st_shndx != llvm::ELF::SHN_ABS;
     const Segment* const segment = placed ? segment_of(segments, symbol.address) : nullptr;
     symbol.constant = segment != nullptr && !segment->writable;
-    if (segment != nullptr && !range_fits(symbol.address - segment->address, symbol.size_bytes,
-                                          segment->memory_bytes)) {
+    if (segment != nullptr &&
+        !range_fits(symbol.address - segment->address, symbol.size_bytes, segment->memory_bytes)) {
       return fail(Status::kCorrupt, fmt::format("symbol {}: {:#x} + {:#x} bytes reach past their "
                                                 "segment",
                                                 symbol.name, symbol.address, symbol.size_bytes));
@@ -181,7 +186,8 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
   return symbols;
 }
 
-Result<std::vector<DynamicRelocation>> ElfImage::relocations_of(const SectionHeader& section) const {
+Result<std::vector<DynamicRelocation>> ElfImage::relocations_of(
+    const SectionHeader& section) const {
   std::vector<DynamicRelocation> result;
   auto entries = file_.relas(section);
   if (!entries) return tl::unexpected<Error>(corrupt(entries.takeError(), "relocations"));

@@ -1,4 +1,5 @@
-// Decompression with an output that grows with the data, so that a declared size alone costs nothing.
+// Decompression with an output that grows with the data, so that a declared size alone costs
+// nothing.
 #pragma once
 
 #include <cstdint>

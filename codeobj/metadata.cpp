@@ -85,9 +85,12 @@ class TreeReader {
         value.kind = Value::Kind::kText;
         value.text = {token.Raw.data(), token.Raw.size()};
         return value;
-      case llvm::msgpack::Type::Array: return read_array(token.Length, depth);
-      case llvm::msgpack::Type::Map: return read_map(token.Length, depth);
-      default: return value;  // nil, floats and binary appear in no field that is read
+      case llvm::msgpack::Type::Array:
+        return read_array(token.Length, depth);
+      case llvm::msgpack::Type::Map:
+        return read_map(token.Length, depth);
+      default:
+        return value;  // nil, floats and binary appear in no field that is read
     }
   }
 
@@ -112,7 +115,8 @@ class TreeReader {
         return fail(Status::kCorrupt, "metadata note: a map key is no string");
       }
       GFXGRAPH_ASSIGN_OR_RETURN(Value element, read_value(depth + 1));
-      value.fields.push_back({std::string_view(key.Raw.data(), key.Raw.size()), std::move(element)});
+      value.fields.push_back(
+          {std::string_view(key.Raw.data(), key.Raw.size()), std::move(element)});
     }
     return value;
   }
@@ -120,8 +124,9 @@ class TreeReader {
   // Each element takes a byte at least.
   Result<void> check_length(size_t length) const {
     if (length <= bytes_) return {};
-    return fail(Status::kCorrupt,
-                fmt::format("metadata note: a container of {} elements in {} bytes", length, bytes_));
+    return fail(
+        Status::kCorrupt,
+        fmt::format("metadata note: a container of {} elements in {} bytes", length, bytes_));
   }
 
   size_t bytes_;
@@ -176,11 +181,10 @@ Result<void> read_arguments(const Value& map, Kernel& kernel) {
                               fields.number(".offset", true, kMaxKernargBytes));
     GFXGRAPH_ASSIGN_OR_RETURN(argument.size_bytes, fields.number(".size", true, kMaxKernargBytes));
     if (!range_fits(argument.offset_bytes, argument.size_bytes, kernel.kernarg_size_bytes)) {
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: field .offset {} and .size {} reach past "
-                              ".kernarg_segment_size {}",
-                              fields.where, argument.offset_bytes, argument.size_bytes,
-                              kernel.kernarg_size_bytes));
+      return fail(Status::kCorrupt, fmt::format("{}: field .offset {} and .size {} reach past "
+                                                ".kernarg_segment_size {}",
+                                                fields.where, argument.offset_bytes,
+                                                argument.size_bytes, kernel.kernarg_size_bytes));
     }
     kernel.arguments.push_back(std::move(argument));
   }
@@ -190,10 +194,10 @@ Result<void> read_arguments(const Value& map, Kernel& kernel) {
   uint32_t end = 0;
   for (const Argument& argument : kernel.arguments) {
     if (argument.offset_bytes < end) {
-      return fail(Status::kCorrupt, fmt::format("{}: the argument {} at .offset {} overlaps the "
-                                                "one before it, which ends at {}",
-                                                where, argument.value_kind, argument.offset_bytes,
-                                                end));
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: the argument {} at .offset {} overlaps the "
+                              "one before it, which ends at {}",
+                              where, argument.value_kind, argument.offset_bytes, end));
     }
     end = argument.offset_bytes + argument.size_bytes;
   }
@@ -225,8 +229,8 @@ Result<Kernel> read_kernel(const Value& map, size_t index) {
   }
   if (!std::has_single_bit(kernel.kernarg_align_bytes)) {
     return fail(Status::kCorrupt,
-                fmt::format("{}: field .kernarg_segment_align is {}, no power of two",
-                            fields.where, kernel.kernarg_align_bytes));
+                fmt::format("{}: field .kernarg_segment_align is {}, no power of two", fields.where,
+                            kernel.kernarg_align_bytes));
   }
   GFXGRAPH_TRY(read_arguments(map, kernel));
   return kernel;

@@ -88,8 +88,8 @@ std::optional<SourceLocation> SourceLines::find(std::span<const std::byte> file,
   location.column = row->column;
   const std::string_view function = state_->functions.name_at(address);
   // The demangler recurses: names that no compiler makes are given as they are.
-  location.function = function.size() <= kMaxMangledBytes ? llvm::demangle(function)
-                                                          : std::string(function);
+  location.function =
+      function.size() <= kMaxMangledBytes ? llvm::demangle(function) : std::string(function);
   return location;
 }
 

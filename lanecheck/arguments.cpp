@@ -46,7 +46,8 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch
   if (kind == "hidden_private_base") return emulator::Dispatch::kDefaultPrivateApertureHi;
   // Of OpenCL's device-side enqueue; HIP kernels list them and never follow them.
   if (kind == "hidden_default_queue" || kind == "hidden_completion_action") return 0;
-  // V4 lists it for every kernel that might synchronise grids; zero says that there is no such grid.
+  // V4 lists it for every kernel that might synchronise grids; zero says that there is no such
+  // grid.
   if (kind == "hidden_multigrid_sync_arg") return 0;
   if (kind == "hidden_heap_v1") return 0;
   return std::nullopt;
@@ -86,9 +87,9 @@ Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
     if (argument.kind != format::ArgumentKind::kHidden) continue;
     const std::optional<uint64_t> value = hidden_value(argument.value_kind, launch, values);
     if (!value) {
-      return fail(Status::kUnsupported,
-                  fmt::format("the kernel takes {}, which the check cannot provide",
-                              argument.value_kind));
+      return fail(
+          Status::kUnsupported,
+          fmt::format("the kernel takes {}, which the check cannot provide", argument.value_kind));
     }
     if (!range_fits(argument.offset_bytes, argument.size_bytes, size) || argument.size_bytes > 8) {
       return fail(Status::kCorrupt,

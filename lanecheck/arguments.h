@@ -1,5 +1,6 @@
-// The kernarg segment and the dispatch packet of one recorded launch, filled as the HIP runtime fills
-// them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA Runtime 2.9, "AQL packets".
+// The kernarg segment and the dispatch packet of one recorded launch, filled as the HIP runtime
+// fills them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA
+// Runtime 2.9, "AQL packets".
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ struct HiddenValues {
   uint32_t dynamic_lds_bytes = 0;
 };
 
-// The explicit bytes and every hidden argument. kUnsupported for a hidden argument that the check cannot
-// fill and a kernel might follow (device heap, multi-grid sync, device-side enqueue).
+// The explicit bytes and every hidden argument. kUnsupported for a hidden argument that the check
+// cannot fill and a kernel might follow (device heap, multi-grid sync, device-side enqueue).
 Result<std::vector<std::byte>> kernarg_segment(const format::Kernel& kernel,
                                                const format::Launch& launch,
                                                const HiddenValues& values);
@@ -41,7 +42,8 @@ struct PacketValues {
   uint32_t private_segment_bytes = 0;
 };
 // `packet` has kPacketBytes.
-void write_packet(std::span<std::byte> packet, const LaunchShape& shape, const PacketValues& values);
+void write_packet(std::span<std::byte> packet, const LaunchShape& shape,
+                  const PacketValues& values);
 
 // amd_queue_t, the fields that kernels read: the apertures. `queue` has kQueueBytes.
 inline constexpr uint64_t kQueueBytes = 256;

@@ -35,13 +35,17 @@ const emulator::Backend& lane_backend() {
 Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
   switch (finding_class) {
     case FindingClass::kE1:
-    case FindingClass::kE3: return Severity::kError;
-    case FindingClass::kE2: return options.strict ? Severity::kError : Severity::kWarning;
+    case FindingClass::kE3:
+      return Severity::kError;
+    case FindingClass::kE2:
+      return options.strict ? Severity::kError : Severity::kWarning;
     case FindingClass::kW1:
       return options.masked_lane == MaskedLaneMode::kWarn ? Severity::kWarning : Severity::kError;
-    case FindingClass::kW2: return Severity::kNote;
+    case FindingClass::kW2:
+      return Severity::kNote;
     case FindingClass::kI1:
-    case FindingClass::kI2: return Severity::kError;
+    case FindingClass::kI2:
+      return Severity::kError;
   }
   return Severity::kNote;
 }
@@ -62,8 +66,8 @@ class TraceCheck {
     GFXGRAPH_TRY(set_up());
     for (const format::Event& event : trace_.events()) {
       sequence_ = event.sequence;
-      Result<void> done = std::visit([this](const auto& action) { return apply(action); },
-                                     event.action);
+      Result<void> done =
+          std::visit([this](const auto& action) { return apply(action); }, event.action);
       if (!done) {
         return with_context(std::move(done).error(), fmt::format("event {}", event.sequence));
       }
@@ -96,9 +100,9 @@ class TraceCheck {
       totals.kernel = kernel.name;
       report_.kernels.push_back(std::move(totals));
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes,
-                                                        emulator::RegionKind::kKernarg,
-                                                        "the kernel arguments"));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes, emulator::RegionKind::kKernarg,
+                                  "the kernel arguments"));
     return {};
   }
 
@@ -144,13 +148,14 @@ class TraceCheck {
   Result<void> dispatch(uint64_t index, const format::Kernel& kernel,
                         const format::Launch& launch) {
     if (kernel.code_object == 0 || kernel.code_object > code_.size()) {
-      return fail(Status::kCorrupt, fmt::format("code object {} does not exist", kernel.code_object));
+      return fail(Status::kCorrupt,
+                  fmt::format("code object {} does not exist", kernel.code_object));
     }
     const LoadedCode& code = code_[kernel.code_object - 1];
     const codeobj::Kernel* const found = code.object->find_kernel(kernel.name);
     if (found == nullptr) {
-      return fail(Status::kNotFound, fmt::format("code object {} has no kernel {}",
-                                                 kernel.code_object, kernel.name));
+      return fail(Status::kNotFound,
+                  fmt::format("code object {} has no kernel {}", kernel.code_object, kernel.name));
     }
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     HiddenValues hidden;
@@ -167,8 +172,7 @@ class TraceCheck {
     dispatch.kernel_object = code.load_address + found->descriptor_address;
     dispatch.grid_size = shape.grid_items;
     dispatch.workgroup_size = shape.block;
-    dispatch.group_segment_bytes =
-        found->descriptor.group_segment_bytes + launch.dynamic_lds_bytes;
+    dispatch.group_segment_bytes = found->descriptor.group_segment_bytes + launch.dynamic_lds_bytes;
     dispatch.private_segment_bytes = found->descriptor.private_segment_bytes;
     dispatch.kernarg_address = kernarg_;
     dispatch.packet_address = packet_;
@@ -200,7 +204,8 @@ class TraceCheck {
 
   // ---- findings ----
 
-  // Buffers come and go: which one an address is nearest to is asked while the launch's buffers live.
+  // Buffers come and go: which one an address is nearest to is asked while the launch's buffers
+  // live.
   void describe_new_sites() {
     for (auto& [key, site] : sites_.all()) {
       if (site.nearest || site.first.place.launch + 1 != report_.launches) continue;
@@ -259,11 +264,12 @@ class TraceCheck {
     report_.buffers_compared = events_.comparison().compared;
     report_.buffers_equal = events_.comparison().equal;
     if (report_.buffers_equal != report_.buffers_compared) {
-      report_.notes.push_back(fmt::format(
-          "{} of {} buffers end with other bytes than recorded (first: {}): the check may have gone "
-          "another way than the recorded run",
-          report_.buffers_compared - report_.buffers_equal, report_.buffers_compared,
-          events_.comparison().first_different));
+      report_.notes.push_back(
+          fmt::format("{} of {} buffers end with other bytes than recorded (first: {}): the check "
+                      "may have gone "
+                      "another way than the recorded run",
+                      report_.buffers_compared - report_.buffers_equal, report_.buffers_compared,
+                      events_.comparison().first_different));
     }
     if (!trace_.complete()) {
       report_.notes.push_back("the trace lacks calls that changed device state: see gfxgraph info");

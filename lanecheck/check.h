@@ -43,23 +43,23 @@ Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text);
 
 struct CheckOptions {
   MaskedLaneMode masked_lane = MaskedLaneMode::kWarn;
-  bool strict = false;      // E2 is an error
-  unsigned threads = 0;     // of the emulator; 0: all cores
+  bool strict = false;   // E2 is an error
+  unsigned threads = 0;  // of the emulator; 0: all cores
   // Give up on a launch when so many wave-instructions pass without a wave ending.
   uint64_t livelock_instructions = uint64_t{1} << 31;
 };
 
 // The buffer that an address is nearest to.
 struct NearestBuffer {
-  uint32_t allocation = 0;   // of the trace; 0: code, arguments or another range of the check itself
-  std::string name;          // "buffer #3", "g_table"
+  uint32_t allocation = 0;  // of the trace; 0: code, arguments or another range of the check itself
+  std::string name;         // "buffer #3", "g_table"
   uint64_t address = 0;
-  uint64_t size_bytes = 0;   // as requested
+  uint64_t size_bytes = 0;  // as requested
   uint64_t mapped_bytes = 0;
   // From the buffer's end to the first byte of the access (>= 0), or, negative, from the first byte
   // of the access to the buffer's start.
   int64_t distance_bytes = 0;
-  bool freed = false;        // the address lies in a buffer that was freed before
+  bool freed = false;  // the address lies in a buffer that was freed before
 };
 
 // All events of one class at one instruction of one kernel.
@@ -71,23 +71,24 @@ struct Finding {
   uint64_t kernel_offset = 0;  // of the instruction, from the kernel's entry
   std::string mnemonic;
   std::optional<codeobj::SourceLocation> source;
-  uint64_t events = 0;         // executed instructions with such a lane
-  uint64_t lanes_total = 0;    // summed over these
-  uint64_t launches = 0;       // in which it appeared
+  uint64_t events = 0;       // executed instructions with such a lane
+  uint64_t lanes_total = 0;  // summed over these
+  uint64_t launches = 0;     // in which it appeared
   // The first event, in order of launch, workgroup and wave:
-  uint64_t launch = 0;         // index among the trace's launches, from 0, graph nodes counted singly
+  uint64_t launch = 0;  // index among the trace's launches, from 0, graph nodes counted singly
   uint64_t event_sequence = 0;  // of the trace's event
   std::array<uint32_t, 3> workgroup = {0, 0, 0};
   uint32_t wave = 0;
-  uint32_t lanes = 0;          // bit mask
+  uint32_t lanes = 0;  // bit mask
   uint32_t exec = 0;
-  uint64_t address = 0;        // of the first such lane
+  uint64_t address = 0;  // of the first such lane
   uint32_t access_bytes = 0;
   bool write = false;
-  std::string address_class;   // "unmapped", "slack", "other allocation", "null page", "non-canonical"
+  std::string
+      address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
   std::optional<NearestBuffer> nearest;
-  uint64_t written_by = 0;     // kernel offset of the last writer of the address, 0: unknown
-  std::string detail;          // E3: why
+  uint64_t written_by = 0;  // kernel offset of the last writer of the address, 0: unknown
+  std::string detail;       // E3: why
 };
 
 // A launch that could not be run to its end.

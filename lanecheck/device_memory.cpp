@@ -20,9 +20,12 @@ constexpr size_t kMaxFreed = 1 << 16;
 emulator::RegionKind region_kind(format::AllocationKind kind) {
   switch (kind) {
     case format::AllocationKind::kDevice:
-    case format::AllocationKind::kStreamOrdered: return emulator::RegionKind::kDevice;
-    case format::AllocationKind::kModuleGlobal: return emulator::RegionKind::kCode;
-    default: return emulator::RegionKind::kHost;
+    case format::AllocationKind::kStreamOrdered:
+      return emulator::RegionKind::kDevice;
+    case format::AllocationKind::kModuleGlobal:
+      return emulator::RegionKind::kCode;
+    default:
+      return emulator::RegionKind::kHost;
   }
 }
 
@@ -36,7 +39,8 @@ std::string buffer_name(const format::AllocationBegin& allocation) {
 Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes) {
   auto* const bytes = static_cast<std::byte*>(std::calloc(std::max<uint64_t>(1, size_bytes), 1));
   if (bytes == nullptr) {
-    return fail(Status::kOutOfMemory, fmt::format("no memory for a buffer of {} bytes", size_bytes));
+    return fail(Status::kOutOfMemory,
+                fmt::format("no memory for a buffer of {} bytes", size_bytes));
   }
   return ZeroedBytes(bytes);
 }
@@ -127,8 +131,8 @@ Result<void> DeviceMemory::publish(const Buffer& buffer) {
   return map_.add(std::move(region));
 }
 
-// Runtimes put small buffers side by side in one page: the slack behind a buffer ends where the next one
-// begins.
+// Runtimes put small buffers side by side in one page: the slack behind a buffer ends where the
+// next one begins.
 void DeviceMemory::shrink_slack_before(uint64_t address) {
   const auto after = by_address_.upper_bound(address);
   if (after == by_address_.begin()) return;

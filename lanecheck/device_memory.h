@@ -28,8 +28,8 @@ Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes);
 // Not thread-safe, but for the memory map while kernels run.
 class DeviceMemory {
  public:
-  // Where device addresses end that the check itself hands out (code without recorded addresses, arguments):
-  // below every recorded buffer's neighbourhood.
+  // Where device addresses end that the check itself hands out (code without recorded addresses,
+  // arguments): below every recorded buffer's neighbourhood.
   explicit DeviceMemory(const std::vector<format::Event>& events);
 
   emulator::MemoryMap& map() { return map_; }

@@ -13,15 +13,13 @@ using emulator::Op;
 using emulator::OperandRef;
 using emulator::VopExtra;
 
-// An index of LaneWaveState::defined that no register has and that is always defined: source code of the
-// constant 0.
+// An index of LaneWaveState::defined that no register has and that is always defined: source code
+// of the constant 0.
 constexpr uint32_t kAlwaysDefined = 128;
 constexpr uint64_t kNullPageBytes = 4096;
 constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
 
-bool is_vector_alu(Format format) {
-  return format >= Format::kVop1 && format <= Format::kVop3p;
-}
+bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
 
 bool reads_other_lanes(const Inst& inst) {
   switch (inst.op) {
@@ -29,7 +27,8 @@ bool reads_other_lanes(const Inst& inst) {
     case Op::v_permlanex16_b32:
     case Op::ds_permute_b32:
     case Op::ds_bpermute_b32:
-    case Op::ds_swizzle_b32: return true;
+    case Op::ds_swizzle_b32:
+      return true;
     default:
       return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
              (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
@@ -50,8 +49,8 @@ DestKinds dest_kinds(const InstOperands& operands) {
   return kinds;
 }
 
-// A destination that keeps a part of its old value is also listed as a source. The part that is written
-// counts: code that fills a register half by half starts with an undefined one.
+// A destination that keeps a part of its old value is also listed as a source. The part that is
+// written counts: code that fills a register half by half starts with an undefined one.
 void drop_kept_parts(const Inst& inst, InstOperands& operands) {
   const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
   if (!keeps || inst.dst < kFirstVector) return;
@@ -67,14 +66,18 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
   if (kinds.vector + kinds.scalar == 0) return ShadowRule::kNone;
   switch (inst.op) {
     case Op::v_readlane_b32:
-    case Op::v_readfirstlane_b32: return ShadowRule::kReadLane;
-    case Op::v_writelane_b32: return ShadowRule::kWriteLane;
+    case Op::v_readfirstlane_b32:
+      return ShadowRule::kReadLane;
+    case Op::v_writelane_b32:
+      return ShadowRule::kWriteLane;
     case Op::v_mad_u64_u32:
     case Op::v_mad_i64_i32:
-    case Op::v_lshlrev_b64: return ShadowRule::kWide;
+    case Op::v_lshlrev_b64:
+      return ShadowRule::kWide;
     case Op::v_cndmask_b32:
       return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
-    default: break;
+    default:
+      break;
   }
   if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
   if (inst.format == Format::kSmem) return ShadowRule::kDefined;
@@ -160,8 +163,8 @@ void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::Wav
   // Sources that are no SGPR, and registers that every wave starts with.
   std::fill(state.defined + kAlwaysDefined, state.defined + emulator::operand::kScc, ~0u);
   std::fill(state.defined + emulator::operand::kTtmp0, state.defined + emulator::operand::kM0, ~0u);
-  for (const unsigned code : {emulator::operand::kNull, emulator::operand::kExecLo,
-                              emulator::operand::kExecHi}) {
+  for (const unsigned code :
+       {emulator::operand::kNull, emulator::operand::kExecLo, emulator::operand::kExecHi}) {
     state.defined[code] = ~0u;
   }
   const uint32_t vectors = std::min<uint32_t>(info.initialised_vgprs, 256);
@@ -235,7 +238,8 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       all &= state.loaded_defined;
       state.loaded_defined = ~0u;
       break;
-    default: break;
+    default:
+      break;
   }
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
@@ -328,8 +332,7 @@ void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
       if (!belongs_to_host_call(state, address)) unmapped |= 1u << lane;
       continue;
     }
-    const bool slack =
-        address - region->address + event.access_bytes > region->requested_bytes;
+    const bool slack = address - region->address + event.access_bytes > region->requested_bytes;
     // Without an active lane there is no buffer that this one should be in.
     const bool other = event.exec != 0 && region->address != state.region_base;
     if ((slack || other) && elsewhere == 0) elsewhere_class = slack ? "slack" : "other allocation";

@@ -1,10 +1,11 @@
 // Watches waves: which register lanes hold a value at all, which lanes the last write of a register
-// included, and whether the address of every launched lane, active or not, is one that may be touched.
+// included, and whether the address of every launched lane, active or not, is one that may be
+// touched.
 //
-// The shadow of a register is one word with a bit per lane. SGPRs share the array: all ones or zero, or a
-// bit per lane if they hold a lane mask. So the rule "a result is defined where all its sources are" is
-// an AND over words.
-// The inline functions are compiled once per host instruction set and never shared: always_inline.
+// The shadow of a register is one word with a bit per lane. SGPRs share the array: all ones or
+// zero, or a bit per lane if they hold a lane mask. So the rule "a result is defined where all its
+// sources are" is an AND over words. The inline functions are compiled once per host instruction
+// set and never shared: always_inline.
 #pragma once
 
 #include <array>
@@ -22,19 +23,20 @@ namespace gfxgraph::lanecheck {
 
 // How an instruction changes the shadow: InstOperands::user[0], chosen when it is decoded.
 enum class ShadowRule : uint32_t {
-  kNone,          // no register result
-  kVector,        // VGPRs: defined where all sources are
-  kVectorOne,     // the same with one result and at most three source dwords: the usual case
-  kScalar,        // SGPRs: defined if all sources are
-  kDefined,       // SGPRs from memory or hardware: defined
-  kLaneMask,      // SGPRs with a bit per lane (v_cmp): a bit is defined where the lane's sources are
-  kMixed,         // VGPRs and a lane mask (v_add_co)
-  kLoad,          // VGPRs from memory that may be scratch
-  kReadLane,      // one lane of a VGPR
-  kWriteLane,     // one lane of a VGPR changes
-  kCrossLane,     // lanes read other lanes: defined where the lane is active and all active sources are
-  kSelect,        // v_cndmask: the source that is chosen counts
-  kWide,          // 64-bit result whose low half does not depend on the sources' high halves
+  kNone,       // no register result
+  kVector,     // VGPRs: defined where all sources are
+  kVectorOne,  // the same with one result and at most three source dwords: the usual case
+  kScalar,     // SGPRs: defined if all sources are
+  kDefined,    // SGPRs from memory or hardware: defined
+  kLaneMask,   // SGPRs with a bit per lane (v_cmp): a bit is defined where the lane's sources are
+  kMixed,      // VGPRs and a lane mask (v_add_co)
+  kLoad,       // VGPRs from memory that may be scratch
+  kReadLane,   // one lane of a VGPR
+  kWriteLane,  // one lane of a VGPR changes
+  kCrossLane,  // lanes read other lanes: defined where the lane is active and all active sources
+               // are
+  kSelect,     // v_cndmask: the source that is chosen counts
+  kWide,       // 64-bit result whose low half does not depend on the sources' high halves
 };
 
 struct LaneWaveState {
@@ -56,8 +58,8 @@ struct LaneWaveState {
   uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
 };
 
-// What kernels get as the buffer of host calls: nothing is mapped there, and an access means that the kernel
-// calls the host.
+// What kernels get as the buffer of host calls: nothing is mapped there, and an access means that
+// the kernel calls the host.
 inline constexpr uint64_t kHostCallAddress = uint64_t{0x2f0000000000};
 inline constexpr uint64_t kHostCallBytes = 1 << 20;
 

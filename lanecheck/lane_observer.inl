@@ -1,5 +1,5 @@
-// The hooks that run for every instruction. Included by lane_backend.cpp, which is compiled per host
-// instruction set.
+// The hooks that run for every instruction. Included by lane_backend.cpp, which is compiled per
+// host instruction set.
 #pragma once
 
 #include <bit>
@@ -88,17 +88,20 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
     case ShadowRule::kScalar:
       shadow::set_scalars(state, operands, shadow::sources(state, operands));
       return;
-    case ShadowRule::kDefined: shadow::set_scalars(state, operands, ~0u); return;
+    case ShadowRule::kDefined:
+      shadow::set_scalars(state, operands, ~0u);
+      return;
     case ShadowRule::kSelect: {
       const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
       const uint16_t select = inst.src[2];
       const uint32_t bits = emulator::operand::is_sgpr(select) ? wave.sgpr[select] : 0;
-      const uint32_t defined =
-          ((bits & of(inst.src[1])) | (~bits & of(inst.src[0]))) & of(select);
+      const uint32_t defined = ((bits & of(inst.src[1])) | (~bits & of(inst.src[0]))) & of(select);
       shadow::set_register(state, inst.dst, wave.exec(), defined, inst.pc);
       return;
     }
-    default: after_rare(state, wave, inst, rule); return;
+    default:
+      after_rare(state, wave, inst, rule);
+      return;
   }
 }
 
@@ -114,9 +117,10 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
   }
   const uint32_t active = event.exec & looked_at;
   const uint32_t masked = options_.masked_lanes ? state.launched & ~event.exec & looked_at : 0;
-  const uint32_t outside = shadow::outside(event.address, state.region_base, state.region_size,
-                                           event.access_bytes);
-  if ((outside & (active | masked)) == 0) [[likely]] return event.exec;
+  const uint32_t outside =
+      shadow::outside(event.address, state.region_base, state.region_size, event.access_bytes);
+  if ((outside & (active | masked)) == 0) [[likely]]
+    return event.exec;
   uint32_t keep = event.exec;
   uint32_t suspects = masked & outside;
   if ((outside & active) != 0) {
@@ -127,8 +131,7 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
   return keep;
 }
 
-GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave,
-                                               const Inst& inst,
+GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::ScalarEvent& event) {
   const uint32_t defined = shadow::sources(state, emulator::operands_of(inst));
   const uint64_t offset = event.address - state.scalar_base;

@@ -50,13 +50,14 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   const std::optional<uint64_t> recorded =
       recorded_load_address(trace, code, *loaded.object, notes);
   const std::string name = fmt::format("code object {}", code.id);
-  Result<uint64_t> placed = memory.add_own(size, emulator::RegionKind::kCode, name,
-                                           recorded ? *recorded + first : 0);
+  Result<uint64_t> placed =
+      memory.add_own(size, emulator::RegionKind::kCode, name, recorded ? *recorded + first : 0);
   if (!placed && recorded) {
     // A module that was unloaded before: both cannot be there at once.
-    notes.push_back(fmt::format("{}: its recorded place is taken ({}); pointers to its variables that "
-                                "the program stored lead elsewhere",
-                                name, placed.error().message));
+    notes.push_back(
+        fmt::format("{}: its recorded place is taken ({}); pointers to its variables that "
+                    "the program stored lead elsewhere",
+                    name, placed.error().message));
     placed = memory.add_own(size, emulator::RegionKind::kCode, name);
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t begin, std::move(placed));

@@ -1,5 +1,5 @@
-// The trace's code objects in device memory, each where the recorded process had it if a module global
-// tells, else at an address of the check's choice.
+// The trace's code objects in device memory, each where the recorded process had it if a module
+// global tells, else at an address of the check's choice.
 #pragma once
 
 #include <cstdint>

@@ -69,10 +69,10 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   if (content.size_bytes == 0) return {};
   if (!content.stored) {
     if (unknown_contents_++ == 0) {
-      notes_.push_back(
-          fmt::format("the trace lacks contents (first: {} of allocation {}): they read as zero, and "
-                      "what kernels compute from them may differ from the recorded run",
-                      what, id));
+      notes_.push_back(fmt::format(
+          "the trace lacks contents (first: {} of allocation {}): they read as zero, and "
+          "what kernels compute from them may differ from the recorded run",
+          what, id));
     }
     return {};
   }
@@ -84,8 +84,8 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> source, trace_.blob(content.blob));
   if (source.size() != target.size()) {
-    return fail(Status::kCorrupt, fmt::format("{}: a blob of {} bytes for {}", what, source.size(),
-                                              target.size()));
+    return fail(Status::kCorrupt,
+                fmt::format("{}: a blob of {} bytes for {}", what, source.size(), target.size()));
   }
   std::memcpy(target.data(), source.data(), source.size());
   return {};
@@ -152,8 +152,7 @@ Result<void> MemoryEvents::apply(const format::Copy& action) {
     source = make_box(action.width_bytes, action.height, action.depth, 0, 0);
     source_bytes = packed;
   } else {
-    GFXGRAPH_ASSIGN_OR_RETURN(source_bytes,
-                              memory_.bytes_from(from.allocation, from.offset_bytes));
+    GFXGRAPH_ASSIGN_OR_RETURN(source_bytes, memory_.bytes_from(from.allocation, from.offset_bytes));
   }
   GFXGRAPH_TRY(check_box(source, source_bytes.size(), "copy"));
   for (uint64_t plane = 0; plane < target.depth; ++plane) {
@@ -167,7 +166,8 @@ Result<void> MemoryEvents::apply(const format::Copy& action) {
 
 Result<void> MemoryEvents::apply(const format::Memset& action) {
   if (action.element_bytes != 1 && action.element_bytes != 2 && action.element_bytes != 4) {
-    return fail(Status::kCorrupt, fmt::format("memset: elements of {} bytes", action.element_bytes));
+    return fail(Status::kCorrupt,
+                fmt::format("memset: elements of {} bytes", action.element_bytes));
   }
   const std::optional<uint64_t> width =
       checked_mul<uint64_t>(action.width_elements, action.element_bytes);

@@ -27,7 +27,8 @@ const ClassText& text_of(FindingClass finding_class) {
   return kClasses[static_cast<size_t>(finding_class)];
 }
 
-// "add_unclamped" for "_Z13add_unclampedPKfS0_Pfi": without parameters, which say little and fill lines.
+// "add_unclamped" for "_Z13add_unclampedPKfS0_Pfi": without parameters, which say little and fill
+// lines.
 std::string readable_name(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(
@@ -71,9 +72,7 @@ std::string distance_text(const Finding& finding) {
   return fmt::format(" is {} bytes past {}", near.distance_bytes, size);
 }
 
-bool masked_class(FindingClass finding_class) {
-  return finding_class >= FindingClass::kW1;
-}
+bool masked_class(FindingClass finding_class) { return finding_class >= FindingClass::kW1; }
 
 std::string place_text(const Finding& finding) {
   return fmt::format("launch {}, workgroup ({},{},{}) wave {}", finding.launch,
@@ -118,9 +117,12 @@ const char* fix_hint(FindingClass finding_class) noexcept { return text_of(findi
 
 const char* severity_name(Severity severity) noexcept {
   switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
   }
   return "note";
 }
@@ -161,8 +163,7 @@ std::string render_text(const Report& report, const std::string& trace_name) {
   fmt::format_to(std::back_inserter(out),
                  "{}: {} checked, {} not, {}; {}, {}, {}; {} of {} buffers end as recorded\n",
                  trace_name, launches_text(report.launches - report.failed.size()),
-                 report.failed.size(),
-                 plural(report.wave_instructions, "wave instruction"),
+                 report.failed.size(), plural(report.wave_instructions, "wave instruction"),
                  plural(report.count(Severity::kError), "error"),
                  plural(report.count(Severity::kWarning), "warning"),
                  plural(report.count(Severity::kNote), "note"), report.buffers_equal,

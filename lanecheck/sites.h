@@ -29,7 +29,7 @@ struct LaneEvent {
   emulator::Op op = emulator::Op{0};
   uint32_t lanes = 0;
   uint32_t exec = 0;
-  uint64_t address = 0;     // of the first of these lanes
+  uint64_t address = 0;  // of the first of these lanes
   uint32_t access_bytes = 0;
   bool write = false;
   uint32_t written_by = 0;  // low half of the pc of the address's last writer, 0: unknown
@@ -58,8 +58,8 @@ class Sites {
   };
 
   void add(uint32_t kernel, const LaneEvent& event);
-  // Those that are new or got an earlier first event since the last call have no nearest buffer yet:
-  // buffers come and go, so it is looked up after each launch.
+  // Those that are new or got an earlier first event since the last call have no nearest buffer
+  // yet: buffers come and go, so it is looked up after each launch.
   std::map<Key, Site>& all() { return sites_; }
 
  private:

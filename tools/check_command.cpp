@@ -36,9 +36,10 @@ int check_command(int argc, char** argv) {
   lanecheck::CheckOptions options;
   bool torn = false;
   app.add_option("TRACE", path, "trace file")->required();
-  app.add_option("--masked-lane", masked_lane,
-                 "masked-off lanes with addresses outside every buffer: off, warn, error, or literal "
-                 "(also addresses that are stale or undefined)")
+  app.add_option(
+         "--masked-lane", masked_lane,
+         "masked-off lanes with addresses outside every buffer: off, warn, error, or literal "
+         "(also addresses that are stale or undefined)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
   app.add_flag("--strict", options.strict, "reading or writing a buffer's slack is an error");
   app.add_option("--format", format_name, "text or json")->check(CLI::IsMember({"text", "json"}));

@@ -57,8 +57,8 @@ Bytes compress(const Bytes& plain, bool zstd) {
   return out;
 }
 
-// The hash that clang's bundler wrote is not known here: taken from a rejected bundle is no test, so
-// the compiler's own file gives the reference and these bundles borrow its plain bytes.
+// The hash that clang's bundler wrote is not known here: taken from a rejected bundle is no test,
+// so the compiler's own file gives the reference and these bundles borrow its plain bytes.
 struct Reference {
   Bytes plain;
   uint64_t hash = 0;

@@ -189,9 +189,9 @@ TEST(CodeObject, RejectsWhatIsNoDeviceElf) {
 // A field of the metadata note, changed in place: the object and the field must be in the message.
 struct Contradiction {
   const char* name;
-  const char* key;      // MessagePack text before the value
+  const char* key;  // MessagePack text before the value
   size_t occurrence;
-  unsigned value;       // a positive fixint, or the first byte of another type
+  unsigned value;  // a positive fixint, or the first byte of another type
   const char* message;
 };
 
@@ -214,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(
                       ".kernarg_segment_size 4"},
         Contradiction{"OffsetPastSegment", ".offset", 0, 1, "field .offset 1"},
         Contradiction{"NegativeSize", ".size", 0, 0xff, "field .size"},
-        Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80, ".kernarg_segment_size is no number"},
+        Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80,
+                      ".kernarg_segment_size is no number"},
         Contradiction{"Wavefront", ".wavefront_size", 0, 31, ".wavefront_size is 31"},
         Contradiction{"Align", ".kernarg_segment_align", 0, 7, ".kernarg_segment_align is 7"},
         Contradiction{"ValueKind", ".value_kind", 0, 5, "metadata note"},
@@ -250,9 +251,8 @@ TEST(Descriptor, RejectsWhatLiesOutsideTheFileOrCode) {
   ASSERT_TRUE(object) << error_of(object);
   const Kernel& kernel = (*object)->kernels()[0];
   const auto segment = std::find_if(
-      (*object)->segments().begin(), (*object)->segments().end(), [&](const Segment& s) {
-        return kernel.descriptor_address - s.address < s.file_bytes;
-      });
+      (*object)->segments().begin(), (*object)->segments().end(),
+      [&](const Segment& s) { return kernel.descriptor_address - s.address < s.file_bytes; });
   const size_t at = kernel.descriptor_address - segment->address + segment->file_offset;
   Bytes far = bytes;
   write_at<int64_t>(far, at + 16, int64_t{1} << 40);

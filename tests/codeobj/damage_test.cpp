@@ -1,5 +1,5 @@
-// A small real object, cut at every byte and with every byte changed: an error or a harmless result,
-// never a crash. Source lines are asked for as well, because DWARF is parsed late.
+// A small real object, cut at every byte and with every byte changed: an error or a harmless
+// result, never a crash. Source lines are asked for as well, because DWARF is parsed late.
 #include "tests/codeobj/test_objects.h"
 
 namespace gfxgraph::codeobj {

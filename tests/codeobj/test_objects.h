@@ -26,8 +26,8 @@ inline Bytes read_object(const std::string& name) {
   return Bytes(bytes.begin(), bytes.end());
 }
 
-#define GFXGRAPH_OBJECT_OR_SKIP(variable, name)       \
-  const Bytes variable = read_object(name);           \
+#define GFXGRAPH_OBJECT_OR_SKIP(variable, name) \
+  const Bytes variable = read_object(name);     \
   if (variable.empty()) GTEST_SKIP() << "not compiled: " << name
 
 inline Bytes device_elf(const Bytes& bundle) {

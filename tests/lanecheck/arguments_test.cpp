@@ -33,13 +33,17 @@ TEST(Arguments, HiddenOnesAreFilledAsTheRuntimeDoes) {
   kernel.name = "k";
   kernel.kernarg_size_bytes = 64;
   kernel.explicit_size_bytes = 8;
-  kernel.arguments = {
-      {"p", "global_buffer", format::ArgumentKind::kGlobalBuffer, 0, 8},
-      hidden("hidden_block_count_x", 8, 4),   hidden("hidden_block_count_y", 12, 4),
-      hidden("hidden_group_size_x", 16, 2),   hidden("hidden_remainder_x", 18, 2),
-      hidden("hidden_remainder_y", 20, 2),    hidden("hidden_grid_dims", 22, 2),
-      hidden("hidden_global_offset_x", 24, 8), hidden("hidden_queue_ptr", 32, 8),
-      hidden("hidden_dynamic_lds_size", 40, 4), hidden("hidden_none", 48, 8)};
+  kernel.arguments = {{"p", "global_buffer", format::ArgumentKind::kGlobalBuffer, 0, 8},
+                      hidden("hidden_block_count_x", 8, 4),
+                      hidden("hidden_block_count_y", 12, 4),
+                      hidden("hidden_group_size_x", 16, 2),
+                      hidden("hidden_remainder_x", 18, 2),
+                      hidden("hidden_remainder_y", 20, 2),
+                      hidden("hidden_grid_dims", 22, 2),
+                      hidden("hidden_global_offset_x", 24, 8),
+                      hidden("hidden_queue_ptr", 32, 8),
+                      hidden("hidden_dynamic_lds_size", 40, 4),
+                      hidden("hidden_none", 48, 8)};
   HiddenValues values;
   values.queue_address = 0x1234;
   values.dynamic_lds_bytes = 99;
@@ -47,7 +51,7 @@ TEST(Arguments, HiddenOnesAreFilledAsTheRuntimeDoes) {
   ASSERT_TRUE(segment) << segment.error().message;
   ASSERT_EQ(segment->size(), 64U);
   EXPECT_EQ(at<uint64_t>(*segment, 0), 0x0807060504030201U);
-  EXPECT_EQ(at<uint32_t>(*segment, 8), 3U);   // whole workgroups only
+  EXPECT_EQ(at<uint32_t>(*segment, 8), 3U);  // whole workgroups only
   EXPECT_EQ(at<uint32_t>(*segment, 12), 2U);
   EXPECT_EQ(at<uint16_t>(*segment, 16), 64U);
   EXPECT_EQ(at<uint16_t>(*segment, 18), 10U);

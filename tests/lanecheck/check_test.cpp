@@ -206,9 +206,8 @@ TEST(Trace, GraphNodesAreLaunches) {
   TraceBuilder trace;
   const auto a = trace.buffer(50 * 4, 50 * 4);
   const auto c = trace.buffer(50 * 4, 50 * 4);
-  const format::GraphId graph =
-      trace.graph({trace.make_launch("no_guard_safe", 2, 32, {a, c, 50}),
-                   trace.make_launch("no_guard", 2, 32, {a, c, 50})});
+  const format::GraphId graph = trace.graph({trace.make_launch("no_guard_safe", 2, 32, {a, c, 50}),
+                                             trace.make_launch("no_guard", 2, 32, {a, c, 50})});
   trace.add(format::GraphLaunch{graph, 0});
   trace.add(format::GraphLaunch{graph, 0});
   const Report report = trace.check();

@@ -1,5 +1,5 @@
-// The seed matrix: kernels that differ only in where EXEC narrows, over buffers whose last page ends
-// with the buffer.
+// The seed matrix: kernels that differ only in where EXEC narrows, over buffers whose last page
+// ends with the buffer.
 #include <gmock/gmock.h>
 
 #include "tests/lanecheck/trace_builder.h"

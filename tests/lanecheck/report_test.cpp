@@ -50,11 +50,13 @@ TEST(Report, TextNamesEverythingThatIsNeededForTheFix) {
   Report report;
   report.findings = {sample_finding()};
   const std::string text = render_text(report, "tail.gfxg");
-  EXPECT_THAT(text, HasSubstr("tail.gfxg: error W1: kernel saxpy, pc 0x1148 global_load_dword: lanes "
-                              "20-31 inactive, address 0x7f0000001040 is 64 bytes past buffer #3 (4096 "
-                              "bytes)"));
+  EXPECT_THAT(text,
+              HasSubstr("tail.gfxg: error W1: kernel saxpy, pc 0x1148 global_load_dword: lanes "
+                        "20-31 inactive, address 0x7f0000001040 is 64 bytes past buffer #3 (4096 "
+                        "bytes)"));
   EXPECT_THAT(text, HasSubstr("at masked_tail.hip:12 in saxpy(int)\n"));
-  EXPECT_THAT(text, HasSubstr("first in launch 12, workgroup (3,0,0) wave 0; 5 events in 1 launch\n"));
+  EXPECT_THAT(text,
+              HasSubstr("first in launch 12, workgroup (3,0,0) wave 0; 5 events in 1 launch\n"));
   EXPECT_THAT(text, HasSubstr("fix: clamp the offset"));
   EXPECT_THAT(text, HasSubstr("1 error, 0 warnings, 0 notes"));
 }

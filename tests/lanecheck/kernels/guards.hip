@@ -1,6 +1,6 @@
 // Guarded and unguarded accesses in the forms that compilers make of them. PIN keeps a pointer in
-// registers as it is, as code from tile compilers does: the compiler can neither move its computation
-// behind the guard nor fold it away.
+// registers as it is, as code from tile compilers does: the compiler can neither move its
+// computation behind the guard nor fold it away.
 #include <hip/hip_runtime.h>
 
 #define PIN(pointer) asm volatile("" : "+v"(pointer))
@@ -79,7 +79,8 @@ extern "C" __global__ void no_guard_safe(const float* a, float* c, int n) {
 }
 
 // One uniform index: a scalar load. The twin checks it.
-extern "C" __global__ void scalar_index(const int* __restrict__ table, int* out, int index, int count) {
+extern "C" __global__ void scalar_index(const int* __restrict__ table, int* out, int index,
+                                        int count) {
   out[threadIdx.x] = table[index];
 }
 extern "C" __global__ void scalar_index_safe(const int* __restrict__ table, int* out, int index,
@@ -90,14 +91,18 @@ extern "C" __global__ void scalar_index_safe(const int* __restrict__ table, int*
 // A scalar load through a register that nobody wrote, and through one that was written.
 extern "C" __global__ void scalar_undefined(int* out) {
   int value;
-  asm volatile("s_load_dword %0, s[78:79], 0x0\n s_waitcnt lgkmcnt(0)" : "=s"(value) : : "s78", "s79");
+  asm volatile("s_load_dword %0, s[78:79], 0x0\n s_waitcnt lgkmcnt(0)"
+               : "=s"(value)
+               :
+               : "s78", "s79");
   out[threadIdx.x] = value;
 }
 extern "C" __global__ void scalar_defined(int* out) {
   int value;
-  asm volatile(
-      "s_mov_b64 s[78:79], %1\n s_load_dword %0, s[78:79], 0x0\n s_waitcnt lgkmcnt(0)"
-      : "=s"(value) : "s"(out) : "s78", "s79");
+  asm volatile("s_mov_b64 s[78:79], %1\n s_load_dword %0, s[78:79], 0x0\n s_waitcnt lgkmcnt(0)"
+               : "=s"(value)
+               : "s"(out)
+               : "s78", "s79");
   out[threadIdx.x] = value;
 }
 
