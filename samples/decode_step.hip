@@ -1,6 +1,6 @@
-// A small transformer that decodes greedily: 108 launches per token, the position passed as a scalar
-// that changes from token to token, the token itself handed on in device memory. Float32; the CPU
-// reference in decode_reference.h runs in double precision.
+// A small transformer that decodes greedily: 108 launches per token, the position passed as a
+// scalar that changes from token to token, the token itself handed on in device memory. Float32;
+// the CPU reference in decode_reference.h runs in double precision.
 #include "decode_model.h"
 #include "decode_reference.h"
 

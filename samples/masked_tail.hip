@@ -6,8 +6,8 @@
 // --safe runs the clamped kernel only.
 #include "sample.h"
 
-constexpr int kBlock = 32;  // rows per workgroup: one wavefront
-constexpr int kRows = 50;   // the second workgroup has 14 rows too many
+constexpr int kBlock = 32;     // rows per workgroup: one wavefront
+constexpr int kRows = 50;      // the second workgroup has 14 rows too many
 constexpr int kColumns = 256;  // 1 KiB per row: 14 rows reach past the page the buffer ends in
 
 // Keeps the pointers in registers as they are: the compiler can neither move the address

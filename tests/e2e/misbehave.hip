@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
     for (uint32_t& word : noise) word = state = state * 747796405u + 2891336453u;
     unsigned* upload = nullptr;
     HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&upload), noise.size() * sizeof(uint32_t)));
-    HIP_CHECK(hipMemcpy(upload, noise.data(), noise.size() * sizeof(uint32_t),
-                        hipMemcpyHostToDevice));
+    HIP_CHECK(
+        hipMemcpy(upload, noise.data(), noise.size() * sizeof(uint32_t), hipMemcpyHostToDevice));
     HIP_CHECK(hipFree(upload));
   }
   if (how == "big") std::printf("big: done\n");
