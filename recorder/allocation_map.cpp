@@ -13,8 +13,9 @@ std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
     if (range.begin < end && begin < range.end) replaced.push_back(range.allocation);
   }
   for (const std::shared_ptr<Allocation>& old : replaced) remove(old->address);
-  const auto place = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
-                                      [](const Range& r, uint64_t value) { return r.begin < value; });
+  const auto place =
+      std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                       [](const Range& r, uint64_t value) { return r.begin < value; });
   if (allocation->host_visible()) host_.push_back(allocation);
   lowest_ever_ = std::min(lowest_ever_, begin);
   highest_ever_ = std::max(highest_ever_, end);
@@ -45,8 +46,9 @@ std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const no
   for (const std::shared_ptr<Allocation>& allocation : host_) {
     if (allocation->host_address == address) return allocation;
   }
-  const auto place = std::lower_bound(ranges_.begin(), ranges_.end(), address,
-                                      [](const Range& r, uint64_t value) { return r.begin < value; });
+  const auto place =
+      std::lower_bound(ranges_.begin(), ranges_.end(), address,
+                       [](const Range& r, uint64_t value) { return r.begin < value; });
   if (place == ranges_.end() || place->begin != address) return nullptr;
   return place->allocation;
 }

@@ -16,7 +16,7 @@ struct Allocation {
   uint64_t address = 0;       // as the device sees it
   uint64_t host_address = 0;  // 0: the host cannot see it
   uint64_t size_bytes = 0;
-  std::string symbol;         // kModuleGlobal
+  std::string symbol;            // kModuleGlobal
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
 
   bool host_visible() const { return host_address != 0; }
@@ -32,8 +32,8 @@ class AllocationMap {
   // out and returned.
   std::vector<std::shared_ptr<Allocation>> insert(std::shared_ptr<Allocation> allocation);
 
-  // The allocation that contains the device address; none: the one that ends exactly there (a pointer
-  // one past the end is legal C++). nullptr: none of either.
+  // The allocation that contains the device address; none: the one that ends exactly there (a
+  // pointer one past the end is legal C++). nullptr: none of either.
   Allocation* find(uint64_t address) const noexcept;
   // As find(), by the host's address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
@@ -50,8 +50,11 @@ class AllocationMap {
   // Changes with every insert and remove: results of find() stay valid as long as it is the same.
   uint64_t generation() const noexcept { return generation_; }
   size_t size() const noexcept { return ranges_.size(); }
-  // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a scan.
-  uint64_t lowest() const noexcept { return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin; }
+  // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a
+  // scan.
+  uint64_t lowest() const noexcept {
+    return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin;
+  }
   uint64_t highest() const noexcept { return ranges_.empty() ? 0 : ranges_.back().end; }
   // The same for live and freed ones.
   uint64_t lowest_ever() const noexcept { return lowest_ever_; }

@@ -82,8 +82,9 @@ Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, vo
     } else if (key == kExtraSize) {
       if (extra[2 * pair + 1] != nullptr) size = *static_cast<const size_t*>(extra[2 * pair + 1]);
     } else {
-      return fail(Status::kUnsupported,
-                  fmt::format("unknown key {:#x} in the launch's extra list of {}", key, kernel.name));
+      return fail(
+          Status::kUnsupported,
+          fmt::format("unknown key {:#x} in the launch's extra list of {}", key, kernel.name));
     }
   }
   if (!ended) {
@@ -133,8 +134,8 @@ std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
     relocation.allocation = target->id;
     relocation.addend = value - target->address;
     relocation.source = whole ? RelocationSource::kTyped : RelocationSource::kMatched;
-    relocation.ambiguous = !whole && (ambiguous_place(kernel, offset) ||
-                                      unusual_target(*target, relocation.addend));
+    relocation.ambiguous =
+        !whole && (ambiguous_place(kernel, offset) || unusual_target(*target, relocation.addend));
     found.push_back(relocation);
     offset += 4;  // and 4 more from the loop: the next word
   }

@@ -17,8 +17,8 @@ namespace gfxgraph::recorder {
 // zero (their size comes from the code object; a launch never passes it).
 std::vector<uint8_t> kernarg_from_params(const format::Kernel& kernel, void* const* params);
 
-// From `extra`: key, value, ..., end, in any order (HIP: 1 buffer pointer, 2 pointer to its size, 3 or
-// a null key ends the list). Without argument metadata the whole buffer is kept.
+// From `extra`: key, value, ..., end, in any order (HIP: 1 buffer pointer, 2 pointer to its size, 3
+// or a null key ends the list). Without argument metadata the whole buffer is kept.
 Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, void* const* extra);
 
 // The pointers in a kernarg segment. Typed: a global_buffer argument whose value lies in a live
@@ -31,8 +31,8 @@ std::vector<format::Relocation> find_kernarg_relocations(const format::Kernel& k
                                                          std::span<const uint8_t> kernarg,
                                                          const AllocationMap& map);
 
-// The pointers among the 8-byte aligned words of memory at `bytes` (its start counts as aligned), those
-// to freed allocations included: memory keeps them, and a replay must find them again.
+// The pointers among the 8-byte aligned words of memory at `bytes` (its start counts as aligned),
+// those to freed allocations included: memory keeps them, and a replay must find them again.
 std::vector<format::Relocation> find_memory_relocations(std::span<const std::byte> bytes,
                                                         const AllocationMap& map);
 

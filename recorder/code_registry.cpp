@@ -39,9 +39,11 @@ uint64_t readable_bytes(const void* address) {
 
 Result<uint64_t> elf_bytes(const std::byte* image, uint64_t readable) {
   Elf64_Ehdr header;
-  if (readable < sizeof(header)) return fail(Status::kTruncated, "module image: no room for an ELF header");
+  if (readable < sizeof(header))
+    return fail(Status::kTruncated, "module image: no room for an ELF header");
   std::memcpy(&header, image, sizeof(header));
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) return fail(Status::kUnsupported, "module image: 32-bit ELF");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64)
+    return fail(Status::kUnsupported, "module image: 32-bit ELF");
   uint64_t end = sizeof(header);
   const auto cover = [&](uint64_t offset, uint64_t size) {
     const auto sum = checked_add(offset, size);
@@ -49,24 +51,29 @@ Result<uint64_t> elf_bytes(const std::byte* image, uint64_t readable) {
   };
   cover(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize);
   cover(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize);
-  if (end > readable) return fail(Status::kTruncated, "module image: ELF tables beyond readable memory");
+  if (end > readable)
+    return fail(Status::kTruncated, "module image: ELF tables beyond readable memory");
   for (uint32_t i = 0; i < header.e_shnum && header.e_shentsize >= sizeof(Elf64_Shdr); ++i) {
     Elf64_Shdr section;
-    std::memcpy(&section, image + header.e_shoff + uint64_t{i} * header.e_shentsize, sizeof(section));
+    std::memcpy(&section, image + header.e_shoff + uint64_t{i} * header.e_shentsize,
+                sizeof(section));
     if (section.sh_type != SHT_NOBITS) cover(section.sh_offset, section.sh_size);
   }
   for (uint32_t i = 0; i < header.e_phnum && header.e_phentsize >= sizeof(Elf64_Phdr); ++i) {
     Elf64_Phdr segment;
-    std::memcpy(&segment, image + header.e_phoff + uint64_t{i} * header.e_phentsize, sizeof(segment));
+    std::memcpy(&segment, image + header.e_phoff + uint64_t{i} * header.e_phentsize,
+                sizeof(segment));
     cover(segment.p_offset, segment.p_filesz);
   }
-  if (end > readable) return fail(Status::kTruncated, "module image: ELF contents beyond readable memory");
+  if (end > readable)
+    return fail(Status::kTruncated, "module image: ELF contents beyond readable memory");
   return end;
 }
 
 Result<uint64_t> image_bytes(const std::byte* image) {
   const uint64_t readable = readable_bytes(image);
-  if (readable >= SELFMAG && std::memcmp(image, ELFMAG, SELFMAG) == 0) return elf_bytes(image, readable);
+  if (readable >= SELFMAG && std::memcmp(image, ELFMAG, SELFMAG) == 0)
+    return elf_bytes(image, readable);
   return codeobj::bundle_size(image, readable);
 }
 
@@ -129,7 +136,8 @@ ModuleEntry* CodeRegistry::find_fat_binary(Handle handle) const {
   return found == fat_binaries_.end() ? nullptr : found->second;
 }
 
-// The stubs and shadow variables go with the library that held them: their addresses may come again.
+// The stubs and shadow variables go with the library that held them: their addresses may come
+// again.
 void CodeRegistry::remove_fat_binary(Handle handle) {
   const auto found = fat_binaries_.find(handle);
   if (found == fat_binaries_.end()) return;
@@ -212,7 +220,8 @@ Result<void> CodeRegistry::parse(ModuleEntry& module, const std::string& gpu_arc
                               codeobj::extract_device_elves(bytes));
     const codeobj::BundleEntry* entry = codeobj::select_entry(entries, gpu_arch);
     if (entry == nullptr) {
-      return fail(Status::kNotFound, fmt::format("no code object for {} in the fat binary", gpu_arch));
+      return fail(Status::kNotFound,
+                  fmt::format("no code object for {} in the fat binary", gpu_arch));
     }
     GFXGRAPH_ASSIGN_OR_RETURN(module.code, codeobj::CodeObject::parse(entry->bytes));
     return {};

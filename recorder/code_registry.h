@@ -1,6 +1,6 @@
-// The code that the recorded program registered or loaded: fat binaries, modules, kernels and device
-// variables. Bytes are parsed when a kernel of theirs is first used. Not thread-safe; the recorder's
-// lock guards it.
+// The code that the recorded program registered or loaded: fat binaries, modules, kernels and
+// device variables. Bytes are parsed when a kernel of theirs is first used. Not thread-safe; the
+// recorder's lock guards it.
 #pragma once
 
 #include <atomic>
@@ -30,9 +30,9 @@ struct HostVariable {
 
 // One fat binary or loaded module.
 struct ModuleEntry {
-  const std::byte* image = nullptr;    // fat binary: the program's own memory, read at first use
-  std::vector<std::byte> bytes;        // module: a copy
-  void* module = nullptr;              // hipModule_t; nullptr: fat binary
+  const std::byte* image = nullptr;  // fat binary: the program's own memory, read at first use
+  std::vector<std::byte> bytes;      // module: a copy
+  void* module = nullptr;            // hipModule_t; nullptr: fat binary
   std::vector<HostVariable> variables;
   bool managed_variables = false;
   bool unloaded = false;
@@ -87,7 +87,8 @@ class CodeRegistry {
 
   std::vector<ModuleEntry*> modules() const;
 
-  // Changes whenever a function may stand for another kernel than before; readable without the lock.
+  // Changes whenever a function may stand for another kernel than before; readable without the
+  // lock.
   uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
   void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
 

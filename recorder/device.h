@@ -1,5 +1,6 @@
-// What the recorder itself asks of the HIP runtime. Apart from the program's own calls: nothing that
-// is done here may be visible to the program (its last error, its current device, its capture mode).
+// What the recorder itself asks of the HIP runtime. Apart from the program's own calls: nothing
+// that is done here may be visible to the program (its last error, its current device, its capture
+// mode).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 namespace gfxgraph::recorder {
 
 struct DeviceFacts {
-  std::string gpu_arch;     // "gfx1030", with features if the runtime names them
+  std::string gpu_arch;  // "gfx1030", with features if the runtime names them
   std::string device_name;
   int32_t runtime_version = 0;
   int32_t driver_version = 0;

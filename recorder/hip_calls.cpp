@@ -52,8 +52,8 @@ int find_hip_library(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
-// The runtime must stay loaded: the recorder calls it when the process ends, even if the program has
-// closed it by then.
+// The runtime must stay loaded: the recorder calls it when the process ends, even if the program
+// has closed it by then.
 void keep_loaded(void* function) noexcept {
   static std::atomic<bool> kept{false};
   if (kept.exchange(true)) return;
@@ -81,8 +81,8 @@ DlsymFunction real_dlsym() noexcept {
   static std::atomic<DlsymFunction> cached{nullptr};
   DlsymFunction function = cached.load(std::memory_order_relaxed);
   if (function != nullptr) return function;
-  // dlvsym, because this library's dlsym is the first one that a plain lookup finds. 2.34 moved dlsym
-  // into libc.so.6 under a new version; 2.2.5 is the first of x86-64.
+  // dlvsym, because this library's dlsym is the first one that a plain lookup finds. 2.34 moved
+  // dlsym into libc.so.6 under a new version; 2.2.5 is the first of x86-64.
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {
     void* found = dlvsym(RTLD_NEXT, "dlsym", version);
     if (found == nullptr) continue;

@@ -23,13 +23,15 @@ class HipDevice final : public Device {
     auto facts = std::make_shared<DeviceFacts>();
     run([facts] {
       hipDeviceProp_t properties{};
-      // The unversioned symbol has this layout in every runtime; newer headers rename the other one.
+      // The unversioned symbol has this layout in every runtime; newer headers rename the other
+      // one.
       if (real(kCall_hipGetDeviceProperties, &properties, 0) == hipSuccess) {
         facts->gpu_arch = properties.gcnArchName;
         facts->device_name = properties.name;
       }
       int version = 0;
-      if (real(kCall_hipRuntimeGetVersion, &version) == hipSuccess) facts->runtime_version = version;
+      if (real(kCall_hipRuntimeGetVersion, &version) == hipSuccess)
+        facts->runtime_version = version;
       if (real(kCall_hipDriverGetVersion, &version) == hipSuccess) facts->driver_version = version;
     });
     return *facts;
@@ -90,8 +92,8 @@ class HipDevice final : public Device {
     size_t size = 0;
     bool done = false;
     run([&] {
-      done = real(kCall_hipModuleGetGlobal, &found, &size, static_cast<hipModule_t>(module), name) ==
-             hipSuccess;
+      done = real(kCall_hipModuleGetGlobal, &found, &size, static_cast<hipModule_t>(module),
+                  name) == hipSuccess;
     });
     *address = address_of(found);
     *size_bytes = size;
@@ -102,14 +104,15 @@ class HipDevice final : public Device {
     size_t total = 0;
     run([&] {
       hipGraphNode_t* none = nullptr;
-      if (real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph), none, &total) != hipSuccess) {
+      if (real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph), none, &total) !=
+          hipSuccess) {
         total = 0;
         return;
       }
       size_t room = total;
       if (total != 0 && total <= capacity) {
         (void)real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph),
-             reinterpret_cast<hipGraphNode_t*>(nodes), &room);
+                   reinterpret_cast<hipGraphNode_t*>(nodes), &room);
       }
     });
     return total;

@@ -62,7 +62,8 @@ bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
     end.slice_bytes = end.pitch_bytes * (height == 0 ? params.Height : height);
     end.address += z * end.slice_bytes + y * end.pitch_bytes + x;
   };
-  place(raw.source, params.srcPitch, params.srcHeight, params.srcXInBytes, params.srcY, params.srcZ);
+  place(raw.source, params.srcPitch, params.srcHeight, params.srcXInBytes, params.srcY,
+        params.srcZ);
   place(raw.destination, params.dstPitch, params.dstHeight, params.dstXInBytes, params.dstY,
         params.dstZ);
   raw.width_bytes = params.WidthInBytes;
@@ -145,9 +146,10 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
 
 }  // namespace gfxgraph::recorder
 
-#define GFXGRAPH_COPY_1D(name, kind, key, asynchronous, ...) \
-  return copy(kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, asynchronous, \
-              [&] { return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); })
+#define GFXGRAPH_COPY_1D(name, kind, key, asynchronous, ...)                          \
+  return copy(                                                                        \
+      kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, asynchronous, \
+      [&] { return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy(void* destination, const void* source, size_t bytes,
                                    hipMemcpyKind kind) {
@@ -193,10 +195,10 @@ GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDevic
 }
 
 // Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
-GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device, const void* source,
-                                       int source_device, size_t bytes) {
-  return copy(kCall_hipMemcpyPeer,
-              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), nullptr, false, [&] {
+GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
+                                       const void* source, int source_device, size_t bytes) {
+  return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),
+              nullptr, false, [&] {
                 return real(kCall_hipMemcpyPeer, destination, destination_device, source,
                             source_device, bytes);
               });
@@ -212,16 +214,17 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
               });
 }
 
-#define GFXGRAPH_COPY_2D_PARAMETERS                                                      \
-  void *destination, size_t destination_pitch, const void *source, size_t source_pitch,  \
+#define GFXGRAPH_COPY_2D_PARAMETERS                                                     \
+  void *destination, size_t destination_pitch, const void *source, size_t source_pitch, \
       size_t width, size_t height, hipMemcpyKind kind
-#define GFXGRAPH_COPY_2D(name, key, asynchronous, ...)                                        \
-  return copy(kCall_##name,                                                                   \
-              raw_copy_2d(destination, destination_pitch, source, source_pitch, width, height, kind), \
-              key, asynchronous, [&] {                                                        \
-                return real(kCall_##name, destination, destination_pitch, source, source_pitch, \
-                            width, height, kind __VA_OPT__(, ) __VA_ARGS__);                  \
-              })
+#define GFXGRAPH_COPY_2D(name, key, asynchronous, ...)                                             \
+  return copy(                                                                                     \
+      kCall_##name,                                                                                \
+      raw_copy_2d(destination, destination_pitch, source, source_pitch, width, height, kind), key, \
+      asynchronous, [&] {                                                                          \
+        return real(kCall_##name, destination, destination_pitch, source, source_pitch, width,     \
+                    height, kind __VA_OPT__(, ) __VA_ARGS__);                                      \
+      })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2D(GFXGRAPH_COPY_2D_PARAMETERS) {
   GFXGRAPH_COPY_2D(hipMemcpy2D, nullptr, false);
@@ -236,10 +239,10 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
   GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), true, stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, asynchronous, ...)                               \
-  RawCopy raw;                                                                                  \
-  const bool supported = params != nullptr && build(*params, raw);                              \
-  return copy_or_refuse(kCall_##name, supported, raw, key, asynchronous,                        \
+#define GFXGRAPH_COPY_PARAMS(name, build, key, asynchronous, ...)        \
+  RawCopy raw;                                                           \
+  const bool supported = params != nullptr && build(*params, raw);       \
+  return copy_or_refuse(kCall_##name, supported, raw, key, asynchronous, \
                         [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
@@ -270,10 +273,11 @@ GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStre
   GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), true, stream);
 }
 
-#define GFXGRAPH_TO_SYMBOL(name, key, asynchronous, ...)                                            \
-  return symbol_copy(kCall_##name, symbol, offset, true, source, bytes, kind, key, asynchronous, [&] { \
-    return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__);      \
-  })
+#define GFXGRAPH_TO_SYMBOL(name, key, asynchronous, ...)                                           \
+  return symbol_copy(                                                                              \
+      kCall_##name, symbol, offset, true, source, bytes, kind, key, asynchronous, [&] {            \
+        return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__); \
+      })
 #define GFXGRAPH_TO_SYMBOL_PARAMETERS \
   const void *symbol, const void *source, size_t bytes, size_t offset, hipMemcpyKind kind
 
@@ -291,11 +295,11 @@ GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETER
   GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync_spt, per_thread_key(stream), true, stream);
 }
 
-#define GFXGRAPH_FROM_SYMBOL(name, key, asynchronous, ...)                                       \
-  return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key,         \
-                     asynchronous, [&] {                                                         \
-                       return real(kCall_##name, destination, symbol, bytes, offset,             \
-                                   kind __VA_OPT__(, ) __VA_ARGS__);                             \
+#define GFXGRAPH_FROM_SYMBOL(name, key, asynchronous, ...)                               \
+  return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key, \
+                     asynchronous, [&] {                                                 \
+                       return real(kCall_##name, destination, symbol, bytes, offset,     \
+                                   kind __VA_OPT__(, ) __VA_ARGS__);                     \
                      })
 #define GFXGRAPH_FROM_SYMBOL_PARAMETERS \
   void *destination, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind

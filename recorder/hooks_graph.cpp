@@ -87,7 +87,7 @@ RawAction host_action(int index) { return RawHostFunction{std::string(display_na
 
 }  // namespace
 
-// ---- graphs --------------------------------------------------------------------------------------
+// ---- graphs -------------------------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int flags) {
   const Scope scope;
@@ -138,15 +138,16 @@ GFXGRAPH_HOOK hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipG
   return result;
 }
 
-// ---- nodes ---------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------
 
 #define GFXGRAPH_NODE_PARAMETERS \
   hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
 // The action is made of the parameters before the real call could change what they point to.
-#define GFXGRAPH_ADD_NODE(name, action, ...)                                                        \
-  const Scope scope;                                                                                \
-  const hipError_t result = real(kCall_##name, node, graph, dependencies, count __VA_OPT__(, ) __VA_ARGS__); \
-  return added(scope, result, kCall_##name, graph, node, dependencies, count,                       \
+#define GFXGRAPH_ADD_NODE(name, action, ...)                                           \
+  const Scope scope;                                                                   \
+  const hipError_t result =                                                            \
+      real(kCall_##name, node, graph, dependencies, count __VA_OPT__(, ) __VA_ARGS__); \
+  return added(scope, result, kCall_##name, graph, node, dependencies, count,          \
                [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphAddKernelNode(GFXGRAPH_NODE_PARAMETERS,
@@ -174,14 +175,13 @@ GFXGRAPH_HOOK hipError_t hipGraphAddMemcpyNodeFromSymbol(GFXGRAPH_NODE_PARAMETER
                                   destination, bytes),
                     destination, symbol, bytes, offset, kind);
 }
-GFXGRAPH_HOOK hipError_t hipGraphAddMemcpyNodeToSymbol(GFXGRAPH_NODE_PARAMETERS,
-                                                       const void* symbol, const void* source,
-                                                       size_t bytes, size_t offset,
-                                                       hipMemcpyKind kind) {
-  GFXGRAPH_ADD_NODE(hipGraphAddMemcpyNodeToSymbol,
-                    symbol_action(kCall_hipGraphAddMemcpyNodeToSymbol, symbol, offset, true, source,
-                                  bytes),
-                    symbol, source, bytes, offset, kind);
+GFXGRAPH_HOOK hipError_t hipGraphAddMemcpyNodeToSymbol(GFXGRAPH_NODE_PARAMETERS, const void* symbol,
+                                                       const void* source, size_t bytes,
+                                                       size_t offset, hipMemcpyKind kind) {
+  GFXGRAPH_ADD_NODE(
+      hipGraphAddMemcpyNodeToSymbol,
+      symbol_action(kCall_hipGraphAddMemcpyNodeToSymbol, symbol, offset, true, source, bytes),
+      symbol, source, bytes, offset, kind);
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddMemsetNode(GFXGRAPH_NODE_PARAMETERS,
                                                const hipMemsetParams* params) {
@@ -204,9 +204,9 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
   return result;
 }
 
-#define GFXGRAPH_CHANGE_NODE(name, action, ...)                     \
-  const Scope scope;                                                \
-  const hipError_t result = real(kCall_##name, node, __VA_ARGS__);  \
+#define GFXGRAPH_CHANGE_NODE(name, action, ...)                    \
+  const Scope scope;                                               \
+  const hipError_t result = real(kCall_##name, node, __VA_ARGS__); \
   return node_changed(scope, result, kCall_##name, node, [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node,
@@ -222,9 +222,8 @@ GFXGRAPH_HOOK hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node,
 GFXGRAPH_HOOK hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* destination,
                                                        const void* source, size_t bytes,
                                                        hipMemcpyKind kind) {
-  GFXGRAPH_CHANGE_NODE(hipGraphMemcpyNodeSetParams1D,
-                       raw_copy_1d(destination, source, bytes, kind), destination, source, bytes,
-                       kind);
+  GFXGRAPH_CHANGE_NODE(hipGraphMemcpyNodeSetParams1D, raw_copy_1d(destination, source, bytes, kind),
+                       destination, source, bytes, kind);
 }
 GFXGRAPH_HOOK hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node,
                                                                void* destination,
@@ -239,10 +238,10 @@ GFXGRAPH_HOOK hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node
                                                              const void* symbol, const void* source,
                                                              size_t bytes, size_t offset,
                                                              hipMemcpyKind kind) {
-  GFXGRAPH_CHANGE_NODE(hipGraphMemcpyNodeSetParamsToSymbol,
-                       symbol_action(kCall_hipGraphMemcpyNodeSetParamsToSymbol, symbol, offset, true,
-                                     source, bytes),
-                       symbol, source, bytes, offset, kind);
+  GFXGRAPH_CHANGE_NODE(
+      hipGraphMemcpyNodeSetParamsToSymbol,
+      symbol_action(kCall_hipGraphMemcpyNodeSetParamsToSymbol, symbol, offset, true, source, bytes),
+      symbol, source, bytes, offset, kind);
 }
 GFXGRAPH_HOOK hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node,
                                                      const hipMemsetParams* params) {
@@ -254,12 +253,12 @@ GFXGRAPH_HOOK hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
                        params);
 }
 
-// ---- executable graphs ---------------------------------------------------------------------------
+// ---- executable graphs --------------------------------------------------------------------------
 
-#define GFXGRAPH_CHANGE_EXECUTABLE(name, action, ...)                                        \
-  const Scope scope;                                                                         \
-  const hipError_t result = real(kCall_##name, executable, node, __VA_ARGS__);               \
-  return executable_changed(scope, result, kCall_##name, executable, node,                   \
+#define GFXGRAPH_CHANGE_EXECUTABLE(name, action, ...)                          \
+  const Scope scope;                                                           \
+  const hipError_t result = real(kCall_##name, executable, node, __VA_ARGS__); \
+  return executable_changed(scope, result, kCall_##name, executable, node,     \
                             [&]() -> RawAction { return action; })
 
 GFXGRAPH_HOOK hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t executable,
@@ -272,7 +271,8 @@ GFXGRAPH_HOOK hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t executab
                                                          hipGraphNode_t node,
                                                          hipMemcpy3DParms* params) {
   GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecMemcpyNodeSetParams,
-                             copy_3d_action(*params, kCall_hipGraphExecMemcpyNodeSetParams), params);
+                             copy_3d_action(*params, kCall_hipGraphExecMemcpyNodeSetParams),
+                             params);
 }
 GFXGRAPH_HOOK hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t executable,
                                                            hipGraphNode_t node, void* destination,
@@ -313,7 +313,8 @@ GFXGRAPH_HOOK hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t executable
 GFXGRAPH_HOOK hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph,
                                              hipGraphNode_t* error_node, char* log, size_t size) {
   const Scope scope;
-  const hipError_t result = real(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
+  const hipError_t result =
+      real(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
   if (scope.record && result == hipSuccess) recorder().graph_instantiated(*executable, graph);
   return result;
 }

@@ -19,8 +19,8 @@ namespace gfxgraph::recorder {
 // The process's recorder; lives until the process is gone, because hooks do.
 Recorder& recorder() noexcept;
 
-// HIP functions call each other through the dynamic linker, and the recorder's own thread calls HIP:
-// only the outermost call of a program's thread is recorded.
+// HIP functions call each other through the dynamic linker, and the recorder's own thread calls
+// HIP: only the outermost call of a program's thread is recorded.
 extern thread_local int hook_depth;
 
 class Scope {
@@ -75,7 +75,8 @@ hipError_t device_work(int index, RawAction raw, Handle stream, bool asynchronou
   return result;
 }
 
-// hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why not.
+// hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why
+// not.
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
                      const char* call) noexcept;
 

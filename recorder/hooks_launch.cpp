@@ -8,7 +8,8 @@ using namespace gfxgraph::recorder;
 namespace gfxgraph::recorder {
 namespace {
 
-// Inside hipLaunchByPtr and its C++ twin: the stub whose kernel the nested hipModuleLaunchKernel runs.
+// Inside hipLaunchByPtr and its C++ twin: the stub whose kernel the nested hipModuleLaunchKernel
+// runs.
 thread_local const void* launching_stub = nullptr;
 
 KernelEntry* module_kernel(hipFunction_t function, int index) {
@@ -27,8 +28,8 @@ LaunchShape shape_of(const dim3& grid, const dim3& block, size_t shared_bytes, b
 }
 
 // The "Ext" forms count work items: workgroups of `block`, the last one of each row maybe partial.
-LaunchShape shape_of_items(const std::array<uint32_t, 3>& items, const std::array<uint32_t, 3>& block,
-                           size_t shared_bytes) {
+LaunchShape shape_of_items(const std::array<uint32_t, 3>& items,
+                           const std::array<uint32_t, 3>& block, size_t shared_bytes) {
   LaunchShape shape;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint32_t size = block[axis] == 0 ? 1 : block[axis];
@@ -79,8 +80,8 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
   const Handle key = stream_key(stream);
   KernelEntry* kernel = module_kernel(function, index);
   if (start != nullptr) recorder().event_recorded(start, key);
-  const hipError_t result = launch(index, kernel, shape_of_items(items, block, shared_bytes), params,
-                                   extra, key, std::forward<Call>(call), true);
+  const hipError_t result = launch(index, kernel, shape_of_items(items, block, shared_bytes),
+                                   params, extra, key, std::forward<Call>(call), true);
   if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
   return result;
 }
@@ -113,7 +114,7 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
 
 }  // namespace gfxgraph::recorder
 
-// ---- registration (clang's host stubs; before main) ----------------------------------------------
+// ---- registration (clang's host stubs; before main) ---------------------------------------------
 
 GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
   using Function = void** (*)(const void*);
@@ -127,20 +128,21 @@ GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
 
 GFXGRAPH_HOOK void __hipRegisterFunction(void** modules, const void* host_function,
                                          char* device_function, const char* device_name,
-                                         unsigned int thread_limit, void* tid, void* bid, void* block,
-                                         void* grid, int* warp_size) {
-  using Function = void (*)(void**, const void*, char*, const char*, unsigned int, void*, void*, void*,
-                            void*, int*);
+                                         unsigned int thread_limit, void* tid, void* bid,
+                                         void* block, void* grid, int* warp_size) {
+  using Function = void (*)(void**, const void*, char*, const char*, unsigned int, void*, void*,
+                            void*, void*, int*);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFunction));
   if (function == nullptr) return;
   const Scope scope(true);
-  function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block, grid,
-           warp_size);
+  function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block,
+           grid, warp_size);
   if (scope.record) recorder().function(modules, host_function, device_name);
 }
 
-GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_name, char* device_name,
-                                    int external, size_t size, int constant, int global) {
+GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_name,
+                                    char* device_name, int external, size_t size, int constant,
+                                    int global) {
   using Function = void (*)(void**, void*, char*, char*, int, size_t, int, int);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterVar));
   if (function == nullptr) return;
@@ -167,7 +169,7 @@ GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
   if (function != nullptr) function(modules);
 }
 
-// ---- modules -------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
   const Scope scope;
@@ -230,7 +232,7 @@ GFXGRAPH_HOOK hipError_t hipGetSymbolAddress(void** address, const void* symbol)
   return result;
 }
 
-// ---- launches by host stub -----------------------------------------------------------------------
+// ---- launches by host stub ----------------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipLaunchKernel(const void* stub, dim3 grid, dim3 block, void** args,
                                          size_t shared_bytes, hipStream_t stream) {
@@ -258,8 +260,8 @@ GFXGRAPH_HOOK hipError_t hipExtLaunchKernel(const void* stub, dim3 grid, dim3 bl
                                             size_t shared_bytes, hipStream_t stream,
                                             hipEvent_t start, hipEvent_t stop, int flags) {
   const auto call = [&] {
-    return real(kCall_hipExtLaunchKernel, stub, grid, block, args, shared_bytes, stream, start, stop,
-                flags);
+    return real(kCall_hipExtLaunchKernel, stub, grid, block, args, shared_bytes, stream, start,
+                stop, flags);
   };
   const Scope scope;
   if (!scope.record) return call();
@@ -287,7 +289,8 @@ GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel_spt(const void* stub, dim3 g
                                                         void** args, uint32_t shared_bytes,
                                                         hipStream_t stream) {
   const auto call = [&] {
-    return real(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes, stream);
+    return real(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes,
+                stream);
   };
   const Scope scope;
   if (!scope.record) return call();
@@ -310,14 +313,14 @@ __attribute__((visibility("default"))) void gfxgraph_launch_ggl(
 void gfxgraph_launch_ggl(uintptr_t stub, const dim3& grid, const dim3& block, uint32_t shared_bytes,
                          hipStream_t stream, void** kernarg) {
   using Function = void (*)(uintptr_t, const dim3&, const dim3&, uint32_t, hipStream_t, void**);
-  const auto function = reinterpret_cast<Function>(real_function(
-      kCall__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv));
+  const auto function = reinterpret_cast<Function>(
+      real_function(kCall__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv));
   launching_stub = reinterpret_cast<const void*>(stub);
   if (function != nullptr) function(stub, grid, block, shared_bytes, stream, kernarg);
   launching_stub = nullptr;
 }
 
-// ---- launches by module function -----------------------------------------------------------------
+// ---- launches by module function ----------------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned int grid_x,
                                                unsigned int grid_y, unsigned int grid_z,
@@ -330,8 +333,8 @@ GFXGRAPH_HOOK hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned 
   };
   const Scope scope;
   if (!scope.record) return call();
-  const LaunchShape shape = shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
-                                     shared_bytes, false);
+  const LaunchShape shape =
+      shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, false);
   return launch(kCall_hipModuleLaunchKernel, module_kernel(function, kCall_hipModuleLaunchKernel),
                 shape, params, extra, stream_key(stream), call, true);
 }
@@ -346,36 +349,39 @@ GFXGRAPH_HOOK hipError_t hipModuleLaunchCooperativeKernel(
   };
   const Scope scope;
   if (!scope.record) return call();
-  const LaunchShape shape = shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
-                                     shared_bytes, true);
+  const LaunchShape shape =
+      shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, true);
   return launch(kCall_hipModuleLaunchCooperativeKernel,
                 module_kernel(function, kCall_hipModuleLaunchCooperativeKernel), shape, params,
                 nullptr, stream_key(stream), call);
 }
 
-#define GFXGRAPH_ITEMS_PARAMETERS                                                              \
-  hipFunction_t function, uint32_t global_x, uint32_t global_y, uint32_t global_z,             \
-      uint32_t local_x, uint32_t local_y, uint32_t local_z, size_t shared_bytes,               \
+#define GFXGRAPH_ITEMS_PARAMETERS                                                  \
+  hipFunction_t function, uint32_t global_x, uint32_t global_y, uint32_t global_z, \
+      uint32_t local_x, uint32_t local_y, uint32_t local_z, size_t shared_bytes,   \
       hipStream_t stream, void **params, void **extra, hipEvent_t start, hipEvent_t stop
-#define GFXGRAPH_ITEMS_ARGUMENTS                                                               \
-  function, global_x, global_y, global_z, local_x, local_y, local_z, shared_bytes, stream,     \
-      params, extra, start, stop
-#define GFXGRAPH_ITEMS_CALL(index, ...)                                                        \
-  launch_items(index, function, {global_x, global_y, global_z}, {local_x, local_y, local_z},   \
-               shared_bytes, stream, params, extra, start, stop,                               \
+#define GFXGRAPH_ITEMS_ARGUMENTS                                                                   \
+  function, global_x, global_y, global_z, local_x, local_y, local_z, shared_bytes, stream, params, \
+      extra, start, stop
+#define GFXGRAPH_ITEMS_CALL(index, ...)                                                      \
+  launch_items(index, function, {global_x, global_y, global_z}, {local_x, local_y, local_z}, \
+               shared_bytes, stream, params, extra, start, stop,                             \
                [&] { return real(index, GFXGRAPH_ITEMS_ARGUMENTS __VA_OPT__(, ) __VA_ARGS__); })
 
-__attribute__((visibility("default"))) hipError_t gfxgraph_ext_launch(
-    GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags)
-    __asm__("_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j");
+__attribute__((visibility("default"))) hipError_t
+gfxgraph_ext_launch(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) __asm__(
+    "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_"
+    "j");
 hipError_t gfxgraph_ext_launch(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) {
   return GFXGRAPH_ITEMS_CALL(
       kCall__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
       flags);
 }
 
-__attribute__((visibility("default"))) hipError_t gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS)
-    __asm__("_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_");
+__attribute__((visibility("default"))) hipError_t
+    gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS) __asm__(
+        "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_"
+        "tS6_");
 hipError_t gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS) {
   return GFXGRAPH_ITEMS_CALL(
       kCall__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_);

@@ -26,8 +26,7 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
   if (recorder().capturing(key)) {
     recorder().note_incomplete(display_name(index), "inside a stream capture");
   } else {
-    recorder().allocated(
-        {AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});
+    recorder().allocated({AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});
   }
   return result;
 }
@@ -57,7 +56,8 @@ GFXGRAPH_HOOK hipError_t hipExtMallocWithFlags(void** pointer, size_t bytes, uns
   return result;
 }
 
-GFXGRAPH_HOOK hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+GFXGRAPH_HOOK hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width,
+                                        size_t height) {
   const Scope scope;
   const hipError_t result = real(kCall_hipMallocPitch, pointer, pitch, width, height);
   if (scope.record && result == hipSuccess) device_memory(*pointer, *pitch * height);
@@ -93,7 +93,8 @@ GFXGRAPH_HOOK hipError_t hipMallocManaged(void** pointer, size_t bytes, unsigned
 
 GFXGRAPH_HOOK hipError_t hipHostMalloc(void** pointer, size_t bytes, unsigned int flags) {
   const Scope scope;
-  return host_memory(scope, real(kCall_hipHostMalloc, pointer, bytes, flags), pointer, bytes, flags);
+  return host_memory(scope, real(kCall_hipHostMalloc, pointer, bytes, flags), pointer, bytes,
+                     flags);
 }
 
 GFXGRAPH_HOOK hipError_t hipHostAlloc(void** pointer, size_t bytes, unsigned int flags) {

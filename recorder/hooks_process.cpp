@@ -76,18 +76,18 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_note_unsupported
   return function != nullptr ? function : reinterpret_cast<void*>(missing);
 }
 
-// ---- look-ups at run time ------------------------------------------------------------------------
+// ---- look-ups at run time -----------------------------------------------------------------------
 
 struct DlsymAnswer {
-  void* value;      // rax
+  void* value;       // rax
   uint64_t handled;  // rdx
 };
 
 extern "C" __attribute__((visibility("hidden"))) void* (*gfxgraph_real_dlsym)(void*, const char*);
 void* (*gfxgraph_real_dlsym)(void*, const char*) = nullptr;
 
-extern "C" __attribute__((visibility("hidden"))) DlsymAnswer gfxgraph_resolve_dlsym(
-    void* handle, const char* name) {
+extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
+gfxgraph_resolve_dlsym(void* handle, const char* name) {
   const DlsymAnswer ask_the_real_one{nullptr, 0};
   gfxgraph_real_dlsym = real_dlsym();
   if (name == nullptr || handle == RTLD_NEXT) return ask_the_real_one;
@@ -148,7 +148,7 @@ GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint_spt(const char* name, void** fun
   return result;
 }
 
-// ---- the end of the process ----------------------------------------------------------------------
+// ---- the end of the process ---------------------------------------------------------------------
 
 GFXGRAPH_HOOK void _exit(int status) {
   finish_if_own();
@@ -184,7 +184,8 @@ GFXGRAPH_HOOK int execvp(const char* file, char* const argv[]) noexcept {
   finish_if_own();
   return next<int (*)(const char*, char* const*)>("execvp")(file, argv);
 }
-GFXGRAPH_HOOK int execvpe(const char* file, char* const argv[], char* const environment[]) noexcept {
+GFXGRAPH_HOOK int execvpe(const char* file, char* const argv[],
+                          char* const environment[]) noexcept {
   finish_if_own();
   return next<int (*)(const char*, char* const*, char* const*)>("execvpe")(file, argv, environment);
 }

@@ -42,8 +42,8 @@ RawMemset box(const hipPitchedPtr& pitched, int value, const hipExtent& extent) 
   return set(kCall_##name, raw, key, asynchronous, [&] { return real(kCall_##name, __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemset(void* destination, int value, size_t bytes) {
-  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), nullptr, false,
-               destination, value, bytes);
+  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), nullptr,
+               false, destination, value, bytes);
 }
 GFXGRAPH_HOOK hipError_t hipMemset_spt(void* destination, int value, size_t bytes) {
   GFXGRAPH_SET(hipMemset_spt, linear(destination, static_cast<uint32_t>(value), 1, bytes),
@@ -59,9 +59,10 @@ GFXGRAPH_HOOK hipError_t hipMemsetAsync_spt(void* destination, int value, size_t
   GFXGRAPH_SET(hipMemsetAsync_spt, linear(destination, static_cast<uint32_t>(value), 1, bytes),
                per_thread_key(stream), true, destination, value, bytes, stream);
 }
-GFXGRAPH_HOOK hipError_t hipMemsetD8(hipDeviceptr_t destination, unsigned char value, size_t count) {
-  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), nullptr, false, destination, value,
-               count);
+GFXGRAPH_HOOK hipError_t hipMemsetD8(hipDeviceptr_t destination, unsigned char value,
+                                     size_t count) {
+  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), nullptr, false, destination,
+               value, count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned char value,
                                           size_t count, hipStream_t stream) {
@@ -70,8 +71,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned c
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16(hipDeviceptr_t destination, unsigned short value,
                                       size_t count) {
-  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), nullptr, false, destination, value,
-               count);
+  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), nullptr, false, destination,
+               value, count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16Async(hipDeviceptr_t destination, unsigned short value,
                                            size_t count, hipStream_t stream) {
@@ -94,13 +95,13 @@ GFXGRAPH_HOOK hipError_t hipMemset2D(void* destination, size_t pitch, int value,
 }
 GFXGRAPH_HOOK hipError_t hipMemset2D_spt(void* destination, size_t pitch, int value, size_t width,
                                          size_t height) {
-  GFXGRAPH_SET(hipMemset2D_spt, plane(destination, pitch, value, width, height), per_thread_stream(),
-               false, destination, pitch, value, width, height);
+  GFXGRAPH_SET(hipMemset2D_spt, plane(destination, pitch, value, width, height),
+               per_thread_stream(), false, destination, pitch, value, width, height);
 }
 GFXGRAPH_HOOK hipError_t hipMemset2DAsync(void* destination, size_t pitch, int value, size_t width,
                                           size_t height, hipStream_t stream) {
-  GFXGRAPH_SET(hipMemset2DAsync, plane(destination, pitch, value, width, height), stream_key(stream),
-               true, destination, pitch, value, width, height, stream);
+  GFXGRAPH_SET(hipMemset2DAsync, plane(destination, pitch, value, width, height),
+               stream_key(stream), true, destination, pitch, value, width, height, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemset2DAsync_spt(void* destination, size_t pitch, int value,
                                               size_t width, size_t height, hipStream_t stream) {

@@ -122,7 +122,8 @@ GFXGRAPH_HOOK hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
 GFXGRAPH_HOOK hipError_t hipEventRecord_spt(hipEvent_t event, hipStream_t stream) {
   const Scope scope;
   const hipError_t result = real(kCall_hipEventRecord_spt, event, stream);
-  if (scope.record && result == hipSuccess) recorder().event_recorded(event, per_thread_key(stream));
+  if (scope.record && result == hipSuccess)
+    recorder().event_recorded(event, per_thread_key(stream));
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream,
@@ -164,15 +165,13 @@ GFXGRAPH_HOOK hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamC
   });
 }
 GFXGRAPH_HOOK hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
-  return host_function(kCall_hipLaunchHostFunc, stream_key(stream), [&] {
-    return real(kCall_hipLaunchHostFunc, stream, function, data);
-  });
+  return host_function(kCall_hipLaunchHostFunc, stream_key(stream),
+                       [&] { return real(kCall_hipLaunchHostFunc, stream, function, data); });
 }
 GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t function,
                                                void* data) {
-  return host_function(kCall_hipLaunchHostFunc_spt, per_thread_key(stream), [&] {
-    return real(kCall_hipLaunchHostFunc_spt, stream, function, data);
-  });
+  return host_function(kCall_hipLaunchHostFunc_spt, per_thread_key(stream),
+                       [&] { return real(kCall_hipLaunchHostFunc_spt, stream, function, data); });
 }
 
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {

@@ -30,7 +30,8 @@ constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
 
 void say(const std::string& text) { std::fprintf(stderr, "gfxgraph-record: %s\n", text.c_str()); }
 
-// What speaks against preloading into the ELF program at `path`; nothing: fine, or no ELF (a script).
+// What speaks against preloading into the ELF program at `path`; nothing: fine, or no ELF (a
+// script).
 std::optional<std::string> cannot_preload(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
@@ -56,11 +57,13 @@ Result<fs::path> usable_program(const fs::path& path) {
     return fail(Status::kNotFound, fmt::format("{}: no such program", path.string()));
   }
   if (fs::is_directory(path, error)) {
-    return fail(Status::kInvalidArgument, fmt::format("{} is a folder, not a program", path.string()));
+    return fail(Status::kInvalidArgument,
+                fmt::format("{} is a folder, not a program", path.string()));
   }
   if (::access(path.c_str(), X_OK) != 0) {
-    return fail(Status::kInvalidArgument,
-                fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
   }
   if (const auto reason = cannot_preload(path)) {
     return fail(Status::kUnsupported, fmt::format("{} {}", path.string(), *reason));
@@ -83,7 +86,8 @@ class StatusFolder {
     std::error_code error;
     std::string name = (fs::temp_directory_path(error) / "gfxgraph-record.XXXXXX").string();
     if (error || ::mkdtemp(name.data()) == nullptr) {
-      return fail(Status::kIo, fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
+      return fail(Status::kIo,
+                  fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
     }
     auto folder = std::make_unique<StatusFolder>();
     folder->path = name;
@@ -105,10 +109,12 @@ class StatusFolder {
 Result<int> run(const fs::path& program, const LaunchRequest& request,
                 const std::vector<std::string>& environment) {
   std::vector<char*> argv;
-  for (const std::string& argument : request.program) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : request.program)
+    argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> envp;
-  for (const std::string& variable : environment) envp.push_back(const_cast<char*>(variable.c_str()));
+  for (const std::string& variable : environment)
+    envp.push_back(const_cast<char*>(variable.c_str()));
   envp.push_back(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return fail(Status::kIo, fmt::format("fork: {}", std::strerror(errno)));
@@ -117,7 +123,8 @@ Result<int> run(const fs::path& program, const LaunchRequest& request,
     std::fprintf(stderr, "gfxgraph-record: %s: %s\n", program.c_str(), std::strerror(errno));
     ::_exit(kExitFailed);
   }
-  // The terminal's interrupt reaches the program as well; this process stays to tell what came of it.
+  // The terminal's interrupt reaches the program as well; this process stays to tell what came of
+  // it.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
   int status = 0;
@@ -153,7 +160,8 @@ std::string size_text(uint64_t bytes) {
 }
 
 bool any_hip_runtime() {
-  for (const char* name : {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"}) {
+  for (const char* name :
+       {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"}) {
     if (void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
       ::dlclose(handle);
       return true;
@@ -168,12 +176,14 @@ void explain_no_hip(const LaunchRequest& request, int code) {
     return;
   }
   say(fmt::format("{} asked no GPU for anything by HIP: there is no trace", request.program[0]));
-  say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be recorded");
+  say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be "
+      "recorded");
 }
 
 void list(const char* title, const std::vector<std::string>& lines) {
   constexpr size_t kMost = 20;
-  for (size_t i = 0; i < std::min(lines.size(), kMost); ++i) say(fmt::format("{}: {}", title, lines[i]));
+  for (size_t i = 0; i < std::min(lines.size(), kMost); ++i)
+    say(fmt::format("{}: {}", title, lines[i]));
   if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
 }
 
@@ -196,9 +206,10 @@ bool explain(const Report& report, const std::string& output) {
   }
   std::error_code error;
   say(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
-  say(fmt::format("{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
-                  report.launches, report.kernels, report.graph_launches, report.copies,
-                  report.allocations, report.events));
+  say(fmt::format(
+      "{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
+      report.launches, report.kernels, report.graph_launches, report.copies, report.allocations,
+      report.events));
   say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
                   report.relocations_matched, report.relocations_ambiguous));
   list("ambiguous", report.ambiguous);
@@ -247,7 +258,8 @@ Result<void> check_output(const fs::path& output, bool force) {
     return fail(Status::kIo, fmt::format("{} exists: use --force to replace it", output.string()));
   }
   if (partial_in_use(output.string() + ".partial")) {
-    return fail(Status::kIo, fmt::format("{} is being recorded by another process", output.string()));
+    return fail(Status::kIo,
+                fmt::format("{} is being recorded by another process", output.string()));
   }
   return {};
 }
@@ -271,7 +283,8 @@ Result<int> launch(const LaunchRequest& request) {
     added.push_back("LD_LIBRARY_PATH=" + prepend_search_path(agent.parent_path().string(),
                                                              std::getenv("LD_LIBRARY_PATH")));
   }
-  say(options.emulated ? "device: emulated gfx1030 (software agent)" : "device: the system's AMD GPU");
+  say(options.emulated ? "device: emulated gfx1030 (software agent)"
+                       : "device: the system's AMD GPU");
   GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
 
   if (!status->claimed()) {

@@ -19,15 +19,16 @@ struct LaunchRequest {
   bool strict = false;
 };
 
-// Where `name` leads: itself when it has a slash, else through PATH. Errors: not found, a folder, not
-// executable, statically linked or made for another machine (nothing can be preloaded into those).
+// Where `name` leads: itself when it has a slash, else through PATH. Errors: not found, a folder,
+// not executable, statically linked or made for another machine (nothing can be preloaded into
+// those).
 Result<std::filesystem::path> find_program(const std::string& name);
 
 // Everything that can be refused before the program runs.
 Result<void> check_output(const std::filesystem::path& output, bool force);
 
-// Runs the program; messages go to stderr. The program's own exit code (128 + n for signal n), or the
-// contract's: 1 could not record, 3 recorded with losses under `strict`.
+// Runs the program; messages go to stderr. The program's own exit code (128 + n for signal n), or
+// the contract's: 1 could not record, 3 recorded with losses under `strict`.
 Result<int> launch(const LaunchRequest& request);
 
 }  // namespace gfxgraph::recorder

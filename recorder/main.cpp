@@ -28,8 +28,10 @@ Arguments split(int argc, char** argv) {
 }
 
 int usage_error(const std::string& text) {
-  std::fprintf(stderr, "gfxgraph-record: %s\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n",
-               text.c_str());
+  std::fprintf(
+      stderr,
+      "gfxgraph-record: %s\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n",
+      text.c_str());
   return kExitUsage;
 }
 
@@ -43,13 +45,16 @@ int main(int argc, char** argv) {
   bool no_content = false;
   bool hash_only = false;
 
-  CLI::App app{"Records what a HIP program asks an AMD GPU to do into one trace file.\n"
-               "usage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS..."};
+  CLI::App app{
+      "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
+      "usage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS..."};
   app.name("gfxgraph-record");
   app.add_option("-o,--output", request.options.output, "the trace to write, T.gfxg")->required();
-  app.add_option("--device", device, "auto, real or emulated (default auto: a GPU if there is one)");
+  app.add_option("--device", device,
+                 "auto, real or emulated (default auto: a GPU if there is one)");
   app.add_flag("--redact", request.options.redact, "leave the command line out of the trace");
-  app.add_flag("--hash-only", hash_only, "keep hashes of the buffers' last states, not their bytes");
+  app.add_flag("--hash-only", hash_only,
+               "keep hashes of the buffers' last states, not their bytes");
   app.add_flag("--no-content", no_content, "keep nothing of the buffers' last states: no --verify");
   app.add_flag("--checkpoints", request.options.checkpoints,
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
@@ -64,8 +69,10 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     return usage_error(error.what());
   }
-  if (no_content && hash_only) return usage_error("--no-content and --hash-only exclude each other");
-  if (arguments.program.empty()) return usage_error("no program: put -- and its command line at the end");
+  if (no_content && hash_only)
+    return usage_error("--no-content and --hash-only exclude each other");
+  if (arguments.program.empty())
+    return usage_error("no program: put -- and its command line at the end");
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
   const gfxgraph::Result<gfxgraph::DeviceChoice> choice = gfxgraph::parse_device_choice(device);

@@ -37,7 +37,8 @@ Options options_from_environment() {
   if (post == "none") options.post = PostState::kNone;
   options.checkpoints = variable("GFXGRAPH_RECORD_CHECKPOINTS") == "1";
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
-  if (!level.empty()) options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
+  if (!level.empty())
+    options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
   options.redact = variable("GFXGRAPH_RECORD_REDACT") == "1";
   options.emulated = variable("GFXGRAPH_RECORD_EMULATED") == "1";
   return options;

@@ -1,8 +1,9 @@
 // The contract between gfxgraph-record and the library that it preloads: environment variables of
 // the recorded program, and a folder through which the library reports back.
 //
-//   GFXGRAPH_RECORD_OUTPUT       absolute path of the trace; unset: the library only passes calls on
-//   GFXGRAPH_RECORD_STATUS       a folder: "claim" is created by the first process image that makes a
+//   GFXGRAPH_RECORD_OUTPUT       absolute path of the trace; unset: the library only passes calls
+//   on GFXGRAPH_RECORD_STATUS       a folder: "claim" is created by the first process image that
+//   makes a
 //                                HIP call (it alone records), "report" holds the figures at the end
 //   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
 //   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
@@ -10,9 +11,10 @@
 //   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
 //   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
 //
-// A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*() (also
-// when that fails). fork(): the parent goes on recording, the child does not. Programs that look HIP's
-// functions up with dlsym() or hipGetProcAddress() are recorded; those that use dlvsym() are not.
+// A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*()
+// (also when that fails). fork(): the parent goes on recording, the child does not. Programs that
+// look HIP's functions up with dlsym() or hipGetProcAddress() are recorded; those that use dlvsym()
+// are not.
 //
 // Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
 // the events gathered so far are handed over at every synchronisation, every 256 events, and by a

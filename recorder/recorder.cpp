@@ -21,7 +21,8 @@ constexpr size_t kEventsPerDrain = 256;
 constexpr size_t kMostPendingEvents = 8192;
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
 constexpr uint32_t kFinishTimeoutMs = 30'000;
-constexpr size_t kMostFindings = 1000;  // distinct ones; a trace needs no more to be called incomplete
+constexpr size_t kMostFindings =
+    1000;  // distinct ones; a trace needs no more to be called incomplete
 
 uint64_t monotonic_ns() {
   timespec now{};
@@ -119,9 +120,10 @@ void Recorder::open() {
   environment.hip_runtime_version = facts_.runtime_version;
   environment.hip_driver_version = facts_.driver_version;
   if (!options_.redact) environment.command_line = command_line();
-  environment.start_unix_ns = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::chrono::system_clock::now().time_since_epoch()).count());
+  environment.start_unix_ns =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count());
   check(writer_->add(environment));
   report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
 
@@ -240,7 +242,8 @@ void Recorder::note(std::string_view call, std::string_view detail) noexcept {
 
 void Recorder::finish_contents() {
   if (captures_.any()) {
-    finding(format::FindingKind::kNote, "hipStreamBeginCapture", "the program ended inside a capture");
+    finding(format::FindingKind::kNote, "hipStreamBeginCapture",
+            "the program ended inside a capture");
   }
   if (!device_->synchronize(kFinishTimeoutMs)) {
     finding(format::FindingKind::kNote, "exit",
@@ -295,8 +298,8 @@ Report Recorder::report() {
   for (const FindingCount& found : findings_) {
     const std::string text =
         found.detail.empty() ? found.call : fmt::format("{}: {}", found.call, found.detail);
-    const std::string line = fmt::format("{} ({} time{})", text, found.count + 1,
-                                         found.count == 0 ? "" : "s");
+    const std::string line =
+        fmt::format("{} ({} time{})", text, found.count + 1, found.count == 0 ? "" : "s");
     const bool incomplete = found.kind == format::FindingKind::kIncomplete;
     (incomplete ? report.incomplete : report.notes).push_back(line);
   }

@@ -2,9 +2,9 @@
 // translate. Thread-safe. No method throws or changes what the program sees; the first internal
 // error is latched, recording stops, and the trace keeps its valid prefix.
 //
-// A piece of device work is recorded in two steps around the real call: prepare() sees memory as the
-// call will see it, commit() appends the event once the call succeeded. Events are in the order in
-// which calls returned.
+// A piece of device work is recorded in two steps around the real call: prepare() sees memory as
+// the call will see it, commit() appends the event once the call succeeded. Events are in the order
+// in which calls returned.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Recorder {
 
   bool active() const noexcept { return active_.load(std::memory_order_acquire); }
 
-  // ---- code (recorder_code.cpp); allowed before the first device call ----------------------------
+  // ---- code (recorder_code.cpp); allowed before the first device call ---------------------------
   void fat_binary(Handle handle, const void* wrapper) noexcept;
   void fat_binary_unloading(Handle handle) noexcept;  // before the real call
   void function(Handle fat_binary, Handle host_function, const char* name) noexcept;
@@ -70,11 +70,12 @@ class Recorder {
   void function_found(Handle function, Handle module, const char* name) noexcept;
   void function_of_symbol(Handle function, Handle host_function) noexcept;
   // The program learned a variable's address: it is an allocation from now on.
-  void global_found(Handle module, const char* name, uint64_t address, uint64_t size_bytes) noexcept;
+  void global_found(Handle module, const char* name, uint64_t address,
+                    uint64_t size_bytes) noexcept;
   // 0: not a variable of this program.
   uint64_t symbol_address(Handle host_symbol) noexcept;
 
-  // ---- memory (recorder_memory.cpp) --------------------------------------------------------------
+  // ---- memory (recorder_memory.cpp) -------------------------------------------------------------
   struct NewAllocation {
     format::AllocationKind kind = format::AllocationKind::kDevice;
     uint64_t address = 0;
@@ -95,15 +96,16 @@ class Recorder {
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
   void resetting() noexcept;  // hipDeviceReset: everything ends
 
-  // ---- device work (recorder_work.cpp) -----------------------------------------------------------
-  // nullptr when the kernel cannot be described: the work must be skipped (a finding says why).
+  // ---- device work (recorder_work.cpp)
+  // ----------------------------------------------------------- nullptr when the kernel cannot be
+  // described: the work must be skipped (a finding says why).
   KernelEntry* find_kernel(Handle function, bool host_function, const char* call) noexcept;
   // A graph node's function: a host stub, else a hipFunction_t.
   KernelEntry* find_any_kernel(Handle function, const char* call) noexcept;
   void prepare(Work& work) noexcept;
   void commit(Work&& work) noexcept;
 
-  // ---- streams, events (recorder_streams.cpp) ----------------------------------------------------
+  // ---- streams, events (recorder_streams.cpp) ---------------------------------------------------
   void stream_created(Handle stream, uint32_t flags, int priority) noexcept;
   void stream_destroyed(Handle stream) noexcept;
   void event_created(Handle event, uint32_t flags) noexcept;
@@ -113,7 +115,7 @@ class Recorder {
   // After the host waited: flushes what was gathered.
   void synchronized(format::SynchronizeKind kind, Handle object) noexcept;
 
-  // ---- graphs (recorder_graphs.cpp) --------------------------------------------------------------
+  // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
   void capture_begins(Handle stream) noexcept;
   void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
   bool capturing(Handle stream) noexcept;
@@ -136,7 +138,7 @@ class Recorder {
   void executable_destroyed(Handle executable) noexcept;
   void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
 
-  // ---- findings, end -----------------------------------------------------------------------------
+  // ---- findings, end ----------------------------------------------------------------------------
   void note_incomplete(std::string_view call, std::string_view detail = {}) noexcept;
   void note(std::string_view call, std::string_view detail) noexcept;
   // The program is about to end (exit, _exit, exec): post-states, summary, rename. Idempotent.

@@ -8,8 +8,8 @@
 
 namespace gfxgraph::recorder {
 
-// How long the program is made to wait for the device, at most, before the recorder gives up knowing
-// what a buffer holds. A kernel may legally wait for the host for ever.
+// How long the program is made to wait for the device, at most, before the recorder gives up
+// knowing what a buffer holds. A kernel may legally wait for the host for ever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.

@@ -12,7 +12,8 @@ namespace {
 constexpr uint64_t kHostBlockBytes = 4096;
 constexpr size_t kReadChunkBytes = 16u << 20;
 
-std::span<const std::byte> host_bytes(const Allocation& allocation, uint64_t offset, uint64_t size) {
+std::span<const std::byte> host_bytes(const Allocation& allocation, uint64_t offset,
+                                      uint64_t size) {
   return {reinterpret_cast<const std::byte*>(allocation.host_address + offset), size};
 }
 
@@ -121,7 +122,8 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
     entry->host_address = allocation.host_address;
     entry->size_bytes = allocation.size_bytes;
     if (allocation.kind == format::AllocationKind::kHostPinned) {
-      const uint64_t seen = device_->device_address(reinterpret_cast<void*>(allocation.host_address));
+      const uint64_t seen =
+          device_->device_address(reinterpret_cast<void*>(allocation.host_address));
       if (seen != 0) entry->address = seen;
     }
     format::AllocationBegin begin;
@@ -150,8 +152,8 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
   });
 }
 
-// The range leaves the map before the real call: another thread may get the same addresses as soon as
-// the runtime has them back.
+// The range leaves the map before the real call: another thread may get the same addresses as soon
+// as the runtime has them back.
 Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) noexcept {
   Freeing result;
   if (address == 0) return result;

@@ -60,8 +60,8 @@ KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const ch
   }
   KernelEntry* result = nullptr;
   guarded([&] {
-    CodeRegistry::FunctionName* name = host_function ? code_.find_host_function(function)
-                                                     : code_.find_function_handle(function);
+    CodeRegistry::FunctionName* name =
+        host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
     if (name == nullptr) {
       finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
       return;
@@ -89,9 +89,8 @@ void Recorder::report_ambiguous(std::string text) {
 void Recorder::inspect_pointers(KernelEntry& kernel, const format::Launch& launch) {
   mark_reachable(launch.relocations);
   if (launch.relocations.size() == kernel.pointer_arguments && kernel.pointer_arguments != 0 &&
-      std::all_of(launch.relocations.begin(), launch.relocations.end(), [](const auto& r) {
-        return r.source == format::RelocationSource::kTyped;
-      })) {
+      std::all_of(launch.relocations.begin(), launch.relocations.end(),
+                  [](const auto& r) { return r.source == format::RelocationSource::kTyped; })) {
     return;  // every pointer is one, and nothing else looks like one
   }
   if (!kernel.ambiguous_reported) {
@@ -279,13 +278,13 @@ void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   if (raw == nullptr || copy.destination.allocation != 0) return;
   // Asynchronous copies to pageable memory are done when the call returns, on every runtime known;
   // one that is not leaves the result unknown.
-  if (copy.asynchronous && (work.stream == per_thread_stream() ||
-                            device_->stream_state(const_cast<void*>(work.stream)) !=
-                                StreamState::kIdle)) {
+  if (copy.asynchronous &&
+      (work.stream == per_thread_stream() ||
+       device_->stream_state(const_cast<void*>(work.stream)) != StreamState::kIdle)) {
     return;
   }
-  copy.host_result = make_content(packed_rows(*raw, raw->destination),
-                                  options_.post == PostState::kFull);
+  copy.host_result =
+      make_content(packed_rows(*raw, raw->destination), options_.post == PostState::kFull);
 }
 
 void Recorder::checkpoint() {

@@ -1,5 +1,5 @@
-/* Hooks for the calls that are passed on but not recorded (policy UNSUPPORTED): no signature is needed.
-   Each one loads its row's index; the common part keeps every register that may hold an argument
+/* Hooks for the calls that are passed on but not recorded (policy UNSUPPORTED): no signature is
+   needed. Each one loads its row's index; the common part keeps every register that may hold an argument
    (System V AMD64 ABI, 3.2.3), lets the recorder note the call, and jumps to the real function. */
 
     .text
@@ -52,8 +52,8 @@ gfxgraph_trampoline:
     .cfi_endproc
     .size gfxgraph_trampoline, . - gfxgraph_trampoline
 
-/* dlsym: the recorder may answer itself (rdx not 0, the answer in rax); everything else must reach the real one with the caller's return
-   address in place, because RTLD_NEXT and RTLD_DEFAULT depend on it. */
+/* dlsym: the recorder may answer itself (rdx not 0, the answer in rax); everything else must reach the
+   real one with the caller's return address in place: RTLD_NEXT and RTLD_DEFAULT depend on it. */
     .globl dlsym
     .p2align 4
     .hidden gfxgraph_resolve_dlsym

@@ -1,6 +1,7 @@
-// What recording costs a launch: the runtime's own hipLaunchKernel against the recorder's hook, in one
-// process, in turns. Run it under gfxgraph-record, on a device that executes nothing:
-//   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg -- bench/record_launch
+// What recording costs a launch: the runtime's own hipLaunchKernel against the recorder's hook, in
+// one process, in turns. Run it under gfxgraph-record, on a device that executes nothing:
+//   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
+//   bench/record_launch
 // Without gfxgraph-record both are the same function: the ratio shows the noise.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>

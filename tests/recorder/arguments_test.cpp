@@ -152,11 +152,10 @@ TEST(Arguments, WhatOnlyItsValueMakesAPointerIsAmbiguous) {
     uint64_t value;
     const char* why;
   };
-  for (const Case& c : {Case{40, kBase, "an 8-byte scalar"},
-                        Case{20, kBase, "in a struct, not 8-byte aligned"},
-                        Case{48, kBase, "two 4-byte arguments"},
-                        Case{24, kBase + 2, "unaligned target"},
-                        Case{24, kBase + 0x100, "one past the end"}}) {
+  for (const Case& c :
+       {Case{40, kBase, "an 8-byte scalar"}, Case{20, kBase, "in a struct, not 8-byte aligned"},
+        Case{48, kBase, "two 4-byte arguments"}, Case{24, kBase + 2, "unaligned target"},
+        Case{24, kBase + 0x100, "one past the end"}}) {
     const auto found = find_kernarg_relocations(kernel(), kernarg_with(c.offset, c.value), map);
     ASSERT_EQ(found.size(), 1u) << c.why;
     EXPECT_EQ(found[0].offset_bytes, c.offset) << c.why;

@@ -46,21 +46,22 @@ TEST(HipCalls, EveryFunctionOfTheInstalledRuntimeHasARow) {
   const std::map<std::string, std::string> known = rows();
   EXPECT_GT(functions.size(), 400u);
   for (const std::string& function : functions) {
-    EXPECT_TRUE(known.contains(function))
-        << function << ": classify it in recorder/hip_calls.inc";
+    EXPECT_TRUE(known.contains(function)) << function << ": classify it in recorder/hip_calls.inc";
   }
 }
 
 TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
-  std::set<std::string> expected = {"dlsym", "_exit", "_Exit",   "quick_exit", "abort",
-                                    "execve", "execv", "execvp", "execvpe",    "fexecve",
+  std::set<std::string> expected = {"dlsym",  "_exit",  "_Exit",  "quick_exit", "abort",
+                                    "execve", "execv",  "execvp", "execvpe",    "fexecve",
                                     "execl",  "execlp", "execle"};
   for (const auto& [name, policy] : rows()) {
     if (policy != "PASS") expected.insert(name);
   }
   const std::set<std::string> found = exported(PRELOAD_LIBRARY);
-  for (const std::string& name : expected) EXPECT_TRUE(found.contains(name)) << name << " is missing";
-  for (const std::string& name : found) EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
+  for (const std::string& name : expected)
+    EXPECT_TRUE(found.contains(name)) << name << " is missing";
+  for (const std::string& name : found)
+    EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ class RecordTest : public ::testing::Test {
   std::string path() const { return (folder_.path() / "t.gfxg").string(); }
 
   ProcessResult record(const std::string& program, const std::string& options = "") {
-    return run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " + options +
-                   " -- " + program,
+    return run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " +
+                   options + " -- " + program,
                folder_.path());
   }
 
@@ -86,7 +86,8 @@ TEST_F(RecordTest, OrdinaryProgram) {
   }
   // The __device__ variable that a kernel changed without any call about it.
   std::map<uint32_t, std::string> symbols;
-  for (const auto& begin : actions<format::AllocationBegin>(*trace)) symbols[begin.id] = begin.symbol;
+  for (const auto& begin : actions<format::AllocationBegin>(*trace))
+    symbols[begin.id] = begin.symbol;
   bool seen = false;
   for (const auto& end : actions<format::AllocationEnd>(*trace)) {
     if (symbols[end.id] != "launches_done") continue;
@@ -116,9 +117,17 @@ TEST_F(RecordTest, HostVisibleMemory) {
 
 TEST_F(RecordTest, EveryFormIsComplete) {
   const std::map<std::string, size_t> launches = {
-      {"staging", 2},   {"symbols", 1},        {"copies_2d", 0}, {"capture", 0},
-      {"dynamic", 0},   {"explicit_graph", 0}, {"threads", 200}, {"last_error", 1},
-      {"callback", 1},  {"fork", 2},           {std::string("module ") + PROGRAMS + "/module.co", 2}};
+      {"staging", 2},
+      {"symbols", 1},
+      {"copies_2d", 0},
+      {"capture", 0},
+      {"dynamic", 0},
+      {"explicit_graph", 0},
+      {"threads", 200},
+      {"last_error", 1},
+      {"callback", 1},
+      {"fork", 2},
+      {std::string("module ") + PROGRAMS + "/module.co", 2}};
   for (const auto& [mode, count] : launches) {
     const auto trace = record_mode(mode);
     ASSERT_TRUE(trace) << mode;
@@ -226,8 +235,9 @@ TEST_F(RecordTest, AFullDiskStopsTheRecordingNotTheProgram) {
 TEST_F(RecordTest, OutputsThatCannotBe) {
   const std::string program = std::string(PROGRAMS) + "/program_basic";
   const auto code = [&](const std::string& options, const std::string& message) {
-    const ProcessResult result = run(
-        std::string(RECORD_TOOL) + " --device emulated " + options + " -- " + program, folder_.path());
+    const ProcessResult result =
+        run(std::string(RECORD_TOOL) + " --device emulated " + options + " -- " + program,
+            folder_.path());
     EXPECT_THAT(result.err, HasSubstr(message));
     EXPECT_EQ(result.out, "") << "the program must not have run";
     return result.code;
@@ -255,7 +265,8 @@ TEST_F(RecordTest, UsageErrors) {
 }
 
 TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
-  const auto expect_message = [&](const std::string& program, const std::string& message, int code) {
+  const auto expect_message = [&](const std::string& program, const std::string& message,
+                                  int code) {
     const ProcessResult result = record(program);
     EXPECT_THAT(result.err, HasSubstr(message)) << program;
     EXPECT_EQ(result.code, code) << program;
@@ -273,20 +284,22 @@ TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
 TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {
   const std::string program = std::string(PROGRAMS) + "/program_faults";
   for (int fail_at = -1; fail_at < 20; ++fail_at) {
-    const std::string environment = "FAKE_HIP_FAIL_AT=" + std::to_string(fail_at) +
-                                    " LD_LIBRARY_PATH=" + FAKE_HIP_FOLDER + " ";
+    const std::string environment =
+        "FAKE_HIP_FAIL_AT=" + std::to_string(fail_at) + " LD_LIBRARY_PATH=" + FAKE_HIP_FOLDER + " ";
     const ProcessResult bare = run(environment + program, folder_.path());
     EXPECT_EQ(bare.err, "");
-    const ProcessResult recorded =
-        run(environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
-            folder_.path());
+    const ProcessResult recorded = run(
+        environment + RECORD_TOOL + " --device emulated --force -o " + path() + " -- " + program,
+        folder_.path());
     EXPECT_EQ(recorded.out, bare.out) << "call " << fail_at << " fails";
     EXPECT_EQ(recorded.code, bare.code) << "call " << fail_at << " fails";
     const auto trace = open();
     ASSERT_TRUE(trace) << recorded.err;
     EXPECT_TRUE(trace->sealed());
-    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(fail_at == 7 || fail_at == 0 || fail_at == 1 ? 0 : 1))
-        << "call " << fail_at << " fails\n" << recorded.out;
+    EXPECT_THAT(actions<format::Launch>(*trace),
+                SizeIs(fail_at == 7 || fail_at == 0 || fail_at == 1 ? 0 : 1))
+        << "call " << fail_at << " fails\n"
+        << recorded.out;
   }
 }
 

@@ -56,9 +56,10 @@ thread_local Configuration configuration;
 
 FAKE void** __hipRegisterFatBinary(const void*) { return static_cast<void**>(std::malloc(16)); }
 FAKE void __hipUnregisterFatBinary(void** handle) { std::free(handle); }
-FAKE void __hipRegisterFunction(void**, const void*, char*, const char*, unsigned, void*, void*, void*,
-                                void*, int*) {}
-FAKE hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared, hipStream_t stream) {
+FAKE void __hipRegisterFunction(void**, const void*, char*, const char*, unsigned, void*, void*,
+                                void*, void*, int*) {}
+FAKE hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                           hipStream_t stream) {
   configuration = {grid, block, shared, stream};
   return hipSuccess;
 }
@@ -84,7 +85,8 @@ FAKE hipError_t hipHostFree(void* pointer) {
 FAKE hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) {
   return call([&] { std::memcpy(to, from, bytes); });
 }
-FAKE hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind, hipStream_t) {
+FAKE hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind,
+                               hipStream_t) {
   return call([&] { std::memcpy(to, from, bytes); });
 }
 FAKE hipError_t hipMemset(void* to, int value, size_t bytes) {

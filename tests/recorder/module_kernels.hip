@@ -17,6 +17,7 @@ extern "C" __global__ void module_increment(int* data, int by) {
 }
 
 extern "C" __global__ void takes_struct(Pointers pointers, unsigned long long plain, float* out) {
-  out[threadIdx.x] = pointers.first[threadIdx.x] + pointers.second[threadIdx.x] +
-                     static_cast<float>(plain + static_cast<unsigned>(pointers.number + pointers.other));
+  out[threadIdx.x] =
+      pointers.first[threadIdx.x] + pointers.second[threadIdx.x] +
+      static_cast<float>(plain + static_cast<unsigned>(pointers.number + pointers.other));
 }

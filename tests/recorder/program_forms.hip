@@ -188,7 +188,8 @@ static std::vector<char> read_file(const char* path) {
   return bytes;
 }
 
-// Kernel arguments as a list of pointers, and as one buffer (in the one order of keys that HIP 5.2 reads).
+// Kernel arguments as a list of pointers, and as one buffer (in the one order of keys that HIP 5.2
+// reads).
 static void module(const char* path) {
   const std::vector<char> image = read_file(path);
   hipModule_t loaded;
@@ -339,12 +340,32 @@ int main(int argc, char** argv) {
   if (mode == "threads") threads();
   if (mode == "for_ever") for_ever();
   if (mode == "fork") in_child();
-  if (mode == "exit_code") { work(); return 41; }
-  if (mode == "_exit") { work(); _exit(42); }
-  if (mode == "quick_exit") { work(); quick_exit(43); }
-  if (mode == "abort") { work(); abort(); }
-  if (mode == "crash") { work(); usleep(300'000); raise(SIGSEGV); }
-  if (mode == "exec") { work(); execl("/bin/echo", "echo", "from exec", nullptr); return 1; }
+  if (mode == "exit_code") {
+    work();
+    return 41;
+  }
+  if (mode == "_exit") {
+    work();
+    _exit(42);
+  }
+  if (mode == "quick_exit") {
+    work();
+    quick_exit(43);
+  }
+  if (mode == "abort") {
+    work();
+    abort();
+  }
+  if (mode == "crash") {
+    work();
+    usleep(300'000);
+    raise(SIGSEGV);
+  }
+  if (mode == "exec") {
+    work();
+    execl("/bin/echo", "echo", "from exec", nullptr);
+    return 1;
+  }
   if (mode == "nothing") return 0;
   std::printf("ok\n");
   return 0;
