@@ -17,9 +17,7 @@
 
 namespace gfxgraph::emulator {
 
-extern const Backend kPlainBackend_isa_v2;
-extern const Backend kPlainBackend_isa_v3;
-extern const Backend kPlainBackend_isa_v4;
+GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 
 namespace {
 
@@ -184,8 +182,7 @@ std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& op
 }
 
 std::unique_ptr<Engine> Engine::create(MemoryMap& memory, const EngineOptions& options) {
-  static const Backend& backend =
-      select_backend(BackendSet{&kPlainBackend_isa_v2, &kPlainBackend_isa_v3, &kPlainBackend_isa_v4});
+  static const Backend& backend = select_backend(GFXGRAPH_BACKEND_SET(kPlainBackend));
   return create_engine(memory, options, backend, nullptr);
 }
 

@@ -6,7 +6,8 @@
 // and one source file that includes "emulator/isa/backend.inl" and says
 //   GFXGRAPH_DEFINE_BACKEND(MyObserver, my_backend)
 // compiled per host instruction set (CMake: gfxgraph_isa_sources(target file.cpp)); then
-//   create_engine(memory, options, select_backend(...), &my_observer)      (backend.h)
+//   GFXGRAPH_DECLARE_BACKENDS(my_backend);                                 (backend.h)
+//   create_engine(memory, options, select_backend(GFXGRAPH_BACKEND_SET(my_backend)), &my_observer)
 //
 // One observer object serves all worker threads: hooks of different waves may run at the same time, those
 // of one wave do not. Per-wave state goes into WaveState: the engine keeps one per resident wave.

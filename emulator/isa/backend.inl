@@ -96,11 +96,21 @@ struct BackendFor {
 #define GFXGRAPH_BACKEND_JOIN_INNER(a, b) a##_##b
 #define GFXGRAPH_BACKEND_JOIN(a, b) GFXGRAPH_BACKEND_JOIN_INNER(a, b)
 
-// Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace.
-#define GFXGRAPH_DEFINE_BACKEND(Observer, name)                         \
-  extern const ::gfxgraph::emulator::Backend GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA); \
-  const ::gfxgraph::emulator::Backend GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA) =  \
+#define GFXGRAPH_DEFINE_BACKEND_AS(Observer, name)    \
+  extern const ::gfxgraph::emulator::Backend name;    \
+  const ::gfxgraph::emulator::Backend name =          \
       ::gfxgraph::emulator::BackendFor<Observer>::make(GFXGRAPH_BACKEND_TEXT(GFXGRAPH_ISA));
+// Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace. A build with one instruction set
+// (sanitizers) gives it all three names.
+#ifdef GFXGRAPH_ONE_ISA
+#define GFXGRAPH_DEFINE_BACKEND(Observer, name)        \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2)  \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3)  \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v4)
+#else
+#define GFXGRAPH_DEFINE_BACKEND(Observer, name) \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA))
+#endif
 
 }  // inline namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator
