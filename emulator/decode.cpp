@@ -155,6 +155,7 @@ class Decoder {
     first_ = words_[0];
     const DecodeStatus status = dispatch();
     if (status != DecodeStatus::kOk) return status;
+    if (no_register_) return DecodeStatus::kIllegal;
     if (available_ < dwords_) return DecodeStatus::kTruncated;
     inst_.advance = static_cast<uint16_t>(dwords_ * sizeof(Inst));
     return DecodeStatus::kOk;
@@ -321,7 +322,7 @@ class Decoder {
     if (vop2_opcode == 0x3f) {
       if (!row(Format::kVop1, first_ >> 9 & 0xff)) return DecodeStatus::kIllegal;
       if (info_->dst_dwords != 0) set_destination(vdst);
-      if (traits_->sources == 0) return no_source();
+      if (traits_->sources == 0) return DecodeStatus::kOk;
       return first_source();
     }
     if (vop2_opcode == 0x3e) {
@@ -334,17 +335,9 @@ class Decoder {
     return vop2(vdst);
   }
 
-  // v_nop and the like may carry a second dword too.
-  DecodeStatus no_source() {
-    const unsigned code = first_ & 0x1ff;
-    if (code == operand::kLiteral || code == kSdwaCode || code == kDpp16Code || code == kDpp8Code ||
-        code == kDpp8FetchInactiveCode)
-      return second_dword();
-    return DecodeStatus::kOk;
-  }
-
   void set_destination(unsigned vdst) {
-    inst_.dst = static_cast<uint16_t>(traits_->scalar_dst ? vdst & 0x7f : 256 + vdst);
+    inst_.dst = static_cast<uint16_t>(traits_->scalar_dst ? vdst : 256 + vdst);
+    no_register_ = traits_->scalar_dst && vdst >= operand::kFirstConstant;
   }
 
   DecodeStatus vop2(unsigned vdst) {
@@ -549,6 +542,7 @@ class Decoder {
   uint32_t literal_ = 0;
   unsigned dwords_ = 1;
   bool has_literal_ = false;
+  bool no_register_ = false;  // a scalar destination that is none
   uint8_t row_flags_ = 0;
   const OpTraits* traits_ = nullptr;
   const OpInfo* info_ = nullptr;

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 #include "emulator/wave.h"
 
 namespace gfxgraph::emulator {
@@ -66,12 +70,14 @@ GFXGRAPH_INLINE float add_to_odd(float a, float b) {
   const float bb = s - a;
   const float error = (a - (s - bb)) + (b - bb);
   const uint32_t u = __builtin_bit_cast(uint32_t, s);
-  // Inexact with an even last bit: one step toward the error's sign.
-  const uint32_t error_bits = __builtin_bit_cast(uint32_t, error);
-  const bool inexact = (error_bits & 0x7fffffffu) != 0 && (error_bits & 0x7f800000u) != 0x7f800000u;
-  const bool away = ((error_bits ^ u) >> 31) == 0;
-  const uint32_t stepped = away ? u + 1 : u - 1;
-  return __builtin_bit_cast(float, inexact && (u & 1u) == 0 && (u & 0x7f800000u) != 0x7f800000u ? stepped : u);
+  // Inexact with an even last bit: one step toward the error's sign. Masks, not branches.
+  const uint32_t e = __builtin_bit_cast(uint32_t, error);
+  const uint32_t inexact = (e & 0x7fffffffu) != 0 ? ~0u : 0u;
+  const uint32_t finite_error = (e & 0x7f800000u) != 0x7f800000u ? ~0u : 0u;
+  const uint32_t finite = (u & 0x7f800000u) != 0x7f800000u ? ~0u : 0u;
+  const uint32_t even = (u & 1u) - 1u;
+  const uint32_t step = 1u - 2u * ((e ^ u) >> 31);
+  return __builtin_bit_cast(float, u + (step & inexact & finite_error & finite & even));
 }
 
 // a * b + c of binary16 values, rounded to odd in binary32: exact product (22 bits), then one sum.
@@ -79,6 +85,46 @@ GFXGRAPH_INLINE float add_to_odd(float a, float b) {
 GFXGRAPH_INLINE float fma_half(float a, float b, float c) {
   const float r = add_to_odd(a * b, c);
   return c != c ? c + c : r;
+}
+
+// The two halves of each lane as binary32 rows. Signalling NaNs may come out quiet.
+GFXGRAPH_INLINE void split_halves(const uint32_t* in, float* low, float* high) {
+#ifdef __F16C__
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + l));
+    const __m256i lows = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+    const __m256i highs = _mm256_srli_epi32(v, 16);
+    const __m128i packed_low = _mm_packus_epi32(_mm256_castsi256_si128(lows), _mm256_extracti128_si256(lows, 1));
+    const __m128i packed_high = _mm_packus_epi32(_mm256_castsi256_si128(highs), _mm256_extracti128_si256(highs, 1));
+    _mm256_storeu_ps(low + l, _mm256_cvtph_ps(packed_low));
+    _mm256_storeu_ps(high + l, _mm256_cvtph_ps(packed_high));
+  }
+#else
+  for (unsigned l = 0; l < kLanes; ++l) {
+    low[l] = half_to_float(in[l]);
+    high[l] = half_to_float(in[l] >> 16);
+  }
+#endif
+}
+
+// Rounds both rows and packs them, in lanes of the mask.
+GFXGRAPH_INLINE void join_halves(const float* low, const float* high, const uint32_t* mask, uint32_t* out) {
+#ifdef __F16C__
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    const __m256i lows = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_loadu_ps(low + l), kNearest));
+    const __m256i highs = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_loadu_ps(high + l), kNearest));
+    const __m256i v = _mm256_or_si256(lows, _mm256_slli_epi32(highs, 16));
+    __m256i* const d = reinterpret_cast<__m256i*>(out + l);
+    const __m256i m = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + l));
+    _mm256_storeu_si256(d, _mm256_blendv_epi8(_mm256_loadu_si256(d), v, m));
+  }
+#else
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const uint32_t v = float_to_half(low[l]) | float_to_half(high[l]) << 16;
+    out[l] = (v & mask[l]) | (out[l] & ~mask[l]);
+  }
+#endif
 }
 
 }  // inline namespace

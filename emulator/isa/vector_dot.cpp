@@ -48,6 +48,36 @@ VectorOp integer_dot() {
       }, U, U, U, U>::kernel);
 }
 
+struct Dot2 {
+  static constexpr T kDst = F;
+  static constexpr T kSrc[3] = {P, P, F};
+  GFXGRAPH_INLINE static void run(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                                  const uint32_t* c) {
+    alignas(64) float a_low[kLanes], a_high[kLanes], b_low[kLanes], b_high[kLanes];
+    split_halves(a, a_low, a_high);
+    split_halves(b, b_low, b_high);
+    GFXGRAPH_LANES {
+      const float first = a_low[l] * b_low[l] + as<float>(c[l]);
+      const uint32_t r = bits_of(a_high[l] * b_high[l] + first);
+      d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
+    }
+  }
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                         uint32_t) {
+    run(d, mask, a, b, c);
+    return 0;
+  }
+  static const Inst* vectors(Wave& w, const Inst* i) {
+    run(w.v(i->dst).lane, w.exec_mask.lane, w.v(i->src[0]).lane, w.v(i->src[1]).lane, w.v(i->src[2]).lane);
+    return i->next();
+  }
+};
+VectorOp dot2_op() {
+  VectorOp op = describe<Dot2>();
+  op.plain[0] = Dot2::vectors;
+  return op;
+}
+
 // VOP3P v_dot2: op_sel and neg on the halves of the first two sources; neg and neg_hi as neg and abs of the third.
 const Inst* dot2_modified(Wave& w, const Inst* i) {
   Row row[3];
@@ -83,9 +113,8 @@ const Inst* dot2_modified(Wave& w, const Inst* i) {
 }  // namespace
 
 void add_dot(VectorTable& t) {
-  constexpr auto kDot2 = [](uint32_t a, uint32_t b, float c) { return dot2(a, b, c); };
-  t[Op::v_dot2c_f32_f16] = hot<kDot2, F, P, P, F>();
-  t[Op::v_dot2_f32_f16] = hot<kDot2, F, P, P, F>();
+  t[Op::v_dot2c_f32_f16] = dot2_op();
+  t[Op::v_dot2_f32_f16] = dot2_op();
   t[Op::v_dot2_f32_f16].modified = dot2_modified;
   t[Op::v_dot4c_i32_i8] = integer_dot<8, true>();
   t[Op::v_dot2_i32_i16] = integer_dot<16, true>();

@@ -35,28 +35,30 @@ void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
   }
 }
 
-struct Permutation {
-  uint32_t from[kLanes];  // source lane; kLanes: none
-};
-
-// DPP16: where each lane reads. Rows are 16 lanes.
-void dpp16_lanes(uint32_t control, Permutation& p) {
-  for (unsigned l = 0; l < kLanes; ++l) {
-    const unsigned row = l & ~15u;
-    const unsigned i = l & 15u;
-    const unsigned n = control & 15u;
-    unsigned from = kLanes;
-    if (control < 0x100) from = (l & ~3u) | (control >> (2 * (l & 3u)) & 3u);
-    else if (control <= 0x10f) from = i + n < 16 ? row + i + n : kLanes;          // row_shl
-    else if (control <= 0x11f) from = i >= n ? row + i - n : kLanes;              // row_shr
-    else if (control <= 0x12f) from = row + ((i - n) & 15u);                      // row_ror
-    else if (control == 0x140) from = row + 15 - i;                               // row_mirror
-    else if (control == 0x141) from = (l & ~7u) + 7 - (l & 7u);                   // row_half_mirror
-    else if (control >= 0x150 && control <= 0x15f) from = row + n;                // row_share
-    else if (control >= 0x160 && control <= 0x16f) from = row + (i ^ n);          // row_xmask
-    p.from[l] = from;
-  }
+// DPP16: the lane that lane `l` reads; kLanes: none. Rows are 16 lanes.
+constexpr unsigned dpp16_lane(uint32_t control, unsigned l) {
+  const unsigned row = l & ~15u;
+  const unsigned i = l & 15u;
+  const unsigned n = control & 15u;
+  if (control < 0x100) return (l & ~3u) | (control >> (2 * (l & 3u)) & 3u);
+  if (control <= 0x10f) return i + n < 16 ? row + i + n : kLanes;  // row_shl
+  if (control <= 0x11f) return i >= n ? row + i - n : kLanes;      // row_shr
+  if (control <= 0x12f) return row + ((i - n) & 15u);              // row_ror
+  if (control == 0x140) return row + 15 - i;                       // row_mirror
+  if (control == 0x141) return (l & ~7u) + 7 - (l & 7u);           // row_half_mirror
+  if (control >= 0x150 && control <= 0x15f) return row + n;        // row_share
+  if (control >= 0x160 && control <= 0x16f) return row + (i ^ n);  // row_xmask
+  return kLanes;
 }
+
+struct Dpp16Lanes {
+  uint8_t from[0x170][kLanes] = {};
+  constexpr Dpp16Lanes() {
+    for (uint32_t control = 0; control < 0x170; ++control)
+      for (unsigned l = 0; l < kLanes; ++l) from[control][l] = static_cast<uint8_t>(dpp16_lane(control, l));
+  }
+};
+constexpr Dpp16Lanes kDpp16Lanes;
 
 bool dpp16_known(uint32_t control) {
   return control < 0x100 || (control > 0x100 && control <= 0x10f) || (control > 0x110 && control <= 0x11f) ||
@@ -66,24 +68,25 @@ bool dpp16_known(uint32_t control) {
 
 // Permutes `rows` and gives the lanes whose result may be written.
 uint32_t dpp16(const Wave& w, uint32_t control_word, uint32_t* rows) {
-  Permutation p;
-  dpp16_lanes(control_word >> 8 & 0x1ff, p);
-  const bool fetch_inactive = (control_word >> 18 & 1) != 0;
+  const uint8_t* from = kDpp16Lanes.from[control_word >> 8 & 0x1ff];  // known: see form_supported()
+  const uint32_t fetch_inactive = (control_word >> 18 & 1) != 0 ? ~0u : 0u;
   const bool bound_control = (control_word >> 19 & 1) != 0;
   const uint32_t bank_mask = control_word >> 24 & 15;
   const uint32_t row_mask = control_word >> 28;
-  const uint32_t exec = w.exec();
   uint32_t out[kLanes];
-  uint32_t writable = 0;
+  uint32_t valid_lanes = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
-    const unsigned from = p.from[l];
-    const bool valid = from < kLanes && (fetch_inactive || (exec >> (from & 31u) & 1u) != 0);
-    out[l] = valid ? rows[from & 31u] : 0;
-    const bool enabled = (row_mask >> (l / 16) & 1u) != 0 && (bank_mask >> (l / 4 % 4) & 1u) != 0;
-    if (enabled && (valid || bound_control)) writable |= 1u << l;
+    const unsigned lane = from[l] & 31u;
+    const uint32_t inside = from[l] < kLanes ? ~0u : 0u;
+    const uint32_t valid = inside & (w.exec_mask.lane[lane] | fetch_inactive);
+    out[l] = rows[lane] & valid;
+    valid_lanes |= valid & (1u << l);
   }
   for (unsigned l = 0; l < kLanes; ++l) rows[l] = out[l];
-  return writable;
+  uint32_t bank_lanes = 0;
+  for (unsigned n = 0; n < 4; ++n) bank_lanes |= (bank_mask >> n & 1u) != 0 ? 0x000f000fu << (4 * n) : 0;
+  const uint32_t row_lanes = ((row_mask & 1) != 0 ? 0xffffu : 0) | ((row_mask & 2) != 0 ? 0xffff0000u : 0);
+  return bank_lanes & row_lanes & (bound_control ? ~0u : valid_lanes);
 }
 
 void dpp8(const Wave& w, uint32_t control_word, uint32_t* rows) {

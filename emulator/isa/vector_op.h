@@ -168,18 +168,21 @@ constexpr VectorOp lane() {
 }
 
 // For common ops: own handlers for VGPR sources and one scalar source.
-template <auto F, T D, T A, T B = T::kNone, T C = T::kNone>
-constexpr VectorOp hot() {
-  using O = LaneOp<F, D, A, B, C>;
+template <class O>
+constexpr VectorOp hot_op() {
   VectorOp op = describe<O>();
   op.plain[0] = plain_handler<O, 0>;
   op.plain[1] = plain_handler<O, 1>;
-  if constexpr (B != T::kNone) op.plain[2] = plain_handler<O, 2>;
-  if constexpr (C != T::kNone) {
+  if constexpr (O::kSrc[1] != T::kNone) op.plain[2] = plain_handler<O, 2>;
+  if constexpr (O::kSrc[2] != T::kNone) {
     op.plain[4] = plain_handler<O, 4>;
     op.plain[6] = plain_handler<O, 6>;
   }
   return op;
+}
+template <auto F, T D, T A, T B = T::kNone, T C = T::kNone>
+constexpr VectorOp hot() {
+  return hot_op<LaneOp<F, D, A, B, C>>();
 }
 
 constexpr VectorOp with_clamp(VectorOp op, Kernel kernel) {

@@ -41,37 +41,52 @@ GFXGRAPH_INLINE const uint32_t* packed_source(const Wave& w, const Inst* i, int 
 // With DX10_CLAMP: NaN gives 0.
 GFXGRAPH_INLINE float clamp01(float v) { return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f; }
 
+struct Halves {
+  alignas(64) float low[kLanes];
+  alignas(64) float high[kLanes];
+};
+
 template <unsigned kSources, auto F, bool kClamp>
-GFXGRAPH_INLINE void run_float(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
-                               const uint32_t* c) {
+GFXGRAPH_INLINE void combine(const float* a, const float* b, const float* c, float* r) {
   GFXGRAPH_LANES {
-    float low;
-    float high;
-    if constexpr (kSources == 3) {
-      low = F(half_to_float(a[l]), half_to_float(b[l]), half_to_float(c[l]));
-      high = F(half_to_float(a[l] >> 16), half_to_float(b[l] >> 16), half_to_float(c[l] >> 16));
-    } else {
-      low = F(half_to_float(a[l]), half_to_float(b[l]));
-      high = F(half_to_float(a[l] >> 16), half_to_float(b[l] >> 16));
-    }
-    if (kClamp) {
-      low = clamp01(low);
-      high = clamp01(high);
-    }
-    const uint32_t r = float_to_half(low) | float_to_half(high) << 16;
-    d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
+    float v;
+    if constexpr (kSources == 3) v = F(a[l], b[l], c[l]);
+    else v = F(a[l], b[l]);
+    r[l] = kClamp ? clamp01(v) : v;
   }
 }
 
-template <unsigned kSources, auto F>
+// kExact: signalling NaNs must be seen as such.
+template <unsigned kSources, auto F, bool kClamp, bool kExact>
+GFXGRAPH_INLINE void run_float(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                               const uint32_t* c) {
+  Halves s[3];
+  const uint32_t* in[3] = {a, b, c};
+  for (unsigned n = 0; n < kSources; ++n) {
+    if constexpr (kExact) {
+      GFXGRAPH_LANES {
+        s[n].low[l] = half_to_float(in[n][l]);
+        s[n].high[l] = half_to_float(in[n][l] >> 16);
+      }
+    } else {
+      split_halves(in[n], s[n].low, s[n].high);
+    }
+  }
+  Halves r;
+  combine<kSources, F, kClamp>(s[0].low, s[1].low, s[2].low, r.low);
+  combine<kSources, F, kClamp>(s[0].high, s[1].high, s[2].high, r.high);
+  join_halves(r.low, r.high, mask, d);
+}
+
+template <unsigned kSources, auto F, bool kExact = false>
 const Inst* packed_float(Wave& w, const Inst* i) {
   Row t[3];
   const uint32_t* a = packed_source(w, i, 0, true, t[0]);
   const uint32_t* b = packed_source(w, i, 1, true, t[1]);
   const uint32_t* c = kSources == 3 ? packed_source(w, i, 2, true, t[2]) : nullptr;
   uint32_t* d = w.v(i->dst).lane;
-  if (i->clamp()) run_float<kSources, F, true>(d, w.exec_mask.lane, a, b, c);
-  else run_float<kSources, F, false>(d, w.exec_mask.lane, a, b, c);
+  if (i->clamp()) run_float<kSources, F, true, kExact>(d, w.exec_mask.lane, a, b, c);
+  else run_float<kSources, F, false, kExact>(d, w.exec_mask.lane, a, b, c);
   return i->next();
 }
 
@@ -123,7 +138,7 @@ const Inst* packed_integer(Wave& w, const Inst* i) {
 // v_pk_fmac_f16 is a VOP2: no modifiers.
 uint32_t pk_fmac_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
                         uint32_t) {
-  run_float<3, [](float x, float y, float z) { return fma_half(x, y, z); }, false>(d, mask, a, b, c);
+  run_float<3, [](float x, float y, float z) { return fma_half(x, y, z); }, false, false>(d, mask, a, b, c);
   return 0;
 }
 VectorOp pk_fmac() {
@@ -187,8 +202,8 @@ void add_packed(VectorTable& t) {
       custom(packed_float<3, [](float a, float b, float c) { return fma_half(a, b, c); }>);
   t[Op::v_pk_add_f16] = custom(packed_float<2, [](float a, float b) { return a + b; }>);
   t[Op::v_pk_mul_f16] = custom(packed_float<2, [](float a, float b) { return a * b; }>);
-  t[Op::v_pk_min_f16] = custom(packed_float<2, [](float a, float b) { return min_ieee(a, b); }>);
-  t[Op::v_pk_max_f16] = custom(packed_float<2, [](float a, float b) { return max_ieee(a, b); }>);
+  t[Op::v_pk_min_f16] = custom(packed_float<2, [](float a, float b) { return min_ieee(a, b); }, true>);
+  t[Op::v_pk_max_f16] = custom(packed_float<2, [](float a, float b) { return max_ieee(a, b); }, true>);
   t[Op::v_pk_fmac_f16] = pk_fmac();
   t[Op::v_pk_mad_i16] = custom(packed_integer<true, 3, kMad>);
   t[Op::v_pk_mad_u16] = custom(packed_integer<false, 3, kMad>);

@@ -43,6 +43,8 @@ Fixed fixed_bits(const Row& row) {
   if (e == "SOPP") return {0xffff0000, 0xbf800000 | op << 16};
   if (e == "SMEM") return {0xfffc0000, 0xf4000000 | op << 18};
   if (e == "VOP2") return {0xfe000000, op << 25};
+  // LLVM gives v_nop forms of its own when the unused source field says so.
+  if (row.mnemonic == "v_nop" && e == "VOP1") return {0xfe01ffff, 0x7e000000};
   if (e == "VOP1") return {0xfe01fe00, 0x7e000000 | op << 9};
   if (e == "VOPC") return {0xfffe0000, 0x7c000000 | op << 17};
   if (e == "VOP3") return {0xffff0000, 0xd4000000 | op << 16};
@@ -73,7 +75,12 @@ Words random_words(std::mt19937& random, const Row& row) {
   }
   const Fixed f = fixed_bits(row);
   w[0] = (w[0] & ~f.mask) | f.value;
+  if (row.encoding == "VOP3" && random() % 8 == 0) w[1] &= 0x1ff;
   if (row.encoding == "MTBUF") w[1] = (w[1] & ~(1u << 21)) | (row.opcode >> 3) << 21;
+  if (row.mnemonic == "v_nop") return w;
+  // An SGPR destination in an 8-bit field: LLVM reads codes from 128 on as constants, even as a literal.
+  if (row.encoding == "VOP3") w[0] &= ~0x80u;
+  if (row.mnemonic == "v_readfirstlane_b32") w[0] &= ~(0x80u << 17);
   if ((row.encoding == "VOP1" || row.encoding == "VOP2" || row.encoding == "VOPC") && random() % 2 == 0) {
     static const uint32_t forms[] = {249, 250, 233, 234, 255};
     w[0] = (w[0] & ~0x1ffu) | forms[random() % 5];
