@@ -1,0 +1,162 @@
+// What the lane observer costs: CPU time of the same dispatches on the plain engine and on the
+// engine with the observer, in one run, one thread. Prints the ratio per kernel.
+//   lane_bench [CODE_OBJECT]
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codeobj/relocate.h"
+#include "emulator/backend.h"
+#include "lanecheck/arguments.h"
+#include "lanecheck/lane_observer.h"
+
+namespace gfxgraph::emulator {
+extern const Backend kLaneBackend_isa_v2;
+extern const Backend kLaneBackend_isa_v3;
+extern const Backend kLaneBackend_isa_v4;
+}  // namespace gfxgraph::emulator
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+constexpr uint64_t kCodeAddress = 0x100000000000;
+constexpr uint64_t kDataAddress = 0x200000000000;
+constexpr uint64_t kBufferBytes = 8 << 20;
+constexpr uint64_t kSystemAddress = 0x2f8000000000;
+constexpr int kRepeat = 7;
+
+[[noreturn]] void stop(const std::string& text) {
+  fmt::print(stderr, "lane_bench: {}\n", text);
+  std::exit(1);
+}
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+class Bench {
+ public:
+  explicit Bench(const std::string& path) : observer_(memory_, sites_, {true, false}) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
+    if (!entries || entries->empty()) stop("no device code in " + path);
+    code_ = codeobj::CodeObject::parse(entries->front().bytes).value();
+    const auto nobody = [](const std::string&) { return std::nullopt; };
+    std::byte* const code = add(kCodeAddress, code_->load_size_bytes());
+    if (!codeobj::load_segments(*code_, {code, code_->load_size_bytes()}, kCodeAddress, nobody)) {
+      stop("the code object cannot be loaded");
+    }
+    for (uint64_t n = 0; n < 3; ++n) add(kDataAddress + n * 2 * kBufferBytes, kBufferBytes);
+    system_ = add(kSystemAddress, 8192);
+    emulator::EngineOptions options;
+    options.threads = 1;
+    plain_ = emulator::Engine::create(memory_, options);
+    const emulator::BackendSet set{&emulator::kLaneBackend_isa_v2, &emulator::kLaneBackend_isa_v3,
+                                   &emulator::kLaneBackend_isa_v4};
+    watched_ = emulator::create_engine(memory_, options, emulator::select_backend(set), &observer_);
+    for (emulator::Engine* const engine : {plain_.get(), watched_.get()}) {
+      if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
+    }
+  }
+
+  // `arguments` are 8-byte words and 4-byte words as the kernel takes them, already laid out.
+  void run(const std::string& name, std::array<uint32_t, 3> items, std::array<uint16_t, 3> block,
+           const std::vector<std::byte>& arguments) {
+    const codeobj::Kernel* const kernel = code_->find_kernel(name);
+    if (kernel == nullptr) stop("no kernel " + name);
+    emulator::Dispatch dispatch;
+    dispatch.kernel_object = kCodeAddress + kernel->descriptor_address;
+    dispatch.grid_size = items;
+    dispatch.workgroup_size = block;
+    dispatch.group_segment_bytes = kernel->descriptor.group_segment_bytes;
+    dispatch.private_segment_bytes = kernel->descriptor.private_segment_bytes;
+    dispatch.kernarg_address = kSystemAddress + 4096;
+    dispatch.packet_address = kSystemAddress;
+    std::memcpy(system_ + 4096, arguments.data(), arguments.size());
+    PacketValues packet;
+    packet.kernel_object = dispatch.kernel_object;
+    packet.kernarg_address = dispatch.kernarg_address;
+    write_packet({system_, kPacketBytes}, {items, block}, packet);
+    observer_.next_launch(0, 1);
+    // Taken in turns, so that both see the same machine.
+    std::vector<double> times[2];
+    for (int n = 0; n < 2 * kRepeat; ++n) {
+      emulator::Engine& engine = n % 2 == 0 ? *plain_ : *watched_;
+      const double start = cpu_seconds();
+      const auto ran = engine.run(dispatch);
+      if (!ran) stop(ran.error().to_string());
+      times[n % 2].push_back(cpu_seconds() - start);
+    }
+    for (std::vector<double>& some : times) std::sort(some.begin(), some.end());
+    const double plain = times[0][kRepeat / 2];
+    const double watched = times[1][kRepeat / 2];
+    fmt::print("{:<12} plain {:8.2f} ms  with lane check {:8.2f} ms  ratio {:.2f}\n", name,
+               plain * 1e3, watched * 1e3, watched / plain);
+    if (!sites_.all().empty()) stop(name + " has findings: the figures mean nothing");
+  }
+
+  static uint64_t buffer(uint64_t n) { return kDataAddress + n * 2 * kBufferBytes; }
+
+ private:
+  std::byte* add(uint64_t address, uint64_t size) {
+    const uint64_t mapped = (size + 4095) / 4096 * 4096;
+    storage_.push_back(std::make_unique<std::byte[]>(mapped));
+    emulator::Region region;
+    region.address = address;
+    region.requested_bytes = size;
+    region.mapped_bytes = mapped;
+    region.host = storage_.back().get();
+    if (!memory_.add(region)) stop("memory map");
+    return region.host;
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> storage_;
+  emulator::MemoryMap memory_;
+  Sites sites_;
+  LaneObserver observer_;
+  std::shared_ptr<const codeobj::CodeObject> code_;
+  std::byte* system_ = nullptr;
+  std::unique_ptr<emulator::Engine> plain_;
+  std::unique_ptr<emulator::Engine> watched_;
+};
+
+// Each value at its natural alignment, as the compiler lays out arguments.
+template <typename... Values>
+std::vector<std::byte> pack(Values... values) {
+  std::vector<std::byte> bytes;
+  const auto put = [&](const auto& value) {
+    const size_t at = (bytes.size() + sizeof value - 1) / sizeof value * sizeof value;
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  };
+  (put(values), ...);
+  return bytes;
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck
+
+int main(int argc, char** argv) {
+  using namespace gfxgraph::lanecheck;
+  Bench bench(argc > 1 ? argv[1] : GFXGRAPH_BENCH_CODE);
+  const uint64_t a = Bench::buffer(0);
+  const uint64_t b = Bench::buffer(1);
+  const uint64_t c = Bench::buffer(2);
+  constexpr int kCount = 1 << 20;
+  bench.run("matmul", {256, 256, 1}, {16, 16, 1}, pack(a, b, c, 256));
+  bench.run("fma_loop", {2048, 1, 1}, {256, 1, 1}, pack(a, 20000, 0.5f));
+  bench.run("reduce_lds", {4096 * 256, 1, 1}, {256, 1, 1}, pack(a, b, kCount));
+  bench.run("vadd", {kCount, 1, 1}, {256, 1, 1}, pack(a, b, c, kCount - 5));
+  bench.run("histogram", {64 * 256, 1, 1}, {256, 1, 1}, pack(a, b, kCount));
+  return 0;
+}
