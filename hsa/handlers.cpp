@@ -54,6 +54,11 @@ class HandlerThread {
     push(handler);  // the condition may hold already
   }
 
+  bool idle() {
+    const std::lock_guard lock(mutex_);
+    return ready_.empty() && !busy_;
+  }
+
   void push(Handler* handler) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -87,7 +92,8 @@ class HandlerThread {
 
   Handler* pop() {
     const std::lock_guard lock(mutex_);
-    if (ready_.empty()) return nullptr;
+    busy_ = !ready_.empty();
+    if (!busy_) return nullptr;
     Handler* const handler = ready_.front();
     ready_.pop_front();
     return handler;
@@ -113,6 +119,7 @@ class HandlerThread {
 
   std::mutex mutex_;
   bool started_ = false;
+  bool busy_ = false;  // a handler was taken from the list and has not ended
   std::unordered_set<Handler*> handlers_;
   std::deque<Handler*> ready_;
   WaitPoint point_;
@@ -136,6 +143,12 @@ void add_handler(Signal& signal, hsa_signal_condition_t condition, int64_t compa
                  hsa_amd_signal_handler handler, void* arg) {
   HandlerThread& thread = HandlerThread::instance();
   thread.add(new Handler(thread, {&signal, condition, compare}, handler, arg));
+}
+
+void drain_handlers(uint64_t limit_ns) {
+  const uint64_t start = timestamp_ns();
+  uint32_t turn = 0;
+  while (!HandlerThread::instance().idle() && timestamp_ns() - start < limit_ns) spin_turn(turn++);
 }
 
 }  // namespace gfxgraph::hsa

@@ -4,6 +4,8 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <cstdint>
+
 #include "hsa/signal.h"
 
 namespace gfxgraph::hsa {
@@ -12,5 +14,9 @@ namespace gfxgraph::hsa {
 // holds, for as long as the handler returns true.
 void add_handler(Signal& signal, hsa_signal_condition_t condition, int64_t compare,
                  hsa_amd_signal_handler handler, void* arg);
+
+// Returns when no function is running or due, or after `limit_ns`. Before a fork: the child has no thread to
+// call what is due, and HIP may wait there for its effect.
+void drain_handlers(uint64_t limit_ns);
 
 }  // namespace gfxgraph::hsa

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "hsa/device.h"
+#include "hsa/handlers.h"
 #include "hsa/loader.h"
 #include "hsa/memory.h"
 #include "hsa/wait.h"
@@ -25,6 +26,7 @@ struct State {
   void* event_data = nullptr;
 };
 
+void before_fork();
 void after_fork_in_child();
 
 State& state() {
@@ -36,10 +38,15 @@ State& state() {
     } else if (on_fault != nullptr && std::string_view(on_fault) != "error") {
       log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={} is neither error nor abort: error is used", on_fault);
     }
-    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    pthread_atfork(before_fork, nullptr, after_fork_in_child);
     return made;
   }();
   return *instance;
+}
+
+void before_fork() {
+  constexpr uint64_t kLimitNs = 100'000'000;  // fork() may be called from a handler
+  if (Runtime::ready() && !Runtime::forked()) drain_handlers(kLimitNs);
 }
 
 void after_fork_in_child() {
