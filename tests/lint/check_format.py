@@ -11,7 +11,9 @@ def main():
     program = shutil.which("clang-format-19") or shutil.which("clang-format")
     if program is None:
         sys.exit("clang-format-19 is not installed: run scripts/setup")
-    names = [str(path) for path in sources.files() if path.suffix in sources.CODE]
+    # Line numbers of kernels are part of what some tests expect: those files stay as they are.
+    names = [str(path) for path in sources.files() if path.suffix in sources.CODE
+             and not (path.suffix == ".hip" and path.parts[0] == "tests")]
     if "--fix" in sys.argv:
         subprocess.run([program, "-i", *names], cwd=sources.ROOT, check=True)
         return
