@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "replayer/elf_check.h"
+
 namespace gfxgraph::replayer {
 
 Modules::~Modules() {
@@ -14,6 +16,9 @@ Result<void> Modules::load_module(const Program& program, format::CodeObjectId i
   if (modules_[id - 1] != nullptr) return {};
   const format::CodeObject& object = program.trace().code_objects()[id - 1];
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
+  if (const Result<void> checked = check_code_object(elf); !checked) {
+    return with_context(checked.error(), fmt::format("code object {}", id));
+  }
   hip::Module module = nullptr;
   const hip::Error code = library_->table().hipModuleLoadData(&module, elf.data());
   if (code != hip::kSuccess) {

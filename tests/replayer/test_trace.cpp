@@ -1,5 +1,6 @@
 #include "test_trace.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,15 +24,30 @@ void expect(const Result<void>& result) {
 
 }  // namespace
 
+std::vector<uint8_t> smallest_code_object() {
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = 224;
+  header.e_phoff = sizeof(header);
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  const Elf64_Phdr segment = {};
+  std::vector<uint8_t> bytes(sizeof(header) + sizeof(segment));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data() + sizeof(header), &segment, sizeof(segment));
+  return bytes;
+}
+
 TestTrace::TestTrace(FakeHip& fake) : fake_(fake) {
   static std::atomic<int> number = 0;
   path_ = std::filesystem::temp_directory_path() /
           ("gfxgraph-replayer-test-" + std::to_string(getpid()) + "-" + std::to_string(number++) +
            ".gfxg");
   writer_ = expect(format::Writer::create(path_));
-  const std::string elf = "a code object";
-  const format::BlobId blob =
-      expect(writer_->add_blob(as_bytes(reinterpret_cast<const uint8_t*>(elf.data()), elf.size())));
+  const std::vector<uint8_t> elf = smallest_code_object();
+  const format::BlobId blob = expect(writer_->add_blob(as_bytes(elf.data(), elf.size())));
   format::CodeObject object;
   object.id = 1;
   object.elf = blob;

@@ -18,6 +18,9 @@
 
 namespace gfxgraph::replayer::testing {
 
+// An ELF header for AMDGPU and one segment without bytes.
+std::vector<uint8_t> smallest_code_object();
+
 // Kernarg bytes and the pointers in them.
 class Arguments {
  public:
