@@ -212,8 +212,7 @@ void Recorder::flush() noexcept { drain(); }
 void Recorder::abandon() noexcept {
   active_.store(false);
   if (writer_) writer_->abandon();
-  // The flusher does not exist in the child: its handle must not be joined.
-  if (flusher_.joinable()) flusher_.detach();
+  // The flusher does not exist in the child, where nothing destroys or joins this object.
 }
 
 void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
