@@ -114,7 +114,22 @@ struct Atomic {
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kAtomic;
   GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
-    lanes_in_order<Atomic>(w, i, p, offset, exec);
+    if constexpr (!kHost && !kReturns && sizeof(T) == 4) {
+      // Copies, because a store through p could change registers and instruction for all the compiler knows.
+      const Row data = w.v(i->src[1]);
+      const Row at = offset;
+      if (exec == ~0u) {
+        for (unsigned l = 0; l < kLanes; ++l)
+          store_host<T>(p + at.lane[l], Op::run(load_host<T>(p + at.lane[l]), data.lane[l]));
+      } else {
+        for (uint32_t m = exec; m != 0; m &= m - 1) {
+          const auto l = static_cast<unsigned>(std::countr_zero(m));
+          store_host<T>(p + at.lane[l], Op::run(load_host<T>(p + at.lane[l]), data.lane[l]));
+        }
+      }
+    } else {
+      lanes_in_order<Atomic>(w, i, p, offset, exec);
+    }
   }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     const T data = lane_value<T>(&w.v(i->src[1]), l);
