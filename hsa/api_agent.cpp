@@ -52,21 +52,28 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
       const uint16_t dimensions[3] = {most, most, most};
       return put(value, dimensions);
     }
-    case HSA_AGENT_INFO_GRID_MAX_SIZE: return put(value, gpu ? UINT32_MAX : 0u);
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:
+      return put(value, gpu ? UINT32_MAX : 0u);
     case HSA_AGENT_INFO_GRID_MAX_DIM:
       return put(value, gpu ? hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX} : hsa_dim3_t{0, 0, 0});
     case HSA_AGENT_INFO_CACHE_SIZE: {
-      const uint32_t bytes[4] = {gpu ? 16u << 10 : 32u << 10, gpu ? 4u << 20 : 0, gpu ? 128u << 20 : 0, 0};
+      const uint32_t bytes[4] = {gpu ? 16u << 10 : 32u << 10, gpu ? 4u << 20 : 0,
+                                 gpu ? 128u << 20 : 0, 0};
       return put(value, bytes);
     }
-    case HSA_AGENT_INFO_ISA: return put(value, gpu ? kIsa : hsa_isa_t{0});
+    case HSA_AGENT_INFO_ISA:
+      return put(value, gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
       std::memset(value, 0, 128);
       // HIP refuses hipMallocPitch without images; creating one is refused by name.
-      if (gpu) static_cast<uint8_t*>(value)[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
+      if (gpu)
+        static_cast<uint8_t*>(value)[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return HSA_STATUS_SUCCESS;
     }
-    case 0x3003: case 0x3004: case 0x3005: case 0x3006: {  // IMAGE_2D*_MAX_ELEMENTS
+    case 0x3003:
+    case 0x3004:
+    case 0x3005:
+    case 0x3006: {  // IMAGE_2D*_MAX_ELEMENTS
       const uint32_t extent = gpu ? 16384 : 0;
       const uint32_t extents[2] = {extent, extent};
       return put(value, extents);
@@ -76,91 +83,138 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
       return put(value, extents);
     }
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
-      return put(value, gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1} : HdpFlush{nullptr, nullptr});
-    case 0xA015: return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
+      return put(value,
+                 gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1} : HdpFlush{nullptr, nullptr});
+    case 0xA015:
+      return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
     case 0xA114: {  // CLOCK_COUNTERS: GPU, CPU, system, and the frequency of all, Hz
       const uint64_t now = timestamp_ns();
       const uint64_t counters[4] = {now, now, now, 1'000'000'000};
       return put(value, counters);
     }
-    case 0xA10F: return put(value, kCpuAgent);                                       // NEAREST_CPU
-    default: return unknown("hsa_agent_get_info", attribute);
+    case 0xA10F:
+      return put(value, kCpuAgent);  // NEAREST_CPU
+    default:
+      return unknown("hsa_agent_get_info", attribute);
   }
 }
 
 hsa_status_t agent_info(bool gpu, uint32_t attribute, void* value) {
   switch (attribute) {
 #define GFXGRAPH_AGENT_TEXT(number, capacity, cpu_text, gpu_text) \
-  case number: return put_text(value, capacity, gpu ? gpu_text : cpu_text);
+  case number:                                                    \
+    return put_text(value, capacity, gpu ? gpu_text : cpu_text);
 #define GFXGRAPH_AGENT_SCALAR(type, number, cpu_value, gpu_value) \
-  case number: return put(value, static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
+  case number:                                                    \
+    return put(value, static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
 #define GFXGRAPH_AGENT_U16(...) GFXGRAPH_AGENT_SCALAR(uint16_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U32(...) GFXGRAPH_AGENT_SCALAR(uint32_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U64(...) GFXGRAPH_AGENT_SCALAR(uint64_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_BOOL(...) GFXGRAPH_AGENT_SCALAR(bool, __VA_ARGS__)
 #include "hsa/agent_info.inc"
-    default: return structured_agent_info(gpu, attribute, value);
+    default:
+      return structured_agent_info(gpu, attribute, value);
   }
 }
 
 hsa_status_t system_info(uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR: return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_VERSION_MINOR: return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_TIMESTAMP: return put(value, timestamp_ns());
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return put(value, uint64_t{1'000'000'000});
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return put(value, UINT64_MAX);
-    case HSA_SYSTEM_INFO_ENDIANNESS: return put(value, uint32_t{HSA_ENDIANNESS_LITTLE});
-    case HSA_SYSTEM_INFO_MACHINE_MODEL: return put(value, uint32_t{HSA_MACHINE_MODEL_LARGE});
+    case HSA_SYSTEM_INFO_VERSION_MAJOR:
+      return put(value, uint16_t{1});
+    case HSA_SYSTEM_INFO_VERSION_MINOR:
+      return put(value, uint16_t{1});
+    case HSA_SYSTEM_INFO_TIMESTAMP:
+      return put(value, timestamp_ns());
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+      return put(value, uint64_t{1'000'000'000});
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+      return put(value, UINT64_MAX);
+    case HSA_SYSTEM_INFO_ENDIANNESS:
+      return put(value, uint32_t{HSA_ENDIANNESS_LITTLE});
+    case HSA_SYSTEM_INFO_MACHINE_MODEL:
+      return put(value, uint32_t{HSA_MACHINE_MODEL_LARGE});
     case HSA_SYSTEM_INFO_EXTENSIONS: {
       std::memset(value, 0, 128);
-      static_cast<uint8_t*>(value)[HSA_EXTENSION_AMD_LOADER / 8] |= 1u << HSA_EXTENSION_AMD_LOADER % 8;
+      static_cast<uint8_t*>(value)[HSA_EXTENSION_AMD_LOADER / 8] |= 1u
+                                                                    << HSA_EXTENSION_AMD_LOADER % 8;
       return HSA_STATUS_SUCCESS;
     }
-    case 0x200: return put(value, static_cast<const char*>("gfxgraph"));  // BUILD_VERSION
-    case 0x201: return put(value, false);        // SVM_SUPPORTED
-    case 0x202: return put(value, false);        // SVM_ACCESSIBLE_BY_DEFAULT
-    case 0x203: return put(value, false);        // MWAITX_ENABLED
-    case 0x204: return put(value, false);        // DMABUF_SUPPORTED
-    case 0x205: return put(value, false);        // VIRTUAL_MEM_API_SUPPORTED
-    case 0x206: return put(value, false);        // XNACK_ENABLED
-    case 0x207: return put(value, uint16_t{1});  // EXT_VERSION_MAJOR
-    case 0x208: return put(value, uint16_t{0});  // EXT_VERSION_MINOR
-    default: return unknown("hsa_system_get_info", attribute);
+    case 0x200:
+      return put(value, static_cast<const char*>("gfxgraph"));  // BUILD_VERSION
+    case 0x201:
+      return put(value, false);  // SVM_SUPPORTED
+    case 0x202:
+      return put(value, false);  // SVM_ACCESSIBLE_BY_DEFAULT
+    case 0x203:
+      return put(value, false);  // MWAITX_ENABLED
+    case 0x204:
+      return put(value, false);  // DMABUF_SUPPORTED
+    case 0x205:
+      return put(value, false);  // VIRTUAL_MEM_API_SUPPORTED
+    case 0x206:
+      return put(value, false);  // XNACK_ENABLED
+    case 0x207:
+      return put(value, uint16_t{1});  // EXT_VERSION_MAJOR
+    case 0x208:
+      return put(value, uint16_t{0});  // EXT_VERSION_MINOR
+    default:
+      return unknown("hsa_system_get_info", attribute);
   }
 }
 
 hsa_status_t isa_info(uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_ISA_INFO_NAME_LENGTH: return put(value, static_cast<uint32_t>(std::strlen(kIsaName) + 1));
-    case HSA_ISA_INFO_NAME: return put_text(value, std::strlen(kIsaName) + 1, kIsaName);
-    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return put(value, uint32_t{1});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return put(value, uint32_t{32});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT: return put(value, uint32_t{32});
-    case HSA_ISA_INFO_MACHINE_MODELS: { const bool models[2] = {false, true}; return put(value, models); }
-    case HSA_ISA_INFO_PROFILES: { const bool profiles[2] = {true, false}; return put(value, profiles); }
+    case HSA_ISA_INFO_NAME_LENGTH:
+      return put(value, static_cast<uint32_t>(std::strlen(kIsaName) + 1));
+    case HSA_ISA_INFO_NAME:
+      return put_text(value, std::strlen(kIsaName) + 1, kIsaName);
+    case HSA_ISA_INFO_CALL_CONVENTION_COUNT:
+      return put(value, uint32_t{1});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE:
+      return put(value, uint32_t{32});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
+      return put(value, uint32_t{32});
+    case HSA_ISA_INFO_MACHINE_MODELS: {
+      const bool models[2] = {false, true};
+      return put(value, models);
+    }
+    case HSA_ISA_INFO_PROFILES: {
+      const bool profiles[2] = {true, false};
+      return put(value, profiles);
+    }
     case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES:
     case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: {
       const bool modes[3] = {false, false, true};
       return put(value, modes);
     }
-    case HSA_ISA_INFO_FAST_F16_OPERATION: return put(value, true);
-    case HSA_ISA_INFO_WORKGROUP_MAX_DIM: { const uint16_t d[3] = {1024, 1024, 1024}; return put(value, d); }
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE: return put(value, uint32_t{1024});
-    case HSA_ISA_INFO_GRID_MAX_DIM: return put(value, hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX});
-    case HSA_ISA_INFO_GRID_MAX_SIZE: return put(value, UINT64_MAX);
-    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return put(value, uint32_t{32});
-    default: return unknown("hsa_isa_get_info_alt", attribute);
+    case HSA_ISA_INFO_FAST_F16_OPERATION:
+      return put(value, true);
+    case HSA_ISA_INFO_WORKGROUP_MAX_DIM: {
+      const uint16_t d[3] = {1024, 1024, 1024};
+      return put(value, d);
+    }
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
+      return put(value, uint32_t{1024});
+    case HSA_ISA_INFO_GRID_MAX_DIM:
+      return put(value, hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX});
+    case HSA_ISA_INFO_GRID_MAX_SIZE:
+      return put(value, UINT64_MAX);
+    case HSA_ISA_INFO_FBARRIER_MAX_SIZE:
+      return put(value, uint32_t{32});
+    default:
+      return unknown("hsa_isa_get_info_alt", attribute);
   }
 }
 
-hsa_status_t copy_extension_table(const char* call, uint16_t extension, uint16_t major, size_t bytes, void* table) {
+hsa_status_t copy_extension_table(const char* call, uint16_t extension, uint16_t major,
+                                  size_t bytes, void* table) {
   return entry(call, [&] {
     if (table == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const std::span<const std::byte> own = loader_extension_table();
     if (extension != HSA_EXTENSION_AMD_LOADER || major != 1 || bytes > own.size()) {
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
-                    fmt::format("extension {:#x} version {} is not supported", extension, major).c_str());
+      return refuse(
+          HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
+          fmt::format("extension {:#x} version {} is not supported", extension, major).c_str());
     }
     std::memcpy(table, own.data(), bytes);
     return HSA_STATUS_SUCCESS;
@@ -176,7 +230,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*),
+                                                    void* data) {
   return entry("hsa_iterate_agents", [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (const hsa_agent_t agent : {kCpuAgent, kGpuAgent}) {
@@ -187,7 +242,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute,
+                                                    void* value) {
   return entry("hsa_agent_get_info", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -195,13 +251,15 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute,
-                                                                 void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent,
+                                                                hsa_agent_info_t attribute,
+                                                                void* value) {
   return hsa_agent_get_info(agent, attribute, value);
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
-                                                        hsa_status_t (*callback)(hsa_isa_t, void*), void* data) {
+                                                        hsa_status_t (*callback)(hsa_isa_t, void*),
+                                                        void* data) {
   return entry("hsa_agent_iterate_isas", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -218,7 +276,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* 
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa,
+                                                    bool* result) {
   return entry("hsa_isa_compatible", [&] {
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (code_object_isa.handle != kIsa.handle || agent_isa.handle != kIsa.handle) {
@@ -229,7 +288,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, h
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute,
+                                                      void* value) {
   return entry("hsa_isa_get_info_alt", [&] {
     if (isa.handle != kIsa.handle) return HSA_STATUS_ERROR_INVALID_ISA;
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -239,14 +299,17 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_inf
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
   return entry("hsa_extension_get_name", [&] {
-    if (name == nullptr || extension != HSA_EXTENSION_AMD_LOADER) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (name == nullptr || extension != HSA_EXTENSION_AMD_LOADER)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     *name = "HSA_EXTENSION_AMD_LOADER";
     return HSA_STATUS_SUCCESS;
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major,
-                                                                       uint16_t* minor, bool* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t extension,
+                                                                      uint16_t major,
+                                                                      uint16_t* minor,
+                                                                      bool* result) {
   return entry("hsa_system_major_extension_supported", [&] {
     if (minor == nullptr || result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     *result = extension == HSA_EXTENSION_AMD_LOADER && major == 1;
@@ -255,8 +318,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t e
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor,
-                                                                 bool* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major,
+                                                                uint16_t minor, bool* result) {
   return entry("hsa_system_extension_supported", [&] {
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     *result = extension == HSA_EXTENSION_AMD_LOADER && major == 1 && minor <= 3;
@@ -264,8 +327,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extensi
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
-                                                                uint16_t minor, bool* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension,
+                                                               hsa_agent_t agent, uint16_t major,
+                                                               uint16_t minor, bool* result) {
   return entry("hsa_agent_extension_supported", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (result == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -274,26 +338,29 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extensio
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent,
-                                                                      uint16_t major, uint16_t* minor, bool* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_major_extension_supported(
+    uint16_t extension, hsa_agent_t agent, uint16_t major, uint16_t* minor, bool* result) {
   if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
   return hsa_system_major_extension_supported(extension, major, minor, result);
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major, uint16_t minor,
-                                                                 void* table) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major,
+                                                                uint16_t minor, void* table) {
   // The tables of minor versions 0 to 3 are prefixes of each other.
   constexpr size_t kBytes[] = {24, 40, 48, 56};
-  return copy_extension_table("hsa_system_get_extension_table", extension, major, kBytes[minor > 3 ? 3 : minor],
+  return copy_extension_table("hsa_system_get_extension_table", extension, major,
+                              kBytes[minor > 3 ? 3 : minor], table);
+}
+
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_major_extension_table(uint16_t extension,
+                                                                      uint16_t major, size_t bytes,
+                                                                      void* table) {
+  return copy_extension_table("hsa_system_get_major_extension_table", extension, major, bytes,
                               table);
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major,
-                                                                       size_t bytes, void* table) {
-  return copy_extension_table("hsa_system_get_major_extension_table", extension, major, bytes, table);
-}
-
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent,
+                                                            hsa_amd_coherency_type_t* type) {
   return entry("hsa_amd_coherency_get_type", [&] {
     if (!is_gpu(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -303,13 +370,14 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, h
 }
 
 // Everything is coherent here, whatever is asked for.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent,
+                                                            hsa_amd_coherency_type_t) {
   return entry("hsa_amd_coherency_set_type",
                [&] { return is_gpu(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT; });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback,
-                                                                       void* data) {
+GFXGRAPH_HSA_EXPORT hsa_status_t
+hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback, void* data) {
   return entry("hsa_amd_register_system_event_handler", [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     Runtime::set_event_handler(callback, data);
@@ -324,4 +392,6 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent
 }
 
 // The agent logs through GFXGRAPH_LOG.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_enable_logging(uint8_t*, void*) { return HSA_STATUS_SUCCESS; }
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_enable_logging(uint8_t*, void*) {
+  return HSA_STATUS_SUCCESS;
+}

@@ -23,63 +23,87 @@ hsa_status_t put(void* value, const T& answer) {
 
 hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: return put(value, symbol.address);
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE: return put(value, symbol.kernarg_size_bytes);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
+      return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+      return put(value, symbol.kernarg_size_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
       return put(value, symbol.kernarg_align_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
       return put(value, symbol.descriptor.group_segment_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
       return put(value, symbol.descriptor.private_segment_bytes);
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK: return put(value, symbol.descriptor.dynamic_stack());
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: return put(value, uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+      return put(value, symbol.descriptor.dynamic_stack());
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
+      return put(value, uint32_t{0});
     // HIP 6.4 asks these of kernels as well.
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return put(value, uint32_t{64});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, true);
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+      return put(value, uint32_t{64});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+      return put(value, true);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
 hsa_status_t variable_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return put(value, symbol.address);
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return put(value, static_cast<uint32_t>(symbol.size_bytes));
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT: return put(value, uint32_t{1});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, symbol.constant);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+      return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+      return put(value, static_cast<uint32_t>(symbol.size_bytes));
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
+      return put(value, uint32_t{1});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+      return put(value, symbol.constant);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
       return put(value, uint32_t{HSA_VARIABLE_ALLOCATION_AGENT});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT: return put(value, uint32_t{HSA_VARIABLE_SEGMENT_GLOBAL});
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
+      return put(value, uint32_t{HSA_VARIABLE_SEGMENT_GLOBAL});
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
 hsa_status_t symbol_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
   switch (attribute) {
     case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
-      return put(value, uint32_t{symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE});
-    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH: return put(value, static_cast<uint32_t>(symbol.name.size()));
+      return put(value,
+                 uint32_t{symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE});
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
+      return put(value, static_cast<uint32_t>(symbol.name.size()));
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
       std::memcpy(value, symbol.name.data(), symbol.name.size());
       return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return put(value, uint32_t{0});
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return put(value, kGpuAgent);
-    case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE: return put(value, uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
-    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return put(value, true);
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH:
+      return put(value, uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME:
+      return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
+      return put(value, kGpuAgent);
+    case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
+      return put(value, uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
+    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION:
+      return put(value, true);
     default:
-      return symbol.kernel ? kernel_info(symbol, attribute, value) : variable_info(symbol, attribute, value);
+      return symbol.kernel ? kernel_info(symbol, attribute, value)
+                           : variable_info(symbol, attribute, value);
   }
 }
 
-using SymbolCallback = hsa_status_t (*)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void*);
+using SymbolCallback = hsa_status_t (*)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t,
+                                        void*);
 
-hsa_status_t iterate(const char* call, hsa_executable_t executable, SymbolCallback callback, void* data) {
+hsa_status_t iterate(const char* call, hsa_executable_t executable, SymbolCallback callback,
+                     void* data) {
   return entry(call, [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto symbols = symbols_of(executable.handle);
     if (!symbols) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     for (const uint64_t symbol : *symbols) {
-      const hsa_status_t status = callback(executable, kGpuAgent, hsa_executable_symbol_t{symbol}, data);
+      const hsa_status_t status =
+          callback(executable, kGpuAgent, hsa_executable_symbol_t{symbol}, data);
       if (status != HSA_STATUS_SUCCESS) return status;
     }
     return HSA_STATUS_SUCCESS;
@@ -97,17 +121,18 @@ hsa_status_t validate(const char* call, hsa_executable_t executable, uint32_t* r
 
 }  // namespace
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_memory(const void* code_object, size_t size,
-                                                                            hsa_code_object_reader_t* reader) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_memory(
+    const void* code_object, size_t size, hsa_code_object_reader_t* reader) {
   return entry("hsa_code_object_reader_create_from_memory", [&] {
-    if (code_object == nullptr || size == 0 || reader == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (code_object == nullptr || size == 0 || reader == nullptr)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     reader->handle = create_reader({static_cast<const std::byte*>(code_object), size});
     return HSA_STATUS_SUCCESS;
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t file,
-                                                                          hsa_code_object_reader_t* reader) {
+GFXGRAPH_HSA_EXPORT hsa_status_t
+hsa_code_object_reader_create_from_file(hsa_file_t file, hsa_code_object_reader_t* reader) {
   return entry("hsa_code_object_reader_create_from_file", [&] {
     if (reader == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     std::vector<std::byte> bytes;
@@ -128,12 +153,15 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_file(hsa_fil
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
   return entry("hsa_code_object_reader_destroy", [&] {
-    return destroy_reader(reader.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+    return destroy_reader(reader.handle) ? HSA_STATUS_SUCCESS
+                                         : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_create_alt(hsa_profile_t, hsa_default_float_rounding_mode_t,
-                                                           const char*, hsa_executable_t* executable) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_create_alt(hsa_profile_t,
+                                                           hsa_default_float_rounding_mode_t,
+                                                           const char*,
+                                                           hsa_executable_t* executable) {
   return entry("hsa_executable_create_alt", [&] {
     if (executable == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     executable->handle = create_executable();
@@ -141,23 +169,28 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_create_alt(hsa_profile_t, hsa_de
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_create(hsa_profile_t profile, hsa_executable_state_t state,
-                                                       const char* options, hsa_executable_t* executable) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_create(hsa_profile_t profile,
+                                                       hsa_executable_state_t state,
+                                                       const char* options,
+                                                       hsa_executable_t* executable) {
   if (state != HSA_EXECUTABLE_STATE_UNFROZEN) {
-    return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_executable_create", "only the unfrozen state is supported");
+    return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_executable_create",
+                  "only the unfrozen state is supported");
   }
-  return hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, options, executable);
+  return hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, options,
+                                   executable);
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_destroy(hsa_executable_t executable) {
   return entry("hsa_executable_destroy", [&] {
-    return destroy_executable(executable.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    return destroy_executable(executable.handle) ? HSA_STATUS_SUCCESS
+                                                 : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
-                                                                        hsa_code_object_reader_t reader, const char*,
-                                                                        hsa_loaded_code_object_t* loaded) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
+    hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader, const char*,
+    hsa_loaded_code_object_t* loaded) {
   constexpr const char* kCall = "hsa_executable_load_agent_code_object";
   return entry(kCall, [&] {
     if (!is_gpu(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
@@ -169,7 +202,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(hsa_execu
     const auto object = load_code_object(executable.handle, reader.handle);
     if (!object) {
       const Error& error = object.error();
-      if (error.status == Status::kNotFound) return refuse(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, kCall, error);
+      if (error.status == Status::kNotFound)
+        return refuse(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, kCall, error);
       if (error.status == Status::kInvalidArgument) {
         return refuse(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, kCall, error);
       }
@@ -182,20 +216,24 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(hsa_execu
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_freeze(hsa_executable_t executable, const char*) {
   return entry("hsa_executable_freeze", [&] {
-    return freeze_executable(executable.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    return freeze_executable(executable.handle) ? HSA_STATUS_SUCCESS
+                                                : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   });
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_info(hsa_executable_t executable,
-                                                         hsa_executable_info_t attribute, void* value) {
+                                                         hsa_executable_info_t attribute,
+                                                         void* value) {
   return entry("hsa_executable_get_info", [&] {
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto frozen = is_frozen(executable.handle);
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     switch (attribute) {
-      case HSA_EXECUTABLE_INFO_PROFILE: return put(value, uint32_t{HSA_PROFILE_BASE});
+      case HSA_EXECUTABLE_INFO_PROFILE:
+        return put(value, uint32_t{HSA_PROFILE_BASE});
       case HSA_EXECUTABLE_INFO_STATE:
-        return put(value, uint32_t{*frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN});
+        return put(value,
+                   uint32_t{*frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN});
       case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
         return put(value, uint32_t{HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR});
     }
@@ -203,18 +241,18 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_info(hsa_executable_t execut
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_validate(hsa_executable_t executable, uint32_t* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_validate(hsa_executable_t executable,
+                                                         uint32_t* result) {
   return validate("hsa_executable_validate", executable, result);
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_validate_alt(hsa_executable_t executable, const char*,
-                                                             uint32_t* result) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_validate_alt(hsa_executable_t executable,
+                                                             const char*, uint32_t* result) {
   return validate("hsa_executable_validate_alt", executable, result);
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t executable,
-                                                                              hsa_agent_t agent, const char* name,
-                                                                              void* address) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_agent_global_variable_define(
+    hsa_executable_t executable, hsa_agent_t agent, const char* name, void* address) {
   constexpr const char* kCall = "hsa_executable_agent_global_variable_define";
   return entry(kCall, [&] {
     if (!is_gpu(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
@@ -222,14 +260,16 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_agent_global_variable_define(hsa
     const auto frozen = is_frozen(executable.handle);
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     if (*frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
-    const auto defined = define_variable(executable.handle, name, reinterpret_cast<uint64_t>(address));
-    return defined ? HSA_STATUS_SUCCESS : refuse(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, kCall, defined.error());
+    const auto defined =
+        define_variable(executable.handle, name, reinterpret_cast<uint64_t>(address));
+    return defined ? HSA_STATUS_SUCCESS
+                   : refuse(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, kCall, defined.error());
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name,
-                                                                    const hsa_agent_t* agent,
-                                                                    hsa_executable_symbol_t* symbol) {
+GFXGRAPH_HSA_EXPORT hsa_status_t
+hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name,
+                                  const hsa_agent_t* agent, hsa_executable_symbol_t* symbol) {
   return entry("hsa_executable_get_symbol_by_name", [&] {
     if (name == nullptr || symbol == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (agent != nullptr && !is_agent(*agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
@@ -242,8 +282,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_symbol_by_name(hsa_executabl
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol,
-                                                                hsa_executable_symbol_info_t attribute, void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(
+    hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute, void* value) {
   return entry("hsa_executable_symbol_get_info", [&] {
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto loaded = get_symbol(symbol.handle);
@@ -252,15 +292,17 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(hsa_executable_s
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_iterate_agent_symbols(hsa_executable_t executable, hsa_agent_t agent,
-                                                                       SymbolCallback callback, void* data) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_iterate_agent_symbols(hsa_executable_t executable,
+                                                                      hsa_agent_t agent,
+                                                                      SymbolCallback callback,
+                                                                      void* data) {
   if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
   return iterate("hsa_executable_iterate_agent_symbols", executable, callback, data);
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_iterate_symbols(
-    hsa_executable_t executable, hsa_status_t (*callback)(hsa_executable_t, hsa_executable_symbol_t, void*),
-    void* data) {
+    hsa_executable_t executable,
+    hsa_status_t (*callback)(hsa_executable_t, hsa_executable_symbol_t, void*), void* data) {
   return entry("hsa_executable_iterate_symbols", [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto symbols = symbols_of(executable.handle);

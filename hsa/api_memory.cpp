@@ -36,7 +36,8 @@ constexpr PoolRow kPools[] = {
     {Pool::kHostFine, false, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED},
     {Pool::kKernarg, false, HSA_AMD_SEGMENT_GLOBAL,
      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT},
-    {Pool::kHostCoarse, false, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED},
+    {Pool::kHostCoarse, false, HSA_AMD_SEGMENT_GLOBAL,
+     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED},
     {Pool::kDevice, true, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED},
     {Pool::kGroup, true, HSA_AMD_SEGMENT_GROUP, 0},
 };
@@ -55,17 +56,24 @@ uint64_t pool_bytes(const PoolRow& row) {
 hsa_status_t pool_info(const char* call, const PoolRow& row, uint32_t attribute, void* value) {
   const bool global = row.segment == HSA_AMD_SEGMENT_GLOBAL;
   switch (attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return put(value, row.segment);
-    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return put(value, row.flags);
-    case HSA_AMD_MEMORY_POOL_INFO_SIZE: return put(value, pool_bytes(row));
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return put(value, global);
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+      return put(value, row.segment);
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
+      return put(value, row.flags);
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE:
+      return put(value, pool_bytes(row));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
+      return put(value, global);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
     case 18:  // RUNTIME_ALLOC_REC_GRANULE of newer headers
       return put(value, global ? kPageBytes : size_t{0});
-    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: return put(value, global && !row.gpu);
-    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: return put(value, global ? pool_bytes(row) : uint64_t{0});
-    case 17: return put(value, row.gpu ? uint32_t{1} : uint32_t{0});  // LOCATION of newer headers
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
+      return put(value, global && !row.gpu);
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
+      return put(value, global ? pool_bytes(row) : uint64_t{0});
+    case 17:
+      return put(value, row.gpu ? uint32_t{1} : uint32_t{0});  // LOCATION of newer headers
     default:
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
                     fmt::format("attribute {} is not supported", attribute).c_str());
@@ -88,7 +96,8 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
       }
       return put(value, access);
     }
-    case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: return put(value, local ? uint32_t{0} : uint32_t{1});
+    case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS:
+      return put(value, local ? uint32_t{0} : uint32_t{1});
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
       if (local) return HSA_STATUS_SUCCESS;
       hsa_amd_memory_pool_link_info_t link{};
@@ -99,7 +108,8 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
       link.numa_distance = 20;
       return put(value, link);
     }
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
@@ -109,7 +119,8 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
     if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
     if (pointer == nullptr || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (row->segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    // Host memory is still given: HIP 5.2 frees a bad pointer when a staging buffer of its own fails.
+    // Host memory is still given: HIP 5.2 frees a bad pointer when a staging buffer of its own
+    // fails.
     if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
     const auto memory = allocate(row->pool, bytes);
     if (!memory) return refuse(status_of(memory.error()), call, memory.error());
@@ -122,7 +133,8 @@ hsa_status_t free_allocation(const char* call, void* pointer) {
   return entry(call, [&] {
     if (pointer == nullptr) return HSA_STATUS_SUCCESS;
     const auto released = release(pointer);
-    return released ? HSA_STATUS_SUCCESS : refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call, released.error());
+    return released ? HSA_STATUS_SUCCESS
+                    : refuse(HSA_STATUS_ERROR_INVALID_ALLOCATION, call, released.error());
   });
 }
 
@@ -156,9 +168,11 @@ bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& 
   return true;
 }
 
-// After a fault a copy would hand out results of kernels that did not run to their end: it is refused.
-hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes, uint32_t dependency_count,
-                         const hsa_signal_t* dependencies, hsa_signal_t completion) {
+// After a fault a copy would hand out results of kernels that did not run to their end: it is
+// refused.
+hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes,
+                         uint32_t dependency_count, const hsa_signal_t* dependencies,
+                         hsa_signal_t completion) {
   return entry(call, [&] {
     std::vector<Signal*> open;
     Signal* const done = Signal::from(completion);
@@ -184,7 +198,8 @@ struct Extent {
   uint64_t offset;
   uint64_t bytes;
 };
-std::optional<Extent> extent_of(const hsa_pitched_ptr_t& area, const hsa_dim3_t& at, const hsa_dim3_t& range) {
+std::optional<Extent> extent_of(const hsa_pitched_ptr_t& area, const hsa_dim3_t& at,
+                                const hsa_dim3_t& range) {
   const auto sum = [&](uint64_t x, uint64_t y, uint64_t z) -> std::optional<uint64_t> {
     const auto rows = checked_mul<uint64_t>(area.pitch, y);
     const auto planes = checked_mul<uint64_t>(area.slice, z);
@@ -201,7 +216,8 @@ std::optional<Extent> extent_of(const hsa_pitched_ptr_t& area, const hsa_dim3_t&
 }  // namespace
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool,
-                                                              hsa_amd_memory_pool_info_t attribute, void* value) {
+                                                              hsa_amd_memory_pool_info_t attribute,
+                                                              void* value) {
   constexpr const char* kCall = "hsa_amd_memory_pool_get_info";
   return entry(kCall, [&] {
     const PoolRow* const row = find_pool(pool.handle);
@@ -217,16 +233,17 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (const PoolRow& row : kPools) {
       if (row.gpu != is_gpu(agent)) continue;
-      const hsa_status_t status = callback(hsa_amd_memory_pool_t{static_cast<uint64_t>(row.pool)}, data);
+      const hsa_status_t status =
+          callback(hsa_amd_memory_pool_t{static_cast<uint64_t>(row.pool)}, data);
       if (status != HSA_STATUS_SUCCESS) return status;
     }
     return HSA_STATUS_SUCCESS;
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
-                                                                    hsa_amd_agent_memory_pool_info_t attribute,
-                                                                    void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t
+hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
+                                   hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   return entry("hsa_amd_agent_memory_pool_get_info", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     const PoolRow* const row = find_pool(pool.handle);
@@ -236,8 +253,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t 
 }
 
 // Regions are the pools under their older name.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
-                                                           hsa_status_t (*callback)(hsa_region_t, void*), void* data) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(
+    hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data) {
   return entry("hsa_agent_iterate_regions", [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -250,39 +267,48 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region,
+                                                     hsa_region_info_t attribute, void* value) {
   constexpr const char* kCall = "hsa_region_get_info";
   return entry(kCall, [&] {
     const PoolRow* const row = find_pool(region.handle);
     if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (attribute == HSA_REGION_INFO_SEGMENT) {
-      return put(value, uint32_t{row->segment == HSA_AMD_SEGMENT_GLOBAL ? HSA_REGION_SEGMENT_GLOBAL
-                                                                        : HSA_REGION_SEGMENT_GROUP});
+      return put(value,
+                 uint32_t{row->segment == HSA_AMD_SEGMENT_GLOBAL ? HSA_REGION_SEGMENT_GLOBAL
+                                                                 : HSA_REGION_SEGMENT_GROUP});
     }
     if (attribute == HSA_REGION_INFO_ALLOC_MAX_SIZE) return put(value, pool_bytes(*row));
-    if (attribute == HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE) return put(value, uint32_t{1024});
+    if (attribute == HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE)
+      return put(value, uint32_t{1024});
     return pool_info(kCall, *row, static_cast<uint32_t>(attribute), value);
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool,
+                                                              size_t size, uint32_t,
                                                               void** pointer) {
   return allocate_from("hsa_amd_memory_pool_allocate", pool.handle, size, pointer);
 }
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void** pointer) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size,
+                                                     void** pointer) {
   return allocate_from("hsa_memory_allocate", region.handle, size, pointer);
 }
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_free(void* pointer) {
   return free_allocation("hsa_amd_memory_pool_free", pointer);
 }
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_free(void* pointer) { return free_allocation("hsa_memory_free", pointer); }
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_free(void* pointer) {
+  return free_allocation("hsa_memory_free", pointer);
+}
 
 // There is one device, and it sees everything.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t count, const hsa_agent_t* agents,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t count,
+                                                             const hsa_agent_t* agents,
                                                              const uint32_t*, const void* pointer) {
   return entry("hsa_amd_agents_allow_access", [&] {
-    if (count == 0 || agents == nullptr || pointer == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (count == 0 || agents == nullptr || pointer == nullptr)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < count; ++i) {
       if (!is_agent(agents[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
     }
@@ -290,7 +316,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t count, con
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t from,
+                                                                 hsa_amd_memory_pool_t to,
                                                                  bool* result) {
   return entry("hsa_amd_memory_pool_can_migrate", [&] {
     if (find_pool(from.handle) == nullptr || find_pool(to.handle) == nullptr || result == nullptr) {
@@ -310,7 +337,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_deregister(void*, size_t) {
   return entry("hsa_memory_deregister", [] { return HSA_STATUS_SUCCESS; });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t*, int, void** agent_pointer) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t*, int,
+                                                     void** agent_pointer) {
   constexpr const char* kCall = "hsa_amd_memory_lock";
   return entry(kCall, [&] {
     if (agent_pointer == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -322,7 +350,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hs
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t* agents, int count,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size,
+                                                             hsa_agent_t* agents, int count,
                                                              hsa_amd_memory_pool_t pool, uint32_t,
                                                              void** agent_pointer) {
   const PoolRow* const row = find_pool(pool.handle);
@@ -334,11 +363,13 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_unlock(void* host) {
   constexpr const char* kCall = "hsa_amd_memory_unlock";
   return entry(kCall, [&] {
     const auto unlocked = unlock_host_memory(host);
-    return unlocked ? HSA_STATUS_SUCCESS : refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, unlocked.error());
+    return unlocked ? HSA_STATUS_SUCCESS
+                    : refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, unlocked.error());
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* info,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer,
+                                                      hsa_amd_pointer_info_t* info,
                                                       void* (*alloc)(size_t), uint32_t* agent_count,
                                                       hsa_agent_t** agents) {
   return entry("hsa_amd_pointer_info", [&] {
@@ -347,7 +378,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_a
     }
     const std::optional<Allocation> allocation = find_allocation(pointer);
     hsa_amd_pointer_info_t answer = describe(allocation);
-    // Only the fields that the caller knows; a newer caller learns from `size` which of its own are set.
+    // Only the fields that the caller knows; a newer caller learns from `size` which of its own are
+    // set.
     answer.size = std::min<uint32_t>(info->size, sizeof(answer));
     std::memcpy(info, &answer, answer.size);
     if (alloc == nullptr || agent_count == nullptr || agents == nullptr) return HSA_STATUS_SUCCESS;
@@ -365,9 +397,11 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_a
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info_set_userdata(const void* pointer, void* user_data) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info_set_userdata(const void* pointer,
+                                                                   void* user_data) {
   return entry("hsa_amd_pointer_info_set_userdata", [&] {
-    return set_user_data(pointer, user_data) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return set_user_data(pointer, user_data) ? HSA_STATUS_SUCCESS
+                                             : HSA_STATUS_ERROR_INVALID_ARGUMENT;
   });
 }
 
@@ -400,24 +434,25 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_copy(void* to, const void* from, siz
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t,
-                                                           size_t size, uint32_t dependency_count,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from,
+                                                           hsa_agent_t, size_t size,
+                                                           uint32_t dependency_count,
                                                            const hsa_signal_t* dependencies,
                                                            hsa_signal_t completion) {
-  return copy_linear("hsa_amd_memory_async_copy", to, from, size, dependency_count, dependencies, completion);
-}
-
-// Of newer headers: there is one engine, whatever is asked for.
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t, const void* from,
-                                                                     hsa_agent_t, size_t size,
-                                                                     uint32_t dependency_count,
-                                                                     const hsa_signal_t* dependencies,
-                                                                     hsa_signal_t completion, uint32_t, bool) {
-  return copy_linear("hsa_amd_memory_async_copy_on_engine", to, from, size, dependency_count, dependencies,
+  return copy_linear("hsa_amd_memory_async_copy", to, from, size, dependency_count, dependencies,
                      completion);
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t, hsa_agent_t, uint32_t* mask) {
+// Of newer headers: there is one engine, whatever is asked for.
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(
+    void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t size, uint32_t dependency_count,
+    const hsa_signal_t* dependencies, hsa_signal_t completion, uint32_t, bool) {
+  return copy_linear("hsa_amd_memory_async_copy_on_engine", to, from, size, dependency_count,
+                     dependencies, completion);
+}
+
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t, hsa_agent_t,
+                                                                   uint32_t* mask) {
   return entry("hsa_amd_memory_copy_engine_status", [&] {
     if (mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     *mask = 3;
@@ -425,7 +460,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t, 
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to, hsa_agent_t from,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to,
+                                                                          hsa_agent_t from,
                                                                           uint32_t* mask) {
   return hsa_amd_memory_copy_engine_status(to, from, mask);
 }
@@ -439,8 +475,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
     std::vector<Signal*> open;
     Signal* const done = Signal::from(completion);
     if (done == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
-    if (to == nullptr || to_offset == nullptr || from == nullptr || from_offset == nullptr || range == nullptr ||
-        to->base == nullptr || from->base == nullptr || !collect(dependency_count, dependencies, open)) {
+    if (to == nullptr || to_offset == nullptr || from == nullptr || from_offset == nullptr ||
+        range == nullptr || to->base == nullptr || from->base == nullptr ||
+        !collect(dependency_count, dependencies, open)) {
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     if (Device::faulted()) return refuse_after_fault(kCall);
@@ -451,7 +488,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
       if (!target || !source) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       shape.to = static_cast<std::byte*>(host_pointer(to->base)) + target->offset;
       shape.from = static_cast<const std::byte*>(host_pointer(from->base)) + source->offset;
-      if (!range_is_allowed(shape.to, target->bytes) || !range_is_allowed(shape.from, source->bytes)) {
+      if (!range_is_allowed(shape.to, target->bytes) ||
+          !range_is_allowed(shape.from, source->bytes)) {
         return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
       }
       shape.row_bytes = range->x;

@@ -43,8 +43,8 @@ int64_t update(hsa_signal_t handle, const Operation& operation) {
   return old;
 }
 
-int64_t wait(hsa_signal_t handle, hsa_signal_condition_t condition, int64_t compare, uint64_t timeout,
-             hsa_wait_state_t hint) {
+int64_t wait(hsa_signal_t handle, hsa_signal_condition_t condition, int64_t compare,
+             uint64_t timeout, hsa_wait_state_t hint) {
   Signal* const signal = Signal::from(handle);
   if (signal == nullptr) return 0;
   const std::array<SignalCondition, 1> conditions{{{signal, condition, compare}}};
@@ -55,14 +55,15 @@ std::vector<SignalCondition> conditions_of(uint32_t count, const hsa_signal_t* s
                                            const hsa_signal_condition_t* conditions,
                                            const hsa_signal_value_t* values) {
   std::vector<SignalCondition> list(count);
-  for (uint32_t i = 0; i < count; ++i) list[i] = {Signal::from(signals[i]), conditions[i], values[i]};
+  for (uint32_t i = 0; i < count; ++i)
+    list[i] = {Signal::from(signals[i]), conditions[i], values[i]};
   return list;
 }
 
 }  // namespace
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_signal_create(hsa_signal_value_t initial_value, uint32_t, const hsa_agent_t*,
-                                                   hsa_signal_t* signal) {
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_signal_create(hsa_signal_value_t initial_value, uint32_t,
+                                                   const hsa_agent_t*, hsa_signal_t* signal) {
   return create("hsa_signal_create", initial_value, signal);
 }
 
@@ -95,9 +96,11 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signa
   });
 }
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t condition,
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal,
+                                                              hsa_signal_condition_t condition,
                                                               hsa_signal_value_t value,
-                                                              hsa_amd_signal_handler handler, void* arg) {
+                                                              hsa_amd_signal_handler handler,
+                                                              void* arg) {
   return entry("hsa_amd_signal_async_handler", [&] {
     Signal* const known = Signal::from(signal);
     if (known == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
@@ -108,8 +111,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signa
 }
 
 GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals,
-                                                     hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
-                                                     uint64_t timeout, hsa_wait_state_t hint,
+                                                     hsa_signal_condition_t* conditions,
+                                                     hsa_signal_value_t* values, uint64_t timeout,
+                                                     hsa_wait_state_t hint,
                                                      hsa_signal_value_t* satisfying) {
   const auto list = conditions_of(count, signals, conditions, values);
   const WaitResult result = wait_any(list, timeout, hint == HSA_WAIT_STATE_ACTIVE);
@@ -120,8 +124,9 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_
 
 // Of newer headers: 0 when all conditions were seen to hold, UINT32_MAX after the timeout.
 GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals,
-                                                     hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
-                                                     uint64_t timeout, hsa_wait_state_t hint,
+                                                     hsa_signal_condition_t* conditions,
+                                                     hsa_signal_value_t* values, uint64_t timeout,
+                                                     hsa_wait_state_t hint,
                                                      hsa_signal_value_t* satisfying) {
   const auto list = conditions_of(count, signals, conditions, values);
   const uint64_t start = timestamp_ns();
@@ -136,15 +141,17 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_
 }
 
 // One function per name; acquire, release and acq_rel are the old spellings.
-#define GFXGRAPH_SIGNAL_LOAD(order) \
-  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_load_##order(hsa_signal_t signal) { return load(signal); }
+#define GFXGRAPH_SIGNAL_LOAD(order)                                                     \
+  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_load_##order(hsa_signal_t signal) { \
+    return load(signal);                                                                \
+  }
 GFXGRAPH_SIGNAL_LOAD(scacquire)
 GFXGRAPH_SIGNAL_LOAD(acquire)
 GFXGRAPH_SIGNAL_LOAD(relaxed)
 
-#define GFXGRAPH_SIGNAL_STORE(name, silent)                                                    \
+#define GFXGRAPH_SIGNAL_STORE(name, silent)                                                   \
   GFXGRAPH_HSA_EXPORT void hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value) { \
-    store(signal, value, silent);                                                              \
+    store(signal, value, silent);                                                             \
   }
 GFXGRAPH_SIGNAL_STORE(store_relaxed, false)
 GFXGRAPH_SIGNAL_STORE(store_screlease, false)
@@ -152,11 +159,11 @@ GFXGRAPH_SIGNAL_STORE(store_release, false)
 GFXGRAPH_SIGNAL_STORE(silent_store_relaxed, true)
 GFXGRAPH_SIGNAL_STORE(silent_store_screlease, true)
 
-#define GFXGRAPH_SIGNAL_WAIT(order)                                                                          \
-  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_wait_##order(                                            \
-      hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare, uint64_t timeout,   \
-      hsa_wait_state_t hint) {                                                                               \
-    return wait(signal, condition, compare, timeout, hint);                                                  \
+#define GFXGRAPH_SIGNAL_WAIT(order)                                                      \
+  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_wait_##order(                        \
+      hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare, \
+      uint64_t timeout, hsa_wait_state_t hint) {                                         \
+    return wait(signal, condition, compare, timeout, hint);                              \
   }
 GFXGRAPH_SIGNAL_WAIT(scacquire)
 GFXGRAPH_SIGNAL_WAIT(acquire)
@@ -180,19 +187,20 @@ GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_SIGNAL_AND)
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_SIGNAL_OR)
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_SIGNAL_XOR)
 
-#define GFXGRAPH_SIGNAL_EXCHANGE(order)                                                                              \
-  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_exchange_##order(hsa_signal_t signal, hsa_signal_value_t v) {   \
-    return update(signal, [&](std::atomic<int64_t>& value) { return value.exchange(v); });                          \
+#define GFXGRAPH_SIGNAL_EXCHANGE(order)                                                      \
+  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_exchange_##order(hsa_signal_t signal,    \
+                                                                     hsa_signal_value_t v) { \
+    return update(signal, [&](std::atomic<int64_t>& value) { return value.exchange(v); });   \
   }
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_SIGNAL_EXCHANGE)
 
-#define GFXGRAPH_SIGNAL_CAS(order)                                                                        \
-  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_cas_##order(                                          \
-      hsa_signal_t signal, hsa_signal_value_t expected, hsa_signal_value_t desired) {                     \
-    return update(signal, [&](std::atomic<int64_t>& value) {                                              \
-      int64_t seen = expected;                                                                            \
-      value.compare_exchange_strong(seen, desired);                                                       \
-      return seen;                                                                                        \
-    });                                                                                                   \
+#define GFXGRAPH_SIGNAL_CAS(order)                                                    \
+  GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_cas_##order(                      \
+      hsa_signal_t signal, hsa_signal_value_t expected, hsa_signal_value_t desired) { \
+    return update(signal, [&](std::atomic<int64_t>& value) {                          \
+      int64_t seen = expected;                                                        \
+      value.compare_exchange_strong(seen, desired);                                   \
+      return seen;                                                                    \
+    });                                                                               \
   }
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_SIGNAL_CAS)

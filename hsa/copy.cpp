@@ -57,8 +57,9 @@ class CopyThread {
       bool idle = false;
       {
         const std::lock_guard lock(mutex_);
-        const auto ready = std::find_if(jobs_.begin(), jobs_.end(),
-                                        [](const Job& waiting) { return is_ready(waiting.dependencies); });
+        const auto ready = std::find_if(jobs_.begin(), jobs_.end(), [](const Job& waiting) {
+          return is_ready(waiting.dependencies);
+        });
         if (ready != jobs_.end()) job.splice(job.begin(), jobs_, ready);
         idle = jobs_.empty();
       }

@@ -1,5 +1,5 @@
-// Asynchronous copies: on one thread, each as soon as the signals it depends on are done. Copies that
-// do not depend on each other have no order.
+// Asynchronous copies: on one thread, each as soon as the signals it depends on are done. Copies
+// that do not depend on each other have no order.
 #pragma once
 
 #include <cstddef>

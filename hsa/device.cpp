@@ -91,7 +91,8 @@ __attribute__((destructor)) void at_exit() {
   Device::stop();
   State& s = state();
   if (!s.faulted.load() || exit_status.load() != 0) return;
-  log(LogLevel::kError, "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
+  log(LogLevel::kError,
+      "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
       s.skipped.load(), Device::fault_text());
   std::fflush(nullptr);
   _exit(1);
@@ -117,7 +118,8 @@ bool Device::run(const emulator::Dispatch& dispatch) {
   return false;
 }
 
-Result<void> Device::add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code) {
+Result<void> Device::add_code(uint64_t load_address,
+                              std::shared_ptr<const codeobj::CodeObject> code) {
   if (state().null_device) return {};
   return engine().add_code(load_address, std::move(code));
 }

@@ -1,5 +1,5 @@
-// The emulated GPU behind the agent: memory map, engine, loaded code, and what happened when a kernel
-// faulted.
+// The emulated GPU behind the agent: memory map, engine, loaded code, and what happened when a
+// kernel faulted.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,19 @@ class Device {
  public:
   static emulator::MemoryMap& memory_map();
 
-  // Runs one kernel to its end on the calling thread and the engine's workers. False when it faulted, or when an earlier
-  // fault has put the device out of use: then nothing is executed. With $GFXGRAPH_NULL_DEVICE=1 no kernel is
-  // ever executed (for measurements of what is around them).
+  // Runs one kernel to its end on the calling thread and the engine's workers. False when it
+  // faulted, or when an earlier fault has put the device out of use: then nothing is executed. With
+  // $GFXGRAPH_NULL_DEVICE=1 no kernel is ever executed (for measurements of what is around them).
   static bool run(const emulator::Dispatch& dispatch);
 
-  static Result<void> add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code);
+  static Result<void> add_code(uint64_t load_address,
+                               std::shared_ptr<const codeobj::CodeObject> code);
   // Forgets the code and releases its memory once no kernel is running.
   static void remove_code(uint64_t load_address, std::byte* memory);
 
-  // Whether a kernel faulted in this process; its description. The device stays out of use, as a real
-  // one does: calls that can tell the program answer an error, and a program that ends with exit status 0
-  // ends with 1 instead.
+  // Whether a kernel faulted in this process; its description. The device stays out of use, as a
+  // real one does: calls that can tell the program answer an error, and a program that ends with
+  // exit status 0 ends with 1 instead.
   static bool faulted() noexcept;
   static std::string fault_text();
   // Records a fault found outside the engine (a bad packet).

@@ -68,7 +68,8 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
   for (const codeobj::Segment& segment : code.segments()) {
     const auto segment_end = checked_add(segment.address, segment.memory_bytes);
     if (!segment_end || segment.file_bytes > segment.memory_bytes) {
-      return fail(Status::kCorrupt, fmt::format("segment at {:#x} has impossible sizes", segment.address));
+      return fail(Status::kCorrupt,
+                  fmt::format("segment at {:#x} has impossible sizes", segment.address));
     }
     end = std::max(end, *segment_end);
   }
@@ -78,12 +79,14 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
   return std::pair(first, end - first);
 }
 
-Result<void> copy_segments(const codeobj::CodeObject& code, std::span<std::byte> memory, uint64_t first) {
+Result<void> copy_segments(const codeobj::CodeObject& code, std::span<std::byte> memory,
+                           uint64_t first) {
   const std::span<const std::byte> file = code.bytes();
   for (const codeobj::Segment& segment : code.segments()) {
     if (!range_fits(segment.file_offset, segment.file_bytes, file.size()) ||
         !range_fits(segment.address - first, segment.memory_bytes, memory.size())) {
-      return fail(Status::kCorrupt, fmt::format("segment at {:#x} lies outside the file", segment.address));
+      return fail(Status::kCorrupt,
+                  fmt::format("segment at {:#x} lies outside the file", segment.address));
     }
     if (segment.file_bytes == 0) continue;
     std::memcpy(memory.data() + (segment.address - first), file.data() + segment.file_offset,
@@ -111,7 +114,9 @@ std::vector<LoadedSymbol> describe_symbols(const codeobj::CodeObject& code, uint
     symbols.push_back(describe_kernel(kernel, load_address));
   }
   for (const codeobj::Symbol& entry : code.symbols()) {
-    if (entry.undefined || entry.type != codeobj::Symbol::Type::kObject || entry.name.ends_with(".kd")) continue;
+    if (entry.undefined || entry.type != codeobj::Symbol::Type::kObject ||
+        entry.name.ends_with(".kd"))
+      continue;
     LoadedSymbol symbol;
     symbol.name = entry.name;
     symbol.constant = entry.constant;
@@ -137,12 +142,14 @@ class CodeMemory {
   std::byte* memory_;
 };
 
-Result<LoadedObject> load(const Reader& reader, const std::map<std::string, uint64_t>& definitions) {
+Result<LoadedObject> load(const Reader& reader,
+                          const std::map<std::string, uint64_t>& definitions) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const codeobj::CodeObject> code,
                             codeobj::CodeObject::parse(reader.bytes));
   if (code->gpu_arch() != kArch) {
-    return fail(Status::kUnsupported, fmt::format("the code object is for {}, the emulated GPU is {}",
-                                                  code->target(), kArch));
+    return fail(
+        Status::kUnsupported,
+        fmt::format("the code object is for {}, the emulated GPU is {}", code->target(), kArch));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const auto range, load_range(*code));
   const auto [first, bytes] = range;
@@ -270,7 +277,8 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
     if (found == t.executables.end()) return no_executable(executable);
     const auto found_reader = t.readers.find(reader);
     if (found_reader == t.readers.end()) {
-      return fail(Status::kInvalidArgument, fmt::format("there is no code object reader {}", reader));
+      return fail(Status::kInvalidArgument,
+                  fmt::format("there is no code object reader {}", reader));
     }
     source = found_reader->second;
     definitions = found->second.definitions;
@@ -291,7 +299,8 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
   for (LoadedSymbol symbol : symbols) {
     const uint64_t handle = t.next_handle++;
     symbol.executable = executable;
-    if (found->second.symbols.emplace(symbol.name, handle).second) t.symbols.emplace(handle, std::move(symbol));
+    if (found->second.symbols.emplace(symbol.name, handle).second)
+      t.symbols.emplace(handle, std::move(symbol));
   }
   return object_handle;
 }

@@ -1,8 +1,8 @@
 // Code objects to memory: readers, executables, symbols.
 //
 // An executable's code object gets one block for all its segments, so that code, descriptors and
-// variables keep their distances; relocations are applied in place. Handles are numbers that are looked
-// up, never pointers: a stale one is an error.
+// variables keep their distances; relocations are applied in place. Handles are numbers that are
+// looked up, never pointers: a stale one is an error.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@
 namespace gfxgraph::hsa {
 
 struct LoadedSymbol {
-  std::string name;          // kernels: with ".kd"
+  std::string name;  // kernels: with ".kd"
   bool kernel = false;
-  bool constant = false;     // variables
-  uint64_t address = 0;      // device address; of a kernel: its descriptor, the kernel object
+  bool constant = false;  // variables
+  uint64_t address = 0;   // device address; of a kernel: its descriptor, the kernel object
   uint64_t size_bytes = 0;
-  uint64_t executable = 0;   // handle
+  uint64_t executable = 0;               // handle
   codeobj::KernelDescriptor descriptor;  // kernels
   uint32_t kernarg_size_bytes = 0;
   uint32_t kernarg_align_bytes = 0;
@@ -54,7 +54,8 @@ uint64_t create_executable();
 bool executable_exists(uint64_t executable);
 Result<bool> is_frozen(uint64_t executable);
 Result<void> destroy_executable(uint64_t executable);
-// Gives an undefined symbol of code objects that are loaded later its address. kMismatch: defined already.
+// Gives an undefined symbol of code objects that are loaded later its address. kMismatch: defined
+// already.
 Result<void> define_variable(uint64_t executable, const std::string& name, uint64_t address);
 // The handle of the loaded object. kUnsupported: another GPU; kNotFound: an undefined symbol.
 Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader);

@@ -17,7 +17,8 @@ namespace {
 // Device memory is host memory here.
 hsa_status_t query_host_address(const void* device_address, const void** host_address_out) {
   return entry("hsa_ven_amd_loader_query_host_address", [&] {
-    if (device_address == nullptr || host_address_out == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (device_address == nullptr || host_address_out == nullptr)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     *host_address_out = device_address;
     return HSA_STATUS_SUCCESS;
   });
@@ -35,7 +36,8 @@ std::vector<LoadedObject> all_objects() {
   return objects;
 }
 
-hsa_status_t query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* descriptors, size_t* count) {
+hsa_status_t query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* descriptors,
+                                       size_t* count) {
   return entry("hsa_ven_amd_loader_query_segment_descriptors", [&] {
     if (count == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const std::vector<LoadedObject> objects = all_objects();
@@ -62,7 +64,8 @@ hsa_status_t query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* 
 
 hsa_status_t query_executable(const void* device_address, hsa_executable_t* executable) {
   return entry("hsa_ven_amd_loader_query_executable", [&] {
-    if (device_address == nullptr || executable == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (device_address == nullptr || executable == nullptr)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto object = loaded_object_at(reinterpret_cast<uint64_t>(device_address));
     if (!object) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     executable->handle = object->executable;
@@ -72,7 +75,8 @@ hsa_status_t query_executable(const void* device_address, hsa_executable_t* exec
 
 using ObjectCallback = hsa_status_t (*)(hsa_executable_t, hsa_loaded_code_object_t, void*);
 
-hsa_status_t iterate_loaded_code_objects(hsa_executable_t executable, ObjectCallback callback, void* data) {
+hsa_status_t iterate_loaded_code_objects(hsa_executable_t executable, ObjectCallback callback,
+                                         void* data) {
   return entry("hsa_ven_amd_loader_executable_iterate_loaded_code_objects", [&] {
     if (callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto handles = loaded_objects_of(executable.handle);
@@ -92,32 +96,40 @@ hsa_status_t put(void* value, const T& answer) {
 }
 
 hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, void* value) {
-  const std::string uri =
-      fmt::format("memory://{}#offset={:#x}&size={}", getpid(), object.storage, object.storage_bytes);
+  const std::string uri = fmt::format("memory://{}#offset={:#x}&size={}", getpid(), object.storage,
+                                      object.storage_bytes);
   switch (attribute) {
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE: return put(value, object.executable);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE:
+      return put(value, object.executable);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
       return put(value, uint32_t{HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return put(value, kGpuAgent);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
+      return put(value, kGpuAgent);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
       return put(value, uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY});
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
       return put(value, object.storage);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
       return put(value, object.storage_bytes);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA: return put(value, object.load_address);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return put(value, object.memory);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE: return put(value, object.memory_bytes);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH: return put(value, static_cast<uint32_t>(uri.size()));
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA:
+      return put(value, object.load_address);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE:
+      return put(value, object.memory);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
+      return put(value, object.memory_bytes);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
+      return put(value, static_cast<uint32_t>(uri.size()));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
       std::memcpy(value, uri.data(), uri.size());
       return HSA_STATUS_SUCCESS;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
 hsa_status_t loaded_code_object_get_info(hsa_loaded_code_object_t object,
-                                         hsa_ven_amd_loader_loaded_code_object_info_t attribute, void* value) {
+                                         hsa_ven_amd_loader_loaded_code_object_info_t attribute,
+                                         void* value) {
   return entry("hsa_ven_amd_loader_loaded_code_object_get_info", [&] {
     if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto loaded = get_loaded_object(object.handle);
@@ -128,17 +140,20 @@ hsa_status_t loaded_code_object_get_info(hsa_loaded_code_object_t object,
 
 hsa_status_t create_from_file_with_offset_size(hsa_file_t file, size_t offset, size_t size,
                                                hsa_code_object_reader_t* reader) {
-  constexpr const char* kCall = "hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size";
+  constexpr const char* kCall =
+      "hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size";
   return entry(kCall, [&] {
     if (reader == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const off_t end = lseek(file, 0, SEEK_END);
     if (end < 0) return HSA_STATUS_ERROR_INVALID_FILE;
     const auto file_bytes = static_cast<uint64_t>(end);
-    if (offset > file_bytes || size > file_bytes - offset) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+    if (offset > file_bytes || size > file_bytes - offset)
+      return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
     std::vector<std::byte> bytes(size);
     size_t done = 0;
     while (done < size) {
-      const ssize_t got = pread(file, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+      const ssize_t got =
+          pread(file, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
       if (got <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
       done += static_cast<size_t>(got);
     }

@@ -52,8 +52,8 @@ struct Lock {
   std::vector<uint64_t> pieces;
 };
 
-// Small allocations of one kind: the neighbours of a buffer are buffers of the same kind, as messages about an
-// access past its end should say.
+// Small allocations of one kind: the neighbours of a buffer are buffers of the same kind, as
+// messages about an access past its end should say.
 struct Arena {
   std::multimap<uint64_t, uint64_t> free_blocks;  // size -> address
   uint64_t next = 0;
@@ -63,9 +63,9 @@ constexpr size_t kArenas = 5;  // one per RegionKind
 
 struct Heap {
   std::shared_mutex mutex;
-  std::map<uint64_t, Block> blocks;                           // by address
+  std::map<uint64_t, Block> blocks;  // by address
   std::array<Arena, kArenas> arenas;
-  std::map<std::pair<uint64_t, uint64_t>, Lock> locks;        // by (address, bytes)
+  std::map<std::pair<uint64_t, uint64_t>, Lock> locks;  // by (address, bytes)
   uint64_t device_bytes_used = 0;
   uint64_t random_state = 0x9e3779b97f4a7c15u;
 };
@@ -108,7 +108,8 @@ Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
     if (void* const memory = map_at(address, bytes)) return reinterpret_cast<uint64_t>(memory);
   }
   if (void* const memory = map_at(0, bytes)) return reinterpret_cast<uint64_t>(memory);
-  return fail(Status::kOutOfMemory, fmt::format("the system has no {} bytes of memory left", bytes));
+  return fail(Status::kOutOfMemory,
+              fmt::format("the system has no {} bytes of memory left", bytes));
 }
 
 // Exact fit: sizes repeat, so what was freed fits a later one.
@@ -137,18 +138,23 @@ void give_back(Heap& h, const Block& block) {
   }
   // The next owner finds zeroes, as with a mapping of its own.
   madvise(memory, block.allocation.mapped_bytes, MADV_DONTNEED);
-  h.arenas[static_cast<size_t>(block.kind)].free_blocks.emplace(block.arena_bytes, block.allocation.address);
+  h.arenas[static_cast<size_t>(block.kind)].free_blocks.emplace(block.arena_bytes,
+                                                                block.allocation.address);
 }
 
 RegionKind region_kind(Pool pool) {
   switch (pool) {
-    case Pool::kDevice: return RegionKind::kDevice;
-    case Pool::kKernarg: return RegionKind::kKernarg;
-    default: return RegionKind::kHost;
+    case Pool::kDevice:
+      return RegionKind::kDevice;
+    case Pool::kKernarg:
+      return RegionKind::kKernarg;
+    default:
+      return RegionKind::kHost;
   }
 }
 
-Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes, const std::string& name) {
+Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
+                                  const std::string& name) {
   const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
   if (bytes == 0 || !mapped || *mapped >= kPlacementEnd) {
     return fail(Status::kInvalidArgument, fmt::format("cannot allocate {} bytes", bytes));
@@ -162,10 +168,12 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes, co
   }
   Block block;
   block.kind = kind;
-  block.allocation = {.address = 0, .requested_bytes = bytes, .mapped_bytes = *mapped, .pool = pool};
+  block.allocation = {
+      .address = 0, .requested_bytes = bytes, .mapped_bytes = *mapped, .pool = pool};
   if (*mapped < kArenaLimitBytes) {
     block.arena_bytes = *mapped + kGuardBytes;
-    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, take_from_arena(h, kind, block.arena_bytes));
+    GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address,
+                              take_from_arena(h, kind, block.arena_bytes));
   } else {
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
   }
@@ -202,8 +210,12 @@ std::optional<Allocation> find_lock(const Heap& h, uint64_t address) {
     if (key.first > address) break;
     if (address - key.first >= held.bytes) continue;
     if (best && best->requested_bytes <= held.bytes) continue;
-    best = Allocation{.address = key.first, .requested_bytes = held.bytes, .mapped_bytes = held.bytes,
-                      .pool = Pool::kHostFine, .locked = true, .user_data = held.user_data};
+    best = Allocation{.address = key.first,
+                      .requested_bytes = held.bytes,
+                      .mapped_bytes = held.bytes,
+                      .pool = Pool::kHostFine,
+                      .locked = true,
+                      .user_data = held.user_data};
   }
   return best;
 }
@@ -213,7 +225,8 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
   const std::lock_guard lock(h.mutex);
   const auto found = h.blocks.find(address);
   if (found == h.blocks.end() || (found->second.allocation.pool == Pool::kNone) != agent_memory) {
-    return fail(Status::kInvalidArgument, fmt::format("{:#x} is not the start of an allocation", address));
+    return fail(Status::kInvalidArgument,
+                fmt::format("{:#x} is not the start of an allocation", address));
   }
   GFXGRAPH_TRY(Device::memory_map().remove(address));
   const Block block = found->second;
@@ -343,7 +356,8 @@ Result<void> set_user_data(const void* pointer, void* user_data) {
 Result<void*> lock_host_memory(void* host, uint64_t bytes) {
   const uint64_t address = host_address(host);
   if (address == 0 || bytes == 0 || !range_fits(address, bytes, kLockedBit)) {
-    return fail(Status::kInvalidArgument, fmt::format("cannot lock {} bytes at {:#x}", bytes, address));
+    return fail(Status::kInvalidArgument,
+                fmt::format("cannot lock {} bytes at {:#x}", bytes, address));
   }
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);

@@ -1,9 +1,9 @@
 // The agent's memory: pools, allocations at sparse addresses, host memory locked for the device.
 //
 // Device address = host address for what the agent allocates. Host memory that the program locks is
-// handed to the device as host | kLockedBit, because HIP 5.2 takes an agent pointer that equals the host
-// pointer for a mistake; the emulator and the copies clear that bit again, so it needs no state.
-// Everything that the device can see is in the emulator's memory map.
+// handed to the device as host | kLockedBit, because HIP 5.2 takes an agent pointer that equals the
+// host pointer for a mistake; the emulator and the copies clear that bit again, so it needs no
+// state. Everything that the device can see is in the emulator's memory map.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,30 @@ T* host_pointer(T* pointer) noexcept {
   return reinterpret_cast<T*>(reinterpret_cast<uint64_t>(pointer) & ~kLockedBit);
 }
 
-enum class Pool : uint64_t { kNone = 0, kHostFine = 1, kKernarg = 2, kHostCoarse = 3, kDevice = 4, kGroup = 5 };
+enum class Pool : uint64_t {
+  kNone = 0,
+  kHostFine = 1,
+  kKernarg = 2,
+  kHostCoarse = 3,
+  kDevice = 4,
+  kGroup = 5
+};
 
 struct Allocation {
   uint64_t address = 0;
   uint64_t requested_bytes = 0;
   uint64_t mapped_bytes = 0;
   Pool pool = Pool::kNone;
-  bool locked = false;         // host memory of the program; address is the host's
-  void* user_data = nullptr;   // hsa_amd_pointer_info_set_userdata
+  bool locked = false;        // host memory of the program; address is the host's
+  void* user_data = nullptr;  // hsa_amd_pointer_info_set_userdata
 };
 
 // Bytes that kDevice can hold; kNone-sized requests and more than is left give kOutOfMemory.
 uint64_t device_memory_bytes() noexcept;
 uint64_t device_memory_free_bytes() noexcept;
 
-// Zeroed memory of at least `bytes`, page aligned. kInvalidArgument for 0 bytes or a pool that cannot
-// be allocated from.
+// Zeroed memory of at least `bytes`, page aligned. kInvalidArgument for 0 bytes or a pool that
+// cannot be allocated from.
 Result<std::byte*> allocate(Pool pool, uint64_t bytes);
 // kInvalidArgument unless `pointer` is the first byte of a live allocation of a pool.
 Result<void> release(const void* pointer);
@@ -61,8 +68,8 @@ Result<void> set_user_data(const void* pointer, void* user_data);
 Result<void*> lock_host_memory(void* host, uint64_t bytes);
 Result<void> unlock_host_memory(const void* host);
 
-// A copy or fill may touch [pointer, pointer + bytes): false when it begins in an allocation or lock and
-// leaves it. Memory that the agent does not know is the program's own business.
+// A copy or fill may touch [pointer, pointer + bytes): false when it begins in an allocation or
+// lock and leaves it. Memory that the agent does not know is the program's own business.
 bool range_is_allowed(const void* pointer, uint64_t bytes);
 
 void reset_memory_locks_after_fork() noexcept;

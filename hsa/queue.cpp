@@ -24,8 +24,8 @@ static_assert(sizeof(hsa_kernel_dispatch_packet_t) == kPacketBytes);
 static_assert(sizeof(hsa_barrier_and_packet_t) == kPacketBytes);
 static_assert(sizeof(hsa_amd_barrier_value_packet_t) == kPacketBytes);
 
-// How long the thread keeps looking for the next packet before it sleeps, and waits between looks at
-// whether it shall stop while a dependency is open.
+// How long the thread keeps looking for the next packet before it sleeps, and waits between looks
+// at whether it shall stop while a dependency is open.
 constexpr uint64_t kSpinNs = 20'000;
 constexpr uint64_t kStopCheckNs = 50'000'000;
 
@@ -46,7 +46,8 @@ constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER
 
 }  // namespace
 
-Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback, void* data) {
+Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
+                             void* data) {
   // amd_queue_t first, the ring behind it on a page of its own.
   const uint64_t ring_offset = kPageBytes;
   static_assert(sizeof(amd_queue_t) <= kPageBytes);
@@ -142,9 +143,11 @@ void Queue::loop() {
 void Queue::sleep_until_bell(std::atomic<uint16_t>& header) {
   const uint32_t ticket = bell_.ticket();
   sleeping_.store(true, std::memory_order_seq_cst);
-  // The other side stores the header, then the doorbell, then looks at sleeping_: one of us sees the other.
-  const bool empty = packet_type(header.load(std::memory_order_seq_cst)) == HSA_PACKET_TYPE_INVALID ||
-                     inactive_.load(std::memory_order_relaxed);
+  // The other side stores the header, then the doorbell, then looks at sleeping_: one of us sees
+  // the other.
+  const bool empty =
+      packet_type(header.load(std::memory_order_seq_cst)) == HSA_PACKET_TYPE_INVALID ||
+      inactive_.load(std::memory_order_relaxed);
   if (empty && !stopping()) bell_.wait(ticket, std::chrono::seconds(3600));
   sleeping_.store(false, std::memory_order_seq_cst);
 }
@@ -176,10 +179,11 @@ bool Queue::process(uint64_t index) {
       good = run_barrier_value(*reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(slot));
       break;
     default:
-      Device::record_fault(fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
-                                       "processes (kernel dispatch, barrier, AMD barrier value)",
-                                       shared_->hsa_queue.id, index, bits),
-                           false, 0);
+      Device::record_fault(
+          fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
+                      "processes (kernel dispatch, barrier, AMD barrier value)",
+                      shared_->hsa_queue.id, index, bits),
+          false, 0);
       fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
       good = false;
   }
@@ -241,9 +245,10 @@ bool Queue::run_barrier(const hsa_barrier_and_packet_t& packet, bool all) {
 
 bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
   if (packet.header.AmdFormat != HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
-    Device::record_fault(fmt::format("queue {}: vendor packet format {} is not supported, only barrier value",
-                                     shared_->hsa_queue.id, packet.header.AmdFormat),
-                         false, 0);
+    Device::record_fault(
+        fmt::format("queue {}: vendor packet format {} is not supported, only barrier value",
+                    shared_->hsa_queue.id, packet.header.AmdFormat),
+        false, 0);
     fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
     return false;
   }
@@ -255,7 +260,8 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
   while (!stopping()) {
     const uint32_t ticket = point.ticket();
     const int64_t value = signal->value().load(std::memory_order_seq_cst);
-    held = condition_holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask, packet.value);
+    held = condition_holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask,
+                           packet.value);
     if (held) break;
     // A kernel may write the value without a message.
     point.wait(ticket, std::chrono::milliseconds(1));

@@ -1,5 +1,6 @@
 // A user-mode AQL queue: a ring of 64-byte packets in memory, and one thread that processes them in
-// order (HSA System Architecture 2.9). Executing one packet after the other satisfies every barrier bit.
+// order (HSA System Architecture 2.9). Executing one packet after the other satisfies every barrier
+// bit.
 //
 // The thread looks at the ring for a few microseconds after the last packet, then sleeps until the
 // doorbell: an idle queue costs nothing.
@@ -29,7 +30,8 @@ constexpr uint32_t kQueueMaxSlots = 131072;
 class Queue {
  public:
   // `slots` is a power of two in [kQueueMinSlots, kQueueMaxSlots]. Lives until destroy().
-  static Result<Queue*> create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback, void* data);
+  static Result<Queue*> create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
+                               void* data);
   // The queue behind a handle that create() gave out, or null.
   static Queue* from(const hsa_queue_t* handle) noexcept;
   // Stops after the packet that runs now and frees everything.
@@ -40,10 +42,12 @@ class Queue {
   void inactivate() noexcept;
 
   std::atomic<uint64_t>& read_index() noexcept {
-    return *reinterpret_cast<std::atomic<uint64_t>*>(const_cast<uint64_t*>(&shared_->read_dispatch_id));
+    return *reinterpret_cast<std::atomic<uint64_t>*>(
+        const_cast<uint64_t*>(&shared_->read_dispatch_id));
   }
   std::atomic<uint64_t>& write_index() noexcept {
-    return *reinterpret_cast<std::atomic<uint64_t>*>(const_cast<uint64_t*>(&shared_->write_dispatch_id));
+    return *reinterpret_cast<std::atomic<uint64_t>*>(
+        const_cast<uint64_t*>(&shared_->write_dispatch_id));
   }
 
   // The doorbell was stored to.

@@ -1,5 +1,6 @@
-// The entry points that the agent does not support: each says so by name, once, and answers its status. The HSA headers
-// are not included here: these functions ignore their arguments, and the caller cleans them up (System V ABI).
+// The entry points that the agent does not support: each says so by name, once, and answers its
+// status. The HSA headers are not included here: these functions ignore their arguments, and the
+// caller cleans them up (System V ABI).
 #include <atomic>
 #include <cstdint>
 
@@ -9,8 +10,8 @@ namespace {
 
 uint32_t refuse_call(const char* name, uint32_t status, std::atomic<bool>& told) {
   if (!told.exchange(true)) {
-    gfxgraph::log(gfxgraph::LogLevel::kWarning, "{} is not supported by the software agent (status {:#x})", name,
-                  status);
+    gfxgraph::log(gfxgraph::LogLevel::kWarning,
+                  "{} is not supported by the software agent (status {:#x})", name, status);
   }
   return status;
 }
@@ -18,9 +19,9 @@ uint32_t refuse_call(const char* name, uint32_t status, std::atomic<bool>& told)
 }  // namespace
 
 #define GFXGRAPH_HSA_CALL(name)
-#define GFXGRAPH_HSA_REFUSED(name, status)                                 \
-  extern "C" __attribute__((visibility("default"))) uint32_t name() {     \
-    static std::atomic<bool> told{false};                                  \
-    return refuse_call(#name, status, told);                               \
+#define GFXGRAPH_HSA_REFUSED(name, status)                            \
+  extern "C" __attribute__((visibility("default"))) uint32_t name() { \
+    static std::atomic<bool> told{false};                             \
+    return refuse_call(#name, status, told);                          \
   }
 #include "hsa/hsa_calls.inc"

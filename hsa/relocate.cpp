@@ -34,32 +34,42 @@ std::optional<Field> evaluate(uint32_t type, uint64_t symbol, uint64_t place, ui
   const uint64_t relative = absolute - place;
   switch (type) {
     case kAbs32Lo:
-    case kAbs32: return Field{absolute & 0xffffffff, 4};
-    case kAbs32Hi: return Field{absolute >> 32, 4};
-    case kAbs64: return Field{absolute, 8};
+    case kAbs32:
+      return Field{absolute & 0xffffffff, 4};
+    case kAbs32Hi:
+      return Field{absolute >> 32, 4};
+    case kAbs64:
+      return Field{absolute, 8};
     case kRel32:
-    case kRel32Lo: return Field{relative & 0xffffffff, 4};
-    case kRel32Hi: return Field{relative >> 32, 4};
-    case kRel64: return Field{relative, 8};
-    case kRelative64: return Field{load_address + addend, 8};
-    default: return std::nullopt;
+    case kRel32Lo:
+      return Field{relative & 0xffffffff, 4};
+    case kRel32Hi:
+      return Field{relative >> 32, 4};
+    case kRel64:
+      return Field{relative, 8};
+    case kRelative64:
+      return Field{load_address + addend, 8};
+    default:
+      return std::nullopt;
   }
 }
 
 }  // namespace
 
 Result<void> apply_relocations(const codeobj::CodeObject& code, std::span<std::byte> memory,
-                               uint64_t first_address, uint64_t load_address, const SymbolResolver& resolve) {
+                               uint64_t first_address, uint64_t load_address,
+                               const SymbolResolver& resolve) {
   size_t number = 0;
   for (const codeobj::DynamicRelocation& relocation : code.relocations()) {
-    const std::string where = fmt::format("relocation {} (type {}, address {:#x})", number++, relocation.type,
-                                          relocation.address);
+    const std::string where = fmt::format("relocation {} (type {}, address {:#x})", number++,
+                                          relocation.type, relocation.address);
     if (relocation.type == kNone) continue;
     uint64_t symbol = 0;
     if (relocation.type != kRelative64 && !relocation.symbol.empty()) {
       const std::optional<uint64_t> address = resolve(relocation.symbol);
       if (!address) {
-        return fail(Status::kNotFound, fmt::format("{}: symbol {} is not defined", where, relocation.symbol));
+        return fail(Status::kNotFound,
+                    fmt::format("{}: symbol {} is not defined", where, relocation.symbol));
       }
       symbol = *address;
     }

@@ -36,7 +36,8 @@ State& state() {
     if (on_fault != nullptr && std::string_view(on_fault) == "abort") {
       made->on_fault = OnFault::kAbort;
     } else if (on_fault != nullptr && std::string_view(on_fault) != "error") {
-      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={} is neither error nor abort: error is used", on_fault);
+      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={} is neither error nor abort: error is used",
+          on_fault);
     }
     pthread_atfork(before_fork, nullptr, after_fork_in_child);
     return made;
@@ -129,15 +130,22 @@ hsa_status_t refuse_after_fault(const char* call) {
 
 hsa_status_t status_of(const Error& error) noexcept {
   switch (error.status) {
-    case Status::kOk: return HSA_STATUS_SUCCESS;
-    case Status::kInvalidArgument: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    case Status::kOutOfMemory: return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    case Status::kOk:
+      return HSA_STATUS_SUCCESS;
+    case Status::kInvalidArgument:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case Status::kOutOfMemory:
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     case Status::kCorrupt:
     case Status::kTruncated:
-    case Status::kVersion: return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    case Status::kUnsupported: return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
-    case Status::kNotFound: return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
-    default: return HSA_STATUS_ERROR;
+    case Status::kVersion:
+      return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+    case Status::kUnsupported:
+      return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
+    case Status::kNotFound:
+      return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+    default:
+      return HSA_STATUS_ERROR;
   }
 }
 

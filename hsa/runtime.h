@@ -1,9 +1,9 @@
-// The life of the agent in a process: init and shut-down counts, fork, and the frame around every entry
-// point.
+// The life of the agent in a process: init and shut-down counts, fork, and the frame around every
+// entry point.
 //
-// Everything that outlives a call is created once and never destroyed, and worker threads are detached:
-// HIP calls hsa_* from static destructors. A forked child has no worker threads; there every call answers
-// an error and every wait ends at once.
+// Everything that outlives a call is created once and never destroyed, and worker threads are
+// detached: HIP calls hsa_* from static destructors. A forked child has no worker threads; there
+// every call answers an error and every wait ends at once.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -22,7 +22,9 @@ constexpr hsa_agent_t kGpuAgent{2};
 constexpr hsa_isa_t kIsa{1};
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx1030";
 
-inline bool is_agent(hsa_agent_t a) { return a.handle == kCpuAgent.handle || a.handle == kGpuAgent.handle; }
+inline bool is_agent(hsa_agent_t a) {
+  return a.handle == kCpuAgent.handle || a.handle == kGpuAgent.handle;
+}
 inline bool is_gpu(hsa_agent_t a) { return a.handle == kGpuAgent.handle; }
 
 // What a fault does: $GFXGRAPH_ON_FAULT.
@@ -50,7 +52,8 @@ hsa_status_t refuse(hsa_status_t status, const char* call, const char* why);
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
 hsa_status_t status_of(const Error& error) noexcept;
 
-// Runs the body of an entry point: not before hsa_init, not in a forked child, and no exception leaves it.
+// Runs the body of an entry point: not before hsa_init, not in a forked child, and no exception
+// leaves it.
 template <typename Body>
 hsa_status_t entry(const char* call, const Body& body) noexcept {
   if (!Runtime::ready()) return HSA_STATUS_ERROR_NOT_INITIALIZED;

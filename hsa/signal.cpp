@@ -41,7 +41,8 @@ Result<void> grow(SignalPool& signals) {
     begin = 1;
   }
   // Lowest address on top of the stack.
-  for (size_t i = kSlabBytes / sizeof(Signal); i > begin; --i) signals.free.push_back(first + i - 1);
+  for (size_t i = kSlabBytes / sizeof(Signal); i > begin; --i)
+    signals.free.push_back(first + i - 1);
   return {};
 }
 
@@ -76,7 +77,8 @@ WaitResult check(std::span<const SignalCondition> conditions) noexcept {
                   : conditions[0].signal->value().load(std::memory_order_relaxed)};
 }
 
-// No device will ever change a signal in a forked child: pretend it did, so that HIP's exit code ends.
+// No device will ever change a signal in a forked child: pretend it did, so that HIP's exit code
+// ends.
 WaitResult satisfy_first(std::span<const SignalCondition> conditions) noexcept {
   for (size_t i = 0; i < conditions.size(); ++i) {
     const SignalCondition& c = conditions[i];
@@ -115,7 +117,8 @@ class WatchAll {
 Signal* Signal::from(hsa_signal_t handle) noexcept {
   if (handle.handle == 0 || handle.handle % alignof(amd_signal_t) != 0) return nullptr;
   auto* const signal = reinterpret_cast<Signal*>(handle.handle);
-  return signal->kind().load(std::memory_order_acquire) == AMD_SIGNAL_KIND_INVALID ? nullptr : signal;
+  return signal->kind().load(std::memory_order_acquire) == AMD_SIGNAL_KIND_INVALID ? nullptr
+                                                                                   : signal;
 }
 
 void Signal::ring() noexcept {
@@ -155,10 +158,14 @@ void destroy_signal(Signal* signal) noexcept {
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept {
   switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ: return value == compare;
-    case HSA_SIGNAL_CONDITION_NE: return value != compare;
-    case HSA_SIGNAL_CONDITION_LT: return value < compare;
-    case HSA_SIGNAL_CONDITION_GTE: return value >= compare;
+    case HSA_SIGNAL_CONDITION_EQ:
+      return value == compare;
+    case HSA_SIGNAL_CONDITION_NE:
+      return value != compare;
+    case HSA_SIGNAL_CONDITION_LT:
+      return value < compare;
+    case HSA_SIGNAL_CONDITION_GTE:
+      return value >= compare;
   }
   return false;
 }

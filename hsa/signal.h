@@ -1,8 +1,9 @@
-// Signals: an amd_signal_t at the handle, because HIP reads its time stamps and device code writes its
-// value directly.
+// Signals: an amd_signal_t at the handle, because HIP reads its time stamps and device code writes
+// its value directly.
 //
-// The memory of a signal is never unmapped and a handle that is used after its destruction touches a
-// signal that somebody else may own, but never crashes: HIP destroys signals in static destructors.
+// The memory of a signal is never unmapped and a handle that is used after its destruction touches
+// a signal that somebody else may own, but never crashes: HIP destroys signals in static
+// destructors.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -30,7 +31,9 @@ class Signal {
   std::atomic<int64_t>& value() noexcept {
     return *reinterpret_cast<std::atomic<int64_t>*>(const_cast<int64_t*>(&raw_.value));
   }
-  std::atomic<int64_t>& kind() noexcept { return *reinterpret_cast<std::atomic<int64_t>*>(&raw_.kind); }
+  std::atomic<int64_t>& kind() noexcept {
+    return *reinterpret_cast<std::atomic<int64_t>*>(&raw_.kind);
+  }
   std::atomic<uint32_t>& watchers() noexcept {
     return *reinterpret_cast<std::atomic<uint32_t>*>(&raw_.reserved3[0]);
   }
@@ -66,9 +69,9 @@ struct SignalCondition {
 
 constexpr uint64_t kForever = UINT64_MAX;
 
-// Waits until any of the conditions holds: its index and the value seen, or -1 after `timeout_ns`. A short spin first:
-// `active` asks for a longer one. In a forked child, where no device exists, the first condition is
-// made true and returned.
+// Waits until any of the conditions holds: its index and the value seen, or -1 after `timeout_ns`.
+// A short spin first: `active` asks for a longer one. In a forked child, where no device exists,
+// the first condition is made true and returned.
 struct WaitResult {
   int64_t index;
   int64_t value;

@@ -1,8 +1,8 @@
 // How threads of the agent sleep until a signal changes.
 //
 // A Watcher is told when a signal it watches may have changed; a WaitPoint is the watcher that a
-// thread sleeps on. Only signals that somebody watches pay for it: a count inside the signal says so
-// (Signal::watchers()).
+// thread sleeps on. Only signals that somebody watches pay for it: a count inside the signal says
+// so (Signal::watchers()).
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@ class Signal;
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds timeout);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
-// One turn of a spin loop: a look again in some hundred nanoseconds. `turn` counts from 0; after the first
-// turns the core is offered to others, because on a busy machine the thread that is waited for may be
-// queued on this very core.
+// One turn of a spin loop: a look again in some hundred nanoseconds. `turn` counts from 0; after
+// the first turns the core is offered to others, because on a busy machine the thread that is
+// waited for may be queued on this very core.
 void spin_turn(uint32_t turn) noexcept;
 
 // Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
@@ -28,8 +28,8 @@ uint64_t timestamp_ns() noexcept;
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  // A watched signal may have changed. Called from any thread, with a lock of the watch list held: must not call
-  // back into the watch list and must not block.
+  // A watched signal may have changed. Called from any thread, with a lock of the watch list held:
+  // must not call back into the watch list and must not block.
   virtual void signalled() noexcept = 0;
 };
 
@@ -37,7 +37,9 @@ class WaitPoint final : public Watcher {
  public:
   // Take a ticket, look at what is waited for, then wait(ticket): no wake-up is lost in between.
   uint32_t ticket() const noexcept { return word_.load(std::memory_order_seq_cst); }
-  void wait(uint32_t ticket, std::chrono::nanoseconds timeout) { futex_wait(word_, ticket, timeout); }
+  void wait(uint32_t ticket, std::chrono::nanoseconds timeout) {
+    futex_wait(word_, ticket, timeout);
+  }
   void wake() noexcept;
   void signalled() noexcept override { wake(); }
 

@@ -1,5 +1,5 @@
-// What the agent itself costs: doorbell to completion signal of one packet, packets in a row, signals, allocation.
-// GFXGRAPH_NULL_DEVICE=1 leaves the emulator out.
+// What the agent itself costs: doorbell to completion signal of one packet, packets in a row,
+// signals, allocation. GFXGRAPH_NULL_DEVICE=1 leaves the emulator out.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -73,13 +73,15 @@ class Agent {
         },
         this);
     load();
-    require(hsa_queue_create(gpu, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue_) == HSA_STATUS_SUCCESS);
+    require(hsa_queue_create(gpu, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue_) ==
+            HSA_STATUS_SUCCESS);
     require(hsa_amd_memory_pool_allocate(cpu_pools[1], 4096, 0, &kernarg_) == HSA_STATUS_SUCCESS);
   }
 
   void load() {
     std::ifstream file(GFXGRAPH_BENCH_CODE, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file),
+                                  std::istreambuf_iterator<char>()};
     const auto entries = gfxgraph::codeobj::extract_device_elves(std::as_bytes(std::span(bytes)));
     require(entries.has_value());
     const auto* const entry = gfxgraph::codeobj::select_entry(*entries, "gfx1030");
@@ -87,12 +89,14 @@ class Agent {
     hsa_code_object_reader_t reader{};
     hsa_executable_t executable{};
     hsa_executable_symbol_t symbol{};
-    require(hsa_code_object_reader_create_from_memory(entry->bytes.data(), entry->bytes.size(), &reader) == 0);
-    require(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                      &executable) == 0);
+    require(hsa_code_object_reader_create_from_memory(entry->bytes.data(), entry->bytes.size(),
+                                                      &reader) == 0);
+    require(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                      nullptr, &executable) == 0);
     require(hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr) == 0);
     require(hsa_executable_get_symbol_by_name(executable, "empty_kernel.kd", &gpu, &symbol) == 0);
-    require(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel_) == 0);
+    require(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                           &kernel_) == 0);
   }
 
   hsa_queue_t* queue_ = nullptr;
@@ -158,7 +162,8 @@ void AllocateAndFree(benchmark::State& state) {
   Agent& agent = Agent::instance();
   for (auto _ : state) {
     void* memory = nullptr;
-    hsa_amd_memory_pool_allocate(agent.gpu_pools[0], static_cast<size_t>(state.range(0)), 0, &memory);
+    hsa_amd_memory_pool_allocate(agent.gpu_pools[0], static_cast<size_t>(state.range(0)), 0,
+                                 &memory);
     hsa_amd_memory_pool_free(memory);
   }
 }

@@ -59,7 +59,8 @@ class AgentTest : public testing::Test {
   template <typename T>
   T* allocate(hsa_amd_memory_pool_t pool, size_t count) {
     void* memory = nullptr;
-    EXPECT_EQ(hsa_amd_memory_pool_allocate(pool, count * sizeof(T), 0, &memory), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_amd_memory_pool_allocate(pool, count * sizeof(T), 0, &memory),
+              HSA_STATUS_SUCCESS);
     return static_cast<T*>(memory);
   }
 
@@ -70,12 +71,14 @@ class AgentTest : public testing::Test {
   }
   // False after ten seconds.
   static bool wait_until_zero(hsa_signal_t s) {
-    return hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, 10'000'000'000u, HSA_WAIT_STATE_BLOCKED) < 1;
+    return hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, 10'000'000'000u,
+                                     HSA_WAIT_STATE_BLOCKED) < 1;
   }
 
   hsa_queue_t* queue(uint32_t slots = 64) {
     hsa_queue_t* made = nullptr;
-    EXPECT_EQ(hsa_queue_create(gpu_, slots, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &made),
+    EXPECT_EQ(hsa_queue_create(gpu_, slots, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                               UINT32_MAX, &made),
               HSA_STATUS_SUCCESS);
     return made;
   }
@@ -96,11 +99,14 @@ class AgentTest : public testing::Test {
     hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   }
 
-  static hsa_barrier_and_packet_t barrier(hsa_packet_type_t type, std::vector<hsa_signal_t> dependencies,
+  static hsa_barrier_and_packet_t barrier(hsa_packet_type_t type,
+                                          std::vector<hsa_signal_t> dependencies,
                                           hsa_signal_t completion) {
     hsa_barrier_and_packet_t packet{};
-    packet.header = static_cast<uint16_t>(type << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER);
-    for (size_t i = 0; i < dependencies.size() && i < 5; ++i) packet.dep_signal[i] = dependencies[i];
+    packet.header =
+        static_cast<uint16_t>(type << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER);
+    for (size_t i = 0; i < dependencies.size() && i < 5; ++i)
+      packet.dep_signal[i] = dependencies[i];
     packet.completion_signal = completion;
     return packet;
   }

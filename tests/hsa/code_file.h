@@ -12,7 +12,8 @@ namespace gfxgraph::hsa_test {
 
 inline std::vector<std::byte> device_elf(const std::string& name) {
   std::ifstream file(std::string(GFXGRAPH_HSA_TEST_CODE) + "/" + name, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file),
+                                std::istreambuf_iterator<char>()};
   const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(bytes)));
   if (!entries) return {};
   const codeobj::BundleEntry* const entry = codeobj::select_entry(*entries, "gfx1030");

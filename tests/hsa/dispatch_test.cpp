@@ -14,11 +14,13 @@ class DispatchTest : public AgentTest {
     elf_ = device_elf("loader_kernels.co");
     ASSERT_FALSE(elf_.empty());
     hsa_code_object_reader_t reader{};
-    ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader), HSA_STATUS_SUCCESS);
-    ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                        &executable_),
+    ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader),
               HSA_STATUS_SUCCESS);
-    ASSERT_EQ(hsa_executable_load_agent_code_object(executable_, gpu_, reader, nullptr, nullptr), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                        nullptr, &executable_),
+              HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_load_agent_code_object(executable_, gpu_, reader, nullptr, nullptr),
+              HSA_STATUS_SUCCESS);
     ASSERT_EQ(hsa_executable_freeze(executable_, nullptr), HSA_STATUS_SUCCESS);
     hsa_code_object_reader_destroy(reader);
     kernarg_ = allocate<std::byte>(kernarg_pool(), 4096);
@@ -28,11 +30,14 @@ class DispatchTest : public AgentTest {
     AgentTest::TearDown();
   }
 
-  hsa_kernel_dispatch_packet_t packet(const char* kernel, uint32_t grid, uint16_t group, hsa_signal_t completion) {
+  hsa_kernel_dispatch_packet_t packet(const char* kernel, uint32_t grid, uint16_t group,
+                                      hsa_signal_t completion) {
     hsa_executable_symbol_t symbol{};
-    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, kernel, &gpu_, &symbol), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, kernel, &gpu_, &symbol),
+              HSA_STATUS_SUCCESS);
     hsa_kernel_dispatch_packet_t p{};
-    hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &p.kernel_object);
+    hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                   &p.kernel_object);
     hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
                                    &p.group_segment_size);
     hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
@@ -92,7 +97,8 @@ TEST_F(DispatchTest, LockedHostMemoryIsReachable) {
   hsa_queue_t* const q = queue();
   std::vector<uint32_t> host(300);
   void* device = nullptr;
-  ASSERT_EQ(hsa_amd_memory_lock(host.data(), host.size() * 4, nullptr, 0, &device), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_lock(host.data(), host.size() * 4, nullptr, 0, &device),
+            HSA_STATUS_SUCCESS);
   const hsa_signal_t done = signal(1);
   arguments(device, uint32_t{1}, uint32_t{300});
   submit(q, packet("fill.kd", 512, 64, done));
@@ -138,10 +144,12 @@ TEST_F(DispatchDeathTest, AFaultIsToldAndRefusesWhatFollows) {
                            HSA_STATUS_ERROR_EXCEPTION;
         good = good && hsa_memory_copy(host, out, 400) == HSA_STATUS_ERROR_EXCEPTION;
         void* more = nullptr;
-        good = good && hsa_amd_memory_pool_allocate(device_pool(), 64, 0, &more) == HSA_STATUS_ERROR_EXCEPTION;
+        good = good && hsa_amd_memory_pool_allocate(device_pool(), 64, 0, &more) ==
+                           HSA_STATUS_ERROR_EXCEPTION;
         std::exit(good ? 0 : 7);  // 0 becomes 1
       },
-      testing::ExitedWithCode(1), "device fault: .*write_at.*(global_store|flat_store).*exit status 1 instead of 0");
+      testing::ExitedWithCode(1),
+      "device fault: .*write_at.*(global_store|flat_store).*exit status 1 instead of 0");
 }
 
 TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
@@ -164,14 +172,16 @@ TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {
         hsa_shut_down();
         hsa_init();
         hsa_queue_t* q = nullptr;
-        hsa_queue_create(gpu_, 64, HSA_QUEUE_TYPE_MULTI,
-                         [](hsa_status_t status, hsa_queue_t*, void*) {
-                           _exit(status == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT ? 9 : 8);
-                         },
-                         nullptr, 0, 0, &q);
+        hsa_queue_create(
+            gpu_, 64, HSA_QUEUE_TYPE_MULTI,
+            [](hsa_status_t status, hsa_queue_t*, void*) {
+              _exit(status == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT ? 9 : 8);
+            },
+            nullptr, 0, 0, &q);
         submit(q, barrier(HSA_PACKET_TYPE_AGENT_DISPATCH, {}, signal(1)));
         const hsa_signal_t never = signal(1);
-        hsa_signal_wait_scacquire(never, HSA_SIGNAL_CONDITION_LT, 1, 300'000'000, HSA_WAIT_STATE_BLOCKED);
+        hsa_signal_wait_scacquire(never, HSA_SIGNAL_CONDITION_LT, 1, 300'000'000,
+                                  HSA_WAIT_STATE_BLOCKED);
         std::exit(7);
       },
       testing::ExitedWithCode(std::getenv("GFXGRAPH_ON_FAULT") == nullptr ? 7 : 9), "");

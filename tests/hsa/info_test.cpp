@@ -64,7 +64,8 @@ TEST_F(InfoTest, ExportsAllThatHipImports) {
 }
 
 TEST_F(InfoTest, SymbolsHaveTheVersionOfRocr) {
-  for (const Row& row : kRows) EXPECT_NE(dlvsym(RTLD_DEFAULT, row.name, "ROCR_1"), nullptr) << row.name;
+  for (const Row& row : kRows)
+    EXPECT_NE(dlvsym(RTLD_DEFAULT, row.name, "ROCR_1"), nullptr) << row.name;
 }
 
 TEST_F(InfoTest, RefusedCallsAnswerTheirStatus) {
@@ -93,15 +94,17 @@ TEST_F(InfoTest, GpuAnswersWhatHipRequires) {
   ASSERT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_WAVEFRONT_SIZE, &value), HSA_STATUS_SUCCESS);
   EXPECT_EQ(value, 32u);
   uint16_t dimensions[4] = {1, 2, 3, 0xabcd};
-  ASSERT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, dimensions), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, dimensions),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(dimensions[2], 1024);
   EXPECT_EQ(dimensions[3], 0xabcd) << "wrote past the attribute";
   uint8_t extensions[128] = {};
   ASSERT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_EXTENSIONS, extensions), HSA_STATUS_SUCCESS);
   EXPECT_EQ(extensions[0], 1u << HSA_EXTENSION_IMAGES);
   hsa_amd_hdp_flush_t flush{};
-  ASSERT_EQ(hsa_agent_get_info(gpu_, number<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_HDP_FLUSH), &flush),
-            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(
+      hsa_agent_get_info(gpu_, number<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_HDP_FLUSH), &flush),
+      HSA_STATUS_SUCCESS);
   *flush.HDP_MEM_FLUSH_CNTL = 1;
   *flush.HDP_REG_FLUSH_CNTL = 1;
   char uuid[24] = {};
@@ -114,9 +117,12 @@ TEST_F(InfoTest, UnknownAttributesAreErrors) {
   uint64_t value[16] = {};
   EXPECT_EQ(hsa_agent_get_info(gpu_, number<hsa_agent_info_t>(0x7fff), value),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(hsa_agent_get_info(hsa_agent_t{77}, HSA_AGENT_INFO_NAME, value), HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_NAME, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(hsa_system_get_info(number<hsa_system_info_t>(0x7fff), value), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_agent_get_info(hsa_agent_t{77}, HSA_AGENT_INFO_NAME, value),
+            HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(hsa_agent_get_info(gpu_, HSA_AGENT_INFO_NAME, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_system_get_info(number<hsa_system_info_t>(0x7fff), value),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_F(InfoTest, OneIsa) {
@@ -150,11 +156,13 @@ TEST_F(InfoTest, PoolsAndTheirAccess) {
     EXPECT_EQ(value, flags[i]);
   }
   hsa_amd_memory_pool_access_t access{};
-  ASSERT_EQ(hsa_amd_agent_memory_pool_get_info(cpu_, device[0], HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &access),
+  ASSERT_EQ(hsa_amd_agent_memory_pool_get_info(cpu_, device[0],
+                                               HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &access),
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(access, HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
   size_t group = 0;
-  ASSERT_EQ(hsa_amd_memory_pool_get_info(device[1], HSA_AMD_MEMORY_POOL_INFO_SIZE, &group), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_pool_get_info(device[1], HSA_AMD_MEMORY_POOL_INFO_SIZE, &group),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(group, 65536u);
 }
 
@@ -171,19 +179,22 @@ TEST_F(InfoTest, StatusStrings) {
   const char* text = nullptr;
   ASSERT_EQ(hsa_status_string(HSA_STATUS_ERROR_INVALID_QUEUE, &text), HSA_STATUS_SUCCESS);
   EXPECT_THAT(text, testing::StartsWith("HSA_STATUS_ERROR_INVALID_QUEUE"));
-  EXPECT_EQ(hsa_status_string(number<hsa_status_t>(0x7777), &text), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_status_string(number<hsa_status_t>(0x7777), &text),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 TEST(Life, CallsBeforeInitAndAfterShutDownAreErrors) {
   uint64_t value = 0;
-  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &value), HSA_STATUS_ERROR_NOT_INITIALIZED);
+  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &value),
+            HSA_STATUS_ERROR_NOT_INITIALIZED);
   EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &value), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &value), HSA_STATUS_ERROR_NOT_INITIALIZED);
+  EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &value),
+            HSA_STATUS_ERROR_NOT_INITIALIZED);
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ class LoaderTest : public AgentTest {
 
   hsa_status_t load(const std::vector<std::byte>& bytes, hsa_executable_t* executable) {
     hsa_code_object_reader_t reader{};
-    EXPECT_EQ(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader), HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, executable),
+    EXPECT_EQ(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                        nullptr, executable),
               HSA_STATUS_SUCCESS);
     const hsa_status_t status =
         hsa_executable_load_agent_code_object(*executable, gpu_, reader, nullptr, nullptr);
@@ -30,7 +32,9 @@ class LoaderTest : public AgentTest {
 
   hsa_executable_symbol_t symbol(hsa_executable_t executable, const char* name) {
     hsa_executable_symbol_t found{};
-    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable, name, &gpu_, &found), HSA_STATUS_SUCCESS) << name;
+    EXPECT_EQ(hsa_executable_get_symbol_by_name(executable, name, &gpu_, &found),
+              HSA_STATUS_SUCCESS)
+        << name;
     return found;
   }
 
@@ -58,13 +62,18 @@ TEST_F(LoaderTest, KernelsAndVariables) {
   EXPECT_EQ(info<uint32_t>(fill, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH), 7u);
 
   const hsa_executable_symbol_t counter = symbol(executable, "counter");
-  EXPECT_EQ(info<hsa_symbol_kind_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_TYPE), HSA_SYMBOL_KIND_VARIABLE);
+  EXPECT_EQ(info<hsa_symbol_kind_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_TYPE),
+            HSA_SYMBOL_KIND_VARIABLE);
   EXPECT_EQ(info<uint32_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE), 4u);
-  EXPECT_EQ(*reinterpret_cast<int*>(info<uint64_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS)), 41);
+  EXPECT_EQ(
+      *reinterpret_cast<int*>(info<uint64_t>(counter, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS)),
+      41);
 
   // R_AMDGPU_RELATIVE64 or ABS64: the table must point into the loaded copy.
-  const auto table = info<uint64_t>(symbol(executable, "pointer_table"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
-  const auto targets = info<uint64_t>(symbol(executable, "targets"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  const auto table = info<uint64_t>(symbol(executable, "pointer_table"),
+                                    HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  const auto targets =
+      info<uint64_t>(symbol(executable, "targets"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
   EXPECT_EQ(reinterpret_cast<uint64_t*>(table)[0], targets + 4);
   EXPECT_EQ(reinterpret_cast<uint64_t*>(table)[1], targets + 12);
 
@@ -83,7 +92,8 @@ TEST_F(LoaderTest, AFrozenExecutableTakesNothing) {
   ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_executable_freeze(executable, nullptr), HSA_STATUS_SUCCESS);
   hsa_code_object_reader_t reader{};
-  ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr),
             HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
   int variable = 0;
@@ -94,10 +104,12 @@ TEST_F(LoaderTest, AFrozenExecutableTakesNothing) {
 
 TEST_F(LoaderTest, VariablesAreDefinedOnce) {
   hsa_executable_t executable{};
-  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                      nullptr, &executable),
             HSA_STATUS_SUCCESS);
   int variable = 0;
-  EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "mine", &variable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "mine", &variable),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "mine", &variable),
             HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
   EXPECT_EQ(info<uint64_t>(symbol(executable, "mine"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS),
@@ -110,7 +122,8 @@ TEST_F(LoaderTest, StaleHandlesAreErrors) {
   EXPECT_EQ(hsa_executable_freeze(none, nullptr), HSA_STATUS_ERROR_INVALID_EXECUTABLE);
   EXPECT_EQ(hsa_code_object_reader_destroy({123456}), HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER);
   hsa_executable_t executable{};
-  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable),
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                      nullptr, &executable),
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, {123456}, nullptr, nullptr),
             HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER);
@@ -155,10 +168,12 @@ TEST_F(LoaderTest, FlippedBytesNeverCrash) {
 
 TEST_F(LoaderTest, LoaderExtension) {
   hsa_ven_amd_loader_1_01_pfn_t table{};
-  ASSERT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(table), &table),
-            HSA_STATUS_SUCCESS);
-  EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 2, sizeof(table), &table),
-            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(
+      hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof(table), &table),
+      HSA_STATUS_SUCCESS);
+  EXPECT_NE(
+      hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 2, sizeof(table), &table),
+      HSA_STATUS_SUCCESS);
   EXPECT_NE(hsa_system_get_major_extension_table(HSA_EXTENSION_IMAGES, 1, sizeof(table), &table),
             HSA_STATUS_SUCCESS);
   hsa_executable_t executable{};
@@ -166,13 +181,16 @@ TEST_F(LoaderTest, LoaderExtension) {
   const auto object =
       info<uint64_t>(symbol(executable, "fill.kd"), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
   hsa_executable_t owner{};
-  ASSERT_EQ(table.hsa_ven_amd_loader_query_executable(reinterpret_cast<void*>(object), &owner), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_executable(reinterpret_cast<void*>(object), &owner),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(owner.handle, executable.handle);
   const void* host = nullptr;
-  ASSERT_EQ(table.hsa_ven_amd_loader_query_host_address(reinterpret_cast<void*>(object), &host), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_host_address(reinterpret_cast<void*>(object), &host),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(host, reinterpret_cast<void*>(object));
   size_t count = 0;
-  ASSERT_EQ(table.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(table.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(count, 1u);
   hsa_executable_destroy(executable);
 }

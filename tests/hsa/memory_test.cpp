@@ -49,10 +49,13 @@ TEST_F(MemoryTest, ManyAllocationsOfAllSizes) {
 
 TEST_F(MemoryTest, BadRequestsAreRefused) {
   void* memory = nullptr;
-  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), 0, 0, &memory), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), 4, 0, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), 0, 0, &memory),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), 4, 0, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(hsa_amd_memory_pool_allocate({77}, 4, 0, &memory), HSA_STATUS_ERROR_INVALID_REGION);
-  EXPECT_EQ(hsa_amd_memory_pool_allocate(pools(gpu_)[1], 4, 0, &memory), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(pools(gpu_)[1], 4, 0, &memory),
+            HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool(), size_t{1} << 45, 0, &memory),
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_NE(hsa_amd_memory_pool_allocate(device_pool(), SIZE_MAX, 0, &memory), HSA_STATUS_SUCCESS);
@@ -83,7 +86,8 @@ TEST_F(MemoryTest, PointerInfoWritesOnlyWhatTheCallerKnows) {
   EXPECT_EQ(old.info.sizeInBytes, 64u);
   EXPECT_EQ(old.info.agentOwner.handle, 0x5555u);
   old.info.size = 4;
-  EXPECT_EQ(hsa_amd_pointer_info(memory, &old.info, nullptr, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_pointer_info(memory, &old.info, nullptr, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
 
   hsa_amd_pointer_info_t info{};
   info.size = sizeof(info);
@@ -111,7 +115,8 @@ TEST_F(MemoryTest, LockedHostMemoryHasAnotherAddress) {
   EXPECT_EQ(info.sizeInBytes, host.size());
   auto* const device = allocate<uint8_t>(device_pool(), host.size());
   const hsa_signal_t done = signal(1);
-  ASSERT_EQ(hsa_amd_memory_async_copy(device, gpu_, agent, cpu_, host.size(), 0, nullptr, done), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_async_copy(device, gpu_, agent, cpu_, host.size(), 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
   ASSERT_TRUE(wait_until_zero(done));
   EXPECT_EQ(device[99999], 7);
   EXPECT_EQ(hsa_amd_memory_unlock(host.data()), HSA_STATUS_SUCCESS);
@@ -138,8 +143,10 @@ TEST_F(MemoryTest, LocksNestAndOverlap) {
   EXPECT_EQ(info_of(host.data() + 5000).type, HSA_EXT_POINTER_TYPE_LOCKED);
   EXPECT_EQ(hsa_amd_memory_unlock(host.data() + 5000), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_amd_memory_unlock(host.data() + 100), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(hsa_amd_memory_lock(nullptr, 10, nullptr, 0, &agent), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(hsa_amd_memory_lock(host.data(), 0, nullptr, 0, &agent), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_lock(nullptr, 10, nullptr, 0, &agent),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_lock(host.data(), 0, nullptr, 0, &agent),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_F(MemoryTest, FillAndCopy) {
@@ -148,7 +155,8 @@ TEST_F(MemoryTest, FillAndCopy) {
   ASSERT_EQ(hsa_amd_memory_fill(a, 0x01020304, 1000), HSA_STATUS_SUCCESS);
   ASSERT_EQ(hsa_memory_copy(b, a, 4000), HSA_STATUS_SUCCESS);
   EXPECT_EQ(b[999], 0x01020304u);
-  EXPECT_EQ(hsa_amd_memory_fill(reinterpret_cast<uint8_t*>(a) + 1, 0, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_fill(reinterpret_cast<uint8_t*>(a) + 1, 0, 1),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(hsa_amd_memory_fill(a, 0, 1025), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(hsa_amd_memory_fill(a, 0, SIZE_MAX / 2), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(hsa_memory_copy(b, a, 5000), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -168,7 +176,8 @@ TEST_F(MemoryTest, AsyncCopyRefusesBadArguments) {
   EXPECT_EQ(copy(a, host, SIZE_MAX, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(copy(nullptr, host, 1, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(copy(a, host, 1, hsa_signal_t{0}), HSA_STATUS_ERROR_INVALID_SIGNAL);
-  EXPECT_EQ(hsa_amd_memory_async_copy(a, gpu_, host, cpu_, 1, 1, nullptr, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_async_copy(a, gpu_, host, cpu_, 1, 1, nullptr, done),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(hsa_signal_load_relaxed(done), 1) << "a refused copy completed";
   hsa_amd_memory_pool_free(a);
 }
@@ -186,15 +195,16 @@ TEST_F(MemoryTest, RectangularCopy) {
   const hsa_dim3_t range{20, 6, 3};
   const hsa_signal_t done = signal(1);
   const auto copy = [&](const hsa_dim3_t& r) {
-    return hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &r, gpu_, hsaHostToDevice, 0, nullptr,
-                                          done);
+    return hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &r, gpu_,
+                                          hsaHostToDevice, 0, nullptr, done);
   };
   ASSERT_EQ(copy(range), HSA_STATUS_SUCCESS);
   ASSERT_TRUE(wait_until_zero(done));
   for (uint32_t z = 0; z < 3; ++z) {
     for (uint32_t y = 0; y < 6; ++y) {
       for (uint32_t x = 0; x < 20; ++x) {
-        ASSERT_EQ(device[(z + 1) * kSlice + (y + 2) * kPitch + x + 5], host[z * 240 + (y + 1) * 30 + x + 3]);
+        ASSERT_EQ(device[(z + 1) * kSlice + (y + 2) * kPitch + x + 5],
+                  host[z * 240 + (y + 1) * 30 + x + 3]);
       }
     }
   }

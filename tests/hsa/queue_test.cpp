@@ -116,7 +116,8 @@ TEST_F(QueueTest, AChainAcrossQueuesCopiesAndTheHost) {
   const hsa_signal_t after_b = signal(1);
   // Submitted last to first: nothing may depend on the order of submission.
   submit(b, barrier(HSA_PACKET_TYPE_BARRIER_AND, {copied}, after_b));
-  ASSERT_EQ(hsa_amd_memory_async_copy(to, gpu_, from, gpu_, 4 << 18, 1, &after_a, copied), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_async_copy(to, gpu_, from, gpu_, 4 << 18, 1, &after_a, copied),
+            HSA_STATUS_SUCCESS);
   submit(a, barrier(HSA_PACKET_TYPE_BARRIER_AND, {host}, after_a));
   std::this_thread::sleep_for(10ms);
   EXPECT_EQ(hsa_signal_load_relaxed(after_b), 1);
@@ -175,7 +176,8 @@ TEST_F(QueueTest, ManyQueuesDependOnEachOther) {
   for (int round = 0; round < kRounds; ++round) {
     for (hsa_queue_t* q : queues) {
       signals.push_back(signal(1));
-      submit(q, barrier(HSA_PACKET_TYPE_BARRIER_AND, {signals[signals.size() - 2]}, signals.back()));
+      submit(q,
+             barrier(HSA_PACKET_TYPE_BARRIER_AND, {signals[signals.size() - 2]}, signals.back()));
     }
   }
   EXPECT_TRUE(wait_until_zero(signals.back()));

@@ -23,7 +23,9 @@ class OnlyRelocations final : public codeobj::CodeObject {
   const std::vector<codeobj::DynamicRelocation>& relocations() const override { return list_; }
   std::span<const std::byte> bytes() const override { return {}; }
   uint64_t load_size_bytes() const override { return 0; }
-  std::optional<codeobj::SourceLocation> source_location(uint64_t) const override { return std::nullopt; }
+  std::optional<codeobj::SourceLocation> source_location(uint64_t) const override {
+    return std::nullopt;
+  }
 
  private:
   std::string text_;
@@ -43,7 +45,8 @@ struct Answer {
 };
 
 Answer apply(uint32_t type, uint64_t address, int64_t addend, const std::string& symbol) {
-  const OnlyRelocations code({{.address = address, .type = type, .addend = addend, .symbol = symbol}});
+  const OnlyRelocations code(
+      {{.address = address, .type = type, .addend = addend, .symbol = symbol}});
   std::byte memory[32] = {};
   const auto result = apply_relocations(code, memory, kFirst, kLoad, [](const std::string& name) {
     return name == "known" ? std::optional<uint64_t>(kSymbol) : std::nullopt;

@@ -59,7 +59,9 @@ TEST_F(SignalTest, BadHandlesDoNothing) {
 TEST_F(SignalTest, WaitTimesOut) {
   const hsa_signal_t s = signal(1);
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_EQ, 0, 20'000'000, HSA_WAIT_STATE_BLOCKED), 1);
+  EXPECT_EQ(
+      hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_EQ, 0, 20'000'000, HSA_WAIT_STATE_BLOCKED),
+      1);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 19ms);
   hsa_signal_destroy(s);
 }
@@ -70,7 +72,8 @@ TEST_F(SignalTest, EveryCondition) {
     hsa_signal_t list[] = {s};
     hsa_signal_value_t seen = 0;
     hsa_signal_value_t values[] = {compare};
-    return hsa_amd_signal_wait_any(1, list, &condition, values, 0, HSA_WAIT_STATE_BLOCKED, &seen) == 0;
+    return hsa_amd_signal_wait_any(1, list, &condition, values, 0, HSA_WAIT_STATE_BLOCKED, &seen) ==
+           0;
   };
   EXPECT_TRUE(holds(HSA_SIGNAL_CONDITION_EQ, 3));
   EXPECT_FALSE(holds(HSA_SIGNAL_CONDITION_EQ, 4));
@@ -100,17 +103,21 @@ TEST_F(SignalTest, StoreWakesASleeper) {
 
 TEST_F(SignalTest, WaitAnyFindsTheOne) {
   hsa_signal_t list[] = {signal(1), signal(1), signal(1)};
-  hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ};
+  hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ,
+                                         HSA_SIGNAL_CONDITION_EQ};
   hsa_signal_value_t values[] = {0, 0, 0};
   std::thread other([&] {
     std::this_thread::sleep_for(10ms);
     hsa_signal_store_relaxed(list[2], 0);
   });
   hsa_signal_value_t seen = 77;
-  EXPECT_EQ(hsa_amd_signal_wait_any(3, list, conditions, values, 10'000'000'000u, HSA_WAIT_STATE_BLOCKED, &seen), 2u);
+  EXPECT_EQ(hsa_amd_signal_wait_any(3, list, conditions, values, 10'000'000'000u,
+                                    HSA_WAIT_STATE_BLOCKED, &seen),
+            2u);
   EXPECT_EQ(seen, 0);
   other.join();
-  EXPECT_EQ(hsa_amd_signal_wait_any(2, list, conditions, values, 1'000'000, HSA_WAIT_STATE_BLOCKED, &seen),
+  EXPECT_EQ(hsa_amd_signal_wait_any(2, list, conditions, values, 1'000'000, HSA_WAIT_STATE_BLOCKED,
+                                    &seen),
             UINT32_MAX);
   for (const hsa_signal_t s : list) hsa_signal_destroy(s);
 }
@@ -121,13 +128,15 @@ TEST_F(SignalTest, ASleeperSeesManyChangesInOrder) {
   constexpr int kRounds = 2000;
   std::thread other([&] {
     for (int i = 1; i <= kRounds; ++i) {
-      hsa_signal_wait_scacquire(ping, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+      hsa_signal_wait_scacquire(ping, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX,
+                                HSA_WAIT_STATE_BLOCKED);
       hsa_signal_add_relaxed(pong, 1);
     }
   });
   for (int i = 1; i <= kRounds; ++i) {
     hsa_signal_add_relaxed(ping, 1);
-    hsa_signal_wait_scacquire(pong, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+    hsa_signal_wait_scacquire(pong, HSA_SIGNAL_CONDITION_GTE, i, UINT64_MAX,
+                              HSA_WAIT_STATE_BLOCKED);
   }
   other.join();
   EXPECT_EQ(hsa_signal_load_relaxed(pong), kRounds);
@@ -150,7 +159,8 @@ bool on_signal(hsa_signal_value_t, void* arg) {
 TEST_F(SignalTest, HandlerRunsOnce) {
   Calls calls;
   const hsa_signal_t s = signal(1);
-  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_LT, 1, on_signal, &calls), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_LT, 1, on_signal, &calls),
+            HSA_STATUS_SUCCESS);
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(calls.count, 0);
   hsa_signal_store_relaxed(s, 0);
@@ -164,7 +174,8 @@ TEST_F(SignalTest, HandlerRunsOnce) {
 TEST_F(SignalTest, HandlerRunsWhenTheConditionHoldsAlready) {
   Calls calls;
   const hsa_signal_t s = signal(0);
-  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls),
+            HSA_STATUS_SUCCESS);
   while (calls.count == 0) std::this_thread::sleep_for(1ms);
   hsa_signal_destroy(s);
 }
@@ -173,7 +184,8 @@ TEST_F(SignalTest, HandlerIsArmedAgain) {
   Calls calls;
   calls.wanted = 3;
   const hsa_signal_t s = signal(1);
-  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls),
+            HSA_STATUS_SUCCESS);
   hsa_signal_store_relaxed(s, 0);
   while (calls.count < 3) std::this_thread::sleep_for(1ms);
   std::this_thread::sleep_for(5ms);
@@ -229,7 +241,8 @@ TEST_F(SignalTest, SilentStoreDoesNotWake) {
   const hsa_signal_t s = signal(1);
   std::atomic<bool> woke{false};
   Calls calls;
-  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls),
+            HSA_STATUS_SUCCESS);
   std::this_thread::sleep_for(5ms);
   hsa_signal_silent_store_relaxed(s, 0);
   // A handler thread that looks at everything now and then may find it; not at once.
@@ -247,9 +260,11 @@ TEST_F(SignalTest, AForkedChildDoesNotHang) {
   const pid_t child = fork();
   if (child == 0) {
     // What HIP does at exit: waits for signals that nobody will change any more.
-    const bool ended = hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) < 1;
+    const bool ended = hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                                 HSA_WAIT_STATE_BLOCKED) < 1;
     hsa_signal_t made{};
-    const bool refused = hsa_signal_create(1, 0, nullptr, &made) == HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
+    const bool refused =
+        hsa_signal_create(1, 0, nullptr, &made) == HSA_STATUS_ERROR_INVALID_RUNTIME_STATE;
     _exit(ended && refused ? 0 : 1);
   }
   int status = -1;
