@@ -490,12 +490,23 @@ TEST_F(RecorderTest, AnOutputThatCannotBeWrittenStopsTheRecordingOnly) {
   EXPECT_FALSE(report.error.empty());
 }
 
-TEST_F(RecorderTest, AbandonLeavesTheFileToTheParent) {
-  recorder_->begin();
-  recorder_->abandon();
-  EXPECT_FALSE(recorder_->active());
-  recorder_->finish();
-  EXPECT_FALSE(std::filesystem::exists(path()));
+TEST_F(RecorderTest, AForkedChildLeavesTheFileToTheParent) {
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  const pid_t child = fork();
+  if (child == 0) {
+    recorder_->abandon();
+    recorder_->note_incomplete("in the child");
+    recorder_->finish();
+    _exit(recorder_->active() || std::filesystem::exists(path()) ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
 }
 
 TEST(Options, SurviveTheEnvironment) {
