@@ -15,13 +15,13 @@ enum class Status : int32_t {
   kInvalidArgument = 1,
   kNotFound = 2,
   kUnsupported = 3,
-  kCorrupt = 4,      // bytes are there but wrong: bad hash, bad structure
-  kTruncated = 5,    // bytes are missing
-  kVersion = 6,      // made by a newer gfxgraph
+  kCorrupt = 4,    // bytes are there but wrong: bad hash, bad structure
+  kTruncated = 5,  // bytes are missing
+  kVersion = 6,    // made by a newer gfxgraph
   kIo = 7,
   kOutOfMemory = 8,
-  kDevice = 9,       // HIP, HSA or the emulator reported an error
-  kMismatch = 10,    // a verification found a difference
+  kDevice = 9,     // HIP, HSA or the emulator reported an error
+  kMismatch = 10,  // a verification found a difference
   kUnsafeLane = 11,
   kInternal = 12,    // a bug of gfxgraph
   kIncomplete = 13,  // the trace lacks calls that changed device state
@@ -67,18 +67,19 @@ inline tl::unexpected<Error> with_context(Error error, const std::string& contex
 #define GFXGRAPH_CONCAT(a, b) GFXGRAPH_CONCAT_INNER(a, b)
 
 // GFXGRAPH_ASSIGN_OR_RETURN(const Foo foo, make_foo());
-#define GFXGRAPH_ASSIGN_OR_RETURN(declaration, expression) \
-  GFXGRAPH_ASSIGN_OR_RETURN_IMPL(GFXGRAPH_CONCAT(gfxgraph_result_, __LINE__), declaration, expression)
-#define GFXGRAPH_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression)             \
-  auto temporary = (expression);                                                       \
+#define GFXGRAPH_ASSIGN_OR_RETURN(declaration, expression)                                 \
+  GFXGRAPH_ASSIGN_OR_RETURN_IMPL(GFXGRAPH_CONCAT(gfxgraph_result_, __LINE__), declaration, \
+                                 expression)
+#define GFXGRAPH_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression)                \
+  auto temporary = (expression);                                                          \
   if (!temporary) return tl::unexpected<::gfxgraph::Error>(std::move(temporary).error()); \
   declaration = std::move(*temporary)
 
 // An invariant of gfxgraph itself, checked in release too. Input is never checked this way.
-#define GFXGRAPH_CHECK(condition)                                          \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::gfxgraph::check_failed(#condition, __FILE__, __LINE__);            \
+#define GFXGRAPH_CHECK(condition)                               \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::gfxgraph::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 namespace gfxgraph {

@@ -12,8 +12,8 @@ namespace gfxgraph::emulator {
 // All functions are set unless said otherwise. `observer` is the object given to create_engine().
 struct Backend {
   const char* isa = "";  // "x86-64-v3"
-  // Runs the wave from wave.resume for at most wave.slice instructions; sets wave.exit and wave.resume. Returns
-  // the number of instructions run.
+  // Runs the wave from wave.resume for at most wave.slice instructions; sets wave.exit and
+  // wave.resume. Returns the number of instructions run.
   uint64_t (*run)(Wave& wave) = nullptr;
   // Chooses the handler of any decoded instruction; null: unsupported.
   Handler (*bind)(Inst& inst) = nullptr;
@@ -37,7 +37,8 @@ struct BackendSet {
   const Backend* v3;
   const Backend* v4;
 };
-// Declares and collects what GFXGRAPH_DEFINE_BACKEND(..., name) defined, at namespace scope and in an expression.
+// Declares and collects what GFXGRAPH_DEFINE_BACKEND(..., name) defined, at namespace scope and in
+// an expression.
 #define GFXGRAPH_DECLARE_BACKENDS(name) \
   extern const ::gfxgraph::emulator::Backend name##_isa_v2, name##_isa_v3, name##_isa_v4
 #define GFXGRAPH_BACKEND_SET(name) \

@@ -27,8 +27,8 @@ bool is_direct_branch(const Inst& inst) {
   }
 }
 
-// Handlers of slots that hold no instruction yet (advance is 0). Without hooks per instruction the real one runs
-// at once, so that it counts as one instruction; with them, the loop runs it.
+// Handlers of slots that hold no instruction yet (advance is 0). Without hooks per instruction the
+// real one runs at once, so that it counts as one instruction; with them, the loop runs it.
 const Inst* decode_and_run(Wave& wave, const Inst* inst) {
   inst = wave.dispatch->code->decode_slot(wave, inst);
   return inst == nullptr ? nullptr : inst->handler.load(std::memory_order_acquire)(wave, inst);
@@ -36,12 +36,15 @@ const Inst* decode_and_run(Wave& wave, const Inst* inst) {
 
 }  // namespace
 
-const Inst* decode_only(Wave& wave, const Inst* inst) { return wave.dispatch->code->decode_slot(wave, inst); }
+const Inst* decode_only(Wave& wave, const Inst* inst) {
+  return wave.dispatch->code->decode_slot(wave, inst);
+}
 
 const Inst* cross_only(Wave& wave, const Inst* inst) {
   const Inst* real = wave.dispatch->code->at(inst->pc);
   if (real != nullptr) return real;
-  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false, "execution ran off the end of code"});
+  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
+                                       "execution ran off the end of code"});
 }
 
 namespace {
@@ -94,7 +97,8 @@ CodeCache::Range* CodeCache::add_range(uint64_t pc) {
   auto range = std::make_shared<Range>();
   range->base = region->address & ~uint64_t{3};
   range->end = region->address + region->mapped_bytes;
-  range->chunks = std::vector<std::atomic<Chunk*>>((range->end - range->base + kChunkBytes - 1) / kChunkBytes);
+  range->chunks =
+      std::vector<std::atomic<Chunk*>>((range->end - range->base + kChunkBytes - 1) / kChunkBytes);
   auto next = std::make_unique<Ranges>();
   if (const Ranges* old = ranges_.load(std::memory_order_relaxed))
     for (const auto& r : old->sorted) {
@@ -106,7 +110,8 @@ CodeCache::Range* CodeCache::add_range(uint64_t pc) {
     }
   Range* result = range.get();
   next->sorted.push_back(std::move(range));
-  std::sort(next->sorted.begin(), next->sorted.end(), [](const auto& a, const auto& b) { return a->base < b->base; });
+  std::sort(next->sorted.begin(), next->sorted.end(),
+            [](const auto& a, const auto& b) { return a->base < b->base; });
   publish(std::move(next));
   return result;
 }
@@ -136,7 +141,8 @@ CodeCache::Chunk* CodeCache::chunk(Range& range, size_t index) {
   for (size_t n = 0; n < kChunkSlots; ++n) {
     Inst* inst = new (&made->inst[n]) Inst;
     inst->pc = range.base + index * kChunkBytes + n * 4;
-    inst->handler.store(n < kChunkInsts ? (hooks ? decode_only : decode_and_run) : (hooks ? cross_only : cross_and_run),
+    inst->handler.store(n < kChunkInsts ? (hooks ? decode_only : decode_and_run)
+                                        : (hooks ? cross_only : cross_and_run),
                         std::memory_order_relaxed);
   }
   if (slot.compare_exchange_strong(chunk, made, std::memory_order_acq_rel)) return made;
@@ -153,7 +159,8 @@ const Inst* CodeCache::at(uint64_t pc) {
   return &chunk(*range, dword / kChunkInsts)->inst[dword % kChunkInsts];
 }
 
-DecodeStatus CodeCache::decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words, size_t* dwords) const {
+DecodeStatus CodeCache::decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words,
+                                  size_t* dwords) const {
   const auto table = memory_.snapshot();
   const Region* region = table->find(pc);
   if (region == nullptr || pc % 4 != 0) {
@@ -174,14 +181,17 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   const DecodeStatus status = decode_at(slot->pc, decoded, nullptr, nullptr);
   if (status != DecodeStatus::kOk)
     return wave.raise(slot, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                         status == DecodeStatus::kTruncated ? "the instruction reaches past its memory region"
-                                                                            : "these bytes are no gfx1030 instruction"});
+                                         status == DecodeStatus::kTruncated
+                                             ? "the instruction reaches past its memory region"
+                                             : "these bytes are no gfx1030 instruction"});
   if (is_direct_branch(decoded))
-    decoded.k[0] = reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
+    decoded.k[0] =
+        reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
   Handler handler = backend_.bind(decoded);
   if (handler == nullptr)
-    return wave.raise(slot, PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
-                                         "the emulator does not have this instruction in this form"});
+    return wave.raise(slot,
+                      PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
+                                   "the emulator does not have this instruction in this form"});
   const std::scoped_lock lock(mutex_);
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
   if (target.advance != 0) return slot;     // another wave was faster

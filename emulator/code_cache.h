@@ -1,8 +1,9 @@
 // Decoded instructions by device address. Code is decoded when it is first reached, never linearly.
 //
-// A code range is divided into chunks of kChunkInsts dwords; a chunk holds an Inst slot per dword, so that
-// stepping and most jumps are pointer arithmetic. A slot not reached yet has a handler that decodes it and
-// runs it again; the slots after a chunk's end have one that crosses into the next chunk.
+// A code range is divided into chunks of kChunkInsts dwords; a chunk holds an Inst slot per dword,
+// so that stepping and most jumps are pointer arithmetic. A slot not reached yet has a handler that
+// decodes it and runs it again; the slots after a chunk's end have one that crosses into the next
+// chunk.
 #pragma once
 
 #include <array>
@@ -28,12 +29,14 @@ class CodeCache {
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  // The slot of the instruction at `pc`, decoded or not; null when pc is misaligned or in no memory region.
+  // The slot of the instruction at `pc`, decoded or not; null when pc is misaligned or in no memory
+  // region.
   const Inst* at(uint64_t pc);
   // Drops what was decoded in [address, address + bytes). None of it may be running.
   void drop(uint64_t address, uint64_t bytes);
   // Decodes what stands at `pc` without keeping it, for messages. `words`, `dwords` may be null.
-  DecodeStatus decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words, size_t* dwords) const;
+  DecodeStatus decode_at(uint64_t pc, Inst& inst, std::array<uint32_t, 5>* words,
+                         size_t* dwords) const;
   // Decodes a slot; called by the undecoded slot's handler. Null: `wave.fault` says why.
   const Inst* decode_slot(Wave& wave, const Inst* slot);
 

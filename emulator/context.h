@@ -1,4 +1,5 @@
-// What running waves share: the dispatch, the workgroup, and how a device address becomes host bytes.
+// What running waves share: the dispatch, the workgroup, and how a device address becomes host
+// bytes.
 #pragma once
 
 #include <array>
@@ -36,12 +37,14 @@ inline constexpr uint32_t kMaxLdsBytes = 65536;
 // Scratch lives at these device addresses; every wave has its own bytes behind them.
 inline constexpr uint64_t kScratchWindow = uint64_t{0x3e0000000000};
 
-// Finds the host bytes of [address, address + bytes) and puts the range that holds them into `entry`: a
-// memory map region or the wave's scratch. Writes need a writable range. Null when there is none. Cold.
-const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes, bool write);
+// Finds the host bytes of [address, address + bytes) and puts the range that holds them into
+// `entry`: a memory map region or the wave's scratch. Writes need a writable range. Null when there
+// is none. Cold.
+const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes,
+                            bool write);
 
-// Handlers of code cache slots without an instruction, under an observer with hooks per instruction: they
-// return the slot to run and are not counted.
+// Handlers of code cache slots without an instruction, under an observer with hooks per
+// instruction: they return the slot to run and are not counted.
 const Inst* decode_only(Wave& wave, const Inst* inst);
 const Inst* cross_only(Wave& wave, const Inst* inst);
 

@@ -1,5 +1,5 @@
-// The decoder: one table lookup by (format, opcode), then the operand fields of the format. Field layouts:
-// AMD "RDNA 2 Instruction Set Architecture", chapter 13.
+// The decoder: one table lookup by (format, opcode), then the operand fields of the format. Field
+// layouts: AMD "RDNA 2 Instruction Set Architecture", chapter 13.
 #include <array>
 #include <bit>
 #include <string_view>
@@ -21,15 +21,30 @@ struct TableRow {
 // Opcode slots of each format in the one array.
 constexpr unsigned slot_count(Format format) {
   switch (format) {
-    case Format::kVop3: return 1024;
-    case Format::kVop2: return 64;
-    case Format::kSopk: return 32;
-    case Format::kSopp: case Format::kSopc: case Format::kSop2: case Format::kVop3p: return 128;
-    case Format::kFlat: case Format::kGlobal: case Format::kScratch: case Format::kMubuf: return 128;
-    case Format::kVintrp: return 4;
-    case Format::kMtbuf: return 16;
-    case Format::kExp: return 1;
-    default: return 256;
+    case Format::kVop3:
+      return 1024;
+    case Format::kVop2:
+      return 64;
+    case Format::kSopk:
+      return 32;
+    case Format::kSopp:
+    case Format::kSopc:
+    case Format::kSop2:
+    case Format::kVop3p:
+      return 128;
+    case Format::kFlat:
+    case Format::kGlobal:
+    case Format::kScratch:
+    case Format::kMubuf:
+      return 128;
+    case Format::kVintrp:
+      return 4;
+    case Format::kMtbuf:
+      return 16;
+    case Format::kExp:
+      return 1;
+    default:
+      return 256;
   }
 }
 
@@ -50,11 +65,13 @@ constexpr unsigned slot(Format format, unsigned opcode) {
 struct Rows {
   std::array<TableRow, kFirstSlots.at[kFormats]> row{};
   constexpr Rows() {
-    constexpr Format SOP1 = Format::kSop1, SOP2 = Format::kSop2, SOPC = Format::kSopc, SOPK = Format::kSopk,
-                     SOPP = Format::kSopp, SMEM = Format::kSmem, VOP1 = Format::kVop1, VOP2 = Format::kVop2,
-                     VOPC = Format::kVopc, VOP3 = Format::kVop3, VOP3P = Format::kVop3p, VINTRP = Format::kVintrp,
-                     DS = Format::kDs, FLAT = Format::kFlat, GLOBAL = Format::kGlobal, SCRATCH = Format::kScratch,
-                     MUBUF = Format::kMubuf, MTBUF = Format::kMtbuf, MIMG = Format::kMimg, EXP = Format::kExp;
+    constexpr Format SOP1 = Format::kSop1, SOP2 = Format::kSop2, SOPC = Format::kSopc,
+                     SOPK = Format::kSopk, SOPP = Format::kSopp, SMEM = Format::kSmem,
+                     VOP1 = Format::kVop1, VOP2 = Format::kVop2, VOPC = Format::kVopc,
+                     VOP3 = Format::kVop3, VOP3P = Format::kVop3p, VINTRP = Format::kVintrp,
+                     DS = Format::kDs, FLAT = Format::kFlat, GLOBAL = Format::kGlobal,
+                     SCRATCH = Format::kScratch, MUBUF = Format::kMubuf, MTBUF = Format::kMtbuf,
+                     MIMG = Format::kMimg, EXP = Format::kExp;
 #define X(encoding, opcode, mnemonic, o0, o1, o2, o3, o4, flags_) \
   row[slot(encoding, opcode)] = TableRow{Op::mnemonic, static_cast<uint8_t>(kLegal | (flags_))};
 #include "emulator/table/gfx1030.inc"
@@ -70,14 +87,15 @@ constexpr OpInfo kOpInfo[] = {
 #undef GFXGRAPH_OP
 };
 
-// How a source reads an inline constant or a literal. f16: floating constants as f16. 64-bit types: a literal is the
-// upper half (f64), sign-extended (i64) or zero-extended. i16 sources read constants like 32-bit ones: the
-// low half of the 32-bit value (also the floating ones, which are then of little use).
+// How a source reads an inline constant or a literal. f16: floating constants as f16. 64-bit types:
+// a literal is the upper half (f64), sign-extended (i64) or zero-extended. i16 sources read
+// constants like 32-bit ones: the low half of the 32-bit value (also the floating ones, which are
+// then of little use).
 enum class ConstantType : uint8_t { k32, kF16, kF64, kI64, kU64, kMix };
 
 struct OpTraits {
   std::array<ConstantType, 3> constant{};
-  uint8_t sources = 0;   // how many sources the op has in VOP3 form
+  uint8_t sources = 0;       // how many sources the op has in VOP3 form
   bool accumulates = false;  // the destination is src[2]
   bool scalar_dst = false;
   bool compare = false;
@@ -85,7 +103,9 @@ struct OpTraits {
   bool opaque = false;  // operands of its own kind, never executed: not decoded
 };
 
-constexpr bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+constexpr bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
 
 constexpr OpTraits traits_of(const OpInfo& info) {
   const std::string_view name = info.name;
@@ -93,8 +113,9 @@ constexpr OpTraits traits_of(const OpInfo& info) {
   for (unsigned n = 0; n < 3; ++n) {
     if (info.src_dwords[n] != 0) t.sources = static_cast<uint8_t>(n + 1);
     if (info.src_dwords[n] >= 2) {
-      t.constant[n] = contains(name, "f64") ? ConstantType::kF64
-                      : contains(name, "i64") ? ConstantType::kI64 : ConstantType::kU64;
+      t.constant[n] = contains(name, "f64")   ? ConstantType::kF64
+                      : contains(name, "i64") ? ConstantType::kI64
+                                              : ConstantType::kU64;
     }
   }
   if (name.starts_with("v_fma_mix")) {
@@ -105,8 +126,8 @@ constexpr OpTraits traits_of(const OpInfo& info) {
     // An exponent and a set of classes are integers.
     if (contains(name, "ldexp") || contains(name, "class")) t.constant[1] = ConstantType::k32;
   }
-  t.accumulates = name.starts_with("v_fmac_") || name.starts_with("v_pk_fmac_") || name.starts_with("v_dot2c_") ||
-                  name.starts_with("v_dot4c_");
+  t.accumulates = name.starts_with("v_fmac_") || name.starts_with("v_pk_fmac_") ||
+                  name.starts_with("v_dot2c_") || name.starts_with("v_dot4c_");
   t.compare = name.starts_with("v_cmp");
   t.compare_exec = name.starts_with("v_cmpx");
   t.opaque = name.starts_with("v_interp");
@@ -127,7 +148,8 @@ constexpr Traits kTraits;
 // Codes 240..248: 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi).
 constexpr uint32_t kFloat32[9] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                   0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-constexpr uint16_t kFloat16[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint16_t kFloat16[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                  0xc000, 0x4400, 0xc400, 0x3118};
 constexpr uint64_t kFloat64[9] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
                                   0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
                                   0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
@@ -140,7 +162,8 @@ bool is_source(unsigned code) {
 
 class Decoder {
  public:
-  Decoder(const uint32_t* words, size_t available, Inst& inst) : words_(words), available_(available), inst_(inst) {}
+  Decoder(const uint32_t* words, size_t available, Inst& inst)
+      : words_(words), available_(available), inst_(inst) {}
 
   DecodeStatus run(uint64_t pc) {
     inst_.pc = pc;
@@ -166,18 +189,29 @@ class Decoder {
     if ((first_ >> 31) == 0) return vector_short();
     if ((first_ >> 30) == 2) return scalar();
     switch (first_ >> 26) {
-      case 0x32: return opcode_only(Format::kVintrp, first_ >> 16 & 3, 1);
-      case 0x33: return vop3p();
-      case 0x35: return vop3();
-      case 0x36: return ds();
-      case 0x37: return flat();
-      case 0x38: return mubuf();
-      case 0x3a: return mtbuf();
-      case 0x3c: return opcode_only(Format::kMimg, (first_ >> 18 & 0x7f) | (first_ & 1) << 7,
-                                    2 + (first_ >> 1 & 3));
-      case 0x3d: return smem();
-      case 0x3e: return opcode_only(Format::kExp, 0, 2);
-      default: return DecodeStatus::kIllegal;
+      case 0x32:
+        return opcode_only(Format::kVintrp, first_ >> 16 & 3, 1);
+      case 0x33:
+        return vop3p();
+      case 0x35:
+        return vop3();
+      case 0x36:
+        return ds();
+      case 0x37:
+        return flat();
+      case 0x38:
+        return mubuf();
+      case 0x3a:
+        return mtbuf();
+      case 0x3c:
+        return opcode_only(Format::kMimg, (first_ >> 18 & 0x7f) | (first_ & 1) << 7,
+                           2 + (first_ >> 1 & 3));
+      case 0x3d:
+        return smem();
+      case 0x3e:
+        return opcode_only(Format::kExp, 0, 2);
+      default:
+        return DecodeStatus::kIllegal;
     }
   }
 
@@ -218,17 +252,25 @@ class Decoder {
     }
     const ConstantType type = constant_type(n);
     if (code < 240) {
-      const int64_t value = code <= 192 ? static_cast<int64_t>(code) - 128 : 192 - static_cast<int64_t>(code);
-      const bool wide = type == ConstantType::kF64 || type == ConstantType::kI64 || type == ConstantType::kU64;
+      const int64_t value =
+          code <= 192 ? static_cast<int64_t>(code) - 128 : 192 - static_cast<int64_t>(code);
+      const bool wide =
+          type == ConstantType::kF64 || type == ConstantType::kI64 || type == ConstantType::kU64;
       inst_.k[n] = wide ? static_cast<uint64_t>(value) : static_cast<uint32_t>(value);
       return DecodeStatus::kOk;
     }
     switch (type) {
-      case ConstantType::kF16: inst_.k[n] = kFloat16[code - 240]; break;
-      case ConstantType::kF64: case ConstantType::kI64: case ConstantType::kU64:
+      case ConstantType::kF16:
+        inst_.k[n] = kFloat16[code - 240];
+        break;
+      case ConstantType::kF64:
+      case ConstantType::kI64:
+      case ConstantType::kU64:
         inst_.k[n] = kFloat64[code - 240];
         break;
-      default: inst_.k[n] = kFloat32[code - 240]; break;
+      default:
+        inst_.k[n] = kFloat32[code - 240];
+        break;
     }
     return DecodeStatus::kOk;
   }
@@ -250,9 +292,15 @@ class Decoder {
       has_literal_ = true;
     }
     switch (constant_type(n)) {
-      case ConstantType::kF64: inst_.k[n] = static_cast<uint64_t>(literal_) << 32; break;
-      case ConstantType::kI64: inst_.k[n] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(literal_))); break;
-      default: inst_.k[n] = literal_; break;
+      case ConstantType::kF64:
+        inst_.k[n] = static_cast<uint64_t>(literal_) << 32;
+        break;
+      case ConstantType::kI64:
+        inst_.k[n] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(literal_)));
+        break;
+      default:
+        inst_.k[n] = literal_;
+        break;
     }
     return DecodeStatus::kOk;
   }
@@ -352,8 +400,10 @@ class Decoder {
       return code == kSdwaCode || code == kDpp16Code ? DecodeStatus::kIllegal : source(0, code);
     }
     inst_.src[1] = vsrc1;
-    if (traits_->accumulates) inst_.src[2] = inst_.dst;
-    else if (traits_->sources == 3) inst_.src[2] = operand::kVccLo;
+    if (traits_->accumulates)
+      inst_.src[2] = inst_.dst;
+    else if (traits_->sources == 3)
+      inst_.src[2] = operand::kVccLo;
     if (info_->sdst_dwords != 0) inst_.sdst = operand::kVccLo;
     return first_source();
   }
@@ -362,11 +412,16 @@ class Decoder {
   DecodeStatus first_source() {
     const unsigned code = first_ & 0x1ff;
     switch (code) {
-      case kSdwaCode: return (row_flags_ & kSdwa) != 0 ? sdwa() : DecodeStatus::kIllegal;
-      case kDpp16Code: return (row_flags_ & kDpp16) != 0 ? dpp16() : DecodeStatus::kIllegal;
-      case kDpp8Code: case kDpp8FetchInactiveCode:
-        return (row_flags_ & kDpp8) != 0 ? dpp8(code == kDpp8FetchInactiveCode) : DecodeStatus::kIllegal;
-      default: break;
+      case kSdwaCode:
+        return (row_flags_ & kSdwa) != 0 ? sdwa() : DecodeStatus::kIllegal;
+      case kDpp16Code:
+        return (row_flags_ & kDpp16) != 0 ? dpp16() : DecodeStatus::kIllegal;
+      case kDpp8Code:
+      case kDpp8FetchInactiveCode:
+        return (row_flags_ & kDpp8) != 0 ? dpp8(code == kDpp8FetchInactiveCode)
+                                         : DecodeStatus::kIllegal;
+      default:
+        break;
     }
     return source(0, code);
   }
@@ -384,15 +439,18 @@ class Decoder {
       return has_literal_ ? DecodeStatus::kIllegal : status;
     if (inst_.format != Format::kVop1 && (second_ >> 31) != 0) {
       const DecodeStatus status = source(1, inst_.src[1] - 256u);
-      if (status != DecodeStatus::kOk || has_literal_) return has_literal_ ? DecodeStatus::kIllegal : status;
+      if (status != DecodeStatus::kOk || has_literal_)
+        return has_literal_ ? DecodeStatus::kIllegal : status;
     }
-    inst_.mods = (second_ >> 20 & 1) << vmod::kNegShift | (second_ >> 28 & 1) << (vmod::kNegShift + 1) |
-                 (second_ >> 21 & 1) << vmod::kAbsShift | (second_ >> 29 & 1) << (vmod::kAbsShift + 1);
+    inst_.mods =
+        (second_ >> 20 & 1) << vmod::kNegShift | (second_ >> 28 & 1) << (vmod::kNegShift + 1) |
+        (second_ >> 21 & 1) << vmod::kAbsShift | (second_ >> 29 & 1) << (vmod::kAbsShift + 1);
     if (inst_.format == Format::kVopc) {
       if ((second_ >> 15 & 1) != 0 && !traits_->compare_exec)
         inst_.dst = static_cast<uint16_t>(second_ >> 8 & 0x7f);
     } else {
-      inst_.mods |= (second_ >> 14 & 3) << vmod::kOmodShift | ((second_ >> 13 & 1) != 0 ? vmod::kClamp : 0);
+      inst_.mods |=
+          (second_ >> 14 & 3) << vmod::kOmodShift | ((second_ >> 13 & 1) != 0 ? vmod::kClamp : 0);
     }
     set_extra(VopExtra::kSdwa);
     return DecodeStatus::kOk;
@@ -401,8 +459,9 @@ class Decoder {
   DecodeStatus dpp16() {
     if (const DecodeStatus status = second_dword(); status != DecodeStatus::kOk) return status;
     inst_.src[0] = static_cast<uint16_t>(256 + (second_ & 0xff));
-    inst_.mods = (second_ >> 20 & 1) << vmod::kNegShift | (second_ >> 22 & 1) << (vmod::kNegShift + 1) |
-                 (second_ >> 21 & 1) << vmod::kAbsShift | (second_ >> 23 & 1) << (vmod::kAbsShift + 1);
+    inst_.mods =
+        (second_ >> 20 & 1) << vmod::kNegShift | (second_ >> 22 & 1) << (vmod::kNegShift + 1) |
+        (second_ >> 21 & 1) << vmod::kAbsShift | (second_ >> 23 & 1) << (vmod::kAbsShift + 1);
     set_extra(VopExtra::kDpp16);
     return DecodeStatus::kOk;
   }
@@ -432,7 +491,8 @@ class Decoder {
 
   DecodeStatus vop3p() {
     const DecodeStatus status = second_dword();
-    if ((first_ >> 23 & 7) != 0 || !row(Format::kVop3p, first_ >> 16 & 0x7f)) return DecodeStatus::kIllegal;
+    if ((first_ >> 23 & 7) != 0 || !row(Format::kVop3p, first_ >> 16 & 0x7f))
+      return DecodeStatus::kIllegal;
     if (status != DecodeStatus::kOk) return status;
     inst_.mods = (second_ >> 29) << vmod::kNegShift | (first_ >> 8 & 7) << vmod::kAbsShift |
                  (first_ >> 11 & 7) << vmod::kOpSelShift |
@@ -444,8 +504,10 @@ class Decoder {
   DecodeStatus vop3_operands() {
     const unsigned vdst = first_ & 0xff;
     if (traits_->opaque) return DecodeStatus::kOk;
-    if (traits_->compare_exec) inst_.dst = operand::kExecLo;
-    else if (info_->dst_dwords != 0) set_destination(vdst);
+    if (traits_->compare_exec)
+      inst_.dst = operand::kExecLo;
+    else if (info_->dst_dwords != 0)
+      set_destination(vdst);
     const unsigned sources = traits_->accumulates ? 2 : traits_->sources;
     for (unsigned n = 0; n < sources; ++n) {
       const unsigned code = second_ >> (9 * n) & 0x1ff;
@@ -471,25 +533,30 @@ class Decoder {
   }
 
   DecodeStatus flat() {
-    constexpr Format kSegments[4] = {Format::kFlat, Format::kScratch, Format::kGlobal, Format::kFlat};
+    constexpr Format kSegments[4] = {Format::kFlat, Format::kScratch, Format::kGlobal,
+                                     Format::kFlat};
     const unsigned segment = first_ >> 14 & 3;
     const DecodeStatus status = second_dword();
-    if (segment == 3 || !row(kSegments[segment], first_ >> 18 & 0x7f)) return DecodeStatus::kIllegal;
+    if (segment == 3 || !row(kSegments[segment], first_ >> 18 & 0x7f))
+      return DecodeStatus::kIllegal;
     if (status != DecodeStatus::kOk) return status;
     const bool glc = (first_ >> 16 & 1) != 0;
     inst_.mods = (glc ? mmod::kGlc : 0) | ((first_ >> 17 & 1) != 0 ? mmod::kSlc : 0) |
-                 ((first_ >> 12 & 1) != 0 ? mmod::kDlc : 0) | ((first_ >> 13 & 1) != 0 ? mmod::kLds : 0);
+                 ((first_ >> 12 & 1) != 0 ? mmod::kDlc : 0) |
+                 ((first_ >> 13 & 1) != 0 ? mmod::kLds : 0);
     // The flat segment has no negative offsets: the sign bit is ignored.
-    inst_.imm = segment == 0 ? static_cast<int32_t>(first_ & 0x7ff) : static_cast<int32_t>(first_ << 20) >> 20;
-    if (info_->dst_dwords != 0 && ((info_->flags & OpInfo::kAtomic) == 0 || glc)) inst_.dst = vgpr(second_ >> 24);
+    inst_.imm = segment == 0 ? static_cast<int32_t>(first_ & 0x7ff)
+                             : static_cast<int32_t>(first_ << 20) >> 20;
+    if (info_->dst_dwords != 0 && ((info_->flags & OpInfo::kAtomic) == 0 || glc))
+      inst_.dst = vgpr(second_ >> 24);
     if (info_->src_dwords[1] != 0) inst_.src[1] = vgpr(second_ >> 8);
     if (info_->src_dwords[0] != 0) inst_.src[0] = vgpr(second_);
     if (segment != 0) segment_base(second_ >> 16 & 0x7f);
     return DecodeStatus::kOk;
   }
 
-  // SADDR of GLOBAL and SCRATCH: null is "off". A scratch address is one of VGPR, SGPR or, with EXEC_HI in the
-  // field, neither.
+  // SADDR of GLOBAL and SCRATCH: null is "off". A scratch address is one of VGPR, SGPR or, with
+  // EXEC_HI in the field, neither.
   void segment_base(unsigned saddr) {
     if (inst_.format == Format::kScratch) {
       if (saddr != operand::kNull) inst_.src[0] = operand::kNone;
@@ -511,7 +578,8 @@ class Decoder {
   DecodeStatus mtbuf() {
     const DecodeStatus status = second_dword();
     if (status != DecodeStatus::kOk) return status;
-    if (!row(Format::kMtbuf, (first_ >> 16 & 7) | (second_ >> 21 & 1) << 3)) return DecodeStatus::kIllegal;
+    if (!row(Format::kMtbuf, (first_ >> 16 & 7) | (second_ >> 21 & 1) << 3))
+      return DecodeStatus::kIllegal;
     buffer_fields();
     inst_.mods |= ((first_ >> 15 & 1) != 0 ? mmod::kDlc : 0) | (first_ >> 19 & 0x7f) << 16;
     return buffer_operands();
@@ -519,9 +587,10 @@ class Decoder {
 
   void buffer_fields() {
     inst_.imm = static_cast<int32_t>(first_ & 0xfff);
-    inst_.mods = ((first_ >> 12 & 1) != 0 ? mmod::kOffen : 0) | ((first_ >> 13 & 1) != 0 ? mmod::kIdxen : 0) |
-                 ((first_ >> 14 & 1) != 0 ? mmod::kGlc : 0) | ((second_ >> 22 & 1) != 0 ? mmod::kSlc : 0) |
-                 ((second_ >> 23 & 1) != 0 ? mmod::kTfe : 0);
+    inst_.mods =
+        ((first_ >> 12 & 1) != 0 ? mmod::kOffen : 0) |
+        ((first_ >> 13 & 1) != 0 ? mmod::kIdxen : 0) | ((first_ >> 14 & 1) != 0 ? mmod::kGlc : 0) |
+        ((second_ >> 22 & 1) != 0 ? mmod::kSlc : 0) | ((second_ >> 23 & 1) != 0 ? mmod::kTfe : 0);
   }
 
   DecodeStatus buffer_operands() {

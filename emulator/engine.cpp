@@ -35,19 +35,25 @@ std::string place_of(uint64_t address, uint32_t bytes, bool write, const RegionT
   const Region* region = table.find(address);
   const Region* nearest = region != nullptr ? region : table.nearest(address);
   if (nearest == nullptr) return "; nothing is mapped";
-  const std::string name = nearest->name.empty() ? std::string("the region") : "\"" + nearest->name + "\"";
-  const std::string what = fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
+  const std::string name =
+      nearest->name.empty() ? std::string("the region") : "\"" + nearest->name + "\"";
+  const std::string what =
+      fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
   if (region != nullptr) {
     if (write && region->read_only) return fmt::format("is in read-only memory: {}", what);
-    return fmt::format("runs {} bytes past the end of {}", address + bytes - (region->address + region->mapped_bytes), what);
+    return fmt::format("runs {} bytes past the end of {}",
+                       address + bytes - (region->address + region->mapped_bytes), what);
   }
-  if (address < nearest->address) return fmt::format("is {} bytes before {}", nearest->address - address, what);
-  return fmt::format("is {} bytes past the end of {}", address - nearest->address - nearest->requested_bytes, what);
+  if (address < nearest->address)
+    return fmt::format("is {} bytes before {}", nearest->address - address, what);
+  return fmt::format("is {} bytes past the end of {}",
+                     address - nearest->address - nearest->requested_bytes, what);
 }
 
 class EngineImpl final : public Engine {
  public:
-  EngineImpl(MemoryMap& memory, const EngineOptions& options, const Backend& backend, void* observer)
+  EngineImpl(MemoryMap& memory, const EngineOptions& options, const Backend& backend,
+             void* observer)
       : memory_(memory),
         options_(options),
         backend_(backend),
@@ -55,12 +61,14 @@ class EngineImpl final : public Engine {
         code_(memory, backend, observer),
         scheduler_(thread_count(options.threads), backend) {}
 
-  Result<void> add_code(uint64_t load_address, std::shared_ptr<const codeobj::CodeObject> code) override {
+  Result<void> add_code(uint64_t load_address,
+                        std::shared_ptr<const codeobj::CodeObject> code) override {
     if (code == nullptr) return fail(Status::kInvalidArgument, "engine: no code object");
     const std::unique_lock lock(objects_mutex_);
     for (const Object& object : objects_)
       if (object.address == load_address)
-        return fail(Status::kInvalidArgument, fmt::format("engine: there is code at {:#x} already", load_address));
+        return fail(Status::kInvalidArgument,
+                    fmt::format("engine: there is code at {:#x} already", load_address));
     code_.drop(load_address, std::max<uint64_t>(code->load_size_bytes(), 1));
     objects_.push_back({load_address, std::move(code)});
     return {};
@@ -90,11 +98,13 @@ class EngineImpl final : public Engine {
     job.context.address_mask = ~options_.ignored_address_bits;
     job.context.group_aperture_hi = dispatch.group_aperture_base_hi;
     job.context.private_aperture_hi = dispatch.private_aperture_base_hi;
-    job.describe = [&](const Wave& wave, const ResidentGroup& group) { return describe(dispatch, wave, group); };
+    job.describe = [&](const Wave& wave, const ResidentGroup& group) {
+      return describe(dispatch, wave, group);
+    };
     if (backend_.dispatch_begin != nullptr) {
       const std::string name = kernel_name(dispatch.kernel_object);
-      backend_.dispatch_begin(observer_,
-                              DispatchInfo{&launch->dispatch, &launch->descriptor, name, launch->scratch_lane_bytes});
+      backend_.dispatch_begin(observer_, DispatchInfo{&launch->dispatch, &launch->descriptor, name,
+                                                      launch->scratch_lane_bytes});
     }
     scheduler_.run(job);
     if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
@@ -150,15 +160,16 @@ class EngineImpl final : public Engine {
     } else {
       fault.byte_count = static_cast<uint32_t>(std::min<size_t>(dwords, 2) * 4);
     }
-    std::memcpy(fault.bytes.data(), words.data(), std::min<size_t>(fault.byte_count, sizeof(words)));
+    std::memcpy(fault.bytes.data(), words.data(),
+                std::min<size_t>(fault.byte_count, sizeof(words)));
     const Object object = object_at(fault.pc);
     if (object.code != nullptr) {
       fault.code_address = fault.pc - object.address;
       fault.source = object.code->source_location(fault.code_address);
     }
     if (fault.kind == FaultKind::kMemory && pending.detail == nullptr)
-      fault.detail = place_of(fault.address & ~options_.ignored_address_bits, fault.access_bytes, fault.write,
-                              *memory_.snapshot());
+      fault.detail = place_of(fault.address & ~options_.ignored_address_bits, fault.access_bytes,
+                              fault.write, *memory_.snapshot());
     else if (pending.detail != nullptr)
       fault.detail = pending.detail;
     return fault;
@@ -176,8 +187,8 @@ class EngineImpl final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& options, const Backend& backend,
-                                      void* observer) {
+std::unique_ptr<Engine> create_engine(MemoryMap& memory, const EngineOptions& options,
+                                      const Backend& backend, void* observer) {
   return std::make_unique<EngineImpl>(memory, options, backend, observer);
 }
 

@@ -20,14 +20,15 @@ namespace gfxgraph::emulator {
 // The fields of an AQL kernel dispatch packet that a kernel can see, and what the queue adds.
 // Source: HSA System Architecture 2.9.6; AMDGPUUsage "Initial Kernel Execution State".
 struct Dispatch {
-  uint64_t kernel_object = 0;       // device address of the kernel descriptor
+  uint64_t kernel_object = 0;                          // device address of the kernel descriptor
   std::array<uint32_t, 3> grid_size = {1, 1, 1};       // work items
   std::array<uint16_t, 3> workgroup_size = {1, 1, 1};  // work items
-  uint32_t group_segment_bytes = 0;    // static and dynamic LDS
-  uint32_t private_segment_bytes = 0;  // per work item; the larger of this and the descriptor's is used
+  uint32_t group_segment_bytes = 0;                    // static and dynamic LDS
+  uint32_t private_segment_bytes =
+      0;  // per work item; the larger of this and the descriptor's is used
   uint64_t kernarg_address = 0;
-  uint64_t packet_address = 0;      // device address of the packet (dispatch_ptr); 0 when there is none
-  uint64_t queue_address = 0;       // device address of amd_queue_t (queue_ptr); 0 when there is none
+  uint64_t packet_address = 0;  // device address of the packet (dispatch_ptr); 0 when there is none
+  uint64_t queue_address = 0;   // device address of amd_queue_t (queue_ptr); 0 when there is none
   uint64_t dispatch_id = 0;
   uint32_t group_aperture_base_hi = kDefaultGroupApertureHi;
   uint32_t private_aperture_base_hi = kDefaultPrivateApertureHi;
@@ -44,9 +45,11 @@ struct RunStatistics {
 struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
-  // s_sendmsg MSG_INTERRUPT: the agent wakes host threads that wait on signals. Called from workers.
+  // s_sendmsg MSG_INTERRUPT: the agent wakes host threads that wait on signals. Called from
+  // workers.
   std::function<void(uint32_t message, uint32_t m0)> on_message;
-  // Wave-instructions a dispatch may run without any wave ending before it is reported as livelock; 0: no limit.
+  // Wave-instructions a dispatch may run without any wave ending before it is reported as livelock;
+  // 0: no limit.
   uint64_t livelock_instructions = 0;
   // Host-registered memory is handed to the device as host | 1 << 47 (design note in hsa/): bits
   // cleared from every address before it is looked up.
@@ -59,8 +62,9 @@ class Engine {
   static std::unique_ptr<Engine> create(MemoryMap& memory, const EngineOptions& options = {});
   virtual ~Engine() = default;
 
-  // Tells the engine of a code object loaded at `load_address` (where its virtual address 0 is) so that
-  // faults carry names and lines and decoded code is cached. Code must also be in the memory map.
+  // Tells the engine of a code object loaded at `load_address` (where its virtual address 0 is) so
+  // that faults carry names and lines and decoded code is cached. Code must also be in the memory
+  // map.
   virtual Result<void> add_code(uint64_t load_address,
                                 std::shared_ptr<const codeobj::CodeObject> code) = 0;
   // Drops the decode cache; no dispatch of this code may be running.

@@ -6,22 +6,32 @@ namespace gfxgraph::emulator {
 
 const char* fault_kind_name(FaultKind kind) noexcept {
   switch (kind) {
-    case FaultKind::kMemory: return "memory access fault";
-    case FaultKind::kAlignment: return "misaligned access";
-    case FaultKind::kUnsupported: return "unsupported instruction";
-    case FaultKind::kIllegal: return "illegal instruction";
-    case FaultKind::kTrap: return "trap";
-    case FaultKind::kBadDispatch: return "bad dispatch";
-    case FaultKind::kDeadlock: return "deadlock";
-    case FaultKind::kStopped: return "stopped";
+    case FaultKind::kMemory:
+      return "memory access fault";
+    case FaultKind::kAlignment:
+      return "misaligned access";
+    case FaultKind::kUnsupported:
+      return "unsupported instruction";
+    case FaultKind::kIllegal:
+      return "illegal instruction";
+    case FaultKind::kTrap:
+      return "trap";
+    case FaultKind::kBadDispatch:
+      return "bad dispatch";
+    case FaultKind::kDeadlock:
+      return "deadlock";
+    case FaultKind::kStopped:
+      return "stopped";
   }
   return "fault";
 }
 
 std::string Fault::to_string() const {
-  std::string text = fmt::format("{}: kernel {}", fault_kind_name(kind), kernel.empty() ? "(unknown)" : kernel);
+  std::string text =
+      fmt::format("{}: kernel {}", fault_kind_name(kind), kernel.empty() ? "(unknown)" : kernel);
   if (kind == FaultKind::kBadDispatch || kind == FaultKind::kStopped) return text + ": " + detail;
-  text += fmt::format(", workgroup ({},{},{}) wave {}", workgroup[0], workgroup[1], workgroup[2], wave);
+  text +=
+      fmt::format(", workgroup ({},{},{}) wave {}", workgroup[0], workgroup[1], workgroup[2], wave);
   if (lane >= 0) text += fmt::format(" lane {}", lane);
   text += fmt::format(", pc {:#x}", code_address != 0 ? code_address : pc);
   if (!mnemonic.empty()) text += " " + mnemonic;
@@ -31,7 +41,8 @@ std::string Fault::to_string() const {
     for (uint32_t n = 0; n < byte_count; ++n) text += fmt::format(" {:02x}", bytes[n]);
   }
   if (kind == FaultKind::kMemory || kind == FaultKind::kAlignment)
-    text += fmt::format(": {} of {} bytes at {:#x}", write ? "write" : "read", access_bytes, address);
+    text +=
+        fmt::format(": {} of {} bytes at {:#x}", write ? "write" : "read", access_bytes, address);
   if (!detail.empty()) text += (kind == FaultKind::kMemory ? " " : ": ") + detail;
   return text;
 }

@@ -18,8 +18,13 @@ constexpr uint32_t kFullMode = 0x3f0;
 
 // AMDGPUUsage, kernel_code_properties.
 enum Property : uint32_t {
-  kPrivateSegmentBuffer = 1, kDispatchPtr = 2, kQueuePtr = 4, kKernargPtr = 8, kDispatchId = 16,
-  kFlatScratchInit = 32, kPrivateSegmentSize = 64,
+  kPrivateSegmentBuffer = 1,
+  kDispatchPtr = 2,
+  kQueuePtr = 4,
+  kKernargPtr = 8,
+  kDispatchId = 16,
+  kFlatScratchInit = 32,
+  kPrivateSegmentSize = 64,
 };
 
 tl::unexpected<Fault> refuse(FaultKind kind, const Dispatch& dispatch, std::string text) {
@@ -39,20 +44,25 @@ uint32_t user_sgprs_of(uint32_t properties) {
   return count;
 }
 
-// Source: AMDGPUUsage "Kernel Descriptor" (COMPUTE_PGM_RSRC1: float modes 12..19, DX10_CLAMP 21, IEEE 23).
-uint32_t mode_of(uint32_t rsrc1) { return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9; }
+// Source: AMDGPUUsage "Kernel Descriptor" (COMPUTE_PGM_RSRC1: float modes 12..19, DX10_CLAMP 21,
+// IEEE 23).
+uint32_t mode_of(uint32_t rsrc1) {
+  return (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
+}
 
 tl::expected<void, Fault> check_shape(const Dispatch& d) {
   uint64_t items = 1;
   for (int n = 0; n < 3; ++n) {
     if (d.grid_size[n] == 0 || d.workgroup_size[n] == 0)
-      return refuse(FaultKind::kBadDispatch, d, fmt::format("grid size {} or workgroup size {} in dimension {} is zero",
-                                                            d.grid_size[n], d.workgroup_size[n], n));
+      return refuse(FaultKind::kBadDispatch, d,
+                    fmt::format("grid size {} or workgroup size {} in dimension {} is zero",
+                                d.grid_size[n], d.workgroup_size[n], n));
     items *= d.workgroup_size[n];
   }
   if (items > kMaxWorkgroupItems)
     return refuse(FaultKind::kBadDispatch, d,
-                  fmt::format("a workgroup of {} work items; gfx1030 has at most {}", items, kMaxWorkgroupItems));
+                  fmt::format("a workgroup of {} work items; gfx1030 has at most {}", items,
+                              kMaxWorkgroupItems));
   return {};
 }
 
@@ -60,21 +70,26 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
   const auto& k = launch.descriptor;
   const Dispatch& d = launch.dispatch;
   if (!k.wave32())
-    return refuse(FaultKind::kUnsupported, d, "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)");
+    return refuse(FaultKind::kUnsupported, d,
+                  "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)");
   if (launch.mode != kFullMode)
     return refuse(FaultKind::kUnsupported, d,
-                  fmt::format("float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, DX10_CLAMP) is there",
+                  fmt::format("float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, "
+                              "DX10_CLAMP) is there",
                               launch.mode, kFullMode));
   if (user_sgprs_of(k.kernel_code_properties) > k.user_sgpr_count())
     return refuse(FaultKind::kBadDispatch, d,
                   fmt::format("the descriptor asks for {} user SGPRs and has room for {}",
                               user_sgprs_of(k.kernel_code_properties), k.user_sgpr_count()));
   if (launch.lds_bytes > kMaxLdsBytes)
-    return refuse(FaultKind::kBadDispatch, d, fmt::format("{} bytes of LDS; gfx1030 has 65536", launch.lds_bytes));
+    return refuse(FaultKind::kBadDispatch, d,
+                  fmt::format("{} bytes of LDS; gfx1030 has 65536", launch.lds_bytes));
   if (launch.scratch_lane_bytes > kMaxScratchLaneBytes)
-    return refuse(FaultKind::kBadDispatch, d, fmt::format("{} bytes of scratch per work item", launch.scratch_lane_bytes));
+    return refuse(FaultKind::kBadDispatch, d,
+                  fmt::format("{} bytes of scratch per work item", launch.scratch_lane_bytes));
   if ((k.kernel_code_properties & kDispatchPtr) && d.packet_address == 0)
-    return refuse(FaultKind::kBadDispatch, d, "the kernel reads its dispatch packet and there is none");
+    return refuse(FaultKind::kBadDispatch, d,
+                  "the kernel reads its dispatch packet and there is none");
   if ((k.kernel_code_properties & kQueuePtr) && d.queue_address == 0)
     return refuse(FaultKind::kBadDispatch, d, "the kernel reads its queue and there is none");
   return {};
@@ -87,13 +102,16 @@ std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
   const uint64_t bytes = launch.scratch_wave_bytes * launch.max_waves;
   const uint32_t records = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   // DST_SEL xyzw, format 32_UINT, INDEX_STRIDE 32, ADD_TID, RESOURCE_LEVEL, OOB_SELECT 2.
-  const uint32_t word3 = 4u | 5u << 3 | 6u << 6 | 7u << 9 | 20u << 12 | 2u << 21 | 1u << 23 | 1u << 24 | 2u << 28;
-  return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | 1u << 31, std::max(records, 1u), word3};
+  const uint32_t word3 =
+      4u | 5u << 3 | 6u << 6 | 7u << 9 | 20u << 12 | 2u << 21 | 1u << 23 | 1u << 24 | 2u << 28;
+  return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | 1u << 31,
+          std::max(records, 1u), word3};
 }
 
 }  // namespace
 
-tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory, CodeCache& code) {
+tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
+                                           CodeCache& code) {
   Launch launch;
   launch.dispatch = dispatch;
   if (auto ok = check_shape(dispatch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
@@ -101,24 +119,31 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   const Region* region = table->find(dispatch.kernel_object);
   if (region == nullptr || !region->contains(dispatch.kernel_object, 64))
     return refuse(FaultKind::kBadDispatch, dispatch,
-                  fmt::format("the kernel object {:#x} is no device address of a kernel descriptor", dispatch.kernel_object));
-  auto descriptor = codeobj::decode_descriptor({region->host + (dispatch.kernel_object - region->address), 64});
+                  fmt::format("the kernel object {:#x} is no device address of a kernel descriptor",
+                              dispatch.kernel_object));
+  auto descriptor =
+      codeobj::decode_descriptor({region->host + (dispatch.kernel_object - region->address), 64});
   if (!descriptor) return refuse(FaultKind::kBadDispatch, dispatch, descriptor.error().message);
   launch.descriptor = *descriptor;
-  launch.entry = code.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
-  if (launch.entry == nullptr) return refuse(FaultKind::kBadDispatch, dispatch, "the kernel's entry is not in memory");
+  launch.entry =
+      code.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
+  if (launch.entry == nullptr)
+    return refuse(FaultKind::kBadDispatch, dispatch, "the kernel's entry is not in memory");
   unsigned __int128 count = 1;
   for (int n = 0; n < 3; ++n) {
     const uint64_t size = dispatch.workgroup_size[n];
     launch.groups[n] = static_cast<uint32_t>((dispatch.grid_size[n] + size - 1) / size);
     count *= launch.groups[n];
   }
-  if (count > UINT64_MAX) return refuse(FaultKind::kBadDispatch, dispatch, "more than 2^64 workgroups");
+  if (count > UINT64_MAX)
+    return refuse(FaultKind::kBadDispatch, dispatch, "more than 2^64 workgroups");
   launch.group_count = static_cast<uint64_t>(count);
-  const uint32_t items = uint32_t{dispatch.workgroup_size[0]} * dispatch.workgroup_size[1] * dispatch.workgroup_size[2];
+  const uint32_t items = uint32_t{dispatch.workgroup_size[0]} * dispatch.workgroup_size[1] *
+                         dispatch.workgroup_size[2];
   launch.max_waves = (items + kLanes - 1) / kLanes;
   launch.lds_bytes = std::max(dispatch.group_segment_bytes, descriptor->group_segment_bytes);
-  launch.scratch_lane_bytes = std::max(dispatch.private_segment_bytes, descriptor->private_segment_bytes);
+  launch.scratch_lane_bytes =
+      std::max(dispatch.private_segment_bytes, descriptor->private_segment_bytes);
   // The hardware hands out scratch in units of 1 KB per wave.
   launch.scratch_wave_bytes = (uint64_t{launch.scratch_lane_bytes} * kLanes + 1023) / 1024 * 1024;
   launch.vgprs = std::min(descriptor->vgpr_count(true), 256u);

@@ -20,7 +20,7 @@ struct Launch {
   const Inst* entry = nullptr;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t group_count = 0;
-  uint32_t max_waves = 0;          // of a full workgroup
+  uint32_t max_waves = 0;  // of a full workgroup
   uint32_t lds_bytes = 0;
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes = 0;
@@ -28,7 +28,8 @@ struct Launch {
   uint32_t mode = 0;
 };
 
-tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory, CodeCache& code);
+tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
+                                           CodeCache& code);
 
 // The size of workgroup `index` in work items: smaller at the upper edges of the grid.
 struct GroupShape {

@@ -37,11 +37,13 @@ struct MemoryMap::Impl {
 MemoryMap::MemoryMap() : impl_(std::make_shared<Impl>()) {}
 
 Result<void> MemoryMap::add(Region region) {
-  if (region.requested_bytes == 0 || region.mapped_bytes < region.requested_bytes || region.host == nullptr)
-    return fail(Status::kInvalidArgument,
-                fmt::format("memory map: region at {:#x} has {} requested and {} mapped bytes at host {}",
-                            region.address, region.requested_bytes, region.mapped_bytes,
-                            static_cast<const void*>(region.host)));
+  if (region.requested_bytes == 0 || region.mapped_bytes < region.requested_bytes ||
+      region.host == nullptr)
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: region at {:#x} has {} requested and {} mapped bytes at host {}",
+                    region.address, region.requested_bytes, region.mapped_bytes,
+                    static_cast<const void*>(region.host)));
   if (region.mapped_bytes - 1 > UINT64_MAX - region.address)
     return fail(Status::kInvalidArgument,
                 fmt::format("memory map: region at {:#x} of {} bytes wraps the address space",
@@ -51,13 +53,16 @@ Result<void> MemoryMap::add(Region region) {
   auto position = std::upper_bound(old.begin(), old.end(), region.address,
                                    [](uint64_t a, const Region& r) { return a < r.address; });
   const bool hits_before =
-      position != old.begin() && region.address - std::prev(position)->address < std::prev(position)->mapped_bytes;
-  const bool hits_after = position != old.end() && position->address - region.address < region.mapped_bytes;
+      position != old.begin() &&
+      region.address - std::prev(position)->address < std::prev(position)->mapped_bytes;
+  const bool hits_after =
+      position != old.end() && position->address - region.address < region.mapped_bytes;
   if (hits_before || hits_after) {
     const Region& other = hits_before ? *std::prev(position) : *position;
-    return fail(Status::kInvalidArgument,
-                fmt::format("memory map: region at {:#x} of {} bytes overlaps the one at {:#x} of {} bytes",
-                            region.address, region.mapped_bytes, other.address, other.mapped_bytes));
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: region at {:#x} of {} bytes overlaps the one at {:#x} of {} bytes",
+                    region.address, region.mapped_bytes, other.address, other.mapped_bytes));
   }
   std::vector<Region> regions;
   regions.reserve(old.size() + 1);

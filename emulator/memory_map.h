@@ -1,9 +1,10 @@
 // The device's address space: which ranges exist, how long the program asked them to be, and where
 // their bytes are in this process. Under the software agent device address = host address for
-// memory the agent allocated; offline (lane check over a trace) buffers keep their recorded addresses and
-// the bytes are anywhere.
+// memory the agent allocated; offline (lane check over a trace) buffers keep their recorded
+// addresses and the bytes are anywhere.
 //
-// Readers (waves) use immutable snapshots and take no lock; add() and remove() publish a new snapshot.
+// Readers (waves) use immutable snapshots and take no lock; add() and remove() publish a new
+// snapshot.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +19,23 @@
 namespace gfxgraph::emulator {
 
 enum class RegionKind : uint8_t {
-  kDevice,    // GPU pool
-  kHost,      // host memory visible to the device: pinned, registered, managed
+  kDevice,  // GPU pool
+  kHost,    // host memory visible to the device: pinned, registered, managed
   kKernarg,
-  kCode,      // a loaded code object's segment block
-  kSystem,    // signals, queues, dispatch packets: the runtime's own
+  kCode,    // a loaded code object's segment block
+  kSystem,  // signals, queues, dispatch packets: the runtime's own
 };
 
 struct Region {
   uint64_t address = 0;          // device address of the first byte
   uint64_t requested_bytes = 0;  // what the program asked for: > 0
-  uint64_t mapped_bytes = 0;     // what is really there: >= requested_bytes (granule 4096 on the agent)
-  std::byte* host = nullptr;     // mapped_bytes readable (and writable unless read_only) bytes
+  uint64_t mapped_bytes =
+      0;  // what is really there: >= requested_bytes (granule 4096 on the agent)
+  std::byte* host = nullptr;  // mapped_bytes readable (and writable unless read_only) bytes
   RegionKind kind = RegionKind::kDevice;
   bool read_only = false;
-  uint64_t tag = 0;              // the owner's number for it: an allocation id of a trace
-  std::string name;              // for messages; may be empty
+  uint64_t tag = 0;  // the owner's number for it: an allocation id of a trace
+  std::string name;  // for messages; may be empty
 
   bool contains(uint64_t a, uint64_t size) const {
     return a - address < mapped_bytes && size <= mapped_bytes - (a - address);

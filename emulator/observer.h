@@ -1,16 +1,17 @@
-// Observers: code that watches waves run. The engine emits events, an observer judges them; which observer is
-// compiled in is a template parameter of the run loop and of the memory handlers (emulator/isa/*.inl), so
-// that the plain run pays nothing.
+// Observers: code that watches waves run. The engine emits events, an observer judges them; which
+// observer is compiled in is a template parameter of the run loop and of the memory handlers
+// (emulator/isa/*.inl), so that the plain run pays nothing.
 //
-// To add an observer: write a class like NullObserver below with the constants set and the hooks defined,
-// and one source file that includes "emulator/isa/backend.inl" and says
+// To add an observer: write a class like NullObserver below with the constants set and the hooks
+// defined, and one source file that includes "emulator/isa/backend.inl" and says
 //   GFXGRAPH_DEFINE_BACKEND(MyObserver, my_backend)
 // compiled per host instruction set (CMake: gfxgraph_isa_sources(target file.cpp)); then
 //   GFXGRAPH_DECLARE_BACKENDS(my_backend);                                 (backend.h)
 //   create_engine(memory, options, select_backend(GFXGRAPH_BACKEND_SET(my_backend)), &my_observer)
 //
-// One observer object serves all worker threads: hooks of different waves may run at the same time, those
-// of one wave do not. Per-wave state goes into WaveState: the engine keeps one per resident wave.
+// One observer object serves all worker threads: hooks of different waves may run at the same time,
+// those of one wave do not. Per-wave state goes into WaveState: the engine keeps one per resident
+// wave.
 #pragma once
 
 #include <array>
@@ -26,19 +27,19 @@ namespace gfxgraph::emulator {
 enum class Space : uint8_t { kGlobal, kLds, kScratch };
 enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
 
-// One access of a vector memory instruction: an event per instruction, or two for DS read2/write2/xchg2.
-// Emitted before anything is read or written.
+// One access of a vector memory instruction: an event per instruction, or two for DS
+// read2/write2/xchg2. Emitted before anything is read or written.
 struct MemoryEvent {
   Space space = Space::kGlobal;
   AccessKind kind = AccessKind::kLoad;
-  uint8_t access_bytes = 0;       // per lane, from `address` on
-  // Of all 32 lanes, active or not, computed from what the registers hold. Global and scratch: device
-  // addresses (ignored bits not cleared; scratch: of the lane's first byte, swizzle applied: further dwords are 128
-  // bytes apart). LDS: byte offsets.
+  uint8_t access_bytes = 0;  // per lane, from `address` on
+  // Of all 32 lanes, active or not, computed from what the registers hold. Global and scratch:
+  // device addresses (ignored bits not cleared; scratch: of the lane's first byte, swizzle applied:
+  // further dwords are 128 bytes apart). LDS: byte offsets.
   const uint64_t* address = nullptr;
   uint32_t exec = 0;
-  // Lanes that an instruction in this event does not address in `space`: FLAT lanes in another aperture
-  // (each aperture with active lanes gets its own event; `exec` holds only its lanes).
+  // Lanes that an instruction in this event does not address in `space`: FLAT lanes in another
+  // aperture (each aperture with active lanes gets its own event; `exec` holds only its lanes).
   uint32_t other_space = 0;
   // MUBUF: lanes whose access the buffer range check lets through, active or not; ~0 elsewhere.
   uint32_t in_range = ~0u;
@@ -55,17 +56,20 @@ struct ScalarEvent {
   bool in_range = true;  // s_buffer_load: inside the buffer, or partly
 };
 
-// ---- operands of an instruction, in a form for generic shadow state -------------------------------
+// ---- operands of an instruction, in a form for generic shadow state
+// -------------------------------
 
-// VCC, EXEC, SCC and M0 appear as operands too where they are read or written implicitly; EXEC as the lane mask
-// of vector instructions does not.
+// VCC, EXEC, SCC and M0 appear as operands too where they are read or written implicitly; EXEC as
+// the lane mask of vector instructions does not.
 struct OperandRef {
-  uint16_t code = 0;    // SGPR (0..127), kScc, or VGPR (256..511)
+  uint16_t code = 0;  // SGPR (0..127), kScc, or VGPR (256..511)
   uint8_t dwords = 0;
   uint8_t role = 0;
-  static constexpr uint8_t kAddress = 1;   // vaddr, saddr, SRD, soffset, sbase, DS address
-  static constexpr uint8_t kPartial = 2;   // destination: keeps old bits or lanes (d16, SDWA, DPP, writelane)
-  static constexpr uint8_t kLaneMask = 4;  // SGPR that holds one bit per lane (VCC, carry, v_cmp result)
+  static constexpr uint8_t kAddress = 1;  // vaddr, saddr, SRD, soffset, sbase, DS address
+  static constexpr uint8_t kPartial =
+      2;  // destination: keeps old bits or lanes (d16, SDWA, DPP, writelane)
+  static constexpr uint8_t kLaneMask =
+      4;  // SGPR that holds one bit per lane (VCC, carry, v_cmp result)
 };
 struct InstOperands {
   uint8_t source_count = 0;
@@ -79,8 +83,9 @@ struct InstOperands {
 static_assert(sizeof(InstOperands) == 64);
 void describe_operands(const Inst& inst, InstOperands& out) noexcept;
 
-// The code cache keeps operand lists next to the Insts when the observer asks for them: 1028 slots further.
-inline constexpr size_t kChunkInsts = 1024;      // dwords of code per chunk
+// The code cache keeps operand lists next to the Insts when the observer asks for them: 1028 slots
+// further.
+inline constexpr size_t kChunkInsts = 1024;             // dwords of code per chunk
 inline constexpr size_t kChunkSlots = kChunkInsts + 4;  // and sentinels
 GFXGRAPH_INLINE const InstOperands& operands_of(const Inst& inst) {
   return *reinterpret_cast<const InstOperands*>(&inst + kChunkSlots);
@@ -109,16 +114,19 @@ struct NullObserver {
   static constexpr bool kOperands = false;      // operands_of() is valid
   struct WaveState {};
   // Hooks, in the form that an active observer has them:
-  void decoded(const Inst&, InstOperands&) {}   // once per decoded instruction, under a lock
+  void decoded(const Inst&, InstOperands&) {}  // once per decoded instruction, under a lock
   void dispatch_begin(const DispatchInfo&) {}
   void dispatch_end() {}
   void wave_begin(WaveState&, const Wave&, const WaveInfo&) {}
   void wave_end(WaveState&, const Wave&) {}
   void before(WaveState&, const Wave&, const Inst&) {}  // before the handler ran
-  void after(WaveState&, const Wave&, const Inst&) {}   // after it; not for an instruction that faulted
-  // Returns the lanes to perform, a subset of event.exec: dropped loads give 0, dropped stores vanish. So an
-  // observer can report an access and let the kernel go on.
-  uint32_t memory(WaveState&, const Wave&, const Inst&, const MemoryEvent& event) { return event.exec; }
+  void after(WaveState&, const Wave&, const Inst&) {
+  }  // after it; not for an instruction that faulted
+  // Returns the lanes to perform, a subset of event.exec: dropped loads give 0, dropped stores
+  // vanish. So an observer can report an access and let the kernel go on.
+  uint32_t memory(WaveState&, const Wave&, const Inst&, const MemoryEvent& event) {
+    return event.exec;
+  }
   // Returns whether to perform the load; else 0 is loaded.
   bool scalar_load(WaveState&, const Wave&, const Inst&, const ScalarEvent&) { return true; }
 };

@@ -7,8 +7,20 @@ namespace gfxgraph::emulator {
 namespace {
 
 enum Hwreg : uint32_t {
-  kMode = 1, kStatus = 2, kTrapsts = 3, kHwId = 4, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7, kShMemBases = 15,
-  kFlatScrLo = 20, kFlatScrHi = 21, kXnackMask = 22, kHwId1 = 23, kHwId2 = 24, kShaderCycles = 29,
+  kMode = 1,
+  kStatus = 2,
+  kTrapsts = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbSts = 7,
+  kShMemBases = 15,
+  kFlatScrLo = 20,
+  kFlatScrHi = 21,
+  kXnackMask = 22,
+  kHwId1 = 23,
+  kHwId2 = 24,
+  kShaderCycles = 29,
 };
 
 struct Field {
@@ -31,32 +43,53 @@ uint64_t read_clock(Wave& wave) {
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc) {
   const Inst* target = wave.dispatch->code->at(pc);
   if (target != nullptr) return target;
-  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, pc, 0, false, "jump to an address outside of code"});
+  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, pc, 0, false,
+                                       "jump to an address outside of code"});
 }
 
 const Inst* run_getreg(Wave& wave, const Inst* inst) {
   const Field field = field_of(inst);
   uint32_t value = 0;
   switch (field.id) {
-    case kMode: value = wave.mode; break;
+    case kMode:
+      value = wave.mode;
+      break;
     case kStatus:
       value = wave.scc | static_cast<uint32_t>(wave.exec() == 0) << 9 |
               static_cast<uint32_t>(wave.sgpr[operand::kVccLo] == 0) << 10 |
               static_cast<uint32_t>(wave.group->wave_count > 1) << 11 | 1u << 16;  // VALID
       break;
-    case kTrapsts: value = wave.trap_status; break;
-    case kHwId:
-    case kHwId1: value = wave.hw_id; break;
-    case kHwId2: value = 0; break;
-    case kIbSts: value = 0; break;
-    case kShMemBases:
-      value = (wave.dispatch->private_aperture_hi >> 16) | (wave.dispatch->group_aperture_hi & 0xffff0000u);
+    case kTrapsts:
+      value = wave.trap_status;
       break;
-    case kFlatScrLo: value = wave.flat_scratch[0]; break;
-    case kFlatScrHi: value = wave.flat_scratch[1]; break;
-    case kXnackMask: value = 0; break;
-    case kShaderCycles: value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff; break;
-    default: return wave.unsupported(inst, "s_getreg of this hardware register");
+    case kHwId:
+    case kHwId1:
+      value = wave.hw_id;
+      break;
+    case kHwId2:
+      value = 0;
+      break;
+    case kIbSts:
+      value = 0;
+      break;
+    case kShMemBases:
+      value = (wave.dispatch->private_aperture_hi >> 16) |
+              (wave.dispatch->group_aperture_hi & 0xffff0000u);
+      break;
+    case kFlatScrLo:
+      value = wave.flat_scratch[0];
+      break;
+    case kFlatScrHi:
+      value = wave.flat_scratch[1];
+      break;
+    case kXnackMask:
+      value = 0;
+      break;
+    case kShaderCycles:
+      value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff;
+      break;
+    default:
+      return wave.unsupported(inst, "s_getreg of this hardware register");
   }
   wave.write32(inst->dst, value >> field.shift & field.mask);
   return inst->next();
@@ -71,12 +104,20 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
   switch (field.id) {
     case kMode:
       // The vector ALU has one mode: round to nearest even, denormals, IEEE, DX10_CLAMP.
-      if (((wave.mode & ~mask) | bits) != wave.mode) return wave.unsupported(inst, "a change of the float MODE");
+      if (((wave.mode & ~mask) | bits) != wave.mode)
+        return wave.unsupported(inst, "a change of the float MODE");
       break;
-    case kTrapsts: wave.trap_status = (wave.trap_status & ~mask) | bits; break;
-    case kFlatScrLo: wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits; break;
-    case kFlatScrHi: wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits; break;
-    default: return wave.unsupported(inst, "s_setreg of this hardware register");
+    case kTrapsts:
+      wave.trap_status = (wave.trap_status & ~mask) | bits;
+      break;
+    case kFlatScrLo:
+      wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits;
+      break;
+    case kFlatScrHi:
+      wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits;
+      break;
+    default:
+      return wave.unsupported(inst, "s_setreg of this hardware register");
   }
   return inst->next();
 }

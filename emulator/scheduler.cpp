@@ -32,7 +32,8 @@ void WaveDeleter::operator()(Wave* wave) const {
 // One thread's share of a job.
 class Scheduler::Worker {
  public:
-  Worker(Scheduler& scheduler, Job& job, bool caller) : scheduler_(scheduler), job_(job), caller_(caller) {}
+  Worker(Scheduler& scheduler, Job& job, bool caller)
+      : scheduler_(scheduler), job_(job), caller_(caller) {}
   ~Worker() {
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
   }
@@ -45,7 +46,8 @@ class Scheduler::Worker {
       }
       if (resident_.empty()) return;
       const Round round = run_round();
-      if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions) scheduler_.ask_for_help(job_);
+      if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions)
+        scheduler_.ask_for_help(job_);
       if (round.ended_group || job_.stopped.load(std::memory_order_relaxed)) {
         stale_ = idle_ = 0;
         continue;
@@ -103,7 +105,8 @@ class Scheduler::Worker {
     g.group.lds = g.lds.get();
     // Cached ranges stay good from dispatch to dispatch as long as the memory map does not change.
     const uint64_t generation = job_.context.memory->generation();
-    const bool clear = generation != g.cache_generation || g.used_scratch || launch.scratch_wave_bytes != 0;
+    const bool clear =
+        generation != g.cache_generation || g.used_scratch || launch.scratch_wave_bytes != 0;
     g.cache_generation = generation;
     g.used_scratch = launch.scratch_wave_bytes != 0;
     g.live = g.shape.wave_count;
@@ -120,7 +123,8 @@ class Scheduler::Worker {
     WavePointer wave(new Wave, WaveDeleter{&job_.backend});
     wave->observer_state = nullptr;
     if (job_.backend.construct_state != nullptr) {
-      wave->observer_state = ::operator new(job_.backend.wave_state_bytes, std::align_val_t{job_.backend.wave_state_align});
+      wave->observer_state = ::operator new(job_.backend.wave_state_bytes,
+                                            std::align_val_t{job_.backend.wave_state_align});
       job_.backend.construct_state(wave->observer_state);
     }
     g.waves.push_back(std::move(wave));
@@ -178,8 +182,8 @@ class Scheduler::Worker {
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(n));
   }
 
-  // Gives every wave of the workgroup about a slice, through as many barriers as that takes. Returns whether all waves
-  // that could run went to sleep.
+  // Gives every wave of the workgroup about a slice, through as many barriers as that takes.
+  // Returns whether all waves that could run went to sleep.
   bool run_group(ResidentGroup& g, uint64_t& ran) {
     const uint64_t budget = kSliceInstructions * g.shape.wave_count;
     uint64_t used = 0;
@@ -203,7 +207,8 @@ class Scheduler::Worker {
           if (state == WaveExit::kBarrier) state = WaveExit::kSlice;
         slept = false;
       }
-    } while (g.live != 0 && used < budget && !slept && !job_.stopped.load(std::memory_order_relaxed));
+    } while (g.live != 0 && used < budget && !slept &&
+             !job_.stopped.load(std::memory_order_relaxed));
     ran += used;
     return slept;
   }
@@ -215,7 +220,8 @@ class Scheduler::Worker {
     state = wave.exit;
     if (state == WaveExit::kEnded) {
       --g.live;
-      if (job_.backend.wave_end != nullptr) job_.backend.wave_end(job_.observer, wave.observer_state, wave);
+      if (job_.backend.wave_end != nullptr)
+        job_.backend.wave_end(job_.observer, wave.observer_state, wave);
       if (limit() != UINT64_MAX) job_.since_wave_end.store(0, std::memory_order_relaxed);
     } else if (state == WaveExit::kFault) {
       report(job_.describe(wave, g));
@@ -249,9 +255,10 @@ class Scheduler::Worker {
     for (const auto& group : resident_)
       for (uint32_t w = 0; w < group->shape.wave_count; ++w) {
         if (group->states[w] == WaveExit::kEnded || ++listed > kListed) continue;
-        fault.detail += fmt::format(" ({},{},{})/{} at {:#x}{}", group->shape.id[0], group->shape.id[1], group->shape.id[2],
-                                    w, group->waves[w]->resume->pc,
-                                    group->states[w] == WaveExit::kBarrier ? " in a barrier" : "");
+        fault.detail +=
+            fmt::format(" ({},{},{})/{} at {:#x}{}", group->shape.id[0], group->shape.id[1],
+                        group->shape.id[2], w, group->waves[w]->resume->pc,
+                        group->states[w] == WaveExit::kBarrier ? " in a barrier" : "");
       }
     if (listed > kListed) fault.detail += fmt::format(" and {} more", listed - kListed);
     report(std::move(fault));
@@ -294,7 +301,8 @@ void Scheduler::run(Job& job) {
 }
 
 void Scheduler::ask_for_help(Job& job) {
-  if (threads_ < 2 || job.next_group.load(std::memory_order_relaxed) >= job.launch.group_count) return;
+  if (threads_ < 2 || job.next_group.load(std::memory_order_relaxed) >= job.launch.group_count)
+    return;
   job.asked_for_help = true;
   const std::scoped_lock lock(mutex_);
   open_.push_back(&job);

@@ -1,7 +1,8 @@
 // Runs the workgroups of a launch on the calling thread and on helpers.
 //
-// Workgroups start in order. A worker keeps a few of them resident and gives their waves time slices; when none ends,
-// it takes in more, so that a workgroup that waits for another one does not wait for ever.
+// Workgroups start in order. A worker keeps a few of them resident and gives their waves time
+// slices; when none ends, it takes in more, so that a workgroup that waits for another one does not
+// wait for ever.
 #pragma once
 
 #include <atomic>
@@ -54,7 +55,7 @@ struct Job {
   std::optional<Fault> fault;  // the first one
   // What a fault needs to know that the scheduler does not.
   std::function<Fault(const Wave&, const ResidentGroup&)> describe;
-  unsigned helpers = 0;        // guarded by the scheduler's mutex
+  unsigned helpers = 0;         // guarded by the scheduler's mutex
   bool asked_for_help = false;  // caller's thread only
 };
 
@@ -78,9 +79,9 @@ class Scheduler {
   const Backend& backend_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
-  std::condition_variable work_;   // helpers wait for jobs
-  std::condition_variable left_;   // callers wait for helpers
-  std::vector<Job*> open_;         // jobs that want help
+  std::condition_variable work_;  // helpers wait for jobs
+  std::condition_variable left_;  // callers wait for helpers
+  std::vector<Job*> open_;        // jobs that want help
   std::vector<std::thread> helpers_;
   bool quit_ = false;
   std::mutex storage_mutex_;

@@ -7,14 +7,22 @@ namespace gfxgraph::emulator {
 uint64_t Wave::special(const Inst* inst, int n, bool wide) const {
   // The 32-bit form of an aperture register reads the low half, which is 0.
   switch (inst->src[n]) {
-    case operand::kSharedBase: return wide ? uint64_t{dispatch->group_aperture_hi} << 32 : 0;
-    case operand::kSharedLimit: return wide ? uint64_t{dispatch->group_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
-    case operand::kPrivateBase: return wide ? uint64_t{dispatch->private_aperture_hi} << 32 : 0;
-    case operand::kPrivateLimit: return wide ? uint64_t{dispatch->private_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
-    case operand::kVccz: return sgpr[operand::kVccLo] == 0;
-    case operand::kExecz: return exec() == 0;
-    case operand::kScc: return scc;
-    default: return inst->k[n];  // an ordinary constant next to a special source
+    case operand::kSharedBase:
+      return wide ? uint64_t{dispatch->group_aperture_hi} << 32 : 0;
+    case operand::kSharedLimit:
+      return wide ? uint64_t{dispatch->group_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
+    case operand::kPrivateBase:
+      return wide ? uint64_t{dispatch->private_aperture_hi} << 32 : 0;
+    case operand::kPrivateLimit:
+      return wide ? uint64_t{dispatch->private_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
+    case operand::kVccz:
+      return sgpr[operand::kVccLo] == 0;
+    case operand::kExecz:
+      return exec() == 0;
+    case operand::kScc:
+      return scc;
+    default:
+      return inst->k[n];  // an ordinary constant next to a special source
   }
 }
 
@@ -26,7 +34,8 @@ void Wave::write_special(uint16_t code, uint32_t value) {
   // null: nothing
 }
 
-const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes, bool write) {
+const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes,
+                            bool write) {
   if (address - wave.scratch_base < wave.scratch_bytes) {
     if (bytes > wave.scratch_bytes - (address - wave.scratch_base)) return nullptr;
     entry = {wave.scratch_base, wave.scratch_bytes, wave.scratch, wave.scratch_bytes};
@@ -35,7 +44,8 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
   const uint64_t mask = wave.dispatch->address_mask;
   const auto table = wave.dispatch->memory->snapshot();
   const Region* region = table->find(address & mask);
-  if (region == nullptr || !region->contains(address & mask, bytes) || (write && region->read_only)) return nullptr;
+  if (region == nullptr || !region->contains(address & mask, bytes) || (write && region->read_only))
+    return nullptr;
   // The entry keeps the address bits that are ignored, so that hits need no masking.
   entry.base = (address & ~mask) | region->address;
   entry.size = region->mapped_bytes;

@@ -26,14 +26,15 @@ struct DispatchContext;
 
 // Why the run loop was left with a null next instruction.
 enum class WaveExit : uint8_t {
-  kSlice,     // the time slice is over (set by the loop)
-  kYield,     // s_sleep and the like: others may run
-  kBarrier,   // waits at s_barrier
-  kEnded,     // s_endpgm
-  kFault,     // `fault` is filled
+  kSlice,    // the time slice is over (set by the loop)
+  kYield,    // s_sleep and the like: others may run
+  kBarrier,  // waits at s_barrier
+  kEnded,    // s_endpgm
+  kFault,    // `fault` is filled
 };
 
-// A host range that recent accesses of one instruction hit: device address a lives at host + (a - base).
+// A host range that recent accesses of one instruction hit: device address a lives at host + (a -
+// base).
 struct RegionCacheEntry {
   uint64_t base = 0;
   uint64_t size = 0;  // 0: empty
@@ -55,31 +56,31 @@ struct alignas(64) Wave {
   static constexpr unsigned kRegionCacheEntries = 8;
 
   // ---- architectural state ----
-  // s0..s105, VCC, TTMP, M0, null (always 0), EXEC; indexed by operand code. The last entries keep pair and
-  // quad reads near the end inside the array.
+  // s0..s105, VCC, TTMP, M0, null (always 0), EXEC; indexed by operand code. The last entries keep
+  // pair and quad reads near the end inside the array.
   uint32_t sgpr[136];
-  uint32_t scc;             // 0 or 1
-  uint32_t mode;            // hwreg MODE
-  Row exec_mask;            // all ones in active lanes, 0 elsewhere
+  uint32_t scc;              // 0 or 1
+  uint32_t mode;             // hwreg MODE
+  Row exec_mask;             // all ones in active lanes, 0 elsewhere
   uint32_t flat_scratch[2];  // hwreg FLAT_SCR_LO/HI: private base of this wave, device address
-  uint32_t trap_status;     // hwreg TRAPSTS
-  uint64_t scratch_base;    // device address of this wave's scratch
-  uint64_t scratch_bytes;   // of the whole wave
+  uint32_t trap_status;      // hwreg TRAPSTS
+  uint64_t scratch_base;     // device address of this wave's scratch
+  uint64_t scratch_bytes;    // of the whole wave
   std::byte* scratch;
-  uint32_t hw_id;           // a deterministic value for hwreg HW_ID
+  uint32_t hw_id;  // a deterministic value for hwreg HW_ID
 
   // ---- where it runs ----
   uint32_t launched_lanes;  // lanes that are work items
   WaveExit exit;
-  const Inst* resume;       // valid when the loop was left (for kFault: the instruction at fault)
+  const Inst* resume;  // valid when the loop was left (for kFault: the instruction at fault)
   Workgroup* group;
   DispatchContext* dispatch;
-  void* observer;           // of the compiled-in type
-  void* observer_state;     // its WaveState
-  uint64_t clock;           // instructions this wave has run before the present slice
-  uint64_t slice;           // size of the present slice; with the loop's countdown gives "now"
-  uint32_t index;           // in the workgroup
-  uint32_t sleep;           // idle slices asked for by s_sleep
+  void* observer;        // of the compiled-in type
+  void* observer_state;  // its WaveState
+  uint64_t clock;        // instructions this wave has run before the present slice
+  uint64_t slice;        // size of the present slice; with the loop's countdown gives "now"
+  uint32_t index;        // in the workgroup
+  uint32_t sleep;        // idle slices asked for by s_sleep
   PendingFault fault;
   RegionCacheEntry regions[kRegionCacheEntries];
 
@@ -104,13 +105,15 @@ struct alignas(64) Wave {
   GFXGRAPH_INLINE uint32_t read32(const Inst* inst, int n) const {
     const uint16_t code = inst->src[n];
     if (operand::is_sgpr(code)) return sgpr[code];
-    if (inst->flags & Inst::kHasSpecialSource) [[unlikely]] return static_cast<uint32_t>(special(inst, n, false));
+    if (inst->flags & Inst::kHasSpecialSource) [[unlikely]]
+      return static_cast<uint32_t>(special(inst, n, false));
     return static_cast<uint32_t>(inst->k[n]);
   }
   GFXGRAPH_INLINE uint64_t read64(const Inst* inst, int n) const {
     const uint16_t code = inst->src[n];
     if (operand::is_sgpr(code)) return pair(code);
-    if (inst->flags & Inst::kHasSpecialSource) [[unlikely]] return special(inst, n, true);
+    if (inst->flags & Inst::kHasSpecialSource) [[unlikely]]
+      return special(inst, n, true);
     return inst->k[n];
   }
   GFXGRAPH_INLINE uint64_t pair(uint16_t code) const {
@@ -120,13 +123,15 @@ struct alignas(64) Wave {
   }
   // `code` is an SGPR code. Writes to null vanish.
   GFXGRAPH_INLINE void write32(uint16_t code, uint32_t value) {
-    if (code >= operand::kNull) [[unlikely]] return write_special(code, value);
+    if (code >= operand::kNull) [[unlikely]]
+      return write_special(code, value);
     sgpr[code] = value;
   }
   GFXGRAPH_INLINE void write64(uint16_t code, uint64_t value) {
     if (code + 1 >= operand::kNull) [[unlikely]] {
       write_special(code, static_cast<uint32_t>(value));
-      if (code != operand::kNull) write_special(static_cast<uint16_t>(code + 1), static_cast<uint32_t>(value >> 32));
+      if (code != operand::kNull)
+        write_special(static_cast<uint16_t>(code + 1), static_cast<uint32_t>(value >> 32));
       return;
     }
     std::memcpy(&sgpr[code], &value, 8);
@@ -139,7 +144,8 @@ struct alignas(64) Wave {
     exit = WaveExit::kFault;
     return nullptr;
   }
-  // An instruction that is known but in a form that is not supported ("movrel with ...": static text).
+  // An instruction that is known but in a form that is not supported ("movrel with ...": static
+  // text).
   GFXGRAPH_INLINE const Inst* unsupported(const Inst* inst, const char* detail) {
     return raise(inst, PendingFault{FaultKind::kUnsupported, -1, 0, 0, false, detail});
   }

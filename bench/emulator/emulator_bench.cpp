@@ -42,7 +42,8 @@ double now() {
 }
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -110,23 +111,28 @@ class Bench {
 
   void print() const {
     if (options_.json) {
-      std::string text = fmt::format("{{\"threads\": {}, \"empty_dispatch_us\": {:.3f}, \"kernels\": [", options_.threads,
-                                     empty_seconds_ * 1e6);
+      std::string text =
+          fmt::format("{{\"threads\": {}, \"empty_dispatch_us\": {:.3f}, \"kernels\": [",
+                      options_.threads, empty_seconds_ * 1e6);
       for (size_t n = 0; n < figures_.size(); ++n) {
         const Figure& f = figures_[n];
-        text += fmt::format("{}{{\"name\": \"{}\", \"wave_instructions\": {}, \"seconds\": {:.6f}, "
-                            "\"wave_instructions_per_second\": {:.0f}, \"ratio_to_plain\": {}}}",
-                            n == 0 ? "" : ", ", f.name, f.instructions, f.seconds,
-                            static_cast<double>(f.instructions) / f.seconds,
-                            f.plain_seconds > 0 ? fmt::format("{:.2f}", f.seconds / f.plain_seconds) : "null");
+        text += fmt::format(
+            "{}{{\"name\": \"{}\", \"wave_instructions\": {}, \"seconds\": {:.6f}, "
+            "\"wave_instructions_per_second\": {:.0f}, \"ratio_to_plain\": {}}}",
+            n == 0 ? "" : ", ", f.name, f.instructions, f.seconds,
+            static_cast<double>(f.instructions) / f.seconds,
+            f.plain_seconds > 0 ? fmt::format("{:.2f}", f.seconds / f.plain_seconds) : "null");
       }
       std::puts((text + "]}").c_str());
       return;
     }
     for (const Figure& f : figures_)
       fmt::print("{:<15} {:8.1f} M wave-instructions/s  {:10} instructions  {:9.3f} ms{}\n", f.name,
-                 static_cast<double>(f.instructions) / f.seconds / 1e6, f.instructions, f.seconds * 1e3,
-                 f.plain_seconds > 0 ? fmt::format("  {:.1f}x the plain loop's time", f.seconds / f.plain_seconds) : "");
+                 static_cast<double>(f.instructions) / f.seconds / 1e6, f.instructions,
+                 f.seconds * 1e3,
+                 f.plain_seconds > 0
+                     ? fmt::format("  {:.1f}x the plain loop's time", f.seconds / f.plain_seconds)
+                     : "");
     if (empty_seconds_ > 0) fmt::print("empty dispatch  {:8.3f} us\n", empty_seconds_ * 1e6);
   }
 
@@ -168,12 +174,14 @@ void run(Bench& bench) {
       }
     };
     plain();
-    bench.kernel("matmul", {.grid = {n, n, 1}, .block = {16, 16, 1}}, plain,
-                 [&] { return std::equal(expected.begin(), expected.end(), c); }, a, b, c, n);
+    bench.kernel(
+        "matmul", {.grid = {n, n, 1}, .block = {16, 16, 1}}, plain,
+        [&] { return std::equal(expected.begin(), expected.end(), c); }, a, b, c, n);
   }
   {
     auto* out = device.array<float>(2048);
-    bench.kernel("fma_loop", {.grid = {2048, 1, 1}, .block = {256, 1, 1}}, nullptr, nullptr, out, 20000, 0.5f);
+    bench.kernel("fma_loop", {.grid = {2048, 1, 1}, .block = {256, 1, 1}}, nullptr, nullptr, out,
+                 20000, 0.5f);
   }
   {
     constexpr int n = 1 << 20;
@@ -187,14 +195,16 @@ void run(Bench& bench) {
       sum = static_cast<double>(total);
     };
     plain();
-    bench.kernel("reduce_lds", {.grid = {4096 * 256, 1, 1}, .block = {256, 1, 1}}, plain,
-                 [&] {
-                   double got = 0;
-                   for (int k = 0; k < 4096; ++k) got += static_cast<double>(out[k]);
-                   return got == sum;
-                 },
-                 in, out, n);
-    bench.kernel("reduce_shuffle", {.grid = {65536, 1, 1}, .block = {256, 1, 1}}, nullptr, nullptr, in, out, n, 100);
+    bench.kernel(
+        "reduce_lds", {.grid = {4096 * 256, 1, 1}, .block = {256, 1, 1}}, plain,
+        [&] {
+          double got = 0;
+          for (int k = 0; k < 4096; ++k) got += static_cast<double>(out[k]);
+          return got == sum;
+        },
+        in, out, n);
+    bench.kernel("reduce_shuffle", {.grid = {65536, 1, 1}, .block = {256, 1, 1}}, nullptr, nullptr,
+                 in, out, n, 100);
   }
   {
     constexpr int n = (1 << 20) - 5;
@@ -208,13 +218,14 @@ void run(Bench& bench) {
     const auto plain = [&] {
       for (int k = 0; k < n; ++k) c[k] = a[k] + b[k];
     };
-    bench.kernel("vadd", {.grid = {1 << 20, 1, 1}, .block = {256, 1, 1}}, plain,
-                 [&] {
-                   for (int k = 0; k < n; ++k)
-                     if (c[k] != a[k] + b[k]) return false;
-                   return true;
-                 },
-                 a, b, c, n);
+    bench.kernel(
+        "vadd", {.grid = {1 << 20, 1, 1}, .block = {256, 1, 1}}, plain,
+        [&] {
+          for (int k = 0; k < n; ++k)
+            if (c[k] != a[k] + b[k]) return false;
+          return true;
+        },
+        a, b, c, n);
   }
   {
     constexpr int n = 1 << 20;
@@ -226,8 +237,9 @@ void run(Bench& bench) {
       for (int k = 0; k < n; ++k) ++bins[in[k] & 255];
     };
     plain();
-    bench.kernel("histogram", {.grid = {64 * 256, 1, 1}, .block = {256, 1, 1}}, plain,
-                 [&] { return std::equal(bins.begin(), bins.end(), out); }, in, out, n);
+    bench.kernel(
+        "histogram", {.grid = {64 * 256, 1, 1}, .block = {256, 1, 1}}, plain,
+        [&] { return std::equal(bins.begin(), bins.end(), out); }, in, out, n);
   }
   bench.empty_dispatches();
 }

@@ -7,7 +7,8 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
   __shared__ float left[kTile][kTile];
   __shared__ float right[kTile][kTile];
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const int row = static_cast<int>(blockIdx.y) * kTile + y, column = static_cast<int>(blockIdx.x) * kTile + x;
+  const int row = static_cast<int>(blockIdx.y) * kTile + y,
+            column = static_cast<int>(blockIdx.x) * kTile + x;
   float sum = 0;
   for (int tile = 0; tile < n; tile += kTile) {
     left[y][x] = a[row * n + tile + x];
@@ -35,7 +36,8 @@ extern "C" __global__ void reduce_lds(const float* in, float* out, int n) {
   __shared__ float part[256];
   const unsigned lane = threadIdx.x;
   float sum = 0;
-  for (unsigned at = blockIdx.x * 256 + lane; at < static_cast<unsigned>(n); at += gridDim.x * 256) sum += in[at];
+  for (unsigned at = blockIdx.x * 256 + lane; at < static_cast<unsigned>(n); at += gridDim.x * 256)
+    sum += in[at];
   part[lane] = sum;
   __syncthreads();
   for (unsigned step = 128; step > 0; step >>= 1) {
@@ -65,7 +67,8 @@ extern "C" __global__ void histogram(const unsigned* in, unsigned* out, int n) {
   __shared__ unsigned bins[256];
   bins[threadIdx.x] = 0;
   __syncthreads();
-  for (unsigned at = blockIdx.x * 256 + threadIdx.x; at < static_cast<unsigned>(n); at += gridDim.x * 256)
+  for (unsigned at = blockIdx.x * 256 + threadIdx.x; at < static_cast<unsigned>(n);
+       at += gridDim.x * 256)
     atomicAdd(&bins[in[at] & 255], 1u);
   __syncthreads();
   atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);

@@ -1,8 +1,8 @@
-// What all memory handlers share: finding host bytes, reporting to the observer, moving data between
-// memory and rows. For files in emulator/isa/ only.
+// What all memory handlers share: finding host bytes, reporting to the observer, moving data
+// between memory and rows. For files in emulator/isa/ only.
 //
-// A handler computes the address of every lane, tells the observer, then lets a policy (Load, Store, an
-// atomic) do the lanes that remain: policies have
+// A handler computes the address of every lane, tells the observer, then lets a policy (Load,
+// Store, an atomic) do the lanes that remain: policies have
 //   kBytes, kWrite, kKind, kDwords (0: below a dword or atomic)
 //   rows(w, i, p, offset, exec, mask)  the active lanes, lane l at host address p + offset.lane[l]
 //   lane(w, i, l, p)                   one lane at host address p
@@ -23,8 +23,9 @@ inline namespace GFXGRAPH_ISA {
 enum class Data : uint8_t { kB32, kB64, kB96, kB128 };
 constexpr uint32_t data_bytes(Data d) { return 4 * (static_cast<uint32_t>(d) + 1); }
 
-// What an 8- or 16-bit load does with the register; kept in Inst::k[0] by the binder. Few policies are
-// compiled, because each is compiled once per kind of address, observer and host instruction set.
+// What an 8- or 16-bit load does with the register; kept in Inst::k[0] by the binder. Few policies
+// are compiled, because each is compiled once per kind of address, observer and host instruction
+// set.
 enum class Narrow : uint64_t { kZeroExtend, kSignExtend, kLow, kLowSigned, kHigh, kHighSigned };
 
 // value: zero-extended from memory; old: the register's.
@@ -32,12 +33,18 @@ GFXGRAPH_INLINE uint32_t narrow_value(Narrow kind, uint32_t bits, uint32_t value
   const uint32_t sign_bit = 1u << (bits - 1);
   const uint32_t extended = (value ^ sign_bit) - sign_bit;
   switch (kind) {
-    case Narrow::kZeroExtend: return value;
-    case Narrow::kSignExtend: return extended;
-    case Narrow::kLow: return (old & 0xffff0000u) | value;
-    case Narrow::kLowSigned: return (old & 0xffff0000u) | (extended & 0xffffu);
-    case Narrow::kHigh: return (old & 0xffffu) | value << 16;
-    default: return (old & 0xffffu) | extended << 16;
+    case Narrow::kZeroExtend:
+      return value;
+    case Narrow::kSignExtend:
+      return extended;
+    case Narrow::kLow:
+      return (old & 0xffff0000u) | value;
+    case Narrow::kLowSigned:
+      return (old & 0xffff0000u) | (extended & 0xffffu);
+    case Narrow::kHigh:
+      return (old & 0xffffu) | value << 16;
+    default:
+      return (old & 0xffffu) | extended << 16;
   }
 }
 
@@ -54,7 +61,8 @@ struct NarrowLoad {
       dst.lane[l] = (merged & mask.lane[l]) | (dst.lane[l] & ~mask.lane[l]);
     }
   }
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row& mask) {
     Row value;
     if (exec == ~0u) {
       for (unsigned l = 0; l < kLanes; ++l) value.lane[l] = load_host<T>(p + offset.lane[l]);
@@ -67,12 +75,18 @@ struct NarrowLoad {
     }
     Row& dst = w.v(i->dst);
     switch (static_cast<Narrow>(i->k[0])) {
-      case Narrow::kZeroExtend: return merge<Narrow::kZeroExtend>(dst, value, mask);
-      case Narrow::kSignExtend: return merge<Narrow::kSignExtend>(dst, value, mask);
-      case Narrow::kLow: return merge<Narrow::kLow>(dst, value, mask);
-      case Narrow::kLowSigned: return merge<Narrow::kLowSigned>(dst, value, mask);
-      case Narrow::kHigh: return merge<Narrow::kHigh>(dst, value, mask);
-      case Narrow::kHighSigned: return merge<Narrow::kHighSigned>(dst, value, mask);
+      case Narrow::kZeroExtend:
+        return merge<Narrow::kZeroExtend>(dst, value, mask);
+      case Narrow::kSignExtend:
+        return merge<Narrow::kSignExtend>(dst, value, mask);
+      case Narrow::kLow:
+        return merge<Narrow::kLow>(dst, value, mask);
+      case Narrow::kLowSigned:
+        return merge<Narrow::kLowSigned>(dst, value, mask);
+      case Narrow::kHigh:
+        return merge<Narrow::kHigh>(dst, value, mask);
+      case Narrow::kHighSigned:
+        return merge<Narrow::kHighSigned>(dst, value, mask);
     }
   }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
@@ -92,7 +106,8 @@ struct NarrowStore {
   static constexpr uint32_t kDwords = 0;
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kStore;
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row&) {
     const Row& data = w.v(i->src[1]);
     const auto shift = static_cast<uint32_t>(i->k[0]);
     for (uint32_t m = exec; m != 0; m &= m - 1) {
@@ -113,13 +128,14 @@ struct Load {
   static constexpr bool kWrite = false;
   static constexpr AccessKind kKind = AccessKind::kLoad;
 
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec,
-                                   const Row& mask) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row& mask) {
     Row* dst = &w.v(i->dst);
     into(dst, p, offset, exec, mask);
   }
   // `offset` must not be one of the destination rows.
-  GFXGRAPH_INLINE static void into(Row* dst, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+  GFXGRAPH_INLINE static void into(Row* dst, uintptr_t p, const Row& offset, uint32_t exec,
+                                   const Row& mask) {
     if constexpr (kDwords == 1) {
       if (exec == ~0u && contiguous<4>(offset)) {
         copy_row(*dst, p + offset.lane[0]);
@@ -137,7 +153,8 @@ struct Load {
     std::memcpy(&dst, reinterpret_cast<const void*>(p), sizeof(Row));
 #endif
   }
-  GFXGRAPH_INLINE static void wide(Row* dst, uintptr_t p, const Row& offset, uint32_t exec, const Row& mask) {
+  GFXGRAPH_INLINE static void wide(Row* dst, uintptr_t p, const Row& offset, uint32_t exec,
+                                   const Row& mask) {
 #if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
     if constexpr (kDwords == 4) {
       if (exec == ~0u) return transpose4(dst, p, offset);
@@ -147,7 +164,8 @@ struct Load {
     static_cast<void>(exec);
   }
 #if defined(__AVX2__)
-  // Eight lanes at a time: 16 bytes of lanes l and l + 4 in the halves of a vector, then 4x4 transposes.
+  // Eight lanes at a time: 16 bytes of lanes l and l + 4 in the halves of a vector, then 4x4
+  // transposes.
   GFXGRAPH_INLINE static void transpose4(Row* dst, uintptr_t p, const Row& offset) {
     for (unsigned l = 0; l < kLanes; l += 8) {
       const __m256i a = pair_of_lanes(p + offset.lane[l + 0], p + offset.lane[l + 4]);
@@ -158,10 +176,14 @@ struct Load {
       const __m256i ab_hi = _mm256_unpackhi_epi32(a, b);
       const __m256i cd_lo = _mm256_unpacklo_epi32(c, d);
       const __m256i cd_hi = _mm256_unpackhi_epi32(c, d);
-      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[0].lane[l]), _mm256_unpacklo_epi64(ab_lo, cd_lo));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[1].lane[l]), _mm256_unpackhi_epi64(ab_lo, cd_lo));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[2].lane[l]), _mm256_unpacklo_epi64(ab_hi, cd_hi));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[3].lane[l]), _mm256_unpackhi_epi64(ab_hi, cd_hi));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[0].lane[l]),
+                         _mm256_unpacklo_epi64(ab_lo, cd_lo));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[1].lane[l]),
+                         _mm256_unpackhi_epi64(ab_lo, cd_lo));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[2].lane[l]),
+                         _mm256_unpacklo_epi64(ab_hi, cd_hi));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&dst[3].lane[l]),
+                         _mm256_unpackhi_epi64(ab_hi, cd_hi));
     }
   }
   GFXGRAPH_INLINE static __m256i pair_of_lanes(uintptr_t low, uintptr_t high) {
@@ -187,8 +209,8 @@ struct Store {
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kStore;
 
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec,
-                                   const Row&) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row&) {
     from(&w.v(i->src[1]), p, offset, exec);
   }
   GFXGRAPH_INLINE static void from(const Row* data, uintptr_t p, const Row& offset, uint32_t exec) {
@@ -216,7 +238,9 @@ struct Store {
     if constexpr (kDwords > 2)
       for (uint32_t d = 0; d < kDwords; ++d) store_host(p + 4 * d, data[d].lane[l]);
   }
-  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) { put(&w.v(i->src[1]), l, p); }
+  GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
+    put(&w.v(i->src[1]), l, p);
+  }
   GFXGRAPH_INLINE static void dropped(Wave&, const Inst*, unsigned) {}
 };
 
@@ -254,13 +278,15 @@ GFXGRAPH_INLINE void report(Wave& w, const Inst* i, MemoryEvent& event, Lanes& l
   event.kind = P::kKind;
   event.access_bytes = P::kBytes;
   event.exec = lanes.exec;
-  const uint32_t keep = static_cast<Observer*>(w.observer)->memory(
-      *static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
+  const uint32_t keep =
+      static_cast<Observer*>(w.observer)
+          ->memory(*static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
   if (keep != lanes.exec) drop_lanes<P>(w, i, lanes, keep);
 }
 // For accesses at base + offset.lane[l].
 template <class Observer, class P>
-GFXGRAPH_INLINE void report_row(Wave& w, const Inst* i, Space space, uint64_t base, const Row& offset, Lanes& lanes) {
+GFXGRAPH_INLINE void report_row(Wave& w, const Inst* i, Space space, uint64_t base,
+                                const Row& offset, Lanes& lanes) {
   if constexpr (Observer::kMemory) {
     Row64 address;
     for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + offset.lane[l];
@@ -277,9 +303,11 @@ GFXGRAPH_INLINE RegionCacheEntry& cache_entry(Wave& w, const Inst* i) {
   return w.regions[(reinterpret_cast<uintptr_t>(i) >> 6) % Wave::kRegionCacheEntries];
 }
 
-// Host address for device address `base`, if [base + lo, base + hi + bytes) is in one range; else 0.
+// Host address for device address `base`, if [base + lo, base + hi + bytes) is in one range; else
+// 0.
 template <bool kWrite>
-GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bounds, uint32_t bytes, uintptr_t& host) {
+GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bounds, uint32_t bytes,
+                             uintptr_t& host) {
   RegionCacheEntry& entry = cache_entry(w, i);
   const uint64_t address = base + bounds.lo;
   const uint64_t span = uint64_t{bounds.hi} - bounds.lo + bytes;
@@ -292,8 +320,9 @@ GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bound
   return true;
 }
 
-[[gnu::cold, gnu::noinline]] inline const Inst* raise_access(Wave& w, const Inst* i, FaultKind kind, unsigned lane,
-                                                             uint64_t address, uint32_t bytes, bool write,
+[[gnu::cold, gnu::noinline]] inline const Inst* raise_access(Wave& w, const Inst* i, FaultKind kind,
+                                                             unsigned lane, uint64_t address,
+                                                             uint32_t bytes, bool write,
                                                              const char* detail) {
   PendingFault fault;
   fault.kind = kind;
@@ -307,7 +336,8 @@ GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bound
 
 // Lane by lane, any 64-bit address; faults name the first lane.
 template <class P>
-[[gnu::noinline]] const Inst* global_lanes(Wave& w, const Inst* i, const Row64& address, uint32_t exec) {
+[[gnu::noinline]] const Inst* global_lanes(Wave& w, const Inst* i, const Row64& address,
+                                           uint32_t exec) {
   RegionCacheEntry& entry = cache_entry(w, i);
   for (uint32_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
@@ -318,7 +348,8 @@ template <class P>
         return raise_access(w, i, FaultKind::kMemory, l, a, P::kBytes, P::kWrite, nullptr);
     }
     if (P::kKind == AccessKind::kAtomic && a % P::kBytes != 0)
-      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true, "atomics must be aligned");
+      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true,
+                          "atomics must be aligned");
     P::lane(w, i, l, reinterpret_cast<uintptr_t>(entry.host) + (a - entry.base));
   }
   return i->next();
@@ -326,13 +357,15 @@ template <class P>
 
 // Accesses at base + offset.lane[l]; `offset` is the caller's copy, no destination row.
 template <class P>
-GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset, const Lanes& lanes) {
+GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset,
+                                        const Lanes& lanes) {
   if (lanes.exec == 0) return i->next();
   uintptr_t host = 0;
   bool fast = resolve<P::kWrite>(w, i, base, active_bounds(offset, *lanes.mask), P::kBytes, host);
   if constexpr (P::kKind == AccessKind::kAtomic) {
     uint32_t low = 0;
-    for (unsigned l = 0; l < kLanes; ++l) low |= (static_cast<uint32_t>(base) + offset.lane[l]) & lanes.mask->lane[l];
+    for (unsigned l = 0; l < kLanes; ++l)
+      low |= (static_cast<uint32_t>(base) + offset.lane[l]) & lanes.mask->lane[l];
     fast = fast && low % P::kBytes == 0;
   }
   if (fast) [[likely]] {
@@ -376,15 +409,16 @@ GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const
 
 // ---- scratch ----
 //
-// A lane's private byte o is at base + (o / 4) * 128 + lane * 4 + o % 4: the swizzle that the SRD in s0..s3 and the
-// FLAT private aperture share (element 4 bytes, index stride 32).
+// A lane's private byte o is at base + (o / 4) * 128 + lane * 4 + o % 4: the swizzle that the SRD
+// in s0..s3 and the FLAT private aperture share (element 4 bytes, index stride 32).
 
 GFXGRAPH_INLINE uint64_t swizzled(uint64_t offset, unsigned lane) {
   return (offset >> 2) * 128 + lane * 4 + (offset & 3);
 }
 
 template <class P>
-[[gnu::noinline]] const Inst* scratch_lanes(Wave& w, const Inst* i, uint64_t base, const Row& offset, uint32_t exec) {
+[[gnu::noinline]] const Inst* scratch_lanes(Wave& w, const Inst* i, uint64_t base,
+                                            const Row& offset, uint32_t exec) {
   for (uint32_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     alignas(16) uint8_t bytes[16] = {};
@@ -392,8 +426,8 @@ template <class P>
     for (uint32_t b = 0; b < P::kBytes; ++b) {
       const uint64_t at = base + swizzled(uint64_t{offset.lane[l]} + b, l) - w.scratch_base;
       if (at >= w.scratch_bytes)
-        return raise_access(w, i, FaultKind::kMemory, l, base + swizzled(offset.lane[l], l), P::kBytes, P::kWrite,
-                            "outside of the wave's scratch memory");
+        return raise_access(w, i, FaultKind::kMemory, l, base + swizzled(offset.lane[l], l),
+                            P::kBytes, P::kWrite, "outside of the wave's scratch memory");
       host[b] = w.scratch + at;
       bytes[b] = static_cast<uint8_t>(*host[b]);
     }
@@ -406,7 +440,8 @@ template <class P>
 
 // `base`: device address; `offset`: the lanes' private offsets (the caller's copy).
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset, uint32_t only) {
+GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset,
+                                         uint32_t only) {
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if (only != ~0u) narrow_lanes(lanes, only);
@@ -444,5 +479,5 @@ GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, 
   return scratch_lanes<P>(w, i, base, offset, lanes.exec);
 }
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,6 +1,7 @@
 // Atomic operations as access policies. Global ones are host atomics: other threads run other
 // workgroups. A workgroup runs on one thread at a time, so LDS ones are plain. Lanes go in order.
-// Source: RDNA2 ISA guide, "Data Share and Vector Memory Instructions" (inc and dec wrap, fmin/fmax, cmpswap).
+// Source: RDNA2 ISA guide, "Data Share and Vector Memory Instructions" (inc and dec wrap,
+// fmin/fmax, cmpswap).
 #pragma once
 
 #include "emulator/isa/access.inl"
@@ -13,28 +14,114 @@ using Signed = std::make_signed_t<T>;
 
 // ---- operations: new value from the old and the data ----
 
-struct OpSwap { template <typename T> static T run(T, T data) { return data; } };
-struct OpAdd { template <typename T> static T run(T old, T data) { return old + data; } };
-struct OpSub { template <typename T> static T run(T old, T data) { return old - data; } };
-struct OpRsub { template <typename T> static T run(T old, T data) { return data - old; } };
-struct OpSmin { template <typename T> static T run(T old, T data) { return static_cast<Signed<T>>(data) < static_cast<Signed<T>>(old) ? data : old; } };
-struct OpUmin { template <typename T> static T run(T old, T data) { return data < old ? data : old; } };
-struct OpSmax { template <typename T> static T run(T old, T data) { return static_cast<Signed<T>>(data) > static_cast<Signed<T>>(old) ? data : old; } };
-struct OpUmax { template <typename T> static T run(T old, T data) { return data > old ? data : old; } };
-struct OpAnd { template <typename T> static T run(T old, T data) { return old & data; } };
-struct OpOr { template <typename T> static T run(T old, T data) { return old | data; } };
-struct OpXor { template <typename T> static T run(T old, T data) { return old ^ data; } };
-struct OpInc { template <typename T> static T run(T old, T data) { return old >= data ? 0 : old + 1; } };
-struct OpDec { template <typename T> static T run(T old, T data) { return old == 0 || old > data ? data : old - 1; } };
-struct OpCsub { template <typename T> static T run(T old, T data) { return old < data ? 0 : old - data; } };
+struct OpSwap {
+  template <typename T>
+  static T run(T, T data) {
+    return data;
+  }
+};
+struct OpAdd {
+  template <typename T>
+  static T run(T old, T data) {
+    return old + data;
+  }
+};
+struct OpSub {
+  template <typename T>
+  static T run(T old, T data) {
+    return old - data;
+  }
+};
+struct OpRsub {
+  template <typename T>
+  static T run(T old, T data) {
+    return data - old;
+  }
+};
+struct OpSmin {
+  template <typename T>
+  static T run(T old, T data) {
+    return static_cast<Signed<T>>(data) < static_cast<Signed<T>>(old) ? data : old;
+  }
+};
+struct OpUmin {
+  template <typename T>
+  static T run(T old, T data) {
+    return data < old ? data : old;
+  }
+};
+struct OpSmax {
+  template <typename T>
+  static T run(T old, T data) {
+    return static_cast<Signed<T>>(data) > static_cast<Signed<T>>(old) ? data : old;
+  }
+};
+struct OpUmax {
+  template <typename T>
+  static T run(T old, T data) {
+    return data > old ? data : old;
+  }
+};
+struct OpAnd {
+  template <typename T>
+  static T run(T old, T data) {
+    return old & data;
+  }
+};
+struct OpOr {
+  template <typename T>
+  static T run(T old, T data) {
+    return old | data;
+  }
+};
+struct OpXor {
+  template <typename T>
+  static T run(T old, T data) {
+    return old ^ data;
+  }
+};
+struct OpInc {
+  template <typename T>
+  static T run(T old, T data) {
+    return old >= data ? 0 : old + 1;
+  }
+};
+struct OpDec {
+  template <typename T>
+  static T run(T old, T data) {
+    return old == 0 || old > data ? data : old - 1;
+  }
+};
+struct OpCsub {
+  template <typename T>
+  static T run(T old, T data) {
+    return old < data ? 0 : old - data;
+  }
+};
 
-template <typename T> struct FloatOf;
-template <> struct FloatOf<uint32_t> { using type = float; };
-template <> struct FloatOf<uint64_t> { using type = double; };
-template <typename T> typename FloatOf<T>::type as_float(T bits) { return std::bit_cast<typename FloatOf<T>::type>(bits); }
-template <typename T> bool is_nan(T bits) { const auto f = as_float(bits); return f != f; }
 template <typename T>
-T quiet(T bits) { return bits | (T{1} << (sizeof(T) == 4 ? 22 : 51)); }
+struct FloatOf;
+template <>
+struct FloatOf<uint32_t> {
+  using type = float;
+};
+template <>
+struct FloatOf<uint64_t> {
+  using type = double;
+};
+template <typename T>
+typename FloatOf<T>::type as_float(T bits) {
+  return std::bit_cast<typename FloatOf<T>::type>(bits);
+}
+template <typename T>
+bool is_nan(T bits) {
+  const auto f = as_float(bits);
+  return f != f;
+}
+template <typename T>
+T quiet(T bits) {
+  return bits | (T{1} << (sizeof(T) == 4 ? 22 : 51));
+}
 struct OpFadd {
   template <typename T>
   static T run(T old, T data) {
@@ -66,15 +153,22 @@ struct OpFmax {
 
 template <class Op, typename T>
 GFXGRAPH_INLINE T host_atomic(T* p, T data) {
-  if constexpr (std::is_same_v<Op, OpAdd>) return __atomic_fetch_add(p, data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, OpSub>) return __atomic_fetch_sub(p, data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, OpAnd>) return __atomic_fetch_and(p, data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, OpOr>) return __atomic_fetch_or(p, data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, OpXor>) return __atomic_fetch_xor(p, data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, OpSwap>) return __atomic_exchange_n(p, data, __ATOMIC_SEQ_CST);
+  if constexpr (std::is_same_v<Op, OpAdd>)
+    return __atomic_fetch_add(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpSub>)
+    return __atomic_fetch_sub(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpAnd>)
+    return __atomic_fetch_and(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpOr>)
+    return __atomic_fetch_or(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpXor>)
+    return __atomic_fetch_xor(p, data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, OpSwap>)
+    return __atomic_exchange_n(p, data, __ATOMIC_SEQ_CST);
   else {
     T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(p, &old, Op::run(old, data), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    while (!__atomic_compare_exchange_n(p, &old, Op::run(old, data), false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST)) {
     }
     return old;
   }
@@ -84,8 +178,10 @@ GFXGRAPH_INLINE T host_atomic(T* p, T data) {
 
 template <typename T>
 GFXGRAPH_INLINE T lane_value(const Row* row, unsigned l) {
-  if constexpr (sizeof(T) == 8) return row[0].lane[l] | uint64_t{row[1].lane[l]} << 32;
-  else return row[0].lane[l];
+  if constexpr (sizeof(T) == 8)
+    return row[0].lane[l] | uint64_t{row[1].lane[l]} << 32;
+  else
+    return row[0].lane[l];
 }
 template <typename T>
 GFXGRAPH_INLINE void set_lane(Row* row, unsigned l, T value) {
@@ -94,7 +190,8 @@ GFXGRAPH_INLINE void set_lane(Row* row, unsigned l, T value) {
 }
 
 template <class P>
-GFXGRAPH_INLINE void lanes_in_order(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec) {
+GFXGRAPH_INLINE void lanes_in_order(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                    uint32_t exec) {
   if (exec == ~0u) {
     for (unsigned l = 0; l < kLanes; ++l) P::lane(w, i, l, p + offset.lane[l]);
     return;
@@ -113,9 +210,11 @@ struct Atomic {
   static constexpr uint32_t kDwords = 0;
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kAtomic;
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row&) {
     if constexpr (!kHost && !kReturns && sizeof(T) == 4) {
-      // Copies, because a store through p could change registers and instruction for all the compiler knows.
+      // Copies, because a store through p could change registers and instruction for all the
+      // compiler knows.
       const Row data = w.v(i->src[1]);
       const Row at = offset;
       if (exec == ~0u) {
@@ -153,7 +252,9 @@ template <typename T>
 using AtomicFunction = T (*)(T* p, T a, T b);
 
 template <class Op, typename T>
-T run_host_atomic(T* p, T a, T) { return host_atomic<Op, T>(p, a); }
+T run_host_atomic(T* p, T a, T) {
+  return host_atomic<Op, T>(p, a);
+}
 template <class Op, typename T>
 T run_lds_atomic(T* p, T a, T) {
   const auto at = reinterpret_cast<uintptr_t>(p);
@@ -203,7 +304,8 @@ struct AnyAtomic {
   static constexpr uint32_t kDwords = 0;
   static constexpr bool kWrite = true;
   static constexpr AccessKind kKind = AccessKind::kAtomic;
-  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset, uint32_t exec, const Row&) {
+  GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
+                                   uint32_t exec, const Row&) {
     for (uint32_t m = exec; m != 0; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       lane(w, i, l, p + offset.lane[l]);
@@ -222,5 +324,5 @@ struct AnyAtomic {
   }
 };
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

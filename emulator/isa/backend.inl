@@ -50,19 +50,25 @@ Handler bind(Inst& inst) {
     case Format::kSop2:
     case Format::kSopc:
     case Format::kSopk:
-    case Format::kSopp: return bind_scalar(inst);
+    case Format::kSopp:
+      return bind_scalar(inst);
     case Format::kVop1:
     case Format::kVop2:
     case Format::kVopc:
     case Format::kVop3:
-    case Format::kVop3p: return kVectorBinder.bind(inst);
-    case Format::kSmem: return bind_smem<Observer>(inst);
-    case Format::kDs: return bind_ds<Observer>(inst);
+    case Format::kVop3p:
+      return kVectorBinder.bind(inst);
+    case Format::kSmem:
+      return bind_smem<Observer>(inst);
+    case Format::kDs:
+      return bind_ds<Observer>(inst);
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:
-    case Format::kMubuf: return bind_vector_memory<Observer>(inst);
-    default: return nullptr;
+    case Format::kMubuf:
+      return bind_vector_memory<Observer>(inst);
+    default:
+      return nullptr;
   }
 }
 
@@ -70,7 +76,9 @@ template <class Observer>
 struct BackendFor {
   using State = typename Observer::WaveState;
   static Observer& self(void* observer) { return *static_cast<Observer*>(observer); }
-  static void decoded(void* o, const Inst& inst, InstOperands& operands) { self(o).decoded(inst, operands); }
+  static void decoded(void* o, const Inst& inst, InstOperands& operands) {
+    self(o).decoded(inst, operands);
+  }
   static void construct(void* state) { new (state) State(); }
   static void destroy(void* state) { static_cast<State*>(state)->~State(); }
   static void dispatch_begin(void* o, const DispatchInfo& info) { self(o).dispatch_begin(info); }
@@ -78,16 +86,27 @@ struct BackendFor {
   static void wave_begin(void* o, void* s, const Wave& w, const WaveInfo& info) {
     self(o).wave_begin(*static_cast<State*>(s), w, info);
   }
-  static void wave_end(void* o, void* s, const Wave& w) { self(o).wave_end(*static_cast<State*>(s), w); }
+  static void wave_end(void* o, void* s, const Wave& w) {
+    self(o).wave_end(*static_cast<State*>(s), w);
+  }
   static constexpr Backend make(const char* isa) {
     if constexpr (!Observer::kInstructions && !Observer::kMemory && !Observer::kOperands)
       return Backend{.isa = isa, .run = run_wave<Observer>, .bind = bind<Observer>};
     else
-      return Backend{.isa = isa, .run = run_wave<Observer>, .bind = bind<Observer>,
-                     .keeps_operands = Observer::kOperands, .instruction_hooks = Observer::kInstructions,
-                     .decoded = decoded, .wave_state_bytes = sizeof(State), .wave_state_align = alignof(State),
-                     .construct_state = construct, .destroy_state = destroy, .dispatch_begin = dispatch_begin,
-                     .dispatch_end = dispatch_end, .wave_begin = wave_begin, .wave_end = wave_end};
+      return Backend{.isa = isa,
+                     .run = run_wave<Observer>,
+                     .bind = bind<Observer>,
+                     .keeps_operands = Observer::kOperands,
+                     .instruction_hooks = Observer::kInstructions,
+                     .decoded = decoded,
+                     .wave_state_bytes = sizeof(State),
+                     .wave_state_align = alignof(State),
+                     .construct_state = construct,
+                     .destroy_state = destroy,
+                     .dispatch_begin = dispatch_begin,
+                     .dispatch_end = dispatch_end,
+                     .wave_begin = wave_begin,
+                     .wave_end = wave_end};
   }
 };
 
@@ -96,21 +115,21 @@ struct BackendFor {
 #define GFXGRAPH_BACKEND_JOIN_INNER(a, b) a##_##b
 #define GFXGRAPH_BACKEND_JOIN(a, b) GFXGRAPH_BACKEND_JOIN_INNER(a, b)
 
-#define GFXGRAPH_DEFINE_BACKEND_AS(Observer, name)    \
-  extern const ::gfxgraph::emulator::Backend name;    \
-  const ::gfxgraph::emulator::Backend name =          \
+#define GFXGRAPH_DEFINE_BACKEND_AS(Observer, name) \
+  extern const ::gfxgraph::emulator::Backend name; \
+  const ::gfxgraph::emulator::Backend name =       \
       ::gfxgraph::emulator::BackendFor<Observer>::make(GFXGRAPH_BACKEND_TEXT(GFXGRAPH_ISA));
-// Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace. A build with one instruction set
-// (sanitizers) gives it all three names.
+// Defines `const Backend <name>_isa_v2` (v3, v4) in the present namespace. A build with one
+// instruction set (sanitizers) gives it all three names.
 #ifdef GFXGRAPH_ONE_ISA
-#define GFXGRAPH_DEFINE_BACKEND(Observer, name)        \
-  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2)  \
-  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3)  \
+#define GFXGRAPH_DEFINE_BACKEND(Observer, name)       \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v2) \
+  GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v3) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, name##_isa_v4)
 #else
 #define GFXGRAPH_DEFINE_BACKEND(Observer, name) \
   GFXGRAPH_DEFINE_BACKEND_AS(Observer, GFXGRAPH_BACKEND_JOIN(name, GFXGRAPH_ISA))
 #endif
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

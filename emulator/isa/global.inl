@@ -1,5 +1,6 @@
 // FLAT, GLOBAL and SCRATCH instructions, and SMEM loads.
-// Source: RDNA2 ISA guide, "Flat Memory Instructions", "Scalar Memory Operations"; apertures as in AMDGPUUsage.
+// Source: RDNA2 ISA guide, "Flat Memory Instructions", "Scalar Memory Operations"; apertures as in
+// AMDGPUUsage.
 #pragma once
 
 #include "emulator/isa/atomics.inl"
@@ -7,7 +8,9 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-GFXGRAPH_INLINE unsigned first_lane(uint32_t exec) { return exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec)); }
+GFXGRAPH_INLINE unsigned first_lane(uint32_t exec) {
+  return exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
+}
 
 // Lanes whose addresses do not share their upper 32 bits.
 template <class Observer, class P>
@@ -15,7 +18,8 @@ template <class Observer, class P>
   const Row* v = &w.v(i->src[0]);
   Row64 address;
   for (unsigned l = 0; l < kLanes; ++l)
-    address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + static_cast<uint64_t>(int64_t{i->imm});
+    address.lane[l] =
+        (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + static_cast<uint64_t>(int64_t{i->imm});
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if (only != ~0u) narrow_lanes(lanes, only);
@@ -28,13 +32,16 @@ template <class Observer, class P>
   return global_lanes<P>(w, i, address, lanes.exec);
 }
 
-// Active lanes share their upper halves, inactive ones have their own: the event has all, the fast path the rest.
+// Active lanes share their upper halves, inactive ones have their own: the event has all, the fast
+// path the rest.
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm, uint32_t other_space) {
+GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm,
+                                            uint32_t other_space) {
   const Row* v = &w.v(i->src[0]);
   const Row offset = v[0];
   Row64 address;
-  for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + imm;
+  for (unsigned l = 0; l < kLanes; ++l)
+    address.lane[l] = (v[0].lane[l] | uint64_t{v[1].lane[l]} << 32) + imm;
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   MemoryEvent event;
@@ -56,7 +63,8 @@ const Inst* global_vaddr(Wave& w, const Inst* i) {
     const Row offset = v[0];
     Lanes lanes;
     all_lanes<Observer>(w, lanes);
-    return global_rows<P>(w, i, (uint64_t{hi} << 32) + static_cast<uint64_t>(int64_t{i->imm}), offset, lanes);
+    return global_rows<P>(w, i, (uint64_t{hi} << 32) + static_cast<uint64_t>(int64_t{i->imm}),
+                          offset, lanes);
   }
 }
 
@@ -73,7 +81,8 @@ const Inst* global_saddr(Wave& w, const Inst* i) {
 // global_load_dword_addtid: saddr + imm + 4 * lane.
 template <class Observer, class P>
 const Inst* global_addtid(Wave& w, const Inst* i) {
-  const uint64_t base = (i->src[2] == operand::kNone ? 0 : w.pair(i->src[2])) + static_cast<uint64_t>(int64_t{i->imm});
+  const uint64_t base = (i->src[2] == operand::kNone ? 0 : w.pair(i->src[2])) +
+                        static_cast<uint64_t>(int64_t{i->imm});
   Row offset;
   for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * l;
   Lanes lanes;
@@ -180,10 +189,14 @@ const Inst* scratch(Wave& w, const Inst* i) {
 template <class Observer, class P>
 Handler bind_segment(const Inst& inst) {
   switch (inst.format) {
-    case Format::kFlat: return flat<Observer, P>;
-    case Format::kGlobal: return inst.src[2] == operand::kNone ? global_vaddr<Observer, P> : global_saddr<Observer, P>;
-    case Format::kScratch: return scratch<Observer, P>;
-    default: return nullptr;
+    case Format::kFlat:
+      return flat<Observer, P>;
+    case Format::kGlobal:
+      return inst.src[2] == operand::kNone ? global_vaddr<Observer, P> : global_saddr<Observer, P>;
+    case Format::kScratch:
+      return scratch<Observer, P>;
+    default:
+      return nullptr;
   }
 }
 
@@ -201,7 +214,8 @@ GFXGRAPH_INLINE const Inst* scalar_result(Wave& w, const Inst* i, const uint32_t
 }
 
 template <class Observer, uint32_t kDwords>
-GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint32_t bytes, bool in_range) {
+GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint32_t bytes,
+                                  bool in_range) {
   if constexpr (Observer::kMemory) {
     ScalarEvent event;
     event.address = address;
@@ -244,7 +258,8 @@ const Inst* s_buffer_load(Wave& w, const Inst* i) {
   uint32_t inside = 0;
   while (inside < kDwords && offset + 4 * (inside + 1) <= size) ++inside;
   uint32_t value[kDwords] = {};
-  if (scalar_event<Observer, kDwords>(w, i, base + offset, inside * 4, inside == kDwords) && inside != 0) {
+  if (scalar_event<Observer, kDwords>(w, i, base + offset, inside * 4, inside == kDwords) &&
+      inside != 0) {
     uintptr_t host = 0;
     if (!resolve<false>(w, i, base + offset, Bounds{0, 0}, inside * 4, host)) {
       raise_access(w, i, FaultKind::kMemory, 0, base + offset, inside * 4, false, nullptr);
@@ -265,23 +280,36 @@ inline const Inst* s_nothing(Wave&, const Inst* i) { return i->next(); }
 template <class Observer>
 Handler bind_smem(const Inst& inst) {
   switch (inst.op) {
-    case Op::s_load_dword: return s_load<Observer, 1>;
-    case Op::s_load_dwordx2: return s_load<Observer, 2>;
-    case Op::s_load_dwordx4: return s_load<Observer, 4>;
-    case Op::s_load_dwordx8: return s_load<Observer, 8>;
-    case Op::s_load_dwordx16: return s_load<Observer, 16>;
-    case Op::s_buffer_load_dword: return s_buffer_load<Observer, 1>;
-    case Op::s_buffer_load_dwordx2: return s_buffer_load<Observer, 2>;
-    case Op::s_buffer_load_dwordx4: return s_buffer_load<Observer, 4>;
-    case Op::s_buffer_load_dwordx8: return s_buffer_load<Observer, 8>;
-    case Op::s_buffer_load_dwordx16: return s_buffer_load<Observer, 16>;
+    case Op::s_load_dword:
+      return s_load<Observer, 1>;
+    case Op::s_load_dwordx2:
+      return s_load<Observer, 2>;
+    case Op::s_load_dwordx4:
+      return s_load<Observer, 4>;
+    case Op::s_load_dwordx8:
+      return s_load<Observer, 8>;
+    case Op::s_load_dwordx16:
+      return s_load<Observer, 16>;
+    case Op::s_buffer_load_dword:
+      return s_buffer_load<Observer, 1>;
+    case Op::s_buffer_load_dwordx2:
+      return s_buffer_load<Observer, 2>;
+    case Op::s_buffer_load_dwordx4:
+      return s_buffer_load<Observer, 4>;
+    case Op::s_buffer_load_dwordx8:
+      return s_buffer_load<Observer, 8>;
+    case Op::s_buffer_load_dwordx16:
+      return s_buffer_load<Observer, 16>;
     case Op::s_memtime:
-    case Op::s_memrealtime: return s_memtime;
+    case Op::s_memrealtime:
+      return s_memtime;
     case Op::s_dcache_inv:
-    case Op::s_gl1_inv: return s_nothing;
-    default: return nullptr;
+    case Op::s_gl1_inv:
+      return s_nothing;
+    default:
+      return nullptr;
   }
 }
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -19,7 +19,8 @@ GFXGRAPH_INLINE float half_to_float(uint32_t h) {
   const uint32_t normal = (magnitude << 13) + (112u << 23);
   const uint32_t special = (magnitude << 13) | 0x7f800000u;
   // A denormal is an integer times 2^-24: exact in binary32.
-  const uint32_t tiny = __builtin_bit_cast(uint32_t, static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  const uint32_t tiny =
+      __builtin_bit_cast(uint32_t, static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
   uint32_t r = magnitude >= 0x7c00u ? special : normal;
   r = magnitude < 0x0400u ? tiny : r;
   return __builtin_bit_cast(float, r | sign);
@@ -63,8 +64,8 @@ GFXGRAPH_INLINE uint32_t float_to_half_rtz(float f) {
   return r | sign;
 }
 
-// Rounds to odd: the exact sum a + b with the last bit of the result set when it is inexact, so that a later
-// rounding to fewer bits rounds once. Finite results only are adjusted.
+// Rounds to odd: the exact sum a + b with the last bit of the result set when it is inexact, so
+// that a later rounding to fewer bits rounds once. Finite results only are adjusted.
 GFXGRAPH_INLINE float add_to_odd(float a, float b) {
   const float s = a + b;
   const float bb = s - a;
@@ -94,8 +95,10 @@ GFXGRAPH_INLINE void split_halves(const uint32_t* in, float* low, float* high) {
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + l));
     const __m256i lows = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
     const __m256i highs = _mm256_srli_epi32(v, 16);
-    const __m128i packed_low = _mm_packus_epi32(_mm256_castsi256_si128(lows), _mm256_extracti128_si256(lows, 1));
-    const __m128i packed_high = _mm_packus_epi32(_mm256_castsi256_si128(highs), _mm256_extracti128_si256(highs, 1));
+    const __m128i packed_low =
+        _mm_packus_epi32(_mm256_castsi256_si128(lows), _mm256_extracti128_si256(lows, 1));
+    const __m128i packed_high =
+        _mm_packus_epi32(_mm256_castsi256_si128(highs), _mm256_extracti128_si256(highs, 1));
     _mm256_storeu_ps(low + l, _mm256_cvtph_ps(packed_low));
     _mm256_storeu_ps(high + l, _mm256_cvtph_ps(packed_high));
   }
@@ -108,12 +111,14 @@ GFXGRAPH_INLINE void split_halves(const uint32_t* in, float* low, float* high) {
 }
 
 // Rounds both rows and packs them, in lanes of the mask.
-GFXGRAPH_INLINE void join_halves(const float* low, const float* high, const uint32_t* mask, uint32_t* out) {
+GFXGRAPH_INLINE void join_halves(const float* low, const float* high, const uint32_t* mask,
+                                 uint32_t* out) {
 #ifdef __F16C__
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   for (unsigned l = 0; l < kLanes; l += 8) {
     const __m256i lows = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_loadu_ps(low + l), kNearest));
-    const __m256i highs = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_loadu_ps(high + l), kNearest));
+    const __m256i highs =
+        _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_loadu_ps(high + l), kNearest));
     const __m256i v = _mm256_or_si256(lows, _mm256_slli_epi32(highs, 16));
     __m256i* const d = reinterpret_cast<__m256i*>(out + l);
     const __m256i m = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + l));
@@ -127,5 +132,5 @@ GFXGRAPH_INLINE void join_halves(const float* low, const float* high, const uint
 #endif
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

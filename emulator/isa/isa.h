@@ -11,8 +11,8 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-Handler bind_scalar(Inst& inst);  // kSop*
+Handler bind_scalar(Inst& inst);          // kSop*
 extern const VectorBinder kVectorBinder;  // kVop*: isa/vector.cpp
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

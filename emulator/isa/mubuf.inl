@@ -1,5 +1,6 @@
 // MUBUF instructions: buffer resources (SRDs) with range checks and swizzle.
-// Source: RDNA2 ISA guide, "Vector Memory Buffer Instructions": address calculation and range checking.
+// Source: RDNA2 ISA guide, "Vector Memory Buffer Instructions": address calculation and range
+// checking.
 #pragma once
 
 #include "emulator/isa/global.inl"
@@ -18,20 +19,26 @@ struct Srd {
 };
 GFXGRAPH_INLINE Srd read_srd(const Wave& w, const Inst* i) {
   const uint32_t* s = &w.sgpr[i->sdst];
-  return {s[0] | uint64_t{s[1] & 0xffff} << 32, s[1] >> 16 & 0x3fff, s[2], 8u << (s[3] >> 21 & 3), s[3] >> 28 & 3,
-          (s[1] >> 31) != 0, (s[3] >> 23 & 1) != 0};
+  return {s[0] | uint64_t{s[1] & 0xffff} << 32,
+          s[1] >> 16 & 0x3fff,
+          s[2],
+          8u << (s[3] >> 21 & 3),
+          s[3] >> 28 & 3,
+          (s[1] >> 31) != 0,
+          (s[3] >> 23 & 1) != 0};
 }
 enum OobSelect : uint32_t { kStructuredOffset = 0, kStructured = 1, kDisabled = 2, kRaw = 3 };
 
 // Whether this access goes to the wave's own scratch through the SRD it was started with.
 GFXGRAPH_INLINE bool is_scratch(const Wave& w, const Srd& srd) {
-  return srd.base - w.scratch_base < w.scratch_bytes && srd.swizzle && srd.add_tid && srd.stride == 0 &&
-         srd.index_stride == 32;
+  return srd.base - w.scratch_base < w.scratch_bytes && srd.swizzle && srd.add_tid &&
+         srd.stride == 0 && srd.index_stride == 32;
 }
 
 // Any SRD, lane by lane. `usable` is how many of the access's bytes pass the range check.
 template <class Observer, class P>
-[[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd, uint32_t soffset) {
+[[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd,
+                                           uint32_t soffset) {
   const bool offen = (i->mods & mmod::kOffen) != 0;
   const bool idxen = (i->mods & mmod::kIdxen) != 0;
   const Row* v = i->src[0] == operand::kNone ? nullptr : &w.v(i->src[0]);
@@ -64,7 +71,8 @@ template <class Observer, class P>
           // Each dword is checked by itself.
           const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
           const uint64_t left = limit > at ? limit - at : 0;
-          if (left < P::kBytes) good = P::kBytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
+          if (left < P::kBytes)
+            good = P::kBytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
         }
     }
     if (P::kKind == AccessKind::kAtomic && good < P::kBytes) good = 0;
@@ -84,7 +92,8 @@ template <class Observer, class P>
     report<Observer, P>(w, i, event, lanes);
   }
   const bool in_scratch = srd.base - w.scratch_base < w.scratch_bytes;
-  if (in_scratch && srd.swizzle && P::kBytes > 4) return w.unsupported(i, "a wide access through an unusual swizzled buffer");
+  if (in_scratch && srd.swizzle && P::kBytes > 4)
+    return w.unsupported(i, "a wide access through an unusual swizzled buffer");
   for (uint32_t m = lanes.exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     if (usable[l] == 0) {
@@ -100,7 +109,8 @@ template <class Observer, class P>
     }
     const uintptr_t host = reinterpret_cast<uintptr_t>(entry.host) + (a - entry.base);
     if (P::kKind == AccessKind::kAtomic && a % P::kBytes != 0)
-      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true, "atomics must be aligned");
+      return raise_access(w, i, FaultKind::kAlignment, l, a, P::kBytes, true,
+                          "atomics must be aligned");
     if (usable[l] == P::kBytes) {
       P::lane(w, i, l, host);
       continue;
@@ -141,7 +151,8 @@ const Inst* buffer(Wave& w, const Inst* i) {
     for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 0;
   const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
   const Bounds bounds = active_bounds(offset, w.exec_mask);
-  if (uint64_t{bounds.hi} + imm + P::kBytes > limit) return buffer_lanes<Observer, P>(w, i, srd, soffset);
+  if (uint64_t{bounds.hi} + imm + P::kBytes > limit)
+    return buffer_lanes<Observer, P>(w, i, srd, soffset);
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if constexpr (Observer::kMemory) {
@@ -188,28 +199,37 @@ Handler bind_any_atomic(Inst& inst, AtomicFunction<T> function) {
   return bind_access<O, AnyAtomic<T, false>>(inst);
 }
 template <class O, class Op, typename T>
-Handler bind_atomic(Inst& inst) { return bind_any_atomic<O, T>(inst, run_host_atomic<Op, T>); }
+Handler bind_atomic(Inst& inst) {
+  return bind_any_atomic<O, T>(inst, run_host_atomic<Op, T>);
+}
 template <class O, typename T, bool kFloat = false>
-Handler bind_compare(Inst& inst) { return bind_any_atomic<O, T>(inst, run_host_compare<T, kFloat>); }
+Handler bind_compare(Inst& inst) {
+  return bind_any_atomic<O, T>(inst, run_host_compare<T, kFloat>);
+}
 
 template <class O>
 Handler bind_vector_memory(Inst& inst) {
   if ((inst.mods & mmod::kLds) != 0) return nullptr;
   switch (inst.op) {
     case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv: return buffer_nothing;
-    case Op::global_load_dword_addtid: return global_addtid<O, Load<Data::kB32>>;
-    case Op::global_store_dword_addtid: return global_addtid<O, Store<Data::kB32>>;
+    case Op::buffer_gl1_inv:
+      return buffer_nothing;
+    case Op::global_load_dword_addtid:
+      return global_addtid<O, Load<Data::kB32>>;
+    case Op::global_store_dword_addtid:
+      return global_addtid<O, Store<Data::kB32>>;
     case Op::global_atomic_csub:
-    case Op::buffer_atomic_csub: return bind_atomic<O, OpCsub, uint32_t>(inst);
-    default: break;
+    case Op::buffer_atomic_csub:
+      return bind_atomic<O, OpCsub, uint32_t>(inst);
+    default:
+      break;
   }
-#define GFXGRAPH_MEMORY(name, ...)                                                       \
+#define GFXGRAPH_MEMORY(name, ...)                                                                \
   if (inst.op == Op::flat_##name || inst.op == Op::global_##name || inst.op == Op::buffer_##name) \
     return __VA_ARGS__(inst);
-#define GFXGRAPH_LOAD_STORE(name, ...)                                                   \
-  if (inst.op == Op::flat_##name || inst.op == Op::global_##name || inst.op == Op::scratch_##name || \
-      inst.op == Op::buffer_##name)                                                      \
+#define GFXGRAPH_LOAD_STORE(name, ...)                               \
+  if (inst.op == Op::flat_##name || inst.op == Op::global_##name ||  \
+      inst.op == Op::scratch_##name || inst.op == Op::buffer_##name) \
     return __VA_ARGS__(inst);
 #include "emulator/isa/vector_memory.inc"
 #undef GFXGRAPH_LOAD_STORE
@@ -217,5 +237,5 @@ Handler bind_vector_memory(Inst& inst) {
   return nullptr;
 }
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

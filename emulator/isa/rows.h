@@ -57,8 +57,8 @@ GFXGRAPH_INLINE void blend_into(Row& dst, const Row& value, const Row& mask) {
     dst.lane[l] = (value.lane[l] & mask.lane[l]) | (dst.lane[l] & ~mask.lane[l]);
 }
 
-// Under the thread sanitizer aligned accesses are atomic, as they are on the machine; lanes of several waves may
-// meet in one word (spin locks).
+// Under the thread sanitizer aligned accesses are atomic, as they are on the machine; lanes of
+// several waves may meet in one word (spin locks).
 template <typename T>
 GFXGRAPH_INLINE T load_host(uintptr_t p) {
 #if defined(__SANITIZE_THREAD__)
@@ -87,8 +87,8 @@ GFXGRAPH_INLINE void gather32(Row& dst, uintptr_t p, const Row& offset, const Ro
     const __m512i index = _mm512_xor_si512(_mm512_load_si512(&offset.lane[l]), bias);
     const __m512i m = _mm512_load_si512(&mask.lane[l]);
     const __m512i old = _mm512_load_si512(&dst.lane[l]);
-    _mm512_store_si512(&dst.lane[l],
-                       _mm512_mask_i32gather_epi32(old, _mm512_test_epi32_mask(m, m), index, base, 1));
+    _mm512_store_si512(&dst.lane[l], _mm512_mask_i32gather_epi32(old, _mm512_test_epi32_mask(m, m),
+                                                                 index, base, 1));
   }
 #else
   const __m256i bias = _mm256_set1_epi32(static_cast<int>(0x80000000u));
@@ -108,5 +108,5 @@ GFXGRAPH_INLINE void gather32(Row& dst, uintptr_t p, const Row& offset, const Ro
 }
 #endif
 
-}  // inline namespace GFXGRAPH_ISA
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -11,7 +11,8 @@ GFXGRAPH_INLINE uint32_t field_mask(uint32_t width) { return (1u << (width & 31)
 
 GFXGRAPH_INLINE uint32_t bfe_i32(uint32_t a, uint32_t offset, uint32_t width) {
   const uint32_t w = width & 31;
-  const uint32_t v = static_cast<uint32_t>(static_cast<int32_t>(a) >> (offset & 31)) & field_mask(w);
+  const uint32_t v =
+      static_cast<uint32_t>(static_cast<int32_t>(a) >> (offset & 31)) & field_mask(w);
   const uint32_t sign = w == 0 ? 0 : v >> (w - 1) & 1;
   return sign != 0 ? v | ~field_mask(w) : v;
 }
@@ -29,8 +30,12 @@ GFXGRAPH_INLINE uint32_t population(uint32_t v) {
   return v * 0x01010101u >> 24;
 }
 // Position of the first one from the top, from the bottom; -1 when there is none.
-GFXGRAPH_INLINE uint32_t first_high(uint32_t v) { return v == 0 ? ~0u : static_cast<uint32_t>(__builtin_clz(v)); }
-GFXGRAPH_INLINE uint32_t first_low(uint32_t v) { return v == 0 ? ~0u : static_cast<uint32_t>(__builtin_ctz(v)); }
+GFXGRAPH_INLINE uint32_t first_high(uint32_t v) {
+  return v == 0 ? ~0u : static_cast<uint32_t>(__builtin_clz(v));
+}
+GFXGRAPH_INLINE uint32_t first_low(uint32_t v) {
+  return v == 0 ? ~0u : static_cast<uint32_t>(__builtin_ctz(v));
+}
 
 // One byte of {a, b} (b is bytes 0..3), or a filler. ISA guide V_PERM_B32.
 GFXGRAPH_INLINE uint32_t permuted_byte(uint64_t data, uint32_t selector) {
@@ -56,8 +61,8 @@ struct Cndmask {
       d[l] = (chosen & mask[l]) | (d[l] & ~mask[l]);
     }
   }
-  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t*,
-                         uint32_t bits) {
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t*, uint32_t bits) {
     run(d, mask, RowSource{a}, RowSource{b}, bits);
     return 0;
   }
@@ -86,11 +91,16 @@ void add_logic(VectorTable& t) {
   t[Op::v_or_b32] = hot<[](uint32_t a, uint32_t b) { return a | b; }, U, U, U>();
   t[Op::v_xor_b32] = hot<[](uint32_t a, uint32_t b) { return a ^ b; }, U, U, U>();
   t[Op::v_xnor_b32] = lane<[](uint32_t a, uint32_t b) { return ~(a ^ b); }, U, U, U>();
-  t[Op::v_and_or_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }, U, U, U, U>();
-  t[Op::v_or3_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }, U, U, U, U>();
-  t[Op::v_xor3_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; }, U, U, U, U>();
-  t[Op::v_lshl_or_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return a << (b & 31) | c; }, U, U, U, U>();
-  t[Op::v_bfi_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }, U, U, U, U>();
+  t[Op::v_and_or_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }, U, U, U, U>();
+  t[Op::v_or3_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }, U, U, U, U>();
+  t[Op::v_xor3_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; }, U, U, U, U>();
+  t[Op::v_lshl_or_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return a << (b & 31) | c; }, U, U, U, U>();
+  t[Op::v_bfi_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }, U, U, U, U>();
 }
 
 void add_shifts(VectorTable& t) {
@@ -99,30 +109,44 @@ void add_shifts(VectorTable& t) {
   t[Op::v_ashrrev_i32] = hot<[](uint32_t a, int32_t b) { return (b >> (a & 31)); }, I, U, I>();
   t[Op::v_lshlrev_b64] = hot<[](uint32_t a, uint64_t b) { return b << (a & 63); }, L, U, L>();
   t[Op::v_lshrrev_b64] = hot<[](uint32_t a, uint64_t b) { return (b >> (a & 63)); }, L, U, L>();
-  t[Op::v_ashrrev_i64] = hot<[](uint32_t a, int64_t b) { return (b >> (a & 63)); }, T::kI64, U, T::kI64>();
+  t[Op::v_ashrrev_i64] =
+      hot<[](uint32_t a, int64_t b) { return (b >> (a & 63)); }, T::kI64, U, T::kI64>();
   t[Op::v_alignbit_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) {
-    return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31)); }, U, U, U, U>();
+    return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31));
+  },
+                              U, U, U, U>();
   t[Op::v_alignbyte_b32] = lane<[](uint32_t a, uint32_t b, uint32_t c) {
-    return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (8 * (c & 3))); }, U, U, U, U>();
+    return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (8 * (c & 3)));
+  },
+                                U, U, U, U>();
 }
 
 void add_fields(VectorTable& t) {
-  t[Op::v_bfe_u32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return ((a >> (b & 31)) & field_mask(c)); }, U, U, U, U>();
-  t[Op::v_bfe_i32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return bfe_i32(a, b, c); }, U, U, U, U>();
-  t[Op::v_bfm_b32] = lane<[](uint32_t a, uint32_t b) { return field_mask(a) << (b & 31); }, U, U, U>();
-  t[Op::v_perm_b32] = hot<[](uint32_t a, uint32_t b, uint32_t c) { return perm(a, b, c); }, U, U, U, U>();
+  t[Op::v_bfe_u32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return ((a >> (b & 31)) & field_mask(c)); }, U,
+          U, U, U>();
+  t[Op::v_bfe_i32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return bfe_i32(a, b, c); }, U, U, U, U>();
+  t[Op::v_bfm_b32] =
+      lane<[](uint32_t a, uint32_t b) { return field_mask(a) << (b & 31); }, U, U, U>();
+  t[Op::v_perm_b32] =
+      hot<[](uint32_t a, uint32_t b, uint32_t c) { return perm(a, b, c); }, U, U, U, U>();
   t[Op::v_bfrev_b32] = lane<[](uint32_t a) { return reverse(a); }, U, U>();
   t[Op::v_ffbh_u32] = lane<[](uint32_t a) { return first_high(a); }, U, U>();
   t[Op::v_ffbl_b32] = lane<[](uint32_t a) { return first_low(a); }, U, U>();
   // The first bit that differs from the sign; -1 for 0 and -1.
   t[Op::v_ffbh_i32] = lane<[](uint32_t a) {
-    return first_high(a ^ static_cast<uint32_t>(static_cast<int32_t>(a) >> 31)); }, U, U>();
+    return first_high(a ^ static_cast<uint32_t>(static_cast<int32_t>(a) >> 31));
+  },
+                           U, U>();
   t[Op::v_bcnt_u32_b32] = lane<[](uint32_t a, uint32_t b) { return population(a) + b; }, U, U, U>();
 }
 
-// Bits of src0 below the lane, in the lower and upper 32 lanes of a wave64 (a wave32 has no upper ones).
+// Bits of src0 below the lane, in the lower and upper 32 lanes of a wave64 (a wave32 has no upper
+// ones).
 struct Mbcnt {
-  static uint32_t low(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t*, uint32_t) {
+  static uint32_t low(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                      const uint32_t*, uint32_t) {
     GFXGRAPH_LANES {
       const uint32_t r = population(a[l] & ((1u << l) - 1)) + b[l];
       d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
@@ -148,5 +172,5 @@ void add_integer_bits(VectorTable& t) {
   t[Op::v_mbcnt_hi_u32_b32] = lane<[](uint32_t, uint32_t b) { return b; }, U, U, U>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

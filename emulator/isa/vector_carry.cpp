@@ -1,4 +1,5 @@
-// Sums with carry, and the wide multiply-add. Carry bits of inactive lanes become 0 (the handler masks them).
+// Sums with carry, and the wide multiply-add. Carry bits of inactive lanes become 0 (the handler
+// masks them).
 #include "emulator/isa/vector_op.h"
 
 namespace gfxgraph::emulator {
@@ -15,7 +16,8 @@ struct Carry {
   static constexpr T kDst = U;
   static constexpr T kSrc[3] = {U, U, T::kNone};
   template <class SA, class SB>
-  GFXGRAPH_INLINE static uint32_t run(uint32_t* d, const uint32_t* mask, SA a, SB b, uint32_t carry_in) {
+  GFXGRAPH_INLINE static uint32_t run(uint32_t* d, const uint32_t* mask, SA a, SB b,
+                                      uint32_t carry_in) {
     uint32_t out = 0;
     GFXGRAPH_LANES {
       const uint32_t x = kind == Kind::kReverse ? b.lo(l) : a.lo(l);
@@ -39,8 +41,8 @@ struct Carry {
     }
     return out;
   }
-  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t*,
-                         uint32_t bits) {
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t*, uint32_t bits) {
     return run(d, mask, RowSource{a}, RowSource{b}, bits);
   }
 };
@@ -75,14 +77,17 @@ struct MadWide {
     uint32_t out = 0;
     GFXGRAPH_LANES {
       const uint64_t addend = load<T::kU64>(c, l);
-      const uint64_t product =
-          kSigned ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(a.lo(l))} * static_cast<int32_t>(b.lo(l)))
-                  : uint64_t{a.lo(l)} * b.lo(l);
+      const uint64_t product = kSigned
+                                   ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(a.lo(l))} *
+                                                           static_cast<int32_t>(b.lo(l)))
+                                   : uint64_t{a.lo(l)} * b.lo(l);
       uint64_t r = product + addend;
       bool overflow = r < product;
       if (kSigned) overflow = (static_cast<int64_t>((r ^ product) & (r ^ addend))) < 0;
       if (kClamp && overflow)
-        r = !kSigned ? ~uint64_t{0} : static_cast<int64_t>(product) < 0 ? uint64_t{1} << 63 : ~uint64_t{0} >> 1;
+        r = !kSigned                            ? ~uint64_t{0}
+            : static_cast<int64_t>(product) < 0 ? uint64_t{1} << 63
+                                                : ~uint64_t{0} >> 1;
       // Signed: bit 64 of the 65-bit sum, that is its sign.
       const bool negative = (static_cast<int64_t>(product + addend) < 0) != overflow;
       const uint32_t carry = (kSigned ? negative : overflow) ? ~0u : 0u;
@@ -91,8 +96,8 @@ struct MadWide {
     }
     return out;
   }
-  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                         uint32_t) {
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t* c, uint32_t) {
     return run(d, mask, RowSource{a}, RowSource{b}, RowSource{c});
   }
 };
@@ -133,5 +138,5 @@ void add_carry(VectorTable& t) {
   t[Op::v_mad_i64_i32] = mad_wide<true>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,5 +1,5 @@
-// Comparisons of integers, and v_cmpx for all types through the same kernels. One lane-mask result: bits of inactive
-// lanes are 0 (the handler masks them).
+// Comparisons of integers, and v_cmpx for all types through the same kernels. One lane-mask result:
+// bits of inactive lanes are 0 (the handler masks them).
 #include "emulator/isa/vector_compare.h"
 
 namespace gfxgraph::emulator {
@@ -11,19 +11,22 @@ void add(VectorTable& t, Op op, Op op_exec) {
   t[op] = t[op_exec] = comparison<type, type, F>();
 }
 
-#define GFXGRAPH_COMPARE(name, type, expression)                                               \
-  add<type, [](auto a, auto b) { (void)a; (void)b; return (expression); }>(t, Op::v_cmp_##name, \
-                                                                         Op::v_cmpx_##name)
-#define GFXGRAPH_ORDERS(suffix, type)             \
-  GFXGRAPH_COMPARE(lt_##suffix, type, a < b);     \
-  GFXGRAPH_COMPARE(eq_##suffix, type, a == b);    \
-  GFXGRAPH_COMPARE(le_##suffix, type, a <= b);    \
-  GFXGRAPH_COMPARE(gt_##suffix, type, a > b);     \
-  GFXGRAPH_COMPARE(ne_##suffix, type, a != b);    \
+#define GFXGRAPH_COMPARE(name, type, expression) \
+  add<type, [](auto a, auto b) {                 \
+    (void)a;                                     \
+    (void)b;                                     \
+    return (expression);                         \
+  }>(t, Op::v_cmp_##name, Op::v_cmpx_##name)
+#define GFXGRAPH_ORDERS(suffix, type)          \
+  GFXGRAPH_COMPARE(lt_##suffix, type, a < b);  \
+  GFXGRAPH_COMPARE(eq_##suffix, type, a == b); \
+  GFXGRAPH_COMPARE(le_##suffix, type, a <= b); \
+  GFXGRAPH_COMPARE(gt_##suffix, type, a > b);  \
+  GFXGRAPH_COMPARE(ne_##suffix, type, a != b); \
   GFXGRAPH_COMPARE(ge_##suffix, type, a >= b)
-#define GFXGRAPH_ALL(suffix, type)             \
-  GFXGRAPH_ORDERS(suffix, type);               \
-  GFXGRAPH_COMPARE(f_##suffix, type, false);   \
+#define GFXGRAPH_ALL(suffix, type)           \
+  GFXGRAPH_ORDERS(suffix, type);             \
+  GFXGRAPH_COMPARE(f_##suffix, type, false); \
   GFXGRAPH_COMPARE(t_##suffix, type, true)
 
 }  // namespace
@@ -37,5 +40,5 @@ void add_compare(VectorTable& t) {
   GFXGRAPH_ORDERS(u16, T::kU16);
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -19,16 +19,20 @@ struct Comparison {
     }
     return out;
   }
-  static uint32_t kernel(uint32_t*, const uint32_t*, const uint32_t* a, const uint32_t* b, const uint32_t*, uint32_t) {
+  static uint32_t kernel(uint32_t*, const uint32_t*, const uint32_t* a, const uint32_t* b,
+                         const uint32_t*, uint32_t) {
     return run(RowSource{a}, RowSource{b});
   }
 };
 
 template <class O, unsigned Kinds>
 const Inst* compare_handler(Wave& w, const Inst* i) {
-  const uint32_t bits = O::run(plain_source<O, 0, Kinds>(w, i), plain_source<O, 1, Kinds>(w, i)) & w.exec();
-  if (i->dst == operand::kExecLo) w.set_exec(bits);  // v_cmpx
-  else w.write32(i->dst, bits);
+  const uint32_t bits =
+      O::run(plain_source<O, 0, Kinds>(w, i), plain_source<O, 1, Kinds>(w, i)) & w.exec();
+  if (i->dst == operand::kExecLo)
+    w.set_exec(bits);  // v_cmpx
+  else
+    w.write32(i->dst, bits);
   return i->next();
 }
 
@@ -43,5 +47,5 @@ constexpr VectorOp comparison() {
   return op;
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

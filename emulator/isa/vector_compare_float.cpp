@@ -11,8 +11,8 @@ void add(VectorTable& t, Op op, Op op_exec) {
   t[op] = t[op_exec] = comparison<type, type, F>();
 }
 
-// ISA guide V_CMP_CLASS: bit 0 signalling NaN, 1 quiet NaN, then -inf, -normal, -denormal, -0, +0, +denormal,
-// +normal, +inf. The class of `bits` with that many exponent and mantissa bits.
+// ISA guide V_CMP_CLASS: bit 0 signalling NaN, 1 quiet NaN, then -inf, -normal, -denormal, -0, +0,
+// +denormal, +normal, +inf. The class of `bits` with that many exponent and mantissa bits.
 template <unsigned kExponent, unsigned kMantissa>
 GFXGRAPH_INLINE uint32_t class_bit(uint64_t bits) {
   constexpr uint64_t kMaxExponent = (uint64_t{1} << kExponent) - 1;
@@ -31,28 +31,35 @@ GFXGRAPH_INLINE uint32_t class_bit(uint64_t bits) {
 constexpr auto kClass16 = [](float a, uint32_t classes) {
   return (class_bit<5, 10>(raw_half(a)) & classes) != 0;
 };
-constexpr auto kClass32 = [](float a, uint32_t classes) { return (class_bit<8, 23>(bits_of(a)) & classes) != 0; };
-constexpr auto kClass64 = [](double a, uint32_t classes) { return (class_bit<11, 52>(bits_of(a)) & classes) != 0; };
+constexpr auto kClass32 = [](float a, uint32_t classes) {
+  return (class_bit<8, 23>(bits_of(a)) & classes) != 0;
+};
+constexpr auto kClass64 = [](double a, uint32_t classes) {
+  return (class_bit<11, 52>(bits_of(a)) & classes) != 0;
+};
 
-#define GFXGRAPH_COMPARE(name, type, expression)                                               \
-  add<type, [](auto a, auto b) { (void)a; (void)b; return (expression); }>(t, Op::v_cmp_##name, \
-                                                                         Op::v_cmpx_##name)
-#define GFXGRAPH_RELATIONS(suffix, type)                          \
-  GFXGRAPH_COMPARE(f_##suffix, type, false);                      \
-  GFXGRAPH_COMPARE(lt_##suffix, type, a < b);                     \
-  GFXGRAPH_COMPARE(eq_##suffix, type, a == b);                    \
-  GFXGRAPH_COMPARE(le_##suffix, type, a <= b);                    \
-  GFXGRAPH_COMPARE(gt_##suffix, type, a > b);                     \
-  GFXGRAPH_COMPARE(lg_##suffix, type, (a < b) | (a > b));         \
-  GFXGRAPH_COMPARE(ge_##suffix, type, a >= b);                    \
-  GFXGRAPH_COMPARE(o_##suffix, type, (a == a) & (b == b));        \
-  GFXGRAPH_COMPARE(u_##suffix, type, (a != a) | (b != b));        \
-  GFXGRAPH_COMPARE(nge_##suffix, type, !(a >= b));                \
-  GFXGRAPH_COMPARE(nlg_##suffix, type, !((a < b) | (a > b)));     \
-  GFXGRAPH_COMPARE(ngt_##suffix, type, !(a > b));                 \
-  GFXGRAPH_COMPARE(nle_##suffix, type, !(a <= b));                \
-  GFXGRAPH_COMPARE(neq_##suffix, type, !(a == b));                \
-  GFXGRAPH_COMPARE(nlt_##suffix, type, !(a < b));                 \
+#define GFXGRAPH_COMPARE(name, type, expression) \
+  add<type, [](auto a, auto b) {                 \
+    (void)a;                                     \
+    (void)b;                                     \
+    return (expression);                         \
+  }>(t, Op::v_cmp_##name, Op::v_cmpx_##name)
+#define GFXGRAPH_RELATIONS(suffix, type)                      \
+  GFXGRAPH_COMPARE(f_##suffix, type, false);                  \
+  GFXGRAPH_COMPARE(lt_##suffix, type, a < b);                 \
+  GFXGRAPH_COMPARE(eq_##suffix, type, a == b);                \
+  GFXGRAPH_COMPARE(le_##suffix, type, a <= b);                \
+  GFXGRAPH_COMPARE(gt_##suffix, type, a > b);                 \
+  GFXGRAPH_COMPARE(lg_##suffix, type, (a < b) | (a > b));     \
+  GFXGRAPH_COMPARE(ge_##suffix, type, a >= b);                \
+  GFXGRAPH_COMPARE(o_##suffix, type, (a == a) & (b == b));    \
+  GFXGRAPH_COMPARE(u_##suffix, type, (a != a) | (b != b));    \
+  GFXGRAPH_COMPARE(nge_##suffix, type, !(a >= b));            \
+  GFXGRAPH_COMPARE(nlg_##suffix, type, !((a < b) | (a > b))); \
+  GFXGRAPH_COMPARE(ngt_##suffix, type, !(a > b));             \
+  GFXGRAPH_COMPARE(nle_##suffix, type, !(a <= b));            \
+  GFXGRAPH_COMPARE(neq_##suffix, type, !(a == b));            \
+  GFXGRAPH_COMPARE(nlt_##suffix, type, !(a < b));             \
   GFXGRAPH_COMPARE(tru_##suffix, type, true)
 
 }  // namespace
@@ -69,5 +76,5 @@ void add_compare_float(VectorTable& t) {
   t[Op::v_cmpx_class_f64] = comparison<T::kF64, T::kU32, kClass64>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -6,7 +6,8 @@ namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 namespace {
 
-constexpr T F = T::kF32, D = T::kF64, H = T::kF16, U = T::kU32, I = T::kI32, W = T::kU16, S = T::kI16, P = T::kP16;
+constexpr T F = T::kF32, D = T::kF64, H = T::kF16, U = T::kU32, I = T::kI32, W = T::kU16,
+            S = T::kI16, P = T::kP16;
 
 // The host's conversion is undefined out of range: values are brought into range first.
 GFXGRAPH_INLINE int32_t to_i32(float v) {
@@ -36,13 +37,16 @@ GFXGRAPH_INLINE uint32_t to_u32(double v) {
 }
 GFXGRAPH_INLINE float from_u32(uint32_t v) {
   // Through binary64, which holds it exactly: one rounding.
-  return static_cast<float>(static_cast<double>(static_cast<int32_t>(v - 0x80000000u)) + 2147483648.0);
+  return static_cast<float>(static_cast<double>(static_cast<int32_t>(v - 0x80000000u)) +
+                            2147483648.0);
 }
 GFXGRAPH_INLINE double double_from_u32(uint32_t v) {
   return static_cast<double>(static_cast<int32_t>(v - 0x80000000u)) + 2147483648.0;
 }
 
-GFXGRAPH_INLINE int32_t clamp_to(int32_t v, int32_t low, int32_t high) { return v < low ? low : v > high ? high : v; }
+GFXGRAPH_INLINE int32_t clamp_to(int32_t v, int32_t low, int32_t high) {
+  return v < low ? low : v > high ? high : v;
+}
 
 GFXGRAPH_INLINE uint32_t at_most(uint32_t v, uint32_t high) { return v < high ? v : high; }
 
@@ -82,10 +86,13 @@ void add_words(VectorTable& t) {
   t[Op::v_cvt_f32_u32] = hot<[](uint32_t a) { return from_u32(a); }, F, U>();
   t[Op::v_cvt_u32_f32] = hot<[](float a) { return to_u32(a); }, U, F>();
   t[Op::v_cvt_i32_f32] = hot<[](float a) { return to_i32(a); }, I, F>();
-  t[Op::v_cvt_rpi_i32_f32] = lane<[](float a) { return to_i32(__builtin_floorf(a + 0.5f)); }, I, F>();
+  t[Op::v_cvt_rpi_i32_f32] =
+      lane<[](float a) { return to_i32(__builtin_floorf(a + 0.5f)); }, I, F>();
   t[Op::v_cvt_flr_i32_f32] = lane<[](float a) { return to_i32(__builtin_floorf(a)); }, I, F>();
   t[Op::v_cvt_off_f32_i4] = lane<[](uint32_t a) {
-    return static_cast<float>((static_cast<int32_t>(a << 28) >> 28)) * 0.0625f; }, F, U>();
+    return static_cast<float>((static_cast<int32_t>(a << 28) >> 28)) * 0.0625f;
+  },
+                                 F, U>();
   t[Op::v_cvt_f32_ubyte0] = lane<[](uint32_t a) { return byte_to_float<0>(a); }, F, U>();
   t[Op::v_cvt_f32_ubyte1] = lane<[](uint32_t a) { return byte_to_float<1>(a); }, F, U>();
   t[Op::v_cvt_f32_ubyte2] = lane<[](uint32_t a) { return byte_to_float<2>(a); }, F, U>();
@@ -101,10 +108,10 @@ void add_words(VectorTable& t) {
 void add_halves(VectorTable& t) {
   t[Op::v_cvt_f16_f32] = hot<[](float a) { return a; }, H, F>();
   t[Op::v_cvt_f32_f16] = hot<[](float a) { return quiet(a); }, F, H>();
-  t[Op::v_cvt_f16_u16] = lane<[](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a)); }, H, W>();
+  t[Op::v_cvt_f16_u16] =
+      lane<[](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a)); }, H, W>();
   t[Op::v_cvt_f16_i16] = lane<[](int32_t a) { return static_cast<float>(a); }, H, S>();
-  t[Op::v_cvt_u16_f16] = lane<[](float a) {
-    return at_most(to_u32(a), 65535u); }, W, H>();
+  t[Op::v_cvt_u16_f16] = lane<[](float a) { return at_most(to_u32(a), 65535u); }, W, H>();
   t[Op::v_cvt_i16_f16] = lane<[](float a) { return clamp_to(to_i32(a), -32768, 32767); }, S, H>();
   t[Op::v_cvt_norm_i16_f16] = lane<[](float a) { return snorm16(a); }, W, H>();
   t[Op::v_cvt_norm_u16_f16] = lane<[](float a) { return unorm16(a); }, W, H>();
@@ -112,21 +119,30 @@ void add_halves(VectorTable& t) {
 }
 
 void add_packs(VectorTable& t) {
-  t[Op::v_cvt_pkrtz_f16_f32] = lane<[](float a, float b) {
-    return float_to_half_rtz(a) | float_to_half_rtz(b) << 16; }, U, F, F>();
-  t[Op::v_cvt_pknorm_i16_f32] = lane<[](float a, float b) { return pack(snorm16(a), snorm16(b)); }, U, F, F>();
-  t[Op::v_cvt_pknorm_u16_f32] = lane<[](float a, float b) { return pack(unorm16(a), unorm16(b)); }, U, F, F>();
-  t[Op::v_cvt_pknorm_i16_f16] = lane<[](float a, float b) { return pack(snorm16(a), snorm16(b)); }, U, H, H>();
-  t[Op::v_cvt_pknorm_u16_f16] = lane<[](float a, float b) { return pack(unorm16(a), unorm16(b)); }, U, H, H>();
-  t[Op::v_cvt_pk_u16_u32] = lane<[](uint32_t a, uint32_t b) {
-    return pack(at_most(a, 0xffff), at_most(b, 0xffff)); }, U, U, U>();
+  t[Op::v_cvt_pkrtz_f16_f32] =
+      lane<[](float a, float b) { return float_to_half_rtz(a) | float_to_half_rtz(b) << 16; }, U, F,
+           F>();
+  t[Op::v_cvt_pknorm_i16_f32] =
+      lane<[](float a, float b) { return pack(snorm16(a), snorm16(b)); }, U, F, F>();
+  t[Op::v_cvt_pknorm_u16_f32] =
+      lane<[](float a, float b) { return pack(unorm16(a), unorm16(b)); }, U, F, F>();
+  t[Op::v_cvt_pknorm_i16_f16] =
+      lane<[](float a, float b) { return pack(snorm16(a), snorm16(b)); }, U, H, H>();
+  t[Op::v_cvt_pknorm_u16_f16] =
+      lane<[](float a, float b) { return pack(unorm16(a), unorm16(b)); }, U, H, H>();
+  t[Op::v_cvt_pk_u16_u32] =
+      lane<[](uint32_t a, uint32_t b) { return pack(at_most(a, 0xffff), at_most(b, 0xffff)); }, U,
+           U, U>();
   t[Op::v_cvt_pk_i16_i32] = lane<[](int32_t a, int32_t b) {
-    return pack(static_cast<uint32_t>(clamp_to(a, -32768, 32767)), static_cast<uint32_t>(clamp_to(b, -32768, 32767)));
-  }, U, I, I>();
-  t[Op::v_cvt_pk_u8_f32] = lane<[](float a, uint32_t b, uint32_t c) { return pk_u8(a, b, c); }, U, F, U, U>();
+    return pack(static_cast<uint32_t>(clamp_to(a, -32768, 32767)),
+                static_cast<uint32_t>(clamp_to(b, -32768, 32767)));
+  },
+                                 U, I, I>();
+  t[Op::v_cvt_pk_u8_f32] =
+      lane<[](float a, uint32_t b, uint32_t c) { return pk_u8(a, b, c); }, U, F, U, U>();
   // A move of two halves: signalling NaNs pass, modifiers apply.
-  t[Op::v_pack_b32_f16] = hot<[](float a, float b) {
-    return raw_half(a) | raw_half(b) << 16; }, U, H, H>();
+  t[Op::v_pack_b32_f16] =
+      hot<[](float a, float b) { return raw_half(a) | raw_half(b) << 16; }, U, H, H>();
 }
 
 }  // namespace
@@ -137,5 +153,5 @@ void add_convert(VectorTable& t) {
   add_packs(t);
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,6 +1,7 @@
-// The three steps around a division: scale, the last fma, and the special cases. Source: RDNA2 ISA guide V_DIV_SCALE,
-// V_DIV_FMAS, V_DIV_FIXUP. The guide's pseudo-code of DIV_FMAS names one factor; the scalings of DIV_SCALE need two
-// (a denominator scaled up makes the quotient small, a numerator makes it large), chosen by the quotient's size.
+// The three steps around a division: scale, the last fma, and the special cases. Source: RDNA2 ISA
+// guide V_DIV_SCALE, V_DIV_FMAS, V_DIV_FIXUP. The guide's pseudo-code of DIV_FMAS names one factor;
+// the scalings of DIV_SCALE need two (a denominator scaled up makes the quotient small, a numerator
+// makes it large), chosen by the quotient's size.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -26,7 +27,8 @@ struct Format<double> {
   static constexpr int kMantissa = 52, kExponentMask = 0x7ff, kBias = 1023;
   static constexpr int kBigRatio = 768, kTinyNumerator = 53, kUnderflow = -1075;
   static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kSmallest = 0x1p-1022;
-  static constexpr Bits kSign = 0x8000000000000000u, kInvalid = 0xfff8000000000000u, kInfinity = 0x7ff0000000000000u;
+  static constexpr Bits kSign = 0x8000000000000000u, kInvalid = 0xfff8000000000000u,
+                        kInfinity = 0x7ff0000000000000u;
 };
 
 template <class V>
@@ -42,7 +44,8 @@ GFXGRAPH_INLINE bool denormal(V v) {
   return v != 0 && exponent(v) == 0;
 }
 
-// s0 is the value to scale: the denominator s1 or the numerator s2. `flag`: DIV_FMAS must undo the scaling.
+// s0 is the value to scale: the denominator s1 or the numerator s2. `flag`: DIV_FMAS must undo the
+// scaling.
 template <class V>
 GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   using X = Format<V>;
@@ -79,7 +82,8 @@ GFXGRAPH_INLINE float div_fmas(float a, float b, float c, bool flag) {
   const double error = (product - (sum - part)) + (static_cast<double>(c) - part);
   uint64_t u = bits_of(sum);
   // To odd, so that the narrowing below is the one rounding.
-  if (error == error && error != 0 && (u & 1) == 0) u = ((bits_of(error) ^ u) >> 63) == 0 ? u + 1 : u - 1;
+  if (error == error && error != 0 && (u & 1) == 0)
+    u = ((bits_of(error) ^ u) >> 63) == 0 ? u + 1 : u - 1;
   return static_cast<float>(as<double>(u) * (exponent(c) > 127 ? 0x1p64 : 0x1p-64));
 }
 GFXGRAPH_INLINE double div_fmas(double a, double b, double c, bool flag) {
@@ -88,7 +92,8 @@ GFXGRAPH_INLINE double div_fmas(double a, double b, double c, bool flag) {
   const double r = __builtin_fma(a, b, c);
   const double scaled = r * scale;
   if (!(magnitude(scaled) <= Format<double>::kSmallest)) return scaled;
-  // The scaled result is denormal or was before rounding: one rounding, from a format that holds the product.
+  // The scaled result is denormal or was before rounding: one rounding, from a format that holds
+  // the product.
   return static_cast<double>((static_cast<__float128>(a) * b + c) * scale);
 }
 
@@ -103,34 +108,37 @@ GFXGRAPH_INLINE V div_fixup(V s0, V s1, V s2) {
   const V abs2 = magnitude(s2);
   if (s2 != s2) return quiet(s2);
   if (s1 != s1) return quiet(s1);
-  if ((s1 == 0 && s2 == 0) || (abs1 == infinity && abs2 == infinity)) return as<V>(static_cast<Bits>(X::kInvalid));
+  if ((s1 == 0 && s2 == 0) || (abs1 == infinity && abs2 == infinity))
+    return as<V>(static_cast<Bits>(X::kInvalid));
   if (s1 == 0 || abs2 == infinity) return as<V>(static_cast<Bits>(X::kInfinity | sign));
   if (abs1 == infinity || s2 == 0) return as<V>(sign);
   if (exponent(s2) - exponent(s1) < X::kUnderflow) return as<V>(sign);
-  if (exponent(s1) == X::kExponentMask || s0 != s0) return as<V>(static_cast<Bits>(X::kInfinity | sign));
+  if (exponent(s1) == X::kExponentMask || s0 != s0)
+    return as<V>(static_cast<Bits>(X::kInfinity | sign));
   return as<V>(static_cast<Bits>((bits_of(s0) & ~X::kSign) | sign));
 }
 
 template <class V>
-uint32_t div_scale_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                          uint32_t) {
+uint32_t div_scale_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                          const uint32_t* c, uint32_t) {
   constexpr T type = Format<V>::kType;
   uint32_t bits = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
     bool flag;
-    const V r = div_scale<V>(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l), load<type>(RowSource{c}, l), flag);
+    const V r = div_scale<V>(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l),
+                             load<type>(RowSource{c}, l), flag);
     store<type>(d, l, mask[l], r);
     bits |= flag ? 1u << l : 0;
   }
   return bits;
 }
 template <class V>
-uint32_t div_fmas_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                         uint32_t bits) {
+uint32_t div_fmas_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t* c, uint32_t bits) {
   constexpr T type = Format<V>::kType;
   for (unsigned l = 0; l < kLanes; ++l) {
-    const V r = div_fmas(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l), load<type>(RowSource{c}, l),
-                         (bits >> l & 1) != 0);
+    const V r = div_fmas(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l),
+                         load<type>(RowSource{c}, l), (bits >> l & 1) != 0);
     store<type>(d, l, mask[l], r);
   }
   return 0;
@@ -167,10 +175,13 @@ void add_division(VectorTable& t) {
   t[Op::v_div_scale_f64] = division<double>(div_scale_kernel<double>, VectorOp::kBitsToSdst);
   t[Op::v_div_fmas_f32] = division<float>(div_fmas_kernel<float>, VectorOp::kBitsFromVcc);
   t[Op::v_div_fmas_f64] = division<double>(div_fmas_kernel<double>, VectorOp::kBitsFromVcc);
-  t[Op::v_div_fixup_f32] = lane<[](float a, float b, float c) { return div_fixup<float>(a, b, c); }, F, F, F, F>();
-  t[Op::v_div_fixup_f64] = lane<[](double a, double b, double c) { return div_fixup<double>(a, b, c); }, D, D, D, D>();
-  t[Op::v_div_fixup_f16] = lane<[](float a, float b, float c) { return div_fixup16(a, b, c); }, H, H, H, H>();
+  t[Op::v_div_fixup_f32] =
+      lane<[](float a, float b, float c) { return div_fixup<float>(a, b, c); }, F, F, F, F>();
+  t[Op::v_div_fixup_f64] =
+      lane<[](double a, double b, double c) { return div_fixup<double>(a, b, c); }, D, D, D, D>();
+  t[Op::v_div_fixup_f16] =
+      lane<[](float a, float b, float c) { return div_fixup16(a, b, c); }, H, H, H, H>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,5 +1,6 @@
-// Dot products of packed halves, bytes and nibbles. f16: two fused steps, low half first, each rounded to binary32
-// (a product of halves is exact in binary32). Integers: exact, then wrapped, or saturated with clamp.
+// Dot products of packed halves, bytes and nibbles. f16: two fused steps, low half first, each
+// rounded to binary32 (a product of halves is exact in binary32). Integers: exact, then wrapped, or
+// saturated with clamp.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -17,14 +18,17 @@ GFXGRAPH_INLINE float dot2(uint32_t a, uint32_t b, float c) {
 template <unsigned kWidth, bool kSigned>
 GFXGRAPH_INLINE int64_t element(uint32_t v, unsigned n) {
   const uint32_t up = v << (32 - kWidth - n * kWidth);
-  if constexpr (kSigned) return static_cast<int32_t>(up) >> (32 - kWidth);
-  else return up >> (32 - kWidth);
+  if constexpr (kSigned)
+    return static_cast<int32_t>(up) >> (32 - kWidth);
+  else
+    return up >> (32 - kWidth);
 }
 
 template <unsigned kWidth, bool kSigned>
 GFXGRAPH_INLINE int64_t products(uint32_t a, uint32_t b) {
   int64_t sum = 0;
-  for (unsigned n = 0; n < 32 / kWidth; ++n) sum += element<kWidth, kSigned>(a, n) * element<kWidth, kSigned>(b, n);
+  for (unsigned n = 0; n < 32 / kWidth; ++n)
+    sum += element<kWidth, kSigned>(a, n) * element<kWidth, kSigned>(b, n);
   return sum;
 }
 
@@ -37,22 +41,25 @@ GFXGRAPH_INLINE uint32_t saturate(int64_t v, bool is_signed) {
   return static_cast<uint32_t>(v < low ? low : v > high ? high : v);
 }
 
-// neg and op_sel do not apply to the bytes and nibbles; op_sel of the 16-bit forms is the default one.
+// neg and op_sel do not apply to the bytes and nibbles; op_sel of the 16-bit forms is the default
+// one.
 template <unsigned kWidth, bool kSigned>
 VectorOp integer_dot() {
-  return with_clamp(
-      hot<[](uint32_t a, uint32_t b, uint32_t c) { return static_cast<uint32_t>(products<kWidth, kSigned>(a, b)) + c; },
-          U, U, U, U>(),
-      LaneOp<[](uint32_t a, uint32_t b, uint32_t c) {
-        return saturate(products<kWidth, kSigned>(a, b) + wide(c, kSigned), kSigned);
-      }, U, U, U, U>::kernel);
+  return with_clamp(hot<[](uint32_t a, uint32_t b, uint32_t c) {
+                      return static_cast<uint32_t>(products<kWidth, kSigned>(a, b)) + c;
+                    },
+                        U, U, U, U>(),
+                    LaneOp<[](uint32_t a, uint32_t b, uint32_t c) {
+                      return saturate(products<kWidth, kSigned>(a, b) + wide(c, kSigned), kSigned);
+                    },
+                           U, U, U, U>::kernel);
 }
 
 struct Dot2 {
   static constexpr T kDst = F;
   static constexpr T kSrc[3] = {P, P, F};
-  GFXGRAPH_INLINE static void run(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
-                                  const uint32_t* c) {
+  GFXGRAPH_INLINE static void run(uint32_t* d, const uint32_t* mask, const uint32_t* a,
+                                  const uint32_t* b, const uint32_t* c) {
     alignas(64) float a_low[kLanes], a_high[kLanes], b_low[kLanes], b_high[kLanes];
     split_halves(a, a_low, a_high);
     split_halves(b, b_low, b_high);
@@ -62,13 +69,14 @@ struct Dot2 {
       d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
     }
   }
-  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                         uint32_t) {
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t* c, uint32_t) {
     run(d, mask, a, b, c);
     return 0;
   }
   static const Inst* vectors(Wave& w, const Inst* i) {
-    run(w.v(i->dst).lane, w.exec_mask.lane, w.v(i->src[0]).lane, w.v(i->src[1]).lane, w.v(i->src[2]).lane);
+    run(w.v(i->dst).lane, w.exec_mask.lane, w.v(i->src[0]).lane, w.v(i->src[1]).lane,
+        w.v(i->src[2]).lane);
     return i->next();
   }
 };
@@ -78,7 +86,8 @@ VectorOp dot2_op() {
   return op;
 }
 
-// VOP3P v_dot2: op_sel and neg on the halves of the first two sources; neg and neg_hi as neg and abs of the third.
+// VOP3P v_dot2: op_sel and neg on the halves of the first two sources; neg and neg_hi as neg and
+// abs of the third.
 const Inst* dot2_modified(Wave& w, const Inst* i) {
   Row row[3];
   for (int n = 0; n < 3; ++n) {
@@ -94,8 +103,10 @@ const Inst* dot2_modified(Wave& w, const Inst* i) {
   for (unsigned l = 0; l < kLanes; ++l) {
     for (unsigned n = 0; n < 2; ++n) {
       const uint32_t v = row[n].lane[l];
-      const uint32_t low = (v >> ((i->op_sel() >> n & 1) * 16) & 0xffffu) ^ (i->neg() >> n & 1) << 15;
-      const uint32_t high = (v >> ((i->op_sel_hi() >> n & 1) * 16) & 0xffffu) ^ (i->abs() >> n & 1) << 15;
+      const uint32_t low = (v >> ((i->op_sel() >> n & 1) * 16) & 0xffffu) ^ (i->neg() >> n & 1)
+                                                                                << 15;
+      const uint32_t high = (v >> ((i->op_sel_hi() >> n & 1) * 16) & 0xffffu) ^ (i->abs() >> n & 1)
+                                                                                    << 15;
       row[n].lane[l] = low | high << 16;
     }
     row[2].lane[l] = (row[2].lane[l] & keep2) ^ flip2;
@@ -125,5 +136,5 @@ void add_dot(VectorTable& t) {
   t[Op::v_dot8_u32_u4] = integer_dot<4, false>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

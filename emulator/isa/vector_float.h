@@ -1,4 +1,5 @@
-// Rules of IEEE mode that several float families share. Source: RDNA2 ISA guide, V_MIN_F32, V_MAX_F32, V_MED3_F32.
+// Rules of IEEE mode that several float families share. Source: RDNA2 ISA guide, V_MIN_F32,
+// V_MAX_F32, V_MED3_F32.
 #pragma once
 
 #include "emulator/isa/vector_op.h"
@@ -6,8 +7,8 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-// A signalling NaN wins and is quieted; else a NaN loses to a number; -0 is less than +0. `v + v` of a NaN is
-// the NaN, quieted.
+// A signalling NaN wins and is quieted; else a NaN loses to a number; -0 is less than +0. `v + v`
+// of a NaN is the NaN, quieted.
 GFXGRAPH_INLINE float quiet(float v) { return as<float>(bits_of(v) | (v != v ? 0x00400000u : 0u)); }
 GFXGRAPH_INLINE double quiet(double v) {
   return as<double>(bits_of(v) | (v != v ? 0x0008000000000000u : uint64_t{0}));
@@ -22,8 +23,8 @@ GFXGRAPH_INLINE int64_t order(double v) {
   return s ^ (s >> 63 & 0x7fffffffffffffff);
 }
 
-// Integer order of the bits is the numeric order with -0 < +0. All on integers and without branches, so that loops over
-// lanes vectorize.
+// Integer order of the bits is the numeric order with -0 < +0. All on integers and without
+// branches, so that loops over lanes vectorize.
 template <bool kMax, class V, class Signed>
 GFXGRAPH_INLINE V extreme_ieee(V a, V b, Signed infinity, Signed quiet_bit) {
   const Signed ia = as<Signed>(a);
@@ -63,5 +64,5 @@ GFXGRAPH_INLINE V med3_ieee(V a, V b, V c) {
   return max_ieee(a, b);
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

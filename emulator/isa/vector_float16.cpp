@@ -1,5 +1,5 @@
-// Binary16 arithmetic. Sums and products of binary16 values round once: binary32 has more than twice the bits;
-// fma rounds to odd in between. Results keep the destination's upper half.
+// Binary16 arithmetic. Sums and products of binary16 values round once: binary32 has more than
+// twice the bits; fma rounds to odd in between. Results keep the destination's upper half.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr T H = T::kF16, S = T::kI16;
 
-// Exact binary32 values: what is left of the binary32 rules is the signalling bit, which sits at the same place
-// after conversion.
+// Exact binary32 values: what is left of the binary32 rules is the signalling bit, which sits at
+// the same place after conversion.
 GFXGRAPH_INLINE float fract(float a) {
   const float r = a - __builtin_floorf(a);
   return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r;
@@ -47,9 +47,12 @@ void add_float16(VectorTable& t) {
   t[Op::v_fma_f16] = lane<kFma, H, H, H, H>();
   t[Op::v_fmamk_f16] = lane<kFma, H, H, H, H>();
   t[Op::v_fmaak_f16] = lane<kFma, H, H, H, H>();
-  t[Op::v_min3_f16] = lane<[](float a, float b, float c) { return min_ieee(min_ieee(a, b), c); }, H, H, H, H>();
-  t[Op::v_max3_f16] = lane<[](float a, float b, float c) { return max_ieee(max_ieee(a, b), c); }, H, H, H, H>();
-  t[Op::v_med3_f16] = lane<[](float a, float b, float c) { return med3_ieee(a, b, c); }, H, H, H, H>();
+  t[Op::v_min3_f16] =
+      lane<[](float a, float b, float c) { return min_ieee(min_ieee(a, b), c); }, H, H, H, H>();
+  t[Op::v_max3_f16] =
+      lane<[](float a, float b, float c) { return max_ieee(max_ieee(a, b), c); }, H, H, H, H>();
+  t[Op::v_med3_f16] =
+      lane<[](float a, float b, float c) { return med3_ieee(a, b, c); }, H, H, H, H>();
   t[Op::v_fract_f16] = lane<[](float a) { return fract(a); }, H, H>();
   t[Op::v_trunc_f16] = lane<[](float a) { return __builtin_truncf(a); }, H, H>();
   t[Op::v_ceil_f16] = lane<[](float a) { return __builtin_ceilf(a); }, H, H>();
@@ -60,5 +63,5 @@ void add_float16(VectorTable& t) {
   t[Op::v_ldexp_f16] = lane<[](float a, int32_t n) { return ldexp16(a, n); }, H, H, S>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

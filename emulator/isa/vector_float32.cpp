@@ -1,5 +1,6 @@
-// Binary32 arithmetic. IEEE and DX10_CLAMP on, denormals on, round to nearest even; quieting comes with the host's
-// own operations. When several inputs are NaN the result's payload is one of theirs.
+// Binary32 arithmetic. IEEE and DX10_CLAMP on, denormals on, round to nearest even; quieting comes
+// with the host's own operations. When several inputs are NaN the result's payload is one of
+// theirs.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -42,7 +43,8 @@ GFXGRAPH_INLINE int32_t frexp_exponent(float a) {
 GFXGRAPH_INLINE float ldexp32(float a, int32_t n) {
   // In binary64 every intermediate is exact, so there is one rounding.
   const int32_t e = n < -300 ? -300 : n > 300 ? 300 : n;
-  return static_cast<float>(static_cast<double>(a) * as<double>(static_cast<uint64_t>(1023 + e) << 52));
+  return static_cast<float>(static_cast<double>(a) *
+                            as<double>(static_cast<uint64_t>(1023 + e) << 52));
 }
 
 GFXGRAPH_INLINE bool is_nan(float v) { return v != v; }
@@ -75,8 +77,8 @@ GFXGRAPH_INLINE float mullit(float a, float b, float c) {
   return mul_legacy(a, b);
 }
 
-// Without NaNs, two of the host's comparisons give the answer: they differ only for zeros of both signs, where
-// AND keeps the positive one and OR the negative one.
+// Without NaNs, two of the host's comparisons give the answer: they differ only for zeros of both
+// signs, where AND keeps the positive one and OR the negative one.
 template <bool kMax>
 struct Extreme {
   static constexpr T kDst = F;
@@ -101,13 +103,15 @@ struct Extreme {
       const float x = load<F>(a, l);
       const float y = load<F>(b, l);
       uint32_t r;
-      if constexpr (kMax) r = bits_of(x > y ? x : y) & bits_of(y > x ? y : x);
-      else r = bits_of(x < y ? x : y) | bits_of(y < x ? y : x);
+      if constexpr (kMax)
+        r = bits_of(x > y ? x : y) & bits_of(y > x ? y : x);
+      else
+        r = bits_of(x < y ? x : y) | bits_of(y < x ? y : x);
       d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
     }
   }
-  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b, const uint32_t*,
-                         uint32_t) {
+  static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                         const uint32_t*, uint32_t) {
     run(d, mask, RowSource{a}, RowSource{b}, NoSource{});
     return 0;
   }
@@ -129,13 +133,16 @@ void add_float32(VectorTable& t) {
   t[Op::v_fma_f32] = hot<kFma, F, F, F, F>();
   t[Op::v_fmamk_f32] = hot<kFma, F, F, F, F>();
   t[Op::v_fmaak_f32] = hot<kFma, F, F, F, F>();
-  t[Op::v_fma_legacy_f32] = lane<[](float a, float b, float c) { return fma_legacy(a, b, c); }, F, F, F, F>();
-  t[Op::v_fmac_legacy_f32] = lane<[](float a, float b, float c) { return fma_legacy(a, b, c); }, F, F, F, F>();
+  t[Op::v_fma_legacy_f32] =
+      lane<[](float a, float b, float c) { return fma_legacy(a, b, c); }, F, F, F, F>();
+  t[Op::v_fmac_legacy_f32] =
+      lane<[](float a, float b, float c) { return fma_legacy(a, b, c); }, F, F, F, F>();
   t[Op::v_min3_f32] =
       hot<[](float a, float b, float c) { return min_ieee(min_ieee(a, b), c); }, F, F, F, F>();
   t[Op::v_max3_f32] =
       hot<[](float a, float b, float c) { return max_ieee(max_ieee(a, b), c); }, F, F, F, F>();
-  t[Op::v_med3_f32] = lane<[](float a, float b, float c) { return med3_ieee(a, b, c); }, F, F, F, F>();
+  t[Op::v_med3_f32] =
+      lane<[](float a, float b, float c) { return med3_ieee(a, b, c); }, F, F, F, F>();
   t[Op::v_fract_f32] = lane<[](float a) { return fract(a); }, F, F>();
   t[Op::v_trunc_f32] = hot<[](float a) { return __builtin_truncf(a); }, F, F>();
   t[Op::v_ceil_f32] = hot<[](float a) { return __builtin_ceilf(a); }, F, F>();
@@ -144,12 +151,17 @@ void add_float32(VectorTable& t) {
   t[Op::v_frexp_mant_f32] = lane<[](float a) { return as<float>(frexp_mantissa(a)); }, F, F>();
   t[Op::v_frexp_exp_i32_f32] = lane<[](float a) { return frexp_exponent(a); }, I, F>();
   t[Op::v_ldexp_f32] = hot<[](float a, int32_t n) { return ldexp32(a, n); }, F, F, I>();
-  t[Op::v_cubeid_f32] = lane<[](float a, float b, float c) { return cube_id(a, b, c); }, F, F, F, F>();
-  t[Op::v_cubesc_f32] = lane<[](float a, float b, float c) { return cube_sc(a, b, c); }, F, F, F, F>();
-  t[Op::v_cubetc_f32] = lane<[](float a, float b, float c) { return cube_tc(a, b, c); }, F, F, F, F>();
-  t[Op::v_cubema_f32] = lane<[](float a, float b, float c) { return cube_ma(a, b, c); }, F, F, F, F>();
-  t[Op::v_mullit_f32] = lane<[](float a, float b, float c) { return mullit(a, b, c); }, F, F, F, F>();
+  t[Op::v_cubeid_f32] =
+      lane<[](float a, float b, float c) { return cube_id(a, b, c); }, F, F, F, F>();
+  t[Op::v_cubesc_f32] =
+      lane<[](float a, float b, float c) { return cube_sc(a, b, c); }, F, F, F, F>();
+  t[Op::v_cubetc_f32] =
+      lane<[](float a, float b, float c) { return cube_tc(a, b, c); }, F, F, F, F>();
+  t[Op::v_cubema_f32] =
+      lane<[](float a, float b, float c) { return cube_ma(a, b, c); }, F, F, F, F>();
+  t[Op::v_mullit_f32] =
+      lane<[](float a, float b, float c) { return mullit(a, b, c); }, F, F, F, F>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,5 +1,6 @@
-// The generic handler: source modifiers, op_sel, SDWA and DPP by staging rows around an op's kernel; and the choice
-// of a handler for each decoded instruction. Source: RDNA2 ISA guide 6.2, 6.4 (SDWA, DPP), 13.3.
+// The generic handler: source modifiers, op_sel, SDWA and DPP by staging rows around an op's
+// kernel; and the choice of a handler for each decoded instruction. Source: RDNA2 ISA
+// guide 6.2, 6.4 (SDWA, DPP), 13.3.
 #include "emulator/isa/isa.h"
 #include "emulator/isa/vector_op.h"
 
@@ -55,15 +56,16 @@ struct Dpp16Lanes {
   uint8_t from[0x170][kLanes] = {};
   constexpr Dpp16Lanes() {
     for (uint32_t control = 0; control < 0x170; ++control)
-      for (unsigned l = 0; l < kLanes; ++l) from[control][l] = static_cast<uint8_t>(dpp16_lane(control, l));
+      for (unsigned l = 0; l < kLanes; ++l)
+        from[control][l] = static_cast<uint8_t>(dpp16_lane(control, l));
   }
 };
 constexpr Dpp16Lanes kDpp16Lanes;
 
 bool dpp16_known(uint32_t control) {
-  return control < 0x100 || (control > 0x100 && control <= 0x10f) || (control > 0x110 && control <= 0x11f) ||
-         (control > 0x120 && control <= 0x12f) || control == 0x140 || control == 0x141 ||
-         (control >= 0x150 && control <= 0x16f);
+  return control < 0x100 || (control > 0x100 && control <= 0x10f) ||
+         (control > 0x110 && control <= 0x11f) || (control > 0x120 && control <= 0x12f) ||
+         control == 0x140 || control == 0x141 || (control >= 0x150 && control <= 0x16f);
 }
 
 // Permutes `rows` and gives the lanes whose result may be written.
@@ -84,8 +86,10 @@ uint32_t dpp16(const Wave& w, uint32_t control_word, uint32_t* rows) {
   }
   for (unsigned l = 0; l < kLanes; ++l) rows[l] = out[l];
   uint32_t bank_lanes = 0;
-  for (unsigned n = 0; n < 4; ++n) bank_lanes |= (bank_mask >> n & 1u) != 0 ? 0x000f000fu << (4 * n) : 0;
-  const uint32_t row_lanes = ((row_mask & 1) != 0 ? 0xffffu : 0) | ((row_mask & 2) != 0 ? 0xffff0000u : 0);
+  for (unsigned n = 0; n < 4; ++n)
+    bank_lanes |= (bank_mask >> n & 1u) != 0 ? 0x000f000fu << (4 * n) : 0;
+  const uint32_t row_lanes =
+      ((row_mask & 1) != 0 ? 0xffffu : 0) | ((row_mask & 2) != 0 ? 0xffff0000u : 0);
   return bank_lanes & row_lanes & (bound_control ? ~0u : valid_lanes);
 }
 
@@ -101,7 +105,8 @@ void dpp8(const Wave& w, uint32_t control_word, uint32_t* rows) {
 
 // Gives the rows of source n, in `staged` unless the register's own will do. `writable` loses the
 // lanes that DPP disables.
-const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, Staged& staged, uint32_t& writable) {
+const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, Staged& staged,
+                      uint32_t& writable) {
   const T type = op.src[n];
   const unsigned rows = rows_of(type);
   const uint16_t code = i->src[n];
@@ -119,7 +124,8 @@ const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, S
   } else {
     const uint64_t v = rows == 1 ? w.read32(i, n) : w.read64(i, n);
     for (unsigned r = 0; r < rows; ++r)
-      for (unsigned l = 0; l < kLanes; ++l) out[r * kLanes + l] = r < 2 ? static_cast<uint32_t>(v >> (32 * r)) : 0;
+      for (unsigned l = 0; l < kLanes; ++l)
+        out[r * kLanes + l] = r < 2 ? static_cast<uint32_t>(v >> (32 * r)) : 0;
   }
   if (!changed) return out;
   const uint32_t control = static_cast<uint32_t>(i->imm);
@@ -130,17 +136,23 @@ const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, S
   } else if (extra == VopExtra::kDpp8 && n == 0) {
     dpp8(w, control, out);
   }
-  if (high) for (unsigned l = 0; l < kLanes; ++l) out[l] >>= 16;
+  if (high)
+    for (unsigned l = 0; l < kLanes; ++l) out[l] >>= 16;
   if (neg || abs) negate_and_abs(type, neg, abs, out);
   return out;
 }
 
 // ---- results ----
 
-float omod32(float v, uint32_t omod) { return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v; }
-double omod64(double v, uint32_t omod) { return omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v; }
+float omod32(float v, uint32_t omod) {
+  return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v;
+}
+double omod64(double v, uint32_t omod) {
+  return omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v;
+}
 
-// ISA guide 6.2.4: the hardware ignores output modifiers in IEEE mode and where output denormals are on.
+// ISA guide 6.2.4: the hardware ignores output modifiers in IEEE mode and where output denormals
+// are on.
 bool omod_applies(const Wave& w, T type) {
   const bool ieee = (w.mode >> 9 & 1) != 0;
   const bool denormals = (w.mode >> (type == T::kF32 ? 5 : 7) & 1) != 0;
@@ -175,7 +187,8 @@ void finish_float(T type, uint32_t omod, bool clamp, uint32_t* d) {
   }
 }
 
-// SDWA destination: places the result in a byte or word; the rest by dst_unused (0 zeros, 1 sign, 2 kept).
+// SDWA destination: places the result in a byte or word; the rest by dst_unused (0 zeros, 1 sign, 2
+// kept).
 uint32_t sdwa_place(uint32_t control, uint32_t value, uint32_t old) {
   const uint32_t selector = control >> 8 & 7;
   const uint32_t unused = control >> 11 & 3;
@@ -196,7 +209,8 @@ void finish(Wave& w, const Inst* i, const VectorOp& op, Staged& result, const ui
   const T type = op.dst;
   const bool is_float = type == T::kF32 || type == T::kB32 || type == T::kF64 || type == T::kF16;
   const uint32_t omod = omod_applies(w, type) ? i->omod() : 0;
-  if (is_float && (omod != 0 || i->clamp())) finish_float(type, omod, i->clamp(), result.row[0].lane);
+  if (is_float && (omod != 0 || i->clamp()))
+    finish_float(type, omod, i->clamp(), result.row[0].lane);
   uint32_t* d = w.v(i->dst).lane;
   const bool sdwa = i->extra() == VopExtra::kSdwa;
   const bool high = i->format == Format::kVop3 && (i->op_sel() & 8) != 0;
@@ -205,8 +219,10 @@ void finish(Wave& w, const Inst* i, const VectorOp& op, Staged& result, const ui
       const uint32_t old = d[r * kLanes + l];
       uint32_t v = result.row[r].lane[l];
       if (is_half(type)) v &= 0xffffu;
-      if (sdwa) v = sdwa_place(static_cast<uint32_t>(i->imm), v, old);
-      else if (is_half(type)) v = high ? v << 16 | (old & 0xffffu) : v | (old & 0xffff0000u);
+      if (sdwa)
+        v = sdwa_place(static_cast<uint32_t>(i->imm), v, old);
+      else if (is_half(type))
+        v = high ? v << 16 | (old & 0xffffu) : v | (old & 0xffff0000u);
       d[r * kLanes + l] = (v & mask[l]) | (old & ~mask[l]);
     }
   }
@@ -221,20 +237,27 @@ bool changes_result(const Inst* i, const VectorOp& op) {
 }
 
 void write_bits(Wave& w, const Inst* i, uint32_t bits) {
-  if (i->dst == operand::kExecLo) w.set_exec(bits);
-  else w.write32(i->dst, bits);
+  if (i->dst == operand::kExecLo)
+    w.set_exec(bits);
+  else
+    w.write32(i->dst, bits);
 }
 
 // Null, or why this form of the instruction is not supported.
 bool form_supported(const Inst& i, const VectorOp& op) {
-  const bool is_float = op.dst == T::kF32 || op.dst == T::kF64 || op.dst == T::kF16 || op.dst == T::kB32;
-  if (i.extra() == VopExtra::kDpp16 && !dpp16_known(static_cast<uint32_t>(i.imm) >> 8 & 0x1ff)) return false;
+  const bool is_float =
+      op.dst == T::kF32 || op.dst == T::kF64 || op.dst == T::kF16 || op.dst == T::kB32;
+  if (i.extra() == VopExtra::kDpp16 && !dpp16_known(static_cast<uint32_t>(i.imm) >> 8 & 0x1ff))
+    return false;
   if (i.format == Format::kVop3p) {
     // The integer dot products take whole registers.
-    return op.modified != nullptr || (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3 && (i.neg() | i.abs()) == 0);
+    return op.modified != nullptr ||
+           (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3 && (i.neg() | i.abs()) == 0);
   }
   if (i.omod() != 0 && !is_float) return false;
-  if (i.clamp() && !is_float && op.clamp_kernel == nullptr && (op.flags & VectorOp::kBitsToDst) == 0) return false;
+  if (i.clamp() && !is_float && op.clamp_kernel == nullptr &&
+      (op.flags & VectorOp::kBitsToDst) == 0)
+    return false;
   for (unsigned n = 0; n < 3; ++n) {
     const T type = op.src[n];
     const bool takes = type == T::kF32 || type == T::kB32 || type == T::kF64 || type == T::kF16;
@@ -333,5 +356,5 @@ static Handler bind_vector(Inst& inst) {
 
 const VectorBinder kVectorBinder = {bind_vector};
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

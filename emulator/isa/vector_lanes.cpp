@@ -1,4 +1,5 @@
-// Instructions that move data between lanes, between VGPRs and SGPRs, or through relative register numbers.
+// Instructions that move data between lanes, between VGPRs and SGPRs, or through relative register
+// numbers.
 #include "emulator/isa/vector_op.h"
 
 namespace gfxgraph::emulator {
@@ -24,24 +25,28 @@ const Inst* writelane(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// src1, src2: sixteen 4-bit lane numbers; kCross: of the other row of 16. op_sel[0]: fetch inactive lanes too;
-// op_sel[1] (bound_ctrl): what may not be fetched is 0, else the destination stays.
+// src1, src2: sixteen 4-bit lane numbers; kCross: of the other row of 16. op_sel[0]: fetch inactive
+// lanes too; op_sel[1] (bound_ctrl): what may not be fetched is 0, else the destination stays.
 template <bool kCross>
 const Inst* permlane16(Wave& w, const Inst* i) {
   const uint64_t selectors = static_cast<uint64_t>(w.read32(i, 2)) << 32 | w.read32(i, 1);
   const bool fetch_inactive = (i->op_sel() & 1) != 0;
   const bool bound_control = (i->op_sel() & 2) != 0;
   Row in;
-  if (operand::is_vgpr(i->src[0])) in = w.v(i->src[0]);
-  else for (unsigned l = 0; l < kLanes; ++l) in.lane[l] = w.read32(i, 0);
+  if (operand::is_vgpr(i->src[0]))
+    in = w.v(i->src[0]);
+  else
+    for (unsigned l = 0; l < kLanes; ++l) in.lane[l] = w.read32(i, 0);
   const uint32_t exec = w.exec();
   uint32_t* d = w.v(i->dst).lane;
   for (unsigned l = 0; l < kLanes; ++l) {
     if ((exec >> l & 1) == 0) continue;
     const unsigned row = kCross ? (l & 16) ^ 16 : l & 16;
     const unsigned from = row + static_cast<unsigned>(selectors >> (4 * (l & 15)) & 15);
-    if (fetch_inactive || (exec >> from & 1) != 0) d[l] = in.lane[from];
-    else if (bound_control) d[l] = 0;
+    if (fetch_inactive || (exec >> from & 1) != 0)
+      d[l] = in.lane[from];
+    else if (bound_control)
+      d[l] = 0;
   }
   return i->next();
 }
@@ -61,13 +66,15 @@ const Inst* swap(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// ---- relative register numbers: M0 is added to the number of the destination, the source, or both ----
+// ---- relative register numbers: M0 is added to the number of the destination, the source, or both
+// ----
 
 constexpr const char* kBeyondRegisters = "relative VGPR number (M0) beyond v255";
 
 bool in_file(uint32_t number) { return number < 256; }
 
-// kDst, kSrc: which numbers move. kSplit ("_2"): M0[9:0] moves the source, M0[25:16] the destination.
+// kDst, kSrc: which numbers move. kSplit ("_2"): M0[9:0] moves the source, M0[25:16] the
+// destination.
 template <bool kDst, bool kSrc, bool kSplit>
 const Inst* movrel(Wave& w, const Inst* i) {
   const uint32_t m0 = w.sgpr[operand::kM0];
@@ -123,5 +130,5 @@ void add_lane_moves(VectorTable& t) {
   t[Op::v_movrelsd_2_b32] = custom(movrel<true, true, true>);
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,8 +1,8 @@
-// How vector ALU instructions are written here: a lane function (what one lane does, on typed values) becomes a
-// kernel (what 32 lanes do, on rows) which the compiler vectorizes; a VectorOp describes it. Plain operand
-// kinds of often-used ops get a handler of their own with the kernel inlined; everything else
-// (modifiers, SDWA, DPP, rarer operand kinds) goes through the generic handler, which stages the sources in
-// temporary rows and runs the same kernel.
+// How vector ALU instructions are written here: a lane function (what one lane does, on typed
+// values) becomes a kernel (what 32 lanes do, on rows) which the compiler vectorizes; a VectorOp
+// describes it. Plain operand kinds of often-used ops get a handler of their own with the kernel
+// inlined; everything else (modifiers, SDWA, DPP, rarer operand kinds) goes through the generic
+// handler, which stages the sources in temporary rows and runs the same kernel.
 //
 // Compiled once per host instruction set; see the rules in inst.h.
 #pragma once
@@ -16,17 +16,32 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-// How an operand's bits are read. B32 is a 32-bit value that takes floating modifiers (v_mov, v_cndmask).
-// 16-bit types use the low half of the register; P16 is a packed pair; Q is four dwords.
-enum class T : uint8_t { kNone, kU32, kI32, kF32, kB32, kU64, kI64, kF64, kF16, kU16, kI16, kP16, kQ };
+// How an operand's bits are read. B32 is a 32-bit value that takes floating modifiers (v_mov,
+// v_cndmask). 16-bit types use the low half of the register; P16 is a packed pair; Q is four
+// dwords.
+enum class T : uint8_t {
+  kNone,
+  kU32,
+  kI32,
+  kF32,
+  kB32,
+  kU64,
+  kI64,
+  kF64,
+  kF16,
+  kU16,
+  kI16,
+  kP16,
+  kQ
+};
 
 constexpr bool is_wide(T t) { return t == T::kU64 || t == T::kI64 || t == T::kF64; }
 constexpr bool is_half(T t) { return t == T::kF16 || t == T::kU16 || t == T::kI16; }
 constexpr unsigned rows_of(T t) { return t == T::kQ ? 4 : is_wide(t) ? 2 : 1; }
 
-// d: rows of the destination; mask: all ones in lanes to write; a, b, c: rows of the sources; `bits` and
-// the result are lane masks (carry in and out, condition, comparison result). Results of lanes
-// not in `mask` are unspecified bits.
+// d: rows of the destination; mask: all ones in lanes to write; a, b, c: rows of the sources;
+// `bits` and the result are lane masks (carry in and out, condition, comparison result). Results of
+// lanes not in `mask` are unspecified bits.
 using Kernel = uint32_t (*)(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                             const uint32_t* c, uint32_t bits);
 
@@ -35,13 +50,13 @@ struct VectorOp {
     kBitsFromSrc2 = 1,  // src2 is a lane mask
     kBitsFromVcc = 2,
     kBitsToSdst = 4,
-    kBitsToDst = 8,     // a comparison: no vector destination
+    kBitsToDst = 8,  // a comparison: no vector destination
   };
   Kernel kernel = nullptr;
   Kernel clamp_kernel = nullptr;  // integer ops: saturating form
   Handler custom = nullptr;       // if set, all else is unused (but SDWA and DPP forms are refused)
   Handler modified = nullptr;     // VOP3P with modifiers
-  Handler plain[8] = {};          // by operand kinds: bit n set = source n is no VGPR; null: generic
+  Handler plain[8] = {};  // by operand kinds: bit n set = source n is no VGPR; null: generic
   T dst = T::kNone;
   T src[3] = {T::kNone, T::kNone, T::kNone};
   uint8_t flags = 0;
@@ -74,17 +89,26 @@ GFXGRAPH_INLINE constexpr uint64_t bits_of(double f) { return as<uint64_t>(f); }
 
 template <T type, class Source>
 GFXGRAPH_INLINE auto load(const Source& s, unsigned l) {
-  if constexpr (type == T::kU32 || type == T::kB32 || type == T::kP16) return s.lo(l);
-  else if constexpr (type == T::kI32) return static_cast<int32_t>(s.lo(l));
-  else if constexpr (type == T::kF32) return as<float>(s.lo(l));
-  else if constexpr (type == T::kU64) return static_cast<uint64_t>(s.hi(l)) << 32 | s.lo(l);
+  if constexpr (type == T::kU32 || type == T::kB32 || type == T::kP16)
+    return s.lo(l);
+  else if constexpr (type == T::kI32)
+    return static_cast<int32_t>(s.lo(l));
+  else if constexpr (type == T::kF32)
+    return as<float>(s.lo(l));
+  else if constexpr (type == T::kU64)
+    return static_cast<uint64_t>(s.hi(l)) << 32 | s.lo(l);
   else if constexpr (type == T::kI64)
     return static_cast<int64_t>(static_cast<uint64_t>(s.hi(l)) << 32 | s.lo(l));
-  else if constexpr (type == T::kF64) return as<double>(static_cast<uint64_t>(s.hi(l)) << 32 | s.lo(l));
-  else if constexpr (type == T::kF16) return half_to_float(s.lo(l));
-  else if constexpr (type == T::kU16) return s.lo(l) & 0xffffu;
-  else if constexpr (type == T::kI16) return static_cast<int32_t>(s.lo(l) << 16) >> 16;
-  else return 0u;
+  else if constexpr (type == T::kF64)
+    return as<double>(static_cast<uint64_t>(s.hi(l)) << 32 | s.lo(l));
+  else if constexpr (type == T::kF16)
+    return half_to_float(s.lo(l));
+  else if constexpr (type == T::kU16)
+    return s.lo(l) & 0xffffu;
+  else if constexpr (type == T::kI16)
+    return static_cast<int32_t>(s.lo(l) << 16) >> 16;
+  else
+    return 0u;
 }
 
 template <T type, class Value>
@@ -95,9 +119,12 @@ GFXGRAPH_INLINE void store(uint32_t* d, unsigned l, uint32_t m, Value value) {
     d[kLanes + l] = (static_cast<uint32_t>(v >> 32) & m) | (d[kLanes + l] & ~m);
   } else {
     uint32_t v;
-    if constexpr (type == T::kF16) v = (float_to_half(value) & 0xffffu) | (d[l] & 0xffff0000u);
-    else if constexpr (is_half(type)) v = (static_cast<uint32_t>(value) & 0xffffu) | (d[l] & 0xffff0000u);
-    else v = as<uint32_t>(value);
+    if constexpr (type == T::kF16)
+      v = (float_to_half(value) & 0xffffu) | (d[l] & 0xffff0000u);
+    else if constexpr (is_half(type))
+      v = (static_cast<uint32_t>(value) & 0xffffu) | (d[l] & 0xffff0000u);
+    else
+      v = as<uint32_t>(value);
     d[l] = (v & m) | (d[l] & ~m);
   }
 }
@@ -147,8 +174,8 @@ GFXGRAPH_INLINE auto plain_source(const Wave& w, const Inst* i) {
 
 template <class O, unsigned Kinds>
 const Inst* plain_handler(Wave& w, const Inst* i) {
-  O::run(w.v(i->dst).lane, w.exec_mask.lane, plain_source<O, 0, Kinds>(w, i), plain_source<O, 1, Kinds>(w, i),
-         plain_source<O, 2, Kinds>(w, i));
+  O::run(w.v(i->dst).lane, w.exec_mask.lane, plain_source<O, 0, Kinds>(w, i),
+         plain_source<O, 1, Kinds>(w, i), plain_source<O, 2, Kinds>(w, i));
   return i->next();
 }
 
@@ -221,10 +248,12 @@ const VectorTable& vector_table();
 
 // ---- helpers of the families --------------------------------------------------------------------
 
-GFXGRAPH_INLINE uint32_t select(bool condition, uint32_t yes, uint32_t no) { return condition ? yes : no; }
+GFXGRAPH_INLINE uint32_t select(bool condition, uint32_t yes, uint32_t no) {
+  return condition ? yes : no;
+}
 
 // An OR over lanes of the bits whose condition holds; `condition` is all ones or zero.
 #define GFXGRAPH_COLLECT_BITS(bits, condition) bits |= (condition) & (1u << l)
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -1,8 +1,9 @@
-// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's own approximations are not
-// public: results here are rounded from binary64 (f32, f16: within 0.5001 ulp, at most 1 ulp from the exact value, which
-// is the hardware's documented bound) or correctly rounded (f64 rcp, rsq, sqrt: the hardware gives fewer bits and
-// expects a refinement that follows). f32: denormal inputs count as signed zero and denormal results are
-// flushed, as the hardware does whatever MODE says; f16 and f64 keep denormals. See docs/isa-coverage.md.
+// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's own approximations
+// are not public: results here are rounded from binary64 (f32, f16: within 0.5001 ulp, at most 1
+// ulp from the exact value, which is the hardware's documented bound) or correctly rounded (f64
+// rcp, rsq, sqrt: the hardware gives fewer bits and expects a refinement that follows). f32:
+// denormal inputs count as signed zero and denormal results are flushed, as the hardware does
+// whatever MODE says; f16 and f64 keep denormals. See docs/isa-coverage.md.
 #include <cmath>
 
 #include "emulator/isa/vector_float.h"
@@ -24,9 +25,15 @@ GFXGRAPH_INLINE double rsq(double v) { return 1.0 / __builtin_sqrt(v); }
 GFXGRAPH_INLINE float rcp32(float a) { return flush(1.0f / flush(a)); }
 GFXGRAPH_INLINE float sqrt32(float a) { return __builtin_sqrtf(flush(a)); }
 // -0 gives -inf like the reciprocal of a root of -0.
-GFXGRAPH_INLINE float rsq32(float a) { return static_cast<float>(rsq(static_cast<double>(flush(a)))); }
-GFXGRAPH_INLINE float exp32(float a) { return flush(static_cast<float>(::exp2(static_cast<double>(flush(a))))); }
-GFXGRAPH_INLINE float log32(float a) { return static_cast<float>(::log2(static_cast<double>(flush(a)))); }
+GFXGRAPH_INLINE float rsq32(float a) {
+  return static_cast<float>(rsq(static_cast<double>(flush(a))));
+}
+GFXGRAPH_INLINE float exp32(float a) {
+  return flush(static_cast<float>(::exp2(static_cast<double>(flush(a)))));
+}
+GFXGRAPH_INLINE float log32(float a) {
+  return static_cast<float>(::log2(static_cast<double>(flush(a))));
+}
 
 // The argument is in revolutions: the fraction is exact, the quarter turns give exact results.
 // Beyond 2^24 revolutions the fraction is zero anyway; infinities give NaN.
@@ -61,22 +68,31 @@ void add_transcendental(VectorTable& t) {
   t[Op::v_sqrt_f32] = hot<[](float a) { return sqrt32(a); }, F, F>();
   t[Op::v_exp_f32] = hot<[](float a) { return exp32(a); }, F, F>();
   t[Op::v_log_f32] = hot<[](float a) { return log32(a); }, F, F>();
-  t[Op::v_sin_f32] = lane<[](float a) { return static_cast<float>(sine(static_cast<double>(flush(a)))); }, F, F>();
-  t[Op::v_cos_f32] = lane<[](float a) { return static_cast<float>(cosine(static_cast<double>(flush(a)))); }, F, F>();
+  t[Op::v_sin_f32] =
+      lane<[](float a) { return static_cast<float>(sine(static_cast<double>(flush(a)))); }, F, F>();
+  t[Op::v_cos_f32] =
+      lane<[](float a) { return static_cast<float>(cosine(static_cast<double>(flush(a)))); }, F,
+           F>();
 
   t[Op::v_rcp_f64] = lane<[](double a) { return 1.0 / a; }, D, D>();
   t[Op::v_rsq_f64] = lane<[](double a) { return rsq64(a); }, D, D>();
   t[Op::v_sqrt_f64] = lane<[](double a) { return __builtin_sqrt(a); }, D, D>();
 
-  // The binary32 result carries the binary16 one with one rounding: it has more than twice the bits.
+  // The binary32 result carries the binary16 one with one rounding: it has more than twice the
+  // bits.
   t[Op::v_rcp_f16] = lane<[](float a) { return 1.0f / a; }, H, H>();
   t[Op::v_sqrt_f16] = lane<[](float a) { return __builtin_sqrtf(a); }, H, H>();
-  t[Op::v_rsq_f16] = lane<[](float a) { return static_cast<float>(rsq(static_cast<double>(a))); }, H, H>();
-  t[Op::v_exp_f16] = lane<[](float a) { return static_cast<float>(::exp2(static_cast<double>(a))); }, H, H>();
-  t[Op::v_log_f16] = lane<[](float a) { return static_cast<float>(::log2(static_cast<double>(a))); }, H, H>();
-  t[Op::v_sin_f16] = lane<[](float a) { return static_cast<float>(sine(static_cast<double>(a))); }, H, H>();
-  t[Op::v_cos_f16] = lane<[](float a) { return static_cast<float>(cosine(static_cast<double>(a))); }, H, H>();
+  t[Op::v_rsq_f16] =
+      lane<[](float a) { return static_cast<float>(rsq(static_cast<double>(a))); }, H, H>();
+  t[Op::v_exp_f16] =
+      lane<[](float a) { return static_cast<float>(::exp2(static_cast<double>(a))); }, H, H>();
+  t[Op::v_log_f16] =
+      lane<[](float a) { return static_cast<float>(::log2(static_cast<double>(a))); }, H, H>();
+  t[Op::v_sin_f16] =
+      lane<[](float a) { return static_cast<float>(sine(static_cast<double>(a))); }, H, H>();
+  t[Op::v_cos_f16] =
+      lane<[](float a) { return static_cast<float>(cosine(static_cast<double>(a))); }, H, H>();
 }
 
-}  // inline namespace
+}  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

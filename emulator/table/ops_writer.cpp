@@ -18,7 +18,9 @@ struct Shape {
 };
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
+bool starts(std::string_view text, std::string_view part) {
+  return text.substr(0, part.size()) == part;
+}
 bool ends(std::string_view text, std::string_view part) {
   return text.size() >= part.size() && text.substr(text.size() - part.size()) == part;
 }
@@ -26,7 +28,8 @@ bool any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return has(text, part); });
 }
 
-// Registers count their dwords; a literal or another printed source counts one; off and nothing none.
+// Registers count their dwords; a literal or another printed source counts one; off and nothing
+// none.
 unsigned width(const std::string& operand) {
   if (operand == "_" || operand == "N") return 0;
   if (operand == "I") return 1;
@@ -34,7 +37,8 @@ unsigned width(const std::string& operand) {
 }
 
 bool accumulates(std::string_view m) {
-  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") || starts(m, "v_dot4c_");
+  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") ||
+         starts(m, "v_dot4c_");
 }
 
 void vector_shape(const Row& row, Shape& s) {
@@ -52,18 +56,21 @@ void vector_shape(const Row& row, Shape& s) {
   if (accumulates(m)) s.src[2] = s.dst;
   if (starts(m, "v_div_fmas")) s.flags.push_back("kReadsVcc");
   if (has(m, "movrel") || has(m, "swaprel")) s.flags.push_back("kReadsM0");
-  if (any(m, {"v_writelane", "v_permlane", "v_fma_mixlo", "v_fma_mixhi"})) s.flags.push_back("kDstIsSource");
+  if (any(m, {"v_writelane", "v_permlane", "v_fma_mixlo", "v_fma_mixhi"}))
+    s.flags.push_back("kDstIsSource");
   if (starts(m, "v_swap")) s.flags.push_back("kDstIsSource");
 }
 
 void scalar_condition_flags(const Row& row, Shape& s) {
   const std::string& m = row.mnemonic;
-  const bool no_scc = any(m, {"s_cselect", "s_mul_", "s_mulk", "s_bfm_", "s_pack_", "s_mov", "s_cmov", "s_brev",
-                              "s_sext", "s_bitset", "s_getpc", "s_setpc", "s_swappc", "s_rfe", "s_ff", "s_flbit",
-                              "s_bitreplicate", "s_getreg", "s_setreg", "s_call", "s_waitcnt", "s_version",
-                              "s_subvector"});
+  const bool no_scc =
+      any(m, {"s_cselect", "s_mul_", "s_mulk",    "s_bfm_",    "s_pack_",        "s_mov",
+              "s_cmov",    "s_brev", "s_sext",    "s_bitset",  "s_getpc",        "s_setpc",
+              "s_swappc",  "s_rfe",  "s_ff",      "s_flbit",   "s_bitreplicate", "s_getreg",
+              "s_setreg",  "s_call", "s_waitcnt", "s_version", "s_subvector"});
   if (row.encoding != "SOPP" && !no_scc) s.flags.push_back("kWritesScc");
-  if (any(m, {"s_cselect", "s_cmov", "s_addc_", "s_subb_", "s_cbranch_scc"})) s.flags.push_back("kReadsScc");
+  if (any(m, {"s_cselect", "s_cmov", "s_addc_", "s_subb_", "s_cbranch_scc"}))
+    s.flags.push_back("kReadsScc");
   if (any(m, {"saveexec", "wrexec"})) {
     s.flags.push_back("kReadsExec");
     s.flags.push_back("kWritesExec");
@@ -73,8 +80,8 @@ void scalar_condition_flags(const Row& row, Shape& s) {
   if (any(m, {"s_movrel", "s_sendmsg"}) || m == "s_ttracedata") s.flags.push_back("kReadsM0");
   if (any(m, {"s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call", "s_rfe", "s_subvector"}))
     s.flags.push_back("kBranch");
-  if (starts(m, "s_endpgm") || has(m, "s_trap") || any(m, {"s_setpc", "s_swappc", "s_call", "s_rfe"}) ||
-      m == "s_branch" || m == "s_code_end")
+  if (starts(m, "s_endpgm") || has(m, "s_trap") ||
+      any(m, {"s_setpc", "s_swappc", "s_call", "s_rfe"}) || m == "s_branch" || m == "s_code_end")
     s.flags.push_back("kEndsBlock");
 }
 
@@ -124,7 +131,8 @@ unsigned element_bytes(const std::string& m) {
   if (any(m, {"byte"})) return 1;
   if (any(m, {"short"})) return 2;
   if (has(m, "format_d16_hi_x")) return 2;
-  if (has(m, "format")) return 4 * (ends(m, "_xyzw") ? 4 : ends(m, "_xyz") ? 3 : ends(m, "_xy") ? 2 : 1);
+  if (has(m, "format"))
+    return 4 * (ends(m, "_xyzw") ? 4 : ends(m, "_xyz") ? 3 : ends(m, "_xy") ? 2 : 1);
   if (has(m, "dwordx16")) return 64;
   if (has(m, "dwordx8")) return 32;
   if (has(m, "dwordx4")) return 16;
@@ -153,9 +161,11 @@ void memory_flags(const std::string& m, Shape& s) {
 void ds_shape(const Row& row, Shape& s) {
   const std::string& m = row.mnemonic;
   size_t at = 0;
-  if (any(m, {"_rtn_", "ds_read", "permute", "swizzle", "append", "consume"})) s.dst = width(row.operands[at++]);
+  if (any(m, {"_rtn_", "ds_read", "permute", "swizzle", "append", "consume"}))
+    s.dst = width(row.operands[at++]);
   size_t source = any(m, {"addtid", "gws", "append", "consume"}) ? 1 : 0;
-  for (; source < 3 && row.operands[at][0] == 'V'; ++source) s.src[source] = width(row.operands[at++]);
+  for (; source < 3 && row.operands[at][0] == 'V'; ++source)
+    s.src[source] = width(row.operands[at++]);
 }
 
 void address_shape(const Row& row, Shape& s) {
@@ -223,17 +233,18 @@ void write_ops(const std::vector<Row>& rows, std::FILE* out) {
     const auto [at, fresh] = ops.try_emplace(row.mnemonic, shape);
     if (!fresh) merge(at->second, shape);
   }
-  std::fprintf(out,
-               "// All mnemonics of gfx1030, sorted. Written by emulator/table/probe.cpp; do not edit.\n"
-               "// GFXGRAPH_OP(name, dst, sdst, src0, src1, src2 in dwords, access bytes, OpInfo flags)\n");
+  std::fprintf(
+      out,
+      "// All mnemonics of gfx1030, sorted. Written by emulator/table/probe.cpp; do not edit.\n"
+      "// GFXGRAPH_OP(name, dst, sdst, src0, src1, src2 in dwords, access bytes, OpInfo flags)\n");
   for (const auto& [name, s] : ops) {
     std::string flags;
     for (const std::string& flag : s.flags) {
       flags += flags.empty() ? "OpInfo::" : " | OpInfo::";
       flags += flag;
     }
-    std::fprintf(out, "GFXGRAPH_OP(%s, %u, %u, %u, %u, %u, %u, %s)\n", name.c_str(), s.dst, s.sdst, s.src[0],
-                 s.src[1], s.src[2], s.access_bytes, flags.empty() ? "0" : flags.c_str());
+    std::fprintf(out, "GFXGRAPH_OP(%s, %u, %u, %u, %u, %u, %u, %s)\n", name.c_str(), s.dst, s.sdst,
+                 s.src[0], s.src[1], s.src[2], s.access_bytes, flags.empty() ? "0" : flags.c_str());
   }
 }
 

@@ -1,6 +1,7 @@
-// Prints the table of all legal gfx1030 (encoding, opcode) pairs by asking the disassembler of the installed
-// LLVM. The output is checked in (gfx1030.inc, ops.inc); a test compares the two. Only the printed text of an
-// instruction is used: the order and the layout of LLVM's own operand lists change between releases.
+// Prints the table of all legal gfx1030 (encoding, opcode) pairs by asking the disassembler of the
+// installed LLVM. The output is checked in (gfx1030.inc, ops.inc); a test compares the two. Only
+// the printed text of an instruction is used: the order and the layout of LLVM's own operand lists
+// change between releases.
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
@@ -53,9 +54,10 @@ class Disassembler {
     registers_.reset(target->createMCRegInfo(triple));
     asm_info_.reset(target->createMCAsmInfo(*registers_, triple, llvm::MCTargetOptions()));
     instructions_.reset(target->createMCInstrInfo());
-    subtarget_.reset(target->createMCSubtargetInfo(triple, "gfx1030", "+wavefrontsize32,-wavefrontsize64"));
-    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), asm_info_.get(), registers_.get(),
-                                                 subtarget_.get());
+    subtarget_.reset(
+        target->createMCSubtargetInfo(triple, "gfx1030", "+wavefrontsize32,-wavefrontsize64"));
+    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), asm_info_.get(),
+                                                 registers_.get(), subtarget_.get());
     disassembler_.reset(target->createMCDisassembler(*subtarget_, *context_));
     printer_.reset(target->createMCInstPrinter(llvm::Triple(triple), 0, *asm_info_, *instructions_,
                                                *registers_));
@@ -118,7 +120,8 @@ std::string operand_shape(std::string_view operand) {
   std::string token(operand.substr(0, operand.find(' ')));
   if (token.empty()) return "";
   if (token == "vcc" || token == "exec") return "S2";
-  if (token == "vcc_lo" || token == "vcc_hi" || token == "m0" || token == "exec_lo" || token == "scc")
+  if (token == "vcc_lo" || token == "vcc_hi" || token == "m0" || token == "exec_lo" ||
+      token == "scc")
     return "S1";
   if (token == "off" || token == "null") return "N";
   char kind = token[0];
@@ -135,12 +138,12 @@ std::string operand_shape(std::string_view operand) {
 
 struct Encoding {
   const char* name;
-  uint32_t base;        // first dword without opcode
-  unsigned shift;       // of the opcode in it
-  unsigned opcodes;     // how many the field can hold
-  uint32_t second;      // the second dword that most opcodes accept
-  uint32_t first_or;    // operand fields of the first dword
-  unsigned dwords;      // without literal
+  uint32_t base;      // first dword without opcode
+  unsigned shift;     // of the opcode in it
+  unsigned opcodes;   // how many the field can hold
+  uint32_t second;    // the second dword that most opcodes accept
+  uint32_t first_or;  // operand fields of the first dword
+  unsigned dwords;    // without literal
 };
 
 // Register operands are even and aligned to 4 so that every width is accepted.
@@ -204,8 +207,9 @@ class Probe {
     // Fields that some opcodes want otherwise: no destination, scalar or no sources, other sizes.
     constexpr uint32_t kV = 256 + 16;
     for (uint32_t second :
-         {kV | (256 + 20) << 9 | 4u << 18, kV | 12u << 9 | 16u << 18, kV | (256 + 20) << 9, kV | 12u << 9, kV,
-          8u | (256 + 20) << 9, 8u | 12u << 9, 0u, 0xfa000000u, 0x007d0000u, 0x047d0008u, 0x087d0c08u}) {
+         {kV | (256 + 20) << 9 | 4u << 18, kV | 12u << 9 | 16u << 18, kV | (256 + 20) << 9,
+          kV | 12u << 9, kV, 8u | (256 + 20) << 9, 8u | 12u << 9, 0u, 0xfa000000u, 0x007d0000u,
+          0x047d0008u, 0x087d0c08u}) {
       for (uint32_t clear : {0u, 0xffu, 0x007f0000u, 0xffffu, 0x1ffu}) {
         for (uint32_t set : {0u, std::string_view(e.name) == "DS" ? 1u << 17 : 0u}) {
           std::array<uint32_t, 5> other = plain;
@@ -233,7 +237,8 @@ class Probe {
       const std::optional<Text> text = decode(e, opcode);
       if (!text) continue;
       // LLVM ignores the segment field of FLAT atomics; the scratch segment has no atomics.
-      if (std::string_view(e.name) == "SCRATCH" && !starts_with(text->mnemonic, "scratch_")) continue;
+      if (std::string_view(e.name) == "SCRATCH" && !starts_with(text->mnemonic, "scratch_"))
+        continue;
       rows.push_back(row(e, opcode, *text));
     }
   }
@@ -254,7 +259,9 @@ class Probe {
     if (text.size > e.dwords * 4) flag("kLiteral");
     if (name == "VOP1" || name == "VOP2" || name == "VOPC") {
       // Word, zero-extended, whole destination; what a form has no operand for must be zero.
-      const uint32_t sdwa = 8u | (name == "VOPC" ? 0x06060000u : name == "VOP1" ? 0x00060600u : 0x06060600u);
+      const uint32_t sdwa = 8u | (name == "VOPC"   ? 0x06060000u
+                                  : name == "VOP1" ? 0x00060600u
+                                                   : 0x06060600u);
       if (accepts(e, opcode, 249, sdwa)) flag("kSdwa");
       if (accepts(e, opcode, 250, 0xff000000u | 0xe4u << 8 | 8u)) flag("kDpp16");
       if (accepts(e, opcode, 233, 0x53977000u | 8u)) flag("kDpp8");
@@ -272,21 +279,24 @@ class Probe {
 };
 
 void write_rows(const std::vector<Row>& rows, std::FILE* out) {
-  std::fprintf(out,
-               "// All legal gfx1030 instructions. Written by emulator/table/probe.cpp; do not edit.\n"
-               "//\n"
-               "// X(encoding, opcode, mnemonic, operands in assembler order (5), flags)\n"
-               "// Operand: V or S with a width in dwords for registers, N for off or null, I for what is no "
-               "register,\n"
-               "// _ for none. Flags: which extra dword forms exist, and whether a literal always follows.\n");
+  std::fprintf(
+      out,
+      "// All legal gfx1030 instructions. Written by emulator/table/probe.cpp; do not edit.\n"
+      "//\n"
+      "// X(encoding, opcode, mnemonic, operands in assembler order (5), flags)\n"
+      "// Operand: V or S with a width in dwords for registers, N for off or null, I for what is "
+      "no "
+      "register,\n"
+      "// _ for none. Flags: which extra dword forms exist, and whether a literal always "
+      "follows.\n");
   std::string encoding;
   for (const Row& row : rows) {
     if (row.encoding != encoding) std::fprintf(out, "\n");
     encoding = row.encoding;
     const auto& o = row.operands;
-    std::fprintf(out, "X(%s, 0x%03x, %s, %s, %s, %s, %s, %s, %s)\n", row.encoding.c_str(), row.opcode,
-                 row.mnemonic.c_str(), o[0].c_str(), o[1].c_str(), o[2].c_str(), o[3].c_str(), o[4].c_str(),
-                 row.flags.c_str());
+    std::fprintf(out, "X(%s, 0x%03x, %s, %s, %s, %s, %s, %s, %s)\n", row.encoding.c_str(),
+                 row.opcode, row.mnemonic.c_str(), o[0].c_str(), o[1].c_str(), o[2].c_str(),
+                 o[3].c_str(), o[4].c_str(), row.flags.c_str());
   }
 }
 

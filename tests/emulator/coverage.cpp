@@ -1,4 +1,5 @@
-// Writes docs/isa-coverage.md: each mnemonic of gfx1030, whether the emulator runs it, how exact, and tested by what.
+// Writes docs/isa-coverage.md: each mnemonic of gfx1030, whether the emulator runs it, how exact,
+// and tested by what.
 #include <array>
 #include <cstdio>
 #include <map>
@@ -83,22 +84,33 @@ void write(std::FILE* out) {
   for (const auto& [name, entry] : entries) complete += entry.implemented == entry.rows;
   fmt::print(out,
              "# Instruction coverage of the emulator\n\n"
-             "Written by `gfxgraph-isa-coverage`; a test fails when this file is stale. All legal gfx1030 (encoding, opcode)\n"
-             "pairs decode: {} of them, {} run; {} of {} mnemonics run in every encoding. The others are refused by name\n"
+             "Written by `gfxgraph-isa-coverage`; a test fails when this file is stale. All legal "
+             "gfx1030 (encoding, opcode)\n"
+             "pairs decode: {} of them, {} run; {} of {} mnemonics run in every encoding. The "
+             "others are refused by name\n"
              "when a kernel reaches them.\n\n"
-             "Exact: the bits that the RDNA2 ISA guide defines, in every rounding and denormal case of the mode that ROCm\n"
-             "kernels use (round to nearest even, denormals on, IEEE, DX10_CLAMP). When several inputs are NaN, or none\n"
-             "(an invalid operation), which NaN comes out is not defined here. \"1 ulp\": the hardware's approximation is\n"
-             "not public; results are rounded from binary64 and within 1 ulp of the exact value, as the hardware's are,\n"
-             "but not bit for bit the hardware's. \"denormals flushed\": inputs and results, as the hardware does\n"
+             "Exact: the bits that the RDNA2 ISA guide defines, in every rounding and denormal "
+             "case of the mode that ROCm\n"
+             "kernels use (round to nearest even, denormals on, IEEE, DX10_CLAMP). When several "
+             "inputs are NaN, or none\n"
+             "(an invalid operation), which NaN comes out is not defined here. \"1 ulp\": the "
+             "hardware's approximation is\n"
+             "not public; results are rounded from binary64 and within 1 ulp of the exact value, "
+             "as the hardware's are,\n"
+             "but not bit for bit the hardware's. \"denormals flushed\": inputs and results, as "
+             "the hardware does\n"
              "for these whatever the mode.\n\n"
-             "Tested by: vector_random_test compares random operands, edge values, modifiers, SDWA, DPP and EXEC masks with a second,\n"
-             "plain implementation; vector_lane_test has cases by hand; \"kernels\": whole compiled kernels and the module's unit\n"
+             "Tested by: vector_random_test compares random operands, edge values, modifiers, "
+             "SDWA, DPP and EXEC masks with a second,\n"
+             "plain implementation; vector_lane_test has cases by hand; \"kernels\": whole "
+             "compiled kernels and the module's unit\n"
              "tests, not row by row.\n\n"
              "| mnemonic | encodings | runs | accuracy | tested by |\n|---|---|---|---|---|\n",
              rows, done, complete, entries.size());
   for (const auto& [name, entry] : entries) {
-    const char* runs = entry.implemented == entry.rows ? "yes" : entry.implemented == 0 ? "no" : "partly";
+    const char* runs = entry.implemented == entry.rows ? "yes"
+                       : entry.implemented == 0        ? "no"
+                                                       : "partly";
     fmt::print(out, "| {} | {} | {} | {} | {} |\n", name, entry.encodings, runs,
                entry.implemented == 0 ? "-" : spec::accuracy(name), tested_by(name, entry));
   }

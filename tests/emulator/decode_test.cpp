@@ -1,4 +1,5 @@
-// The decoder against LLVM's disassembler: every row of the table with random fields; and that it is total.
+// The decoder against LLVM's disassembler: every row of the table with random fields; and that it
+// is total.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +30,8 @@ const std::vector<Row>& rows() {
   return table;
 }
 
-// Bits of the first dword that say encoding and opcode, and their value; MTBUF and MIMG are done by hand.
+// Bits of the first dword that say encoding and opcode, and their value; MTBUF and MIMG are done by
+// hand.
 struct Fixed {
   uint32_t mask, value;
 };
@@ -78,10 +80,12 @@ Words random_words(std::mt19937& random, const Row& row) {
   if (row.encoding == "VOP3" && random() % 8 == 0) w[1] &= 0x1ff;
   if (row.encoding == "MTBUF") w[1] = (w[1] & ~(1u << 21)) | (row.opcode >> 3) << 21;
   if (row.mnemonic == "v_nop") return w;
-  // An SGPR destination in an 8-bit field: LLVM reads codes from 128 on as constants, even as a literal.
+  // An SGPR destination in an 8-bit field: LLVM reads codes from 128 on as constants, even as a
+  // literal.
   if (row.encoding == "VOP3") w[0] &= ~0x80u;
   if (row.mnemonic == "v_readfirstlane_b32") w[0] &= ~(0x80u << 17);
-  if ((row.encoding == "VOP1" || row.encoding == "VOP2" || row.encoding == "VOPC") && random() % 2 == 0) {
+  if ((row.encoding == "VOP1" || row.encoding == "VOP2" || row.encoding == "VOPC") &&
+      random() % 2 == 0) {
     static const uint32_t forms[] = {249, 250, 233, 234, 255};
     w[0] = (w[0] & ~0x1ffu) | forms[random() % 5];
     if (random() % 2 == 0) w[1] &= 0x06060600 | 0xff;
@@ -111,15 +115,18 @@ TEST(Decode, AgreesWithLlvmOnEveryRow) {
         continue;
       }
       if (++failures > 25) FAIL() << "too many differences";
-      ADD_FAILURE() << row.encoding << " " << hex(w) << " LLVM: " << expected.mnemonic << " (" << expected.size_bytes
-                    << " bytes); decoder: "
-                    << (status != DecodeStatus::kOk ? "illegal" : fmt::format("{} ({} bytes)", op_name(inst.op), inst.size_bytes()));
+      ADD_FAILURE() << row.encoding << " " << hex(w) << " LLVM: " << expected.mnemonic << " ("
+                    << expected.size_bytes << " bytes); decoder: "
+                    << (status != DecodeStatus::kOk
+                            ? "illegal"
+                            : fmt::format("{} ({} bytes)", op_name(inst.op), inst.size_bytes()));
       break;
     }
     // Image instructions are never run, and LLVM wants their masks and registers to fit each other.
     if (compared == 0 && row.encoding != "MIMG") never.insert(row.encoding + " " + row.mnemonic);
   }
-  EXPECT_TRUE(never.empty()) << never.size() << " rows were never compared: " << testing::PrintToString(never);
+  EXPECT_TRUE(never.empty()) << never.size()
+                             << " rows were never compared: " << testing::PrintToString(never);
 }
 
 TEST(Decode, IsTotal) {
@@ -139,8 +146,8 @@ TEST(Decode, IsTotal) {
 }
 
 TEST(Decode, TruncatedInstructionsSayThatMoreIsNeeded) {
-  const uint32_t literal[] = {0x7e0002ff, 0x12345678};      // v_mov_b32 v0, 0x12345678
-  const uint32_t vop3[] = {0xd54b0000, 0x04020100};         // v_fma_f32
+  const uint32_t literal[] = {0x7e0002ff, 0x12345678};  // v_mov_b32 v0, 0x12345678
+  const uint32_t vop3[] = {0xd54b0000, 0x04020100};     // v_fma_f32
   Inst inst;
   EXPECT_EQ(decode(literal, 0, 0, inst), DecodeStatus::kTruncated);
   EXPECT_EQ(decode(literal, 1, 0, inst), DecodeStatus::kTruncated);
@@ -150,7 +157,8 @@ TEST(Decode, TruncatedInstructionsSayThatMoreIsNeeded) {
 }
 
 TEST(Decode, IllegalWordsAreRefused) {
-  for (const uint32_t first : {0x00000000u, 0xffffffffu, 0xc0000000u, 0xcc800000u, 0x7e000012u | 0x9u << 9}) {
+  for (const uint32_t first :
+       {0x00000000u, 0xffffffffu, 0xc0000000u, 0xcc800000u, 0x7e000012u | 0x9u << 9}) {
     const uint32_t words[] = {first, 0, 0, 0, 0};
     Inst inst;
     EXPECT_EQ(decode(words, 5, 0, inst), DecodeStatus::kIllegal) << std::hex << first;
@@ -180,7 +188,9 @@ TEST(Decode, OperandsAreAsInstHSays) {
   EXPECT_EQ(inst.src[0], 256 + 1);
   EXPECT_EQ(inst.src[2], 4);
   EXPECT_EQ(inst.imm, -4);
-  ASSERT_TRUE(run({0xd5640000, 0x0001e6ff, 0x40000000}));  // v_add_f64 v[0:1], 0x40000000, -4.0... literal is the upper half
+  ASSERT_TRUE(
+      run({0xd5640000, 0x0001e6ff,
+           0x40000000}));  // v_add_f64 v[0:1], 0x40000000, -4.0... literal is the upper half
   EXPECT_EQ(inst.k[0], 0x4000000000000000u);
   EXPECT_EQ(inst.k[1], 0xbff0000000000000u);
 }

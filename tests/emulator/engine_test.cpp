@@ -11,14 +11,16 @@
 namespace gfxgraph::emulator {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::Shape;
 using testing::TestDevice;
-using ::testing::HasSubstr;
 
 // The same tests run on unoptimised and optimised code: other instructions, same answers.
 class EngineTest : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override { ASSERT_EQ(device_.load(std::string(GFXGRAPH_KERNEL_DIR "/engine_") + GetParam() + ".co"), ""); }
+  void SetUp() override {
+    ASSERT_EQ(device_.load(std::string(GFXGRAPH_KERNEL_DIR "/engine_") + GetParam() + ".co"), "");
+  }
   template <typename... Args>
   void launch(const std::string& kernel, const Shape& shape, Args... args) {
     const auto result = device_.launch(kernel, shape, args...);
@@ -32,7 +34,8 @@ class EngineTest : public ::testing::TestWithParam<const char*> {
   }
   TestDevice device_;
 };
-INSTANTIATE_TEST_SUITE_P(Optimisation, EngineTest, ::testing::Values("O0", "O2"), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Optimisation, EngineTest, ::testing::Values("O0", "O2"),
+                         [](const auto& i) { return i.param; });
 
 constexpr Shape kOneWave = {.grid = {32, 1, 1}, .block = {32, 1, 1}};
 
@@ -45,7 +48,8 @@ TEST_P(EngineTest, SaxpyLeavesTheTailAlone) {
     y[k] = 3;
   }
   launch("saxpy", {.grid = {1024, 1, 1}, .block = {256, 1, 1}}, x, y, 2.0f, kCount);
-  for (int k = 0; k < 1024; ++k) ASSERT_EQ(y[k], k < kCount ? 2.0f * static_cast<float>(k) + 3 : 3.0f) << k;
+  for (int k = 0; k < 1024; ++k)
+    ASSERT_EQ(y[k], k < kCount ? 2.0f * static_cast<float>(k) + 3 : 3.0f) << k;
 }
 
 TEST_P(EngineTest, PartialWorkgroupsAndThreeDimensions) {
@@ -54,7 +58,8 @@ TEST_P(EngineTest, PartialWorkgroupsAndThreeDimensions) {
   launch("places", {.grid = {kX, kY, kZ}, .block = {16, 2, 2}}, out, kX, kY);
   for (unsigned z = 0; z < kZ; ++z)
     for (unsigned y = 0; y < kY; ++y)
-      for (unsigned x = 0; x < kX; ++x) ASSERT_EQ(out[(z * kY + y) * kX + x], x | y << 8 | z << 16 | 1u << 24);
+      for (unsigned x = 0; x < kX; ++x)
+        ASSERT_EQ(out[(z * kY + y) * kX + x], x | y << 8 | z << 16 | 1u << 24);
   EXPECT_EQ(out[kX * kY * kZ], 0u);
 }
 
@@ -76,7 +81,8 @@ TEST_P(EngineTest, LdsAcrossWaves) {
 
 TEST_P(EngineTest, DynamicLds) {
   auto* out = device_.array<int>(64);
-  launch("dynamic_lds", {.grid = {64, 1, 1}, .block = {64, 1, 1}, .dynamic_lds = 16000 * 4}, out, 16000);
+  launch("dynamic_lds", {.grid = {64, 1, 1}, .block = {64, 1, 1}, .dynamic_lds = 16000 * 4}, out,
+         16000);
   EXPECT_EQ(out[63], 3 * (16000 * 15999 / 2));
 }
 
@@ -199,7 +205,8 @@ TEST_P(EngineTest, RawBuffersCheckEachDword) {
   const auto read = [&](unsigned at) { return at + 4 <= kBytes ? at / 4 + 1 : 0; };
   for (unsigned lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(out[lane], read(lane * 4 + 4 + kOffset)) << lane;
-    for (unsigned d = 0; d < 4; ++d) EXPECT_EQ(out[32 + 32 * d + lane], read(lane * 4 + 4 * d + kOffset)) << lane << " " << d;
+    for (unsigned d = 0; d < 4; ++d)
+      EXPECT_EQ(out[32 + 32 * d + lane], read(lane * 4 + 4 * d + kOffset)) << lane << " " << d;
   }
   for (unsigned k = 0; k < 1024; ++k) ASSERT_EQ(data[k], k + 1) << "a store out of range was done";
   launch("buffer_bounds", kOneWave, data, 4096u, kOffset, out);
@@ -214,7 +221,8 @@ TEST_P(EngineTest, StructuredBuffersCheckTheIndex) {
   auto* out = device_.array<unsigned>(32);
   for (unsigned k = 0; k < 256; ++k) data[k] = k + 1;
   launch("buffer_structured", kOneWave, data, 20u, out);
-  for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane < 20 ? lane * 3 + 2 + 1 : 0u);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(out[lane], lane < 20 ? lane * 3 + 2 + 1 : 0u);
 }
 
 TEST_P(EngineTest, LaneExchange) {
@@ -325,7 +333,8 @@ TEST_P(EngineTest, DeviceAddressesNeedNotBeHostAddresses) {
   EXPECT_TRUE(std::all_of(host.begin(), host.end(), [](int v) { return v == 7; }));
   // A removed region is gone at once.
   ASSERT_TRUE(device_.memory().remove(region.address));
-  EXPECT_EQ(fault("unguarded", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, region.address).kind, FaultKind::kMemory);
+  EXPECT_EQ(fault("unguarded", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, region.address).kind,
+            FaultKind::kMemory);
 }
 
 TEST_P(EngineTest, Traps) {
@@ -352,10 +361,14 @@ TEST_P(EngineTest, BytesThatAreNoInstruction) {
 
 TEST_P(EngineTest, BadDispatches) {
   auto* out = device_.array<int>(64);
-  EXPECT_EQ(fault("unguarded", {.grid = {0, 1, 1}, .block = {32, 1, 1}}, out).kind, FaultKind::kBadDispatch);
-  EXPECT_EQ(fault("unguarded", {.grid = {32, 1, 1}, .block = {32, 0, 1}}, out).kind, FaultKind::kBadDispatch);
-  EXPECT_EQ(fault("unguarded", {.grid = {32, 1, 1}, .block = {512, 4, 1}}, out).kind, FaultKind::kBadDispatch);
-  const Fault lds = fault("dynamic_lds", {.grid = {32, 1, 1}, .block = {32, 1, 1}, .dynamic_lds = 65540}, out, 4);
+  EXPECT_EQ(fault("unguarded", {.grid = {0, 1, 1}, .block = {32, 1, 1}}, out).kind,
+            FaultKind::kBadDispatch);
+  EXPECT_EQ(fault("unguarded", {.grid = {32, 1, 1}, .block = {32, 0, 1}}, out).kind,
+            FaultKind::kBadDispatch);
+  EXPECT_EQ(fault("unguarded", {.grid = {32, 1, 1}, .block = {512, 4, 1}}, out).kind,
+            FaultKind::kBadDispatch);
+  const Fault lds =
+      fault("dynamic_lds", {.grid = {32, 1, 1}, .block = {32, 1, 1}, .dynamic_lds = 65540}, out, 4);
   EXPECT_EQ(lds.kind, FaultKind::kBadDispatch);
   EXPECT_THAT(lds.to_string(), HasSubstr("LDS"));
   Dispatch dispatch;
@@ -383,8 +396,9 @@ TEST_P(EngineTest, IgnoredAddressBits) {
   auto* x = device.array<float>(64);
   auto* y = device.array<float>(64);
   std::fill(x, x + 64, 2.0f);
-  const auto alias = reinterpret_cast<uint64_t>(y) ^ uint64_t{1} << 47;
-  const auto result = device.launch("saxpy", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, x, alias, 3.0f, 64);
+  const auto alias = reinterpret_cast<uint64_t>(y) ^ uint64_t { 1 } << 47;
+  const auto result =
+      device.launch("saxpy", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, x, alias, 3.0f, 64);
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(y[63], 6.0f);
 }

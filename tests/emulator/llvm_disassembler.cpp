@@ -35,15 +35,16 @@ LlvmDisassembler::LlvmDisassembler() : impl_(std::make_unique<Impl>()) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   impl_->registers.reset(target->createMCRegInfo(triple));
-  impl_->asm_info.reset(target->createMCAsmInfo(*impl_->registers, triple, llvm::MCTargetOptions()));
+  impl_->asm_info.reset(
+      target->createMCAsmInfo(*impl_->registers, triple, llvm::MCTargetOptions()));
   impl_->instructions.reset(target->createMCInstrInfo());
   impl_->subtarget.reset(
       target->createMCSubtargetInfo(triple, "gfx1030", "+wavefrontsize32,-wavefrontsize64"));
-  impl_->context = std::make_unique<llvm::MCContext>(llvm::Triple(triple), impl_->asm_info.get(),
-                                                     impl_->registers.get(), impl_->subtarget.get());
+  impl_->context = std::make_unique<llvm::MCContext>(
+      llvm::Triple(triple), impl_->asm_info.get(), impl_->registers.get(), impl_->subtarget.get());
   impl_->disassembler.reset(target->createMCDisassembler(*impl_->subtarget, *impl_->context));
-  impl_->printer.reset(target->createMCInstPrinter(llvm::Triple(triple), 0, *impl_->asm_info, *impl_->instructions,
-                                                   *impl_->registers));
+  impl_->printer.reset(target->createMCInstPrinter(llvm::Triple(triple), 0, *impl_->asm_info,
+                                                   *impl_->instructions, *impl_->registers));
 }
 LlvmDisassembler::~LlvmDisassembler() = default;
 
@@ -54,17 +55,21 @@ LlvmDisassembler::Result LlvmDisassembler::decode(std::span<const uint32_t> word
   llvm::MCInst inst;
   uint64_t size = 0;
   Result r;
-  r.ok = impl_->disassembler->getInstruction(inst, size, bytes, 0, llvm::nulls()) == llvm::MCDisassembler::Success;
+  r.ok = impl_->disassembler->getInstruction(inst, size, bytes, 0, llvm::nulls()) ==
+         llvm::MCDisassembler::Success;
   r.size_bytes = static_cast<unsigned>(size);
-  // The printer trips over some of what the disassembler lets through, so only the mnemonic is asked for; and
-  // operands of a class that the instruction does not take mean that it is none.
+  // The printer trips over some of what the disassembler lets through, so only the mnemonic is
+  // asked for; and operands of a class that the instruction does not take mean that it is none.
   const llvm::MCInstrDesc& description = impl_->instructions->get(inst.getOpcode());
   for (unsigned n = 0; n < inst.getNumOperands() && r.ok; ++n) {
     const llvm::MCOperand& operand = inst.getOperand(n);
     r.ok = operand.isValid();
-    if (!r.ok || !operand.isReg() || operand.getReg() == 0 || n >= description.getNumOperands()) continue;
+    if (!r.ok || !operand.isReg() || operand.getReg() == 0 || n >= description.getNumOperands())
+      continue;
     const int reg_class = description.operands()[n].RegClass;
-    if (reg_class >= 0) r.ok = impl_->registers->getRegClass(static_cast<unsigned>(reg_class)).contains(operand.getReg());
+    if (reg_class >= 0)
+      r.ok = impl_->registers->getRegClass(static_cast<unsigned>(reg_class))
+                 .contains(operand.getReg());
   }
   if (!r.ok) return r;
   r.mnemonic = impl_->printer->getMnemonic(&inst).first;

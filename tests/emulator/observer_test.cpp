@@ -29,7 +29,8 @@ TEST(Observer, SeesEveryInstructionWaveAndAccess) {
   ASSERT_EQ(device.load(kCode), "");
   auto* x = device.array<float>(64);
   auto* y = device.array<float>(64);
-  const auto result = device.launch("saxpy", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, x, y, 2.0f, 40);
+  const auto result =
+      device.launch("saxpy", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, x, y, 2.0f, 40);
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(recorder.kernel, "saxpy");
   EXPECT_EQ(recorder.ended.load(), 1);
@@ -52,7 +53,8 @@ TEST(Observer, SeesEveryInstructionWaveAndAccess) {
   EXPECT_EQ(store.kind, AccessKind::kStore);
   EXPECT_EQ(store.exec, 0xffu);
   EXPECT_EQ(store.launched, ~0u);
-  for (unsigned l = 0; l < 8; ++l) EXPECT_EQ(store.address[l], reinterpret_cast<uint64_t>(y + 32 + l));
+  for (unsigned l = 0; l < 8; ++l)
+    EXPECT_EQ(store.address[l], reinterpret_cast<uint64_t>(y + 32 + l));
 }
 
 TEST(Observer, DroppedAccessesAreNotDone) {
@@ -93,7 +95,8 @@ TEST(Observer, LdsAndBufferEvents) {
   const auto& first = recorder.events[0];
   EXPECT_EQ(first.mnemonic, "buffer_load_dword");
   EXPECT_EQ(first.in_range, (1u << 22) - 1) << "offset 4 * lane + 4 + 8 < 100";
-  for (unsigned l = 0; l < kLanes; ++l) EXPECT_EQ(first.address[l], reinterpret_cast<uint64_t>(data) + 8 + 4 + 4 * l);
+  for (unsigned l = 0; l < kLanes; ++l)
+    EXPECT_EQ(first.address[l], reinterpret_cast<uint64_t>(data) + 8 + 4 + 4 * l);
 }
 
 TEST(Observer, FlatEventsAreSplitByAperture) {
@@ -113,7 +116,8 @@ TEST(Observer, FlatEventsAreSplitByAperture) {
   EXPECT_EQ(spaces, 7u) << "global, LDS and scratch";
 }
 
-// Operand lists are complete: compiled code never reads a register that the lists do not show as written.
+// Operand lists are complete: compiled code never reads a register that the lists do not show as
+// written.
 TEST(Observer, OperandListsDefineAllRegistersThatAreRead) {
   Definedness definedness;
   TestDevice device(one_thread(), definedness_backend(), &definedness);
@@ -125,7 +129,8 @@ TEST(Observer, OperandListsDefineAllRegistersThatAreRead) {
   ASSERT_TRUE(device.launch("saxpy", shape, a, b, 2.0f, 100));
   ASSERT_TRUE(device.launch("places", {.grid = {32, 2, 2}, .block = {16, 2, 2}}, a, 32u, 2u));
   ASSERT_TRUE(device.launch("reverse_lds", {.grid = {256, 1, 1}, .block = {256, 1, 1}}, a, b));
-  ASSERT_TRUE(device.launch("dynamic_lds", {.grid = {64, 1, 1}, .block = {64, 1, 1}, .dynamic_lds = 4096}, a, 1000));
+  ASSERT_TRUE(device.launch(
+      "dynamic_lds", {.grid = {64, 1, 1}, .block = {64, 1, 1}, .dynamic_lds = 4096}, a, 1000));
   ASSERT_TRUE(device.launch("lds_atomics", {.grid = {64, 1, 1}, .block = {64, 1, 1}}, a));
   ASSERT_TRUE(device.launch("returned_atomics", shape, a, b));
   ASSERT_TRUE(device.launch("scratch_array", shape, a, b, 10));
@@ -133,7 +138,8 @@ TEST(Observer, OperandListsDefineAllRegistersThatAreRead) {
   ASSERT_TRUE(device.launch("widths", kOneWave, a, b, c));
   ASSERT_TRUE(device.launch("lane_exchange", kOneWave, a, b));
   for (const auto& [where, count] : definedness.undefined_reads) {
-    // Compilers leave the upper half of its addend undefined when only the lower half of the result is used.
+    // Compilers leave the upper half of its addend undefined when only the lower half of the result
+    // is used.
     if (where.rfind("v_mad_u64_u32", 0) == 0) continue;
     ADD_FAILURE() << where << " " << count << " times";
   }

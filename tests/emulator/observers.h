@@ -48,12 +48,14 @@ class Recorder {
   void after(WaveState& state, const Wave&, const Inst&) { ++state.after; }
   uint32_t memory(WaveState&, const Wave& wave, const Inst& inst, const MemoryEvent& event) {
     const std::scoped_lock lock(mutex);
-    Seen seen{op_name(inst.op), event.space,       event.kind,     event.access_bytes, event.exec, wave.launched_lanes,
-              event.other_space, event.in_range, {}};
+    Seen seen{op_name(inst.op),   event.space,    event.kind,
+              event.access_bytes, event.exec,     wave.launched_lanes,
+              event.other_space,  event.in_range, {}};
     uint32_t keep = event.exec;
     for (unsigned l = 0; l < kLanes; ++l) {
       seen.address[l] = event.address[l];
-      if (drop_from != 0 && event.space == Space::kGlobal && event.address[l] >= drop_from) keep &= ~(1u << l);
+      if (drop_from != 0 && event.space == Space::kGlobal && event.address[l] >= drop_from)
+        keep &= ~(1u << l);
     }
     events.push_back(seen);
     return keep;
@@ -75,7 +77,8 @@ class Recorder {
   uint64_t drop_from = 0;
 };
 
-// Tracks which registers are defined through the generic operand lists and lists reads of undefined ones.
+// Tracks which registers are defined through the generic operand lists and lists reads of undefined
+// ones.
 class Definedness {
  public:
   static constexpr bool kInstructions = true;
@@ -103,8 +106,11 @@ class Definedness {
       for (uint32_t d = 0; d < ref.dwords; ++d) {
         const bool vgpr = operand::is_vgpr(ref.code);
         const uint32_t number = vgpr ? ref.code - 256u + d : ref.code + d;
-        const bool undefined = vgpr ? (wave.exec() & ~state.vgpr[number]) != 0 : !state.sgpr[number];
-        if (undefined) ++undefined_reads[std::string(op_name(inst.op)) + (vgpr ? " v" : " s") + std::to_string(number)];
+        const bool undefined =
+            vgpr ? (wave.exec() & ~state.vgpr[number]) != 0 : !state.sgpr[number];
+        if (undefined)
+          ++undefined_reads[std::string(op_name(inst.op)) + (vgpr ? " v" : " s") +
+                            std::to_string(number)];
       }
     }
   }

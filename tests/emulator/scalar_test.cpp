@@ -1,5 +1,5 @@
-// Scalar instructions one by one against values worked out from the manual. The code is put together here word by
-// word, with opcodes from the table.
+// Scalar instructions one by one against values worked out from the manual. The code is put
+// together here word by word, with opcodes from the table.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -54,7 +54,9 @@ class Assembler {
     words.push_back(0xBF800000u | encodings().at(name).opcode << 16 | (imm & 0xffff));
   }
   void set_scc(bool scc) { sopc("s_cmp_eq_u32", kZero, scc ? kZero : kOne); }
-  void v_mov(uint32_t vgpr, uint32_t src) { words.push_back(0x7E000000u | vgpr << 17 | 1u << 9 | src); }
+  void v_mov(uint32_t vgpr, uint32_t src) {
+    words.push_back(0x7E000000u | vgpr << 17 | 1u << 9 | src);
+  }
   // Stores s20, s21, s22, s23 to *kernarg from lane 0, and ends.
   void finish() {
     mov_register(kExec, kOne);
@@ -209,7 +211,8 @@ TEST_F(ScalarTest, TwoOperands) {
   for (const Row& row : rows) {
     SCOPED_TRACE(::testing::Message() << row.name << " " << std::hex << row.a << " " << row.b);
     ++seen[row.name];
-    const auto got = run(row.a, row.b, row.scc_in, 5, [&](Assembler& c) { c.sop2(row.name, 20, 10, 12); });
+    const auto got =
+        run(row.a, row.b, row.scc_in, 5, [&](Assembler& c) { c.sop2(row.name, 20, 10, 12); });
     ASSERT_TRUE(got) << got.error().to_string();
     EXPECT_EQ(got->result, row.wide ? row.result : low(row.result));
     EXPECT_EQ(got->scc, row.scc);
@@ -278,12 +281,12 @@ TEST_F(ScalarTest, SaveExec) {
     bool new_in_destination;
   };
   const ExecRow rows[] = {
-      {"s_and_saveexec_b32", 0b1000, false},   {"s_or_saveexec_b32", 0b1110, false},
-      {"s_xor_saveexec_b32", 0b0110, false},   {"s_andn2_saveexec_b32", 0b0010, false},
+      {"s_and_saveexec_b32", 0b1000, false},    {"s_or_saveexec_b32", 0b1110, false},
+      {"s_xor_saveexec_b32", 0b0110, false},    {"s_andn2_saveexec_b32", 0b0010, false},
       {"s_orn2_saveexec_b32", ~0b0100u, false}, {"s_nand_saveexec_b32", ~0b1000u, false},
-      {"s_nor_saveexec_b32", ~0b1110u, false}, {"s_xnor_saveexec_b32", ~0b0110u, false},
-      {"s_andn1_saveexec_b32", 0b0100, false}, {"s_orn1_saveexec_b32", ~0b0010u, false},
-      {"s_andn1_wrexec_b32", 0b0100, true},    {"s_andn2_wrexec_b32", 0b0010, true},
+      {"s_nor_saveexec_b32", ~0b1110u, false},  {"s_xnor_saveexec_b32", ~0b0110u, false},
+      {"s_andn1_saveexec_b32", 0b0100, false},  {"s_orn1_saveexec_b32", ~0b0010u, false},
+      {"s_andn1_wrexec_b32", 0b0100, true},     {"s_andn2_wrexec_b32", 0b0010, true},
   };
   for (const ExecRow& row : rows) {
     SCOPED_TRACE(row.name);
@@ -299,7 +302,8 @@ TEST_F(ScalarTest, SaveExec) {
     EXPECT_EQ(got64->exec, row.exec);
     EXPECT_EQ(static_cast<uint32_t>(got64->result), row.new_in_destination ? row.exec : 0b1100u);
   }
-  const auto none = run(0b0011, 0, true, 0b1100, [](Assembler& c) { c.sop1("s_and_saveexec_b32", 20, 10); });
+  const auto none =
+      run(0b0011, 0, true, 0b1100, [](Assembler& c) { c.sop1("s_and_saveexec_b32", 20, 10); });
   ASSERT_TRUE(none);
   EXPECT_EQ(none->scc, 0u);
   EXPECT_EQ(none->exec, 0u);
@@ -310,8 +314,9 @@ TEST_F(ScalarTest, Comparisons) {
     const char* suffix;
     bool less, equal, greater;  // for -1 < 1 signed
   };
-  const Compare rows[] = {{"eq", false, true, false}, {"lg", true, false, true}, {"gt", false, false, true},
-                          {"ge", false, true, true},  {"lt", true, false, false}, {"le", true, true, false}};
+  const Compare rows[] = {{"eq", false, true, false}, {"lg", true, false, true},
+                          {"gt", false, false, true}, {"ge", false, true, true},
+                          {"lt", true, false, false}, {"le", true, true, false}};
   for (const Compare& row : rows)
     for (const bool is_signed : {true, false}) {
       const std::string type = is_signed ? "_i32" : "_u32";
@@ -369,7 +374,8 @@ TEST_F(ScalarTest, RelativeMoves) {
   EXPECT_EQ(with_m0(2, "s_movrels_b64", 20, 10)->result, 0x2222u);
   EXPECT_EQ(static_cast<uint32_t>(with_m0(10, "s_movreld_b32", 10, 12)->result), 0x2222u);
   EXPECT_EQ(with_m0(10, "s_movreld_b64", 10, 12)->result, 0x2222u);
-  EXPECT_EQ(static_cast<uint32_t>(with_m0(2 | 10 << 16, "s_movrelsd_2_b32", 10, 10)->result), 0x2222u);
+  EXPECT_EQ(static_cast<uint32_t>(with_m0(2 | 10 << 16, "s_movrelsd_2_b32", 10, 10)->result),
+            0x2222u);
   const auto outside = with_m0(200, "s_movrels_b32", 20, 10);
   ASSERT_FALSE(outside);
   EXPECT_EQ(outside.error().kind, FaultKind::kUnsupported);
@@ -390,7 +396,9 @@ TEST_F(ScalarTest, NullRegisterAndSpecialSources) {
 
 TEST_F(ScalarTest, HardwareRegisters) {
   const auto get = [&](uint32_t id, uint32_t offset, uint32_t size) {
-    const auto got = run(0, 0, false, 1, [&](Assembler& c) { c.sopk("s_getreg_b32", 20, id | offset << 6 | (size - 1) << 11); });
+    const auto got = run(0, 0, false, 1, [&](Assembler& c) {
+      c.sopk("s_getreg_b32", 20, id | offset << 6 | (size - 1) << 11);
+    });
     return got ? static_cast<uint32_t>(got->result) : ~0u;
   };
   EXPECT_EQ(get(15, 0, 32), 0x00010002u);  // SH_MEM_BASES
@@ -403,7 +411,8 @@ TEST_F(ScalarTest, HardwareRegisters) {
   ASSERT_TRUE(flat);
   EXPECT_EQ(static_cast<uint32_t>(flat->result), 0x3456u);
   // Another rounding mode is refused, never ignored.
-  const auto mode = run(1, 0, false, 1, [](Assembler& c) { c.sopk("s_setreg_b32", 10, 1 | 3u << 11); });
+  const auto mode =
+      run(1, 0, false, 1, [](Assembler& c) { c.sopk("s_setreg_b32", 10, 1 | 3u << 11); });
   ASSERT_FALSE(mode);
   EXPECT_EQ(mode.error().kind, FaultKind::kUnsupported);
 }
@@ -461,8 +470,8 @@ TEST_F(ScalarTest, CodeLongerThanAChunk) {
 
 TEST_F(ScalarTest, EveryScalarInstructionRunsOrIsRefusedByName) {
   for (const auto& [name, encoding] : encodings()) {
-    const bool scalar = encoding.format == "SOP1" || encoding.format == "SOPC" || encoding.format == "SOPK" ||
-                        encoding.format == "SOPP";
+    const bool scalar = encoding.format == "SOP1" || encoding.format == "SOPC" ||
+                        encoding.format == "SOPK" || encoding.format == "SOPP";
     if (!scalar) continue;
     const auto got = run(0, 0, false, 1, [&](Assembler& c) {
       if (encoding.format == "SOP1") c.sop1(name, 20, 10);

@@ -10,9 +10,9 @@
 namespace gfxgraph::emulator {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::Shape;
 using testing::TestDevice;
-using ::testing::HasSubstr;
 
 const std::string kCode = GFXGRAPH_KERNEL_DIR "/engine_O2.co";
 
@@ -28,7 +28,8 @@ TEST(Scheduler, SpinLockBetweenWorkgroups) {
     ASSERT_EQ(device.load(kCode), "");
     auto* lock = device.array<int>(1);
     auto* value = device.array<int>(1);
-    const auto result = device.launch("spin_lock", {.grid = {40 * 64, 1, 1}, .block = {64, 1, 1}}, lock, value, 20);
+    const auto result =
+        device.launch("spin_lock", {.grid = {40 * 64, 1, 1}, .block = {64, 1, 1}}, lock, value, 20);
     ASSERT_TRUE(result) << result.error().to_string();
     EXPECT_EQ(*value, 800);
   }
@@ -39,7 +40,8 @@ TEST(Scheduler, WorkgroupsThatWaitForLaterOnes) {
     TestDevice device(threads(count));
     ASSERT_EQ(device.load(kCode), "");
     auto* flags = device.array<unsigned>(64);
-    const auto result = device.launch("wait_for_later", {.grid = {64 * 32, 1, 1}, .block = {32, 1, 1}}, flags, 64u);
+    const auto result =
+        device.launch("wait_for_later", {.grid = {64 * 32, 1, 1}, .block = {32, 1, 1}}, flags, 64u);
     ASSERT_TRUE(result) << result.error().to_string();
     for (int k = 0; k < 64; ++k) EXPECT_EQ(flags[k], 1u);
   }
@@ -55,7 +57,8 @@ TEST(Scheduler, SameBytesAtAnyThreadCount) {
     auto* in = device.array<unsigned>(kItems);
     auto* out = device.array<unsigned>(kItems);
     for (size_t k = 0; k < kItems; ++k) in[k] = static_cast<unsigned>(k * 77);
-    const auto result = device.launch("long_work", {.grid = {kItems, 1, 1}, .block = {64, 1, 1}}, in, out, 300u);
+    const auto result =
+        device.launch("long_work", {.grid = {kItems, 1, 1}, .block = {64, 1, 1}}, in, out, 300u);
     ASSERT_TRUE(result) << result.error().to_string();
     if (reference.empty()) {
       reference.assign(out, out + kItems);
@@ -80,7 +83,8 @@ TEST(Scheduler, AKernelWaitsForTheHost) {
     while (messages.load() == 0) std::this_thread::yield();
     __atomic_store_n(flag, 1u, __ATOMIC_SEQ_CST);
   });
-  const auto result = device.launch("wait_for_host", {.grid = {32, 1, 1}, .block = {32, 1, 1}}, flag, out);
+  const auto result =
+      device.launch("wait_for_host", {.grid = {32, 1, 1}, .block = {32, 1, 1}}, flag, out);
   host.join();
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(messages.load(), 1);
@@ -141,7 +145,8 @@ TEST(Scheduler, SeveralQueuesAtOnce) {
     });
   for (std::thread& queue : queues) queue.join();
   EXPECT_EQ(failures.load(), 0);
-  for (unsigned q = 1; q < kQueues; ++q) EXPECT_TRUE(std::equal(out, out + kItems, out + q * kItems));
+  for (unsigned q = 1; q < kQueues; ++q)
+    EXPECT_TRUE(std::equal(out, out + kItems, out + q * kItems));
 }
 
 TEST(Scheduler, AFaultStopsAllThreads) {
@@ -149,7 +154,8 @@ TEST(Scheduler, AFaultStopsAllThreads) {
   ASSERT_EQ(device.load(kCode), "");
   auto* out = device.allocate(4096);
   for (int n = 0; n < 20; ++n) {
-    const auto result = device.launch("unguarded", {.grid = {1 << 20, 1, 1}, .block = {64, 1, 1}}, out);
+    const auto result =
+        device.launch("unguarded", {.grid = {1 << 20, 1, 1}, .block = {64, 1, 1}}, out);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().kind, FaultKind::kMemory);
   }

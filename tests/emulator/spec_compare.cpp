@@ -8,7 +8,8 @@ namespace {
 
 using std::string;
 
-// The relation of a and b as one of less, equal, greater, unordered; a name stands for a set of them.
+// The relation of a and b as one of less, equal, greater, unordered; a name stands for a set of
+// them.
 enum : unsigned { kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8 };
 
 unsigned relation_set(const string& name) {
@@ -38,9 +39,10 @@ void relations(Specs& s, const string& suffix, const string& names, char type, a
     at = end == string::npos ? names.size() : end + 1;
     const unsigned set = relation_set(name);
     for (const char* prefix : {"v_cmp_", "v_cmpx_"}) {
-      s.add(prefix + name + "_" + suffix, string("c=") + type + type, [set, value](const In& in, Out& out) {
-        out.bit = (relation(value(in.s[0]), value(in.s[1])) & set) != 0;
-      });
+      s.add(prefix + name + "_" + suffix, string("c=") + type + type,
+            [set, value](const In& in, Out& out) {
+              out.bit = (relation(value(in.s[0]), value(in.s[1])) & set) != 0;
+            });
     }
   }
 }
@@ -64,11 +66,14 @@ void classes(Specs& s) {
     s.add(p + "f32", "c=fu", [](const In& in, Out& out) {
       const float v = f32(in.s[0]);
       out.bit = (in.s[1] >> class_of(std::isnan(v) ? NAN : v, std::fpclassify(v) == FP_SUBNORMAL,
-                                     (in.s[0] & 0x400000) != 0) & 1) != 0;
+                                     (in.s[0] & 0x400000) != 0) &
+                 1) != 0;
     });
     s.add(p + "f64", "c=du", [](const In& in, Out& out) {
       const double v = f64(in.s[0]);
-      out.bit = (in.s[1] >> class_of(v, std::fpclassify(v) == FP_SUBNORMAL, (in.s[0] & 0x8000000000000) != 0) & 1) != 0;
+      out.bit = (in.s[1] >> class_of(v, std::fpclassify(v) == FP_SUBNORMAL,
+                                     (in.s[0] & 0x8000000000000) != 0) &
+                 1) != 0;
     });
   }
 }

@@ -28,7 +28,8 @@ struct F64 {
   static uint64_t quiet(uint64_t b) { return std::isnan(f64(b)) ? b | 0x8000000000000 : b; }
   static constexpr uint64_t kSign = 0x8000000000000000;
 };
-// Values as double: sums and products of halves, and their fma to far more bits than a half has, are exact enough.
+// Values as double: sums and products of halves, and their fma to far more bits than a half has,
+// are exact enough.
 struct F16 {
   using V = double;
   static constexpr char kType = 'h';
@@ -101,7 +102,8 @@ void common(Specs& s) {
   s.add(std::string("v_max_") + F::kName, t + "=" + t + t,
         [](const In& in, Out& out) { out.d = maximum<F>(in.s[0], in.s[1]); });
   ternary_bits<F>(s, "fma", [](uint64_t a, uint64_t b, uint64_t c) {
-    return F::put(std::fma(F::get(a), F::get(b), F::get(c))); });
+    return F::put(std::fma(F::get(a), F::get(b), F::get(c)));
+  });
   unary<F>(s, "trunc", [](V a) { return std::isnan(a) ? a + a : std::trunc(a); });
   unary<F>(s, "ceil", [](V a) { return std::isnan(a) ? a + a : std::ceil(a); });
   unary<F>(s, "floor", [](V a) { return std::isnan(a) ? a + a : std::floor(a); });
@@ -114,12 +116,17 @@ void short_common(Specs& s) {
   binary<F>(s, "sub", [](V a, V b) { return a - b; });
   binary<F>(s, "subrev", [](V a, V b) { return b - a; });
   const auto fma = [](uint64_t a, uint64_t b, uint64_t c) {
-    return F::put(std::fma(F::get(a), F::get(b), F::get(c))); };
+    return F::put(std::fma(F::get(a), F::get(b), F::get(c)));
+  };
   ternary_bits<F>(s, "fmac", fma);
   ternary_bits<F>(s, "fmamk", fma);
   ternary_bits<F>(s, "fmaak", fma);
-  ternary_bits<F>(s, "min3", [](uint64_t a, uint64_t b, uint64_t c) { return minimum<F>(minimum<F>(a, b), c); });
-  ternary_bits<F>(s, "max3", [](uint64_t a, uint64_t b, uint64_t c) { return maximum<F>(maximum<F>(a, b), c); });
+  ternary_bits<F>(s, "min3", [](uint64_t a, uint64_t b, uint64_t c) {
+    return minimum<F>(minimum<F>(a, b), c);
+  });
+  ternary_bits<F>(s, "max3", [](uint64_t a, uint64_t b, uint64_t c) {
+    return maximum<F>(maximum<F>(a, b), c);
+  });
   ternary_bits<F>(s, "med3", [](uint64_t a, uint64_t b, uint64_t c) { return median<F>(a, b, c); });
 }
 
@@ -131,11 +138,14 @@ float flush_result(double v) {
 double turns_sin(double v) {
   const double r = std::remainder(v, 1.0);
   if (std::fabs(r) == 0.5) return 0;
-  return static_cast<double>(sinl(6.283185307179586476925286766559005768L * static_cast<long double>(r)));
+  return static_cast<double>(
+      sinl(6.283185307179586476925286766559005768L * static_cast<long double>(r)));
 }
 double turns_cos(double v) {
   const double r = std::fabs(std::remainder(v, 1.0));
-  return r == 0.25 ? 0.0 : static_cast<double>(cosl(6.283185307179586476925286766559005768L * static_cast<long double>(r)));
+  return r == 0.25 ? 0.0
+                   : static_cast<double>(cosl(6.283185307179586476925286766559005768L *
+                                              static_cast<long double>(r)));
 }
 
 void transcendental(Specs& s) {
@@ -173,10 +183,16 @@ int exponent_of(V a) {
 }
 
 void parts(Specs& s) {
-  unary<F32>(s, "fract", [](float a) { return std::isnan(a) ? a + a : std::isinf(a) ? NAN
-                                        : std::fmin(a - std::floor(a), 0x1.fffffep-1f); });
-  unary<F64>(s, "fract", [](double a) { return std::isnan(a) ? a + a : std::isinf(a) ? NAN
-                                        : std::fmin(a - std::floor(a), 0x1.fffffffffffffp-1); });
+  unary<F32>(s, "fract", [](float a) {
+    return std::isnan(a)   ? a + a
+           : std::isinf(a) ? NAN
+                           : std::fmin(a - std::floor(a), 0x1.fffffep-1f);
+  });
+  unary<F64>(s, "fract", [](double a) {
+    return std::isnan(a)   ? a + a
+           : std::isinf(a) ? NAN
+                           : std::fmin(a - std::floor(a), 0x1.fffffffffffffp-1);
+  });
   s.add("v_fract_f16", "h=h", [](const In& in, Out& out) {
     const double a = f16(in.s[0]);
     out.d = to_f16(std::isnan(a) ? a : std::isinf(a) ? NAN : a - std::floor(a));
@@ -185,12 +201,18 @@ void parts(Specs& s) {
   unary<F32>(s, "frexp_mant", [](float a) { return mantissa(a); });
   unary<F64>(s, "frexp_mant", [](double a) { return mantissa(a); });
   unary<F16>(s, "frexp_mant", [](double a) { return mantissa(a); });
-  s.add("v_frexp_exp_i32_f32", "u=f", [](const In& in, Out& out) { out.d = u32(exponent_of(f32(in.s[0]))); });
-  s.add("v_frexp_exp_i32_f64", "u=d", [](const In& in, Out& out) { out.d = u32(exponent_of(f64(in.s[0]))); });
-  s.add("v_frexp_exp_i16_f16", "w=h", [](const In& in, Out& out) { out.d = u32(exponent_of(f16(in.s[0]))); });
-  s.add("v_ldexp_f32", "f=fu", [](const In& in, Out& out) { out.d = bits(std::ldexp(f32(in.s[0]), i32(in.s[1]))); });
-  s.add("v_ldexp_f64", "d=du", [](const In& in, Out& out) { out.d = bits(std::ldexp(f64(in.s[0]), i32(in.s[1]))); });
-  s.add("v_ldexp_f16", "h=hw", [](const In& in, Out& out) { out.d = to_f16(std::ldexp(f16(in.s[0]), i16(in.s[1]))); });
+  s.add("v_frexp_exp_i32_f32", "u=f",
+        [](const In& in, Out& out) { out.d = u32(exponent_of(f32(in.s[0]))); });
+  s.add("v_frexp_exp_i32_f64", "u=d",
+        [](const In& in, Out& out) { out.d = u32(exponent_of(f64(in.s[0]))); });
+  s.add("v_frexp_exp_i16_f16", "w=h",
+        [](const In& in, Out& out) { out.d = u32(exponent_of(f16(in.s[0]))); });
+  s.add("v_ldexp_f32", "f=fu",
+        [](const In& in, Out& out) { out.d = bits(std::ldexp(f32(in.s[0]), i32(in.s[1]))); });
+  s.add("v_ldexp_f64", "d=du",
+        [](const In& in, Out& out) { out.d = bits(std::ldexp(f64(in.s[0]), i32(in.s[1]))); });
+  s.add("v_ldexp_f16", "h=hw",
+        [](const In& in, Out& out) { out.d = to_f16(std::ldexp(f16(in.s[0]), i16(in.s[1]))); });
 }
 
 void legacy(Specs& s) {
@@ -220,12 +242,20 @@ void legacy(Specs& s) {
     });
   };
   cube("v_cubeid_f32", [](int axis, float x, float y, float z) {
-    return axis == 2 ? (z < 0 ? 5.0f : 4.0f) : axis == 1 ? (y < 0 ? 3.0f : 2.0f) : x < 0 ? 1.0f : 0.0f; });
+    return axis == 2   ? (z < 0 ? 5.0f : 4.0f)
+           : axis == 1 ? (y < 0 ? 3.0f : 2.0f)
+           : x < 0     ? 1.0f
+                       : 0.0f;
+  });
   cube("v_cubesc_f32", [](int axis, float x, float, float z) {
-    return axis == 2 ? (z < 0 ? -x : x) : axis == 1 ? x : x < 0 ? z : -z; });
+    return axis == 2 ? (z < 0 ? -x : x) : axis == 1 ? x : x < 0 ? z : -z;
+  });
   cube("v_cubetc_f32", [](int axis, float, float y, float z) {
-    return axis == 2 ? -y : axis == 1 ? (y < 0 ? -z : z) : -y; });
-  cube("v_cubema_f32", [](int axis, float x, float y, float z) { return (axis == 2 ? z : axis == 1 ? y : x) * 2.0f; });
+    return axis == 2 ? -y : axis == 1 ? (y < 0 ? -z : z) : -y;
+  });
+  cube("v_cubema_f32", [](int axis, float x, float y, float z) {
+    return (axis == 2 ? z : axis == 1 ? y : x) * 2.0f;
+  });
 }
 
 // ---- division: the guide's pseudo-code ----
@@ -233,11 +263,13 @@ template <class F>
 struct Limits;
 template <>
 struct Limits<F32> {
-  static constexpr int kMant = 23, kExp = 255, kRatio = 96, kScale = 64, kTiny = 23, kUnder = -150, kBias = 127;
+  static constexpr int kMant = 23, kExp = 255, kRatio = 96, kScale = 64, kTiny = 23, kUnder = -150,
+                       kBias = 127;
 };
 template <>
 struct Limits<F64> {
-  static constexpr int kMant = 52, kExp = 2047, kRatio = 768, kScale = 128, kTiny = 53, kUnder = -1075, kBias = 1023;
+  static constexpr int kMant = 52, kExp = 2047, kRatio = 768, kScale = 128, kTiny = 53,
+                       kUnder = -1075, kBias = 1023;
 };
 
 template <class F>
@@ -280,18 +312,27 @@ void fixup(const In& in, Out& out) {
   const V s0 = F::get(in.s[0]), s1 = F::get(in.s[1]), s2 = F::get(in.s[2]);
   const bool negative = std::signbit(s1) != std::signbit(s2);
   const auto with_sign = [&](V v) { return F::put(negative ? -v : v); };
-  if (std::isnan(s2)) out.d = F::quiet(in.s[2]);
-  else if (std::isnan(s1)) out.d = F::quiet(in.s[1]);
-  else if ((s1 == 0 && s2 == 0) || (std::isinf(s1) && std::isinf(s2))) out.d = F::put(-std::numeric_limits<V>::quiet_NaN());
-  else if (s1 == 0 || std::isinf(s2)) out.d = with_sign(std::numeric_limits<V>::infinity());
-  else if (std::isinf(s1) || s2 == 0) out.d = with_sign(0);
-  else if constexpr (F::kType == 'h') out.d = F::quiet((in.s[0] & 0x7fff) | (negative ? 0x8000 : 0));
+  if (std::isnan(s2))
+    out.d = F::quiet(in.s[2]);
+  else if (std::isnan(s1))
+    out.d = F::quiet(in.s[1]);
+  else if ((s1 == 0 && s2 == 0) || (std::isinf(s1) && std::isinf(s2)))
+    out.d = F::put(-std::numeric_limits<V>::quiet_NaN());
+  else if (s1 == 0 || std::isinf(s2))
+    out.d = with_sign(std::numeric_limits<V>::infinity());
+  else if (std::isinf(s1) || s2 == 0)
+    out.d = with_sign(0);
+  else if constexpr (F::kType == 'h')
+    out.d = F::quiet((in.s[0] & 0x7fff) | (negative ? 0x8000 : 0));
   else {
     using L = Limits<F>;
     const auto e = [](uint64_t b) { return static_cast<int>(b >> L::kMant & L::kExp); };
-    if (e(in.s[2]) - e(in.s[1]) < L::kUnder) out.d = with_sign(0);
-    else if (std::isnan(s0)) out.d = with_sign(std::numeric_limits<V>::infinity());
-    else out.d = with_sign(std::fabs(s0));
+    if (e(in.s[2]) - e(in.s[1]) < L::kUnder)
+      out.d = with_sign(0);
+    else if (std::isnan(s0))
+      out.d = with_sign(std::numeric_limits<V>::infinity());
+    else
+      out.d = with_sign(std::fabs(s0));
   }
 }
 
@@ -308,7 +349,8 @@ void division(Specs& s) {
       return;
     }
     const bool large = (in.s[2] >> 23 & 255) > 127;
-    // 64 bits of mantissa hold the product exactly and the sum closely; the test values make no double rounding.
+    // 64 bits of mantissa hold the product exactly and the sum closely; the test values make no
+    // double rounding.
     const long double exact = static_cast<long double>(a) * b + c;
     out.d = bits(static_cast<float>(std::ldexp(exact, large ? 64 : -64)));
     out.ulps = 1;
@@ -322,16 +364,18 @@ void division(Specs& s) {
 }
 
 void trig(Specs& s) {
-  // Segments that together make 2 / pi are checked in division_test; here the exponent part for segment 0.
+  // Segments that together make 2 / pi are checked in division_test; here the exponent part for
+  // segment 0.
   s.add("v_trig_preop_f64", "d=du", [](const In& in, Out& out) {
-    // 2 / pi in 32-bit digits, first 10: enough for the segments and exponents that the generator makes.
-    static const uint32_t digits[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
-                                      0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c,
-                                      0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41,
-                                      0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f,
-                                      0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d,
-                                      0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08,
-                                      0x56033046, 0xfc7b6bab};
+    // 2 / pi in 32-bit digits, first 10: enough for the segments and exponents that the generator
+    // makes.
+    static const uint32_t digits[] = {
+        0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
+        0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
+        0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b,
+        0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
+        0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
+        0x1f8d5d08, 0x56033046, 0xfc7b6bab};
     const int e = static_cast<int>(in.s[0] >> 52 & 2047);
     int shift = static_cast<int>(in.s[1] & 31) * 53 + (e > 1077 ? e - 1077 : 0);
     long double value = 0;

@@ -9,7 +9,8 @@ namespace {
 
 using Wide = __int128;
 
-// The exact result r in a register of that many bits: wrapped, or saturated when the instruction clamps.
+// The exact result r in a register of that many bits: wrapped, or saturated when the instruction
+// clamps.
 uint64_t fit(Wide r, unsigned width, bool is_signed, bool clamp) {
   const Wide low = is_signed ? -(Wide{1} << (width - 1)) : Wide{0};
   const Wide high = is_signed ? (Wide{1} << (width - 1)) - 1 : (Wide{1} << width) - 1;
@@ -21,7 +22,8 @@ int32_t i24(uint64_t v) { return static_cast<int32_t>((v & 0xffffff) ^ 0x800000)
 uint32_t u24(uint64_t v) { return static_cast<uint32_t>(v & 0xffffff); }
 
 // An exact formula over one interpretation of the three sources.
-void exact(Specs& s, const std::string& name, const std::string& types, unsigned width, bool is_signed, auto f) {
+void exact(Specs& s, const std::string& name, const std::string& types, unsigned width,
+           bool is_signed, auto f) {
   s.add(name, types, [=](const In& in, Out& out) {
     out.d = fit(f(in.s[0], in.s[1], in.s[2]), width, is_signed, in.clamp);
   });
@@ -38,9 +40,12 @@ void sums(Specs& s) {
   exact(s, "v_sub_nc_u16", "w~=ww", 16, false, [](U a, U b, U) { return Wide(a) - Wide(b); });
   exact(s, "v_add_nc_i16", "w~=ww", 16, true, [](U a, U b, U) { return Wide(i16(a)) + i16(b); });
   exact(s, "v_sub_nc_i16", "w~=ww", 16, true, [](U a, U b, U) { return Wide(i16(a)) - i16(b); });
-  exact(s, "v_add3_u32", "u=uuu", 32, false, [](U a, U b, U c) { return Wide(a) + Wide(b) + Wide(c); });
-  exact(s, "v_add_lshl_u32", "u=uuu", 32, false, [](U a, U b, U c) { return Wide(u32(a + b)) << (c % 32); });
-  exact(s, "v_lshl_add_u32", "u=uuu", 32, false, [](U a, U b, U c) { return (Wide(a) << (b % 32)) + Wide(c); });
+  exact(s, "v_add3_u32", "u=uuu", 32, false,
+        [](U a, U b, U c) { return Wide(a) + Wide(b) + Wide(c); });
+  exact(s, "v_add_lshl_u32", "u=uuu", 32, false,
+        [](U a, U b, U c) { return Wide(u32(a + b)) << (c % 32); });
+  exact(s, "v_lshl_add_u32", "u=uuu", 32, false,
+        [](U a, U b, U c) { return (Wide(a) << (b % 32)) + Wide(c); });
   exact(s, "v_xad_u32", "u=uuu", 32, false, [](U a, U b, U c) { return Wide(a ^ b) + Wide(c); });
 }
 
@@ -73,32 +78,43 @@ void carries(Specs& s) {
 void products(Specs& s) {
   using U = uint64_t;
   exact(s, "v_mul_lo_u32", "u=uu", 32, false, [](U a, U b, U) { return Wide(a) * Wide(b); });
-  exact(s, "v_mul_hi_u32", "u=uu", 32, false, [](U a, U b, U) { return (Wide(a) * Wide(b)) >> 32; });
-  exact(s, "v_mul_hi_i32", "u=uu", 32, true, [](U a, U b, U) { return (Wide(i32(a)) * i32(b)) >> 32; });
+  exact(s, "v_mul_hi_u32", "u=uu", 32, false,
+        [](U a, U b, U) { return (Wide(a) * Wide(b)) >> 32; });
+  exact(s, "v_mul_hi_i32", "u=uu", 32, true,
+        [](U a, U b, U) { return (Wide(i32(a)) * i32(b)) >> 32; });
   exact(s, "v_mul_i32_i24", "u=uu", 32, true, [](U a, U b, U) { return Wide(i24(a)) * i24(b); });
   exact(s, "v_mul_u32_u24", "u=uu", 32, false, [](U a, U b, U) { return Wide(u24(a)) * u24(b); });
-  exact(s, "v_mul_hi_i32_i24", "u=uu", 32, true, [](U a, U b, U) { return (Wide(i24(a)) * i24(b)) >> 32; });
-  exact(s, "v_mul_hi_u32_u24", "u=uu", 32, false, [](U a, U b, U) { return (Wide(u24(a)) * u24(b)) >> 32; });
-  exact(s, "v_mad_i32_i24", "u~=uuu", 32, true, [](U a, U b, U c) { return Wide(i24(a)) * i24(b) + i32(c); });
-  exact(s, "v_mad_u32_u24", "u~=uuu", 32, false, [](U a, U b, U c) { return Wide(u24(a)) * u24(b) + Wide(c); });
-  exact(s, "v_mad_u32_u16", "u~=wwu", 32, false, [](U a, U b, U c) { return Wide(a) * Wide(b) + Wide(c); });
-  exact(s, "v_mad_i32_i16", "u~=wwu", 32, true, [](U a, U b, U c) { return Wide(i16(a)) * i16(b) + i32(c); });
+  exact(s, "v_mul_hi_i32_i24", "u=uu", 32, true,
+        [](U a, U b, U) { return (Wide(i24(a)) * i24(b)) >> 32; });
+  exact(s, "v_mul_hi_u32_u24", "u=uu", 32, false,
+        [](U a, U b, U) { return (Wide(u24(a)) * u24(b)) >> 32; });
+  exact(s, "v_mad_i32_i24", "u~=uuu", 32, true,
+        [](U a, U b, U c) { return Wide(i24(a)) * i24(b) + i32(c); });
+  exact(s, "v_mad_u32_u24", "u~=uuu", 32, false,
+        [](U a, U b, U c) { return Wide(u24(a)) * u24(b) + Wide(c); });
+  exact(s, "v_mad_u32_u16", "u~=wwu", 32, false,
+        [](U a, U b, U c) { return Wide(a) * Wide(b) + Wide(c); });
+  exact(s, "v_mad_i32_i16", "u~=wwu", 32, true,
+        [](U a, U b, U c) { return Wide(i16(a)) * i16(b) + i32(c); });
   exact(s, "v_mul_lo_u16", "w=ww", 16, false, [](U a, U b, U) { return Wide(a) * Wide(b); });
-  exact(s, "v_mad_u16", "w~=www", 16, false, [](U a, U b, U c) { return Wide(a) * Wide(b) + Wide(c); });
-  exact(s, "v_mad_i16", "w~=www", 16, true, [](U a, U b, U c) { return Wide(i16(a)) * i16(b) + i16(c); });
+  exact(s, "v_mad_u16", "w~=www", 16, false,
+        [](U a, U b, U c) { return Wide(a) * Wide(b) + Wide(c); });
+  exact(s, "v_mad_i16", "w~=www", 16, true,
+        [](U a, U b, U c) { return Wide(i16(a)) * i16(b) + i16(c); });
 }
 
 template <class V>
 void orders_of(Specs& s, const std::string& suffix, char type, auto value) {
   const std::string t(1, type);
   const auto add = [&](const std::string& name, unsigned sources, auto f) {
-    s.add("v_" + name + "_" + suffix, t + "=" + std::string(sources, type), [=](const In& in, Out& out) {
-      V v[3] = {V(value(in.s[0])), V(value(in.s[1])), V(value(in.s[2]))};
-      for (unsigned pass = 1; pass < sources; ++pass)
-        for (unsigned n = 1; n < sources; ++n)
-          if (v[n] < v[n - 1]) std::swap(v[n], v[n - 1]);
-      out.d = fit(f(v), type == 'u' ? 32 : 16, false, false);
-    });
+    s.add("v_" + name + "_" + suffix, t + "=" + std::string(sources, type),
+          [=](const In& in, Out& out) {
+            V v[3] = {V(value(in.s[0])), V(value(in.s[1])), V(value(in.s[2]))};
+            for (unsigned pass = 1; pass < sources; ++pass)
+              for (unsigned n = 1; n < sources; ++n)
+                if (v[n] < v[n - 1]) std::swap(v[n], v[n - 1]);
+            out.d = fit(f(v), type == 'u' ? 32 : 16, false, false);
+          });
   };
   add("min", 2, [](V* v) { return Wide(v[0]); });
   add("max", 2, [](V* v) { return Wide(v[1]); });
@@ -112,36 +128,45 @@ uint64_t sad8(uint64_t a, uint64_t b, bool masked) {
   uint64_t r = 0;
   for (unsigned n = 0; n < 4; ++n) {
     if (masked && byte(b, n) == 0) continue;
-    r += static_cast<uint64_t>(std::abs(static_cast<int>(byte(a, n)) - static_cast<int>(byte(b, n))));
+    r += static_cast<uint64_t>(
+        std::abs(static_cast<int>(byte(a, n)) - static_cast<int>(byte(b, n))));
   }
   return r;
 }
 
 void differences(Specs& s) {
   using U = uint64_t;
-  exact(s, "v_sad_u8", "u~=uuu", 32, false, [](U a, U b, U c) { return Wide(sad8(a, b, false)) + Wide(c); });
-  exact(s, "v_msad_u8", "u~=uuu", 32, false, [](U a, U b, U c) { return Wide(sad8(a, b, true)) + Wide(c); });
+  exact(s, "v_sad_u8", "u~=uuu", 32, false,
+        [](U a, U b, U c) { return Wide(sad8(a, b, false)) + Wide(c); });
+  exact(s, "v_msad_u8", "u~=uuu", 32, false,
+        [](U a, U b, U c) { return Wide(sad8(a, b, true)) + Wide(c); });
   exact(s, "v_sad_hi_u8", "u~=uuu", 32, false,
         [](U a, U b, U c) { return Wide(sad8(a, b, false) << 16) + Wide(c); });
   exact(s, "v_sad_u16", "u~=uuu", 32, false, [](U a, U b, U c) {
-    return Wide(std::abs(int(a & 0xffff) - int(b & 0xffff))) + std::abs(int(a >> 16) - int(b >> 16)) + Wide(c); });
+    return Wide(std::abs(int(a & 0xffff) - int(b & 0xffff))) +
+           std::abs(int(a >> 16) - int(b >> 16)) + Wide(c);
+  });
   exact(s, "v_sad_u32", "u~=uuu", 32, false,
         [](U a, U b, U c) { return Wide(a > b ? a - b : b - a) + Wide(c); });
   for (const bool masked : {false, true}) {
-    s.add(masked ? "v_mqsad_pk_u16_u8" : "v_qsad_pk_u16_u8", "q~=quq", [masked](const In& in, Out& out) {
-      for (unsigned n = 0; n < 4; ++n) {
-        const uint64_t sum = sad8(in.s[0] >> (8 * n), in.s[1], masked) + (in.s[2] >> (16 * n) & 0xffff);
-        out.d |= fit(Wide(sum), 16, false, in.clamp) << (16 * n);
-      }
-    });
+    s.add(masked ? "v_mqsad_pk_u16_u8" : "v_qsad_pk_u16_u8", "q~=quq",
+          [masked](const In& in, Out& out) {
+            for (unsigned n = 0; n < 4; ++n) {
+              const uint64_t sum =
+                  sad8(in.s[0] >> (8 * n), in.s[1], masked) + (in.s[2] >> (16 * n) & 0xffff);
+              out.d |= fit(Wide(sum), 16, false, in.clamp) << (16 * n);
+            }
+          });
   }
   s.add("v_mqsad_u32_u8", "4~=qu4", [](const In& in, Out& out) {
     for (unsigned n = 0; n < 4; ++n)
-      out.quad[n] = u32(fit(Wide(sad8(in.s[0] >> (8 * n), in.s[1], true)) + Wide(in.quad[n]), 32, false, in.clamp));
+      out.quad[n] = u32(fit(Wide(sad8(in.s[0] >> (8 * n), in.s[1], true)) + Wide(in.quad[n]), 32,
+                            false, in.clamp));
   });
   s.add("v_lerp_u8", "u=uuu", [](const In& in, Out& out) {
     for (unsigned n = 0; n < 4; ++n)
-      out.d |= uint64_t{(byte(in.s[0], n) + byte(in.s[1], n) + (byte(in.s[2], n) & 1)) / 2} << (8 * n);
+      out.d |= uint64_t{(byte(in.s[0], n) + byte(in.s[1], n) + (byte(in.s[2], n) & 1)) / 2}
+               << (8 * n);
   });
 }
 
@@ -152,26 +177,43 @@ void shifts(Specs& s) {
   using U = uint64_t;
   add("v_lshlrev_b32", "u=uu", [](U a, U b, U) { return U{u32(b << (a % 32))}; });
   add("v_lshrrev_b32", "u=uu", [](U a, U b, U) { return b >> (a % 32); });
-  add("v_ashrrev_i32", "u=uu", [](U a, U b, U) { return U{u32(static_cast<uint64_t>(int64_t{i32(b)} >> (a % 32)))}; });
+  add("v_ashrrev_i32", "u=uu",
+      [](U a, U b, U) { return U{u32(static_cast<uint64_t>(int64_t{i32(b)} >> (a % 32)))}; });
   add("v_lshlrev_b16", "w=ww", [](U a, U b, U) { return (b << (a % 16)) & 0xffff; });
   add("v_lshrrev_b16", "w=ww", [](U a, U b, U) { return b >> (a % 16); });
   add("v_ashrrev_i16", "w=ww", [](U a, U b, U) { return U(i16(b) >> (a % 16)) & 0xffff; });
   add("v_lshlrev_b64", "q=uq", [](U a, U b, U) { return b << (a % 64); });
   add("v_lshrrev_b64", "q=uq", [](U a, U b, U) { return b >> (a % 64); });
-  add("v_ashrrev_i64", "q=uq", [](U a, U b, U) { return static_cast<U>(static_cast<int64_t>(b) >> (a % 64)); });
+  add("v_ashrrev_i64", "q=uq",
+      [](U a, U b, U) { return static_cast<U>(static_cast<int64_t>(b) >> (a % 64)); });
   add("v_alignbit_b32", "u=uuu", [](U a, U b, U c) { return U{u32((a << 32 | b) >> (c % 32))}; });
-  add("v_alignbyte_b32", "u=uuu", [](U a, U b, U c) { return U{u32((a << 32 | b) >> (c % 4 * 8))}; });
+  add("v_alignbyte_b32", "u=uuu",
+      [](U a, U b, U c) { return U{u32((a << 32 | b) >> (c % 4 * 8))}; });
 }
 
 uint64_t one_permuted_byte(uint64_t data, unsigned selector) {
   switch (selector) {
-    case 0: case 1: case 2: case 3: case 4: case 5: case 6: case 7: return data >> (8 * selector) & 255;
-    case 8: return (data >> 15 & 1) * 255;
-    case 9: return (data >> 31 & 1) * 255;
-    case 10: return (data >> 47 & 1) * 255;
-    case 11: return (data >> 63 & 1) * 255;
-    case 12: return 0;
-    default: return 255;
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+      return data >> (8 * selector) & 255;
+    case 8:
+      return (data >> 15 & 1) * 255;
+    case 9:
+      return (data >> 31 & 1) * 255;
+    case 10:
+      return (data >> 47 & 1) * 255;
+    case 11:
+      return (data >> 63 & 1) * 255;
+    case 12:
+      return 0;
+    default:
+      return 255;
   }
 }
 
@@ -192,7 +234,8 @@ void fields(Specs& s) {
   add("v_bfi_b32", "u=uuu", [](U a, U b, U c) { return (a & b) | (~a & c); });
   add("v_mov_b32", "b=b", [](U a, U, U) { return a; });
   s.add("v_cndmask_b32", "b=bbm", [](const In& in, Out& out) { out.d = in.s[in.bit ? 1 : 0]; });
-  add("v_bfe_u32", "u=uuu", [](U a, U b, U c) { return (a >> (b % 32)) & ((U{1} << (c % 32)) - 1); });
+  add("v_bfe_u32", "u=uuu",
+      [](U a, U b, U c) { return (a >> (b % 32)) & ((U{1} << (c % 32)) - 1); });
   add("v_bfe_i32", "u=uuu", [](U a, U b, U c) {
     const unsigned width = c % 32;
     if (width == 0) return U{0};

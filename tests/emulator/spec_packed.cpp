@@ -1,4 +1,5 @@
-// VOP3P: the model in vector_model.cpp applies op_sel and neg; here are pairs of halves and dot products.
+// VOP3P: the model in vector_model.cpp applies op_sel and neg; here are pairs of halves and dot
+// products.
 #include <algorithm>
 
 #include "tests/emulator/vector_spec.h"
@@ -21,7 +22,8 @@ uint64_t unit(double v, bool clamp) {
 }
 uint64_t fit(int64_t v, bool is_signed, bool clamp) {
   if (!clamp) return static_cast<uint64_t>(v);
-  return static_cast<uint64_t>(is_signed ? std::clamp<int64_t>(v, -32768, 32767) : std::clamp<int64_t>(v, 0, 65535));
+  return static_cast<uint64_t>(is_signed ? std::clamp<int64_t>(v, -32768, 32767)
+                                         : std::clamp<int64_t>(v, 0, 65535));
 }
 bool snan(uint64_t b) { return std::isnan(f16(b)) && (b & 0x200) == 0; }
 double extreme(uint64_t a, uint64_t b, bool smallest) {
@@ -41,23 +43,32 @@ void halves(Specs& s) {
          [](U a, U b, U c, bool k) { return unit(std::fma(f16(a), f16(b), f16(c)), k); });
   pair(s, "v_pk_add_f16", "p~=pp", [](U a, U b, U, bool k) { return unit(f16(a) + f16(b), k); });
   pair(s, "v_pk_mul_f16", "p~=pp", [](U a, U b, U, bool k) { return unit(f16(a) * f16(b), k); });
-  pair(s, "v_pk_min_f16", "p~=pp", [](U a, U b, U, bool k) { return unit(extreme(a, b, true), k); });
-  pair(s, "v_pk_max_f16", "p~=pp", [](U a, U b, U, bool k) { return unit(extreme(a, b, false), k); });
-  pair(s, "v_pk_mad_i16", "P~=PPP", [](U a, U b, U c, bool k) { return fit(int64_t{i16(a)} * i16(b) + i16(c), true, k); });
-  pair(s, "v_pk_mad_u16", "P~=PPP", [](U a, U b, U c, bool k) { return fit(static_cast<int64_t>(a * b + c), false, k); });
+  pair(s, "v_pk_min_f16", "p~=pp",
+       [](U a, U b, U, bool k) { return unit(extreme(a, b, true), k); });
+  pair(s, "v_pk_max_f16", "p~=pp",
+       [](U a, U b, U, bool k) { return unit(extreme(a, b, false), k); });
+  pair(s, "v_pk_mad_i16", "P~=PPP",
+       [](U a, U b, U c, bool k) { return fit(int64_t{i16(a)} * i16(b) + i16(c), true, k); });
+  pair(s, "v_pk_mad_u16", "P~=PPP",
+       [](U a, U b, U c, bool k) { return fit(static_cast<int64_t>(a * b + c), false, k); });
   pair(s, "v_pk_mul_lo_u16", "P=PP", [](U a, U b, U, bool) { return a * b; });
-  pair(s, "v_pk_add_i16", "P~=PP", [](U a, U b, U, bool k) { return fit(int64_t{i16(a)} + i16(b), true, k); });
-  pair(s, "v_pk_add_u16", "P~=PP", [](U a, U b, U, bool k) { return fit(static_cast<int64_t>(a + b), false, k); });
-  pair(s, "v_pk_sub_i16", "P~=PP", [](U a, U b, U, bool k) { return fit(int64_t{i16(a)} - i16(b), true, k); });
-  pair(s, "v_pk_sub_u16", "P~=PP",
-       [](U a, U b, U, bool k) { return fit(static_cast<int64_t>(a) - static_cast<int64_t>(b), false, k); });
+  pair(s, "v_pk_add_i16", "P~=PP",
+       [](U a, U b, U, bool k) { return fit(int64_t{i16(a)} + i16(b), true, k); });
+  pair(s, "v_pk_add_u16", "P~=PP",
+       [](U a, U b, U, bool k) { return fit(static_cast<int64_t>(a + b), false, k); });
+  pair(s, "v_pk_sub_i16", "P~=PP",
+       [](U a, U b, U, bool k) { return fit(int64_t{i16(a)} - i16(b), true, k); });
+  pair(s, "v_pk_sub_u16", "P~=PP", [](U a, U b, U, bool k) {
+    return fit(static_cast<int64_t>(a) - static_cast<int64_t>(b), false, k);
+  });
   pair(s, "v_pk_max_i16", "P=PP", [](U a, U b, U, bool) { return i16(a) > i16(b) ? a : b; });
   pair(s, "v_pk_min_i16", "P=PP", [](U a, U b, U, bool) { return i16(a) < i16(b) ? a : b; });
   pair(s, "v_pk_max_u16", "P=PP", [](U a, U b, U, bool) { return std::max(a, b); });
   pair(s, "v_pk_min_u16", "P=PP", [](U a, U b, U, bool) { return std::min(a, b); });
   pair(s, "v_pk_lshlrev_b16", "P=PP", [](U a, U b, U, bool) { return b << (a % 16); });
   pair(s, "v_pk_lshrrev_b16", "P=PP", [](U a, U b, U, bool) { return b >> (a % 16); });
-  pair(s, "v_pk_ashrrev_i16", "P=PP", [](U a, U b, U, bool) { return static_cast<U>(i16(b) >> (a % 16)); });
+  pair(s, "v_pk_ashrrev_i16", "P=PP",
+       [](U a, U b, U, bool) { return static_cast<U>(i16(b) >> (a % 16)); });
 }
 
 template <unsigned kWidth, bool kSigned>

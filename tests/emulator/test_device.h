@@ -1,5 +1,5 @@
-// A small device for tests and benchmarks: loads a code object into memory, allocates buffers, launches kernels
-// by name with their explicit arguments and fills in the hidden ones.
+// A small device for tests and benchmarks: loads a code object into memory, allocates buffers,
+// launches kernels by name with their explicit arguments and fills in the hidden ones.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@
 namespace gfxgraph::emulator::testing {
 
 struct Shape {
-  std::array<uint32_t, 3> grid = {1, 1, 1};    // work items
+  std::array<uint32_t, 3> grid = {1, 1, 1};  // work items
   std::array<uint16_t, 3> block = {1, 1, 1};
   uint32_t dynamic_lds = 0;
 };
 
 class TestDevice {
  public:
-  explicit TestDevice(const EngineOptions& options = {}) : engine_(Engine::create(memory_, options)) {}
+  explicit TestDevice(const EngineOptions& options = {})
+      : engine_(Engine::create(memory_, options)) {}
   TestDevice(const EngineOptions& options, const Backend& backend, void* observer)
       : engine_(create_engine(memory_, options, backend, observer)) {}
 
@@ -34,8 +35,10 @@ class TestDevice {
   // A code object file: ELF or offload bundle. Returns an error text, empty when it went well.
   std::string load(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::vector<char> text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    const std::vector<char> text((std::istreambuf_iterator<char>(file)),
+                                 std::istreambuf_iterator<char>());
+    const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(text.data()),
+                                           text.size());
     auto elves = codeobj::extract_device_elves(bytes);
     if (!elves) return path + ": " + elves.error().message;
     const codeobj::BundleEntry* entry = codeobj::select_entry(*elves, "gfx1030");
@@ -46,7 +49,8 @@ class TestDevice {
     std::byte* block = allocate(code_->load_size_bytes(), RegionKind::kCode, "code");
     load_address_ = reinterpret_cast<uint64_t>(block);
     for (const auto& segment : code_->segments())
-      std::memcpy(block + segment.address, code_->bytes().data() + segment.file_offset, segment.file_bytes);
+      std::memcpy(block + segment.address, code_->bytes().data() + segment.file_offset,
+                  segment.file_bytes);
     for (const auto& relocation : code_->relocations()) {
       constexpr uint32_t kRelative64 = 13;
       if (relocation.type != kRelative64) return path + ": unexpected relocation";
@@ -58,7 +62,8 @@ class TestDevice {
   }
 
   // Zeroed, page-aligned; lives as long as the device.
-  std::byte* allocate(uint64_t bytes, RegionKind kind = RegionKind::kDevice, const std::string& name = "buffer") {
+  std::byte* allocate(uint64_t bytes, RegionKind kind = RegionKind::kDevice,
+                      const std::string& name = "buffer") {
     constexpr uint64_t kPage = 4096;
     const uint64_t mapped = (bytes + kPage - 1) / kPage * kPage;
     storage_.emplace_back(new (std::align_val_t{kPage}) std::byte[mapped](), Deleter());
@@ -79,7 +84,8 @@ class TestDevice {
   }
 
   template <typename... Args>
-  tl::expected<RunStatistics, Fault> launch(const std::string& kernel_name, const Shape& shape, Args... args) {
+  tl::expected<RunStatistics, Fault> launch(const std::string& kernel_name, const Shape& shape,
+                                            Args... args) {
     const codeobj::Kernel* kernel = code_->find_kernel(kernel_name);
     if (kernel == nullptr) {
       Fault fault;
@@ -90,13 +96,15 @@ class TestDevice {
   }
 
   // A dispatch of `kernel` with this argument block (kernel->kernarg_size_bytes).
-  Dispatch dispatch(const codeobj::Kernel& kernel, const Shape& shape, const std::vector<std::byte>& kernarg) {
+  Dispatch dispatch(const codeobj::Kernel& kernel, const Shape& shape,
+                    const std::vector<std::byte>& kernarg) {
     if (kernarg_ == nullptr) {
       kernarg_ = allocate(4096, RegionKind::kKernarg, "kernarg");
       packet_ = allocate(64, RegionKind::kSystem, "packet");
       // amd_queue_t, as far as kernels read it: the aperture bases.
       queue_ = allocate(256, RegionKind::kSystem, "queue");
-      const uint32_t apertures[2] = {Dispatch::kDefaultGroupApertureHi, Dispatch::kDefaultPrivateApertureHi};
+      const uint32_t apertures[2] = {Dispatch::kDefaultGroupApertureHi,
+                                     Dispatch::kDefaultPrivateApertureHi};
       std::memcpy(queue_ + 64, apertures, sizeof(apertures));
     }
     std::memcpy(kernarg_, kernarg.data(), kernarg.size());
@@ -145,7 +153,8 @@ class TestDevice {
     void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{4096}); }
   };
   template <typename T>
-  static void put(std::vector<std::byte>& bytes, const codeobj::Kernel& kernel, size_t index, const T& value) {
+  static void put(std::vector<std::byte>& bytes, const codeobj::Kernel& kernel, size_t index,
+                  const T& value) {
     if (index < kernel.arguments.size() && kernel.arguments[index].size_bytes == sizeof(T))
       std::memcpy(bytes.data() + kernel.arguments[index].offset_bytes, &value, sizeof(T));
   }

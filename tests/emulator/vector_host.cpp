@@ -6,26 +6,35 @@
 #include "emulator/wave.h"
 
 namespace gfxgraph::emulator {
-namespace isa_v2 { extern const VectorBinder kVectorBinder; }
-namespace isa_v3 { extern const VectorBinder kVectorBinder; }
-namespace isa_v4 { extern const VectorBinder kVectorBinder; }
+namespace isa_v2 {
+extern const VectorBinder kVectorBinder;
+}
+namespace isa_v3 {
+extern const VectorBinder kVectorBinder;
+}
+namespace isa_v4 {
+extern const VectorBinder kVectorBinder;
+}
 
 namespace spec {
 
 const std::vector<HostIsa>& host_isas() {
   static const std::vector<HostIsa> isas = [] {
     std::vector<HostIsa> r = {{"x86-64-v2", &isa_v2::kVectorBinder}};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
       r.push_back({"x86-64-v3", &isa_v3::kVectorBinder});
     if (r.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd"))
       r.push_back({"x86-64-v4", &isa_v4::kVectorBinder});
     return r;
   }();
   return isas;
 }
 
-std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, State& state, uint32_t mode) {
+std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, State& state,
+                       uint32_t mode) {
   static const std::unique_ptr<Wave> wave = std::make_unique<Wave>();
   Wave& w = *wave;
   std::memset(static_cast<void*>(w.sgpr), 0, sizeof w.sgpr);
@@ -33,7 +42,8 @@ std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, S
   w.set_exec(state.sgpr[operand::kExecLo]);
   w.mode = mode;
   w.exit = WaveExit::kSlice;
-  for (unsigned n = 0; n < kModelVgprs; ++n) std::memcpy(w.vgpr[n].lane, state.vgpr[n].data(), sizeof(Row));
+  for (unsigned n = 0; n < kModelVgprs; ++n)
+    std::memcpy(w.vgpr[n].lane, state.vgpr[n].data(), sizeof(Row));
   Inst inst;
   if (decode(words.data(), words.size(), 0, inst) != DecodeStatus::kOk) return "does not decode";
   if (inst.size_bytes() != 4 * words.size()) return "decodes to another size";
@@ -43,7 +53,8 @@ std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, S
   for (unsigned l = 0; l < kWaveLanes; ++l)
     if (w.exec_mask.lane[l] != 0u - (w.exec() >> l & 1u)) return "EXEC and its lane mask differ";
   std::memcpy(state.sgpr.data(), w.sgpr, sizeof state.sgpr);
-  for (unsigned n = 0; n < kModelVgprs; ++n) std::memcpy(state.vgpr[n].data(), w.vgpr[n].lane, sizeof(Row));
+  for (unsigned n = 0; n < kModelVgprs; ++n)
+    std::memcpy(state.vgpr[n].data(), w.vgpr[n].lane, sizeof(Row));
   return "";
 }
 

@@ -1,4 +1,5 @@
-// Runs one vector instruction on the emulator's handlers as compiled for each instruction set that this host has.
+// Runs one vector instruction on the emulator's handlers as compiled for each instruction set that
+// this host has.
 #pragma once
 
 #include <string>
@@ -16,6 +17,7 @@ struct HostIsa {
 const std::vector<HostIsa>& host_isas();
 
 // Decodes, binds and runs `words` on `state`. Returns what went wrong, or "".
-std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, State& state, uint32_t mode = 0x3f0);
+std::string run_vector(const HostIsa& isa, const std::vector<uint32_t>& words, State& state,
+                       uint32_t mode = 0x3f0);
 
 }  // namespace gfxgraph::emulator::spec

@@ -1,5 +1,6 @@
-// Vector instructions that are not one function of a lane's operands: lane moves, relative registers, whole division
-// sequences, output modifiers; and that every row is either tested or refused.
+// Vector instructions that are not one function of a lane's operands: lane moves, relative
+// registers, whole division sequences, output modifiers; and that every row is either tested or
+// refused.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,11 +16,15 @@
 namespace gfxgraph::emulator::spec {
 namespace {
 
-uint32_t vop1(unsigned opcode, unsigned vdst, unsigned src0) { return 0x7e000000 | vdst << 17 | opcode << 9 | src0; }
-std::vector<uint32_t> vop3(unsigned opcode, unsigned vdst, unsigned s0, unsigned s1, unsigned s2, unsigned op_sel = 0) {
+uint32_t vop1(unsigned opcode, unsigned vdst, unsigned src0) {
+  return 0x7e000000 | vdst << 17 | opcode << 9 | src0;
+}
+std::vector<uint32_t> vop3(unsigned opcode, unsigned vdst, unsigned s0, unsigned s1, unsigned s2,
+                           unsigned op_sel = 0) {
   return {0xd4000000 | opcode << 16 | op_sel << 11 | vdst, s0 | s1 << 9 | s2 << 18};
 }
-std::vector<uint32_t> vop3b(unsigned opcode, unsigned vdst, unsigned sdst, unsigned s0, unsigned s1, unsigned s2) {
+std::vector<uint32_t> vop3b(unsigned opcode, unsigned vdst, unsigned sdst, unsigned s0, unsigned s1,
+                            unsigned s2) {
   return {0xd4000000 | opcode << 16 | sdst << 8 | vdst, s0 | s1 << 9 | s2 << 18};
 }
 
@@ -62,7 +67,8 @@ TEST_P(VectorLanes, ReadLaneAndWriteLaneIgnoreExecAndWrap) {
   const State before = state;
   state.sgpr[11] = 0xabcd;
   ASSERT_EQ(run(vop3(0x361, 3, 11, 10, 0)), "");
-  for (unsigned l = 0; l < 32; ++l) EXPECT_EQ(state.vgpr[3][l], l == 5 ? 0xabcd : before.vgpr[3][l]);
+  for (unsigned l = 0; l < 32; ++l)
+    EXPECT_EQ(state.vgpr[3][l], l == 5 ? 0xabcd : before.vgpr[3][l]);
 }
 
 TEST_P(VectorLanes, Permlane16) {
@@ -74,11 +80,13 @@ TEST_P(VectorLanes, Permlane16) {
       before.sgpr[126] = state.sgpr[126] = 0x7fff0ff7;
       ASSERT_EQ(run(vop3(opcode, 1, 256 + 3, 8, 9, op_sel)), "");
       for (unsigned l = 0; l < 32; ++l) {
-        const unsigned nibble = (l % 16 < 8 ? 0x89abcdefu >> (l % 8 * 4) : 0x01234567u >> (l % 8 * 4)) & 15;
+        const unsigned nibble =
+            (l % 16 < 8 ? 0x89abcdefu >> (l % 8 * 4) : 0x01234567u >> (l % 8 * 4)) & 15;
         const unsigned from = ((opcode == 0x378 ? l ^ 16 : l) & 16) + nibble;
         const bool readable = (op_sel & 1) != 0 || (before.sgpr[126] >> from & 1) != 0;
         uint32_t expected = before.vgpr[1][l];
-        if ((before.sgpr[126] >> l & 1) != 0) expected = readable ? before.vgpr[3][from] : (op_sel & 2) != 0 ? 0 : expected;
+        if ((before.sgpr[126] >> l & 1) != 0)
+          expected = readable ? before.vgpr[3][from] : (op_sel & 2) != 0 ? 0 : expected;
         EXPECT_EQ(state.vgpr[1][l], expected) << "lane " << l << " op_sel " << op_sel;
       }
       state.vgpr = before.vgpr;
@@ -124,7 +132,8 @@ TEST_P(VectorLanes, RelativeRegisters) {
 
 TEST_P(VectorLanes, OutputModifiersNeedIeeeAndDenormalsOff) {
   for (auto& lane : state.vgpr[1]) lane = std::bit_cast<uint32_t>(3.0f);
-  const std::vector<uint32_t> twice = {0xd5030000, (256 + 1) | 128u << 9 | 1u << 27};  // v_add_f32 v0, v1, 0 mul:2
+  const std::vector<uint32_t> twice = {
+      0xd5030000, (256 + 1) | 128u << 9 | 1u << 27};  // v_add_f32 v0, v1, 0 mul:2
   ASSERT_EQ(run(twice, 0x3f0), "");
   EXPECT_EQ(state.vgpr[0][0], std::bit_cast<uint32_t>(3.0f));
   ASSERT_EQ(run(twice, 0x100), "");
@@ -147,34 +156,40 @@ TEST_P(VectorLanes, InterpolationIsRefused) {
 // Registers: v0 numerator, v1 denominator; result v9.
 TEST_P(VectorLanes, DivisionOfBinary32IsCorrectlyRounded) {
   std::mt19937 random(5);
-  static const uint32_t edges[] = {0, 0x80000000, 1, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800001, 0x7f7fffff, 0x7f800000,
-                                   0xff800000, 0x7fc00000, 0x7e800000, 0x7f000001, 0x00000100, 0x0d000000, 0x70000000};
+  static const uint32_t edges[] = {0,          0x80000000, 1,          0x007fffff,
+                                   0x00800000, 0x3f800000, 0xbf800001, 0x7f7fffff,
+                                   0x7f800000, 0xff800000, 0x7fc00000, 0x7e800000,
+                                   0x7f000001, 0x00000100, 0x0d000000, 0x70000000};
   for (unsigned round = 0; round < 300; ++round) {
     for (unsigned l = 0; l < 32; ++l) {
       state.vgpr[0][l] = random() % 4 == 0 ? edges[random() % 16] : static_cast<uint32_t>(random());
       state.vgpr[1][l] = random() % 4 == 0 ? edges[random() % 16] : static_cast<uint32_t>(random());
     }
-    constexpr unsigned n = 256, d = 257, sd = 258, sn = 259, r = 260, e = 261, q = 262, t = 263, one = 242;
-    ASSERT_EQ(run(vop3b(0x16d, 2, 125, d, d, n)), "");       // v2 = div_scale(den, den, num)
-    ASSERT_EQ(run(vop3b(0x16d, 3, 106, n, d, n)), "");       // v3, vcc = div_scale(num, den, num)
-    ASSERT_EQ(run({vop1(0x2a, 4, sd)}), "");                 // v4 = rcp(v2)
+    constexpr unsigned n = 256, d = 257, sd = 258, sn = 259, r = 260, e = 261, q = 262, t = 263,
+                       one = 242;
+    ASSERT_EQ(run(vop3b(0x16d, 2, 125, d, d, n)), "");  // v2 = div_scale(den, den, num)
+    ASSERT_EQ(run(vop3b(0x16d, 3, 106, n, d, n)), "");  // v3, vcc = div_scale(num, den, num)
+    ASSERT_EQ(run({vop1(0x2a, 4, sd)}), "");            // v4 = rcp(v2)
     const auto fma = [&](unsigned dst, unsigned a, unsigned b, unsigned c, bool neg_a) {
       return run({0xd54b0000 | dst, a | b << 9 | c << 18 | (neg_a ? 1u << 29 : 0)});
     };
     ASSERT_EQ(fma(5, sd, r, one, true), "");
     ASSERT_EQ(fma(4, e, r, r, false), "");
-    ASSERT_EQ(run({0xd5080006, sn | r << 9}), "");           // v6 = v3 * v4
+    ASSERT_EQ(run({0xd5080006, sn | r << 9}), "");  // v6 = v3 * v4
     ASSERT_EQ(fma(7, sd, q, sn, true), "");
     ASSERT_EQ(fma(6, t, r, q, false), "");
     ASSERT_EQ(fma(7, sd, q, sn, true), "");
-    ASSERT_EQ(run(vop3(0x16f, 8, t, r, q)), "");             // div_fmas
-    ASSERT_EQ(run(vop3(0x15f, 9, 256 + 8, d, n)), "");       // div_fixup
+    ASSERT_EQ(run(vop3(0x16f, 8, t, r, q)), "");        // div_fmas
+    ASSERT_EQ(run(vop3(0x15f, 9, 256 + 8, d, n)), "");  // div_fixup
     for (unsigned l = 0; l < 32; ++l) {
-      const float expected = std::bit_cast<float>(state.vgpr[0][l]) / std::bit_cast<float>(state.vgpr[1][l]);
+      const float expected =
+          std::bit_cast<float>(state.vgpr[0][l]) / std::bit_cast<float>(state.vgpr[1][l]);
       const float got = std::bit_cast<float>(state.vgpr[9][l]);
-      if (std::isnan(expected)) EXPECT_TRUE(std::isnan(got));
-      else EXPECT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected))
-          << std::hex << state.vgpr[0][l] << " / " << state.vgpr[1][l];
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got));
+      else
+        EXPECT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected))
+            << std::hex << state.vgpr[0][l] << " / " << state.vgpr[1][l];
     }
     if (HasFailure()) return;
   }
@@ -182,10 +197,21 @@ TEST_P(VectorLanes, DivisionOfBinary32IsCorrectlyRounded) {
 
 TEST_P(VectorLanes, DivisionOfBinary64IsCorrectlyRounded) {
   std::mt19937_64 random(6);
-  static const uint64_t edges[] = {0, uint64_t{1} << 63, 1, 0x000fffffffffffff, 0x0010000000000000, 0x3ff0000000000000,
-                                   0x7fefffffffffffff, 0x7ff0000000000000, 0x7ff8000000000000, 0x7fd0000000000001,
-                                   0x0350000000000000, 0x7c00000000000000};
-  const auto pair = [&](unsigned v, unsigned l) { return uint64_t{state.vgpr[v + 1][l]} << 32 | state.vgpr[v][l]; };
+  static const uint64_t edges[] = {0,
+                                   uint64_t{1} << 63,
+                                   1,
+                                   0x000fffffffffffff,
+                                   0x0010000000000000,
+                                   0x3ff0000000000000,
+                                   0x7fefffffffffffff,
+                                   0x7ff0000000000000,
+                                   0x7ff8000000000000,
+                                   0x7fd0000000000001,
+                                   0x0350000000000000,
+                                   0x7c00000000000000};
+  const auto pair = [&](unsigned v, unsigned l) {
+    return uint64_t{state.vgpr[v + 1][l]} << 32 | state.vgpr[v][l];
+  };
   for (unsigned round = 0; round < 300; ++round) {
     for (unsigned l = 0; l < 32; ++l) {
       for (const unsigned v : {0u, 2u}) {
@@ -194,7 +220,8 @@ TEST_P(VectorLanes, DivisionOfBinary64IsCorrectlyRounded) {
         state.vgpr[v + 1][l] = static_cast<uint32_t>(x >> 32);
       }
     }
-    constexpr unsigned n = 256, d = 258, sd = 260, sn = 262, r = 264, e = 266, q = 268, t = 270, one = 242;
+    constexpr unsigned n = 256, d = 258, sd = 260, sn = 262, r = 264, e = 266, q = 268, t = 270,
+                       one = 242;
     ASSERT_EQ(run(vop3b(0x16e, 4, 125, d, d, n)), "");
     ASSERT_EQ(run(vop3b(0x16e, 6, 106, n, d, n)), "");
     ASSERT_EQ(run({vop1(0x2f, 8, sd)}), "");
@@ -212,9 +239,11 @@ TEST_P(VectorLanes, DivisionOfBinary64IsCorrectlyRounded) {
     for (unsigned l = 0; l < 32; ++l) {
       const double expected = std::bit_cast<double>(pair(0, l)) / std::bit_cast<double>(pair(2, l));
       const double got = std::bit_cast<double>(pair(18, l));
-      if (std::isnan(expected)) EXPECT_TRUE(std::isnan(got));
-      else EXPECT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(expected))
-          << std::hex << pair(0, l) << " / " << pair(2, l);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got));
+      else
+        EXPECT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(expected))
+            << std::hex << pair(0, l) << " / " << pair(2, l);
     }
     if (HasFailure()) return;
   }
@@ -230,7 +259,8 @@ TEST_P(VectorLanes, TrigPreopSegmentsAreTwoOverPi) {
   long double sum = 0;
   for (int segment = 2; segment >= 0; --segment) {
     ASSERT_EQ(run(vop3(0x174, 2, 256, 128u + static_cast<unsigned>(segment), 0)), "");
-    sum += static_cast<long double>(std::bit_cast<double>(uint64_t{state.vgpr[3][0]} << 32 | state.vgpr[2][0]));
+    sum += static_cast<long double>(
+        std::bit_cast<double>(uint64_t{state.vgpr[3][0]} << 32 | state.vgpr[2][0]));
   }
   EXPECT_EQ(sum, 0.636619772367581343075535053490057448L);
 }

@@ -7,9 +7,12 @@ namespace {
 
 using std::string;
 
-bool starts(const string& text, std::string_view part) { return text.compare(0, part.size(), part) == 0; }
+bool starts(const string& text, std::string_view part) {
+  return text.compare(0, part.size(), part) == 0;
+}
 bool accumulates(const string& m) {
-  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") || starts(m, "v_dot4c_");
+  return starts(m, "v_fmac_") || starts(m, "v_pk_fmac_") || starts(m, "v_dot2c_") ||
+         starts(m, "v_dot4c_");
 }
 bool is_float(char t) { return t == 'f' || t == 'd' || t == 'h' || t == 'b' || t == 'F'; }
 bool is_wide(char t) { return t == 'd' || t == 'q'; }
@@ -52,10 +55,12 @@ uint64_t part(uint64_t v, unsigned selector, bool sign_extend) {
   if (selector >= 6) return v;
   if (selector < 4) {
     const uint64_t b = v >> (8 * selector) & 255;
-    return sign_extend ? u32(static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(b)))) : b;
+    return sign_extend ? u32(static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(b))))
+                       : b;
   }
   const uint64_t w = v >> (16 * (selector - 4)) & 0xffff;
-  return sign_extend ? u32(static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(w)))) : w;
+  return sign_extend ? u32(static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(w))))
+                     : w;
 }
 
 // Where DPP16 reads for `lane`; 32: nowhere. ISA guide table "DPP16".
@@ -63,16 +68,23 @@ unsigned dpp_source(unsigned control, unsigned lane) {
   const unsigned base = lane / 16 * 16, at = lane % 16, n = control & 15;
   if (control < 256) return lane / 4 * 4 + (control >> (lane % 4 * 2)) % 4;
   switch (control >> 4) {
-    case 0x10: return at + n > 15 ? 32 : lane + n;
-    case 0x11: return at < n ? 32 : lane - n;
-    case 0x12: return base + (at + 16 - n) % 16;
-    case 0x14: return n == 0 ? base + 15 - at : lane / 8 * 8 + 7 - lane % 8;
-    case 0x15: return base + n;
-    default: return base + (at ^ n);
+    case 0x10:
+      return at + n > 15 ? 32 : lane + n;
+    case 0x11:
+      return at < n ? 32 : lane - n;
+    case 0x12:
+      return base + (at + 16 - n) % 16;
+    case 0x14:
+      return n == 0 ? base + 15 - at : lane / 8 * 8 + 7 - lane % 8;
+    case 0x15:
+      return base + n;
+    default:
+      return base + (at ^ n);
   }
 }
 
-// The lane from which source 0 comes, or 32 for a zero. `write`: whether the lane is written at all.
+// The lane from which source 0 comes, or 32 for a zero. `write`: whether the lane is written at
+// all.
 unsigned crossed_lane(const Instance& i, const State& s, unsigned lane, bool& write) {
   const uint32_t exec = s.sgpr[126];
   if (i.extra == Extra::kDpp8) {
@@ -82,7 +94,8 @@ unsigned crossed_lane(const Instance& i, const State& s, unsigned lane, bool& wr
   if (i.extra != Extra::kDpp16) return lane;
   const unsigned from = dpp_source(i.control, lane);
   const bool valid = from < 32 && (i.fetch_inactive || (exec >> from & 1) != 0);
-  if ((i.row_mask >> (lane / 16) & 1) == 0 || (i.bank_mask >> (lane % 16 / 4) & 1) == 0) write = false;
+  if ((i.row_mask >> (lane / 16) & 1) == 0 || (i.bank_mask >> (lane % 16 / 4) & 1) == 0)
+    write = false;
   if (!valid && !i.bound_control) write = false;
   return valid ? from : 32;
 }
@@ -105,13 +118,15 @@ uint64_t packed_value(const Instance& i, unsigned n, uint64_t v) {
 
 uint64_t read_source(const Instance& i, unsigned n, const State& s, unsigned lane, unsigned from) {
   const char t = i.source_type(n);
-  uint64_t v = n == 0 && from != lane ? (from < 32 ? read_raw(i, n, s, from) : 0) : read_raw(i, n, s, lane);
+  uint64_t v =
+      n == 0 && from != lane ? (from < 32 ? read_raw(i, n, s, from) : 0) : read_raw(i, n, s, lane);
   const bool neg = (i.neg >> n & 1) != 0, abs = (i.abs >> n & 1) != 0;
   if (i.row->encoding == "VOP3P") {
     if (t == 'p' || t == 'P') return packed_value(i, n, v);
     if (t == 'x') {
       const bool half = (i.op_sel_hi >> n & 1) != 0;
-      const uint64_t wide = half ? bits(static_cast<float>(f16(v >> ((i.op_sel >> n & 1) * 16) & 0xffff))) : v;
+      const uint64_t wide =
+          half ? bits(static_cast<float>(f16(v >> ((i.op_sel >> n & 1) * 16) & 0xffff))) : v;
       return sign_modified('f', wide, neg, abs);
     }
     return t == 'F' ? sign_modified('f', v, neg, abs) : v;
@@ -135,7 +150,9 @@ uint64_t clamp_float(char t, uint64_t v) {
 
 bool result_nan(char t, uint64_t v) {
   if (t == 'p') return std::isnan(f16(v & 0xffff)) || std::isnan(f16(v >> 16 & 0xffff));
-  return t == 'd' ? std::isnan(f64(v)) : t == 'h' || t == 'H' ? std::isnan(f16(v)) : t == 'f' && std::isnan(f32(v));
+  return t == 'd'               ? std::isnan(f64(v))
+         : t == 'h' || t == 'H' ? std::isnan(f16(v))
+                                : t == 'f' && std::isnan(f32(v));
 }
 
 uint32_t placed(const Instance& i, uint32_t v, uint32_t old) {
@@ -147,7 +164,8 @@ uint32_t placed(const Instance& i, uint32_t v, uint32_t old) {
     const uint32_t inside = (v & ones) << at;
     if (i.dst_unused == 2) return (old & ~(ones << at)) | inside;
     const bool negative = (v >> (width - 1) & 1) != 0;
-    const uint32_t above = i.dst_unused == 1 && negative && at + width < 32 ? ~0u << (at + width) : 0;
+    const uint32_t above =
+        i.dst_unused == 1 && negative && at + width < 32 ? ~0u << (at + width) : 0;
     return inside | above;
   }
   if (i.dst_type() == 'H') return (old & 0xffff) | v << 16;
@@ -173,20 +191,28 @@ unsigned nan_inputs(const Instance& i, const In& in) {
   unsigned count = 0;
   for (unsigned n = 0; n < i.sources(); ++n) {
     const char t = i.source_type(n);
-    if (t == 'd') count += std::isnan(f64(in.s[n]));
-    else if (t == 'h') count += std::isnan(f16(in.s[n]));
-    else if (t == 'f' || t == 'F' || t == 'b' || t == 'x') count += std::isnan(f32(in.s[n]));
-    else if (t == 'p') count += 2;  // not looked into
+    if (t == 'd')
+      count += std::isnan(f64(in.s[n]));
+    else if (t == 'h')
+      count += std::isnan(f16(in.s[n]));
+    else if (t == 'f' || t == 'F' || t == 'b' || t == 'x')
+      count += std::isnan(f32(in.s[n]));
+    else if (t == 'p')
+      count += 2;  // not looked into
   }
   return count;
 }
 
 void set_bits(const Instance& i, uint32_t mask, State& s) {
   if (i.dst_type() == 'c') {
-    if (starts(i.row->mnemonic, "v_cmpx")) s.sgpr[126] = mask;
-    else if (i.row->encoding == "VOP3") { if (i.vdst != 125) s.sgpr[i.vdst] = mask; }
-    else if (i.extra == Extra::kSdwa && i.sd) s.sgpr[i.sdst] = mask;
-    else s.sgpr[106] = mask;
+    if (starts(i.row->mnemonic, "v_cmpx"))
+      s.sgpr[126] = mask;
+    else if (i.row->encoding == "VOP3") {
+      if (i.vdst != 125) s.sgpr[i.vdst] = mask;
+    } else if (i.extra == Extra::kSdwa && i.sd)
+      s.sgpr[i.sdst] = mask;
+    else
+      s.sgpr[106] = mask;
   } else if (i.has_carry_out() && i.sdst != 125) {
     s.sgpr[i.sdst] = mask;
   }
@@ -209,12 +235,17 @@ std::vector<uint32_t> Instance::encode() const {
   const string& m = row->mnemonic;
   std::vector<uint32_t> w;
   const bool literal_form = multiplies_literal(m) || adds_literal(m);
-  const unsigned src0 = extra == Extra::kSdwa ? 249 : extra == Extra::kDpp16 ? 250
-                        : extra == Extra::kDpp8 ? (fetch_inactive ? 234 : 233) : src[0];
+  const unsigned src0 = extra == Extra::kSdwa    ? 249
+                        : extra == Extra::kDpp16 ? 250
+                        : extra == Extra::kDpp8  ? (fetch_inactive ? 234 : 233)
+                                                 : src[0];
   const unsigned src1 = (multiplies_literal(m) ? src[2] : src[1]) & 255;
-  if (e == "VOP1") w = {0x7e000000u | vdst << 17 | row->opcode << 9 | src0};
-  else if (e == "VOP2") w = {row->opcode << 25 | vdst << 17 | src1 << 9 | src0};
-  else if (e == "VOPC") w = {0x7c000000u | row->opcode << 17 | src1 << 9 | src0};
+  if (e == "VOP1")
+    w = {0x7e000000u | vdst << 17 | row->opcode << 9 | src0};
+  else if (e == "VOP2")
+    w = {row->opcode << 25 | vdst << 17 | src1 << 9 | src0};
+  else if (e == "VOPC")
+    w = {0x7c000000u | row->opcode << 17 | src1 << 9 | src0};
   if (e[3] != '3') {
     if (extra == Extra::kNone) {
       if (literal_form || src[0] == 255) w.push_back(literal);
@@ -224,16 +255,19 @@ std::vector<uint32_t> Instance::encode() const {
     if (extra == Extra::kDpp8) {
       second |= dpp8_selectors << 8;
     } else if (extra == Extra::kDpp16) {
-      second |= control << 8 | uint32_t{fetch_inactive} << 18 | uint32_t{bound_control} << 19 | (neg & 1) << 20 |
-                (abs & 1) << 21 | (neg >> 1 & 1) << 22 | (abs >> 1 & 1) << 23 | bank_mask << 24 | row_mask << 28;
+      second |= control << 8 | uint32_t{fetch_inactive} << 18 | uint32_t{bound_control} << 19 |
+                (neg & 1) << 20 | (abs & 1) << 21 | (neg >> 1 & 1) << 22 | (abs >> 1 & 1) << 23 |
+                bank_mask << 24 | row_mask << 28;
     } else {
       second |= sel[0] << 16 | uint32_t{sext[0]} << 19 | (neg & 1) << 20 | (abs & 1) << 21 |
                 uint32_t{src[0] < 256} << 23;
       if (e != "VOP1")
-        second |= sel[1] << 24 | uint32_t{sext[1]} << 27 | (neg >> 1 & 1) << 28 | (abs >> 1 & 1) << 29 |
-                  uint32_t{src[1] < 256} << 31;
-      if (e == "VOPC") second |= sd ? sdst << 8 | 1u << 15 : 0;
-      else second |= dst_sel << 8 | dst_unused << 11 | uint32_t{clamp} << 13 | omod << 14;
+        second |= sel[1] << 24 | uint32_t{sext[1]} << 27 | (neg >> 1 & 1) << 28 |
+                  (abs >> 1 & 1) << 29 | uint32_t{src[1] < 256} << 31;
+      if (e == "VOPC")
+        second |= sd ? sdst << 8 | 1u << 15 : 0;
+      else
+        second |= dst_sel << 8 | dst_unused << 11 | uint32_t{clamp} << 13 | omod << 14;
     }
     w.push_back(second);
     return w;
@@ -241,12 +275,13 @@ std::vector<uint32_t> Instance::encode() const {
   const bool third = sources() == 3 && !accumulates(m);
   const uint32_t codes = src[0] | (sources() > 1 ? src[1] << 9 : 0) | (third ? src[2] << 18 : 0);
   if (e == "VOP3P") {
-    w = {0xcc000000u | row->opcode << 16 | vdst | abs << 8 | (op_sel & 7) << 11 | (op_sel_hi >> 2) << 14 |
-             uint32_t{clamp} << 15,
+    w = {0xcc000000u | row->opcode << 16 | vdst | abs << 8 | (op_sel & 7) << 11 |
+             (op_sel_hi >> 2) << 14 | uint32_t{clamp} << 15,
          codes | (op_sel_hi & 3) << 27 | neg << 29};
   } else {
     const uint32_t middle = has_carry_out() ? sdst << 8 : abs << 8 | op_sel << 11;
-    w = {0xd4000000u | row->opcode << 16 | vdst | middle | uint32_t{clamp} << 15, codes | omod << 27 | neg << 29};
+    w = {0xd4000000u | row->opcode << 16 | vdst | middle | uint32_t{clamp} << 15,
+         codes | omod << 27 | neg << 29};
   }
   if (src[0] == 255 || src[1] == 255 || (third && src[2] == 255)) w.push_back(literal);
   return w;
@@ -268,9 +303,12 @@ void run_model(const Instance& i, State& s, Freedom& freedom) {
     in.clamp = i.clamp && i.clamps_integers();
     for (unsigned n = 0; n < i.sources(); ++n) {
       const char t = i.source_type(n);
-      if (t == 'm') in.bit = (read_raw(i, n, before, lane) >> lane & 1) != 0;
-      else if (t == '4') for (unsigned k = 0; k < 4; ++k) in.quad[k] = before.vgpr[i.src[n] - 256 + k][lane];
-      else in.s[n] = read_source(i, n, before, lane, n == 0 ? from : lane);
+      if (t == 'm')
+        in.bit = (read_raw(i, n, before, lane) >> lane & 1) != 0;
+      else if (t == '4')
+        for (unsigned k = 0; k < 4; ++k) in.quad[k] = before.vgpr[i.src[n] - 256 + k][lane];
+      else
+        in.s[n] = read_source(i, n, before, lane, n == 0 ? from : lane);
     }
     if (vcc_input) in.bit = (before.sgpr[106] >> lane & 1) != 0;
     if (!write) continue;
@@ -280,7 +318,8 @@ void run_model(const Instance& i, State& s, Freedom& freedom) {
     if (out.bit) mask |= 1u << lane;
     freedom.ulps[lane] = out.ulps;
     if (i.dst_type() != 'c') {
-      freedom.any_nan[lane] = result_nan(i.dst_type(), out.d) && (nan_inputs(i, in) != 1 || out.ulps != 0);
+      freedom.any_nan[lane] =
+          result_nan(i.dst_type(), out.d) && (nan_inputs(i, in) != 1 || out.ulps != 0);
       write_lane(i, out, s, lane);
     }
   }

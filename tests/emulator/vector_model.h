@@ -1,5 +1,6 @@
-// A slow, plain model of a whole vector ALU instruction: operand fetch, modifiers, SDWA and DPP, the lane function
-// of vector_spec.h, write-back. And a generator of random instructions from the opcode table.
+// A slow, plain model of a whole vector ALU instruction: operand fetch, modifiers, SDWA and DPP,
+// the lane function of vector_spec.h, write-back. And a generator of random instructions from the
+// opcode table.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ struct Instance {
   const TableRow* row = nullptr;
   const Spec* spec = nullptr;
   Extra extra = Extra::kNone;
-  unsigned vdst = 0;           // VGPR number, or SGPR of a VOP3 comparison
+  unsigned vdst = 0;  // VGPR number, or SGPR of a VOP3 comparison
   unsigned sdst = 106;
   unsigned src[3] = {0, 0, 0};  // 9-bit codes
   uint32_t literal = 0;
@@ -50,7 +51,7 @@ struct Instance {
   bool bound_control = false, fetch_inactive = false;
   uint32_t dpp8_selectors = 0;
 
-  unsigned sources() const;        // in the types of the spec
+  unsigned sources() const;  // in the types of the spec
   char source_type(unsigned n) const;
   char dst_type() const { return spec->types[0]; }
   bool has_carry_out() const { return spec->types.find('+') != std::string::npos; }
@@ -67,7 +68,8 @@ void random_state(Random& random, const Instance& instance, State& state);
 // What the comparison needs to know about a result that need not match bit by bit.
 struct Freedom {
   std::array<double, kWaveLanes> ulps{};
-  std::array<bool, kWaveLanes> any_nan{};  // a NaN is expected and several inputs, or none, could have given it
+  std::array<bool, kWaveLanes>
+      any_nan{};  // a NaN is expected and several inputs, or none, could have given it
 };
 void run_model(const Instance& instance, State& state, Freedom& freedom);
 

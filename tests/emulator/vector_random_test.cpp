@@ -1,5 +1,6 @@
-// Random instructions of every implemented vector ALU row against the model, on every instruction set of this host;
-// and the coverage rule: a row is implemented and has a specification, or is refused and has none.
+// Random instructions of every implemented vector ALU row against the model, on every instruction
+// set of this host; and the coverage rule: a row is implemented and has a specification, or is
+// refused and has none.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -36,11 +37,16 @@ std::string inputs(const Instance& i, const State& s, const std::string& differe
   for (unsigned n = 0; n < i.sources(); ++n) {
     const unsigned code = i.src[n];
     const uint32_t low = code >= 256 ? s.vgpr[code - 256][lane] : code < 128 ? s.sgpr[code] : 0;
-    const uint32_t high = code >= 256 ? s.vgpr[code - 255][lane] : code < 127 ? s.sgpr[code + 1] : 0;
+    const uint32_t high = code >= 256  ? s.vgpr[code - 255][lane]
+                          : code < 127 ? s.sgpr[code + 1]
+                                       : 0;
     r += fmt::format(" src{}: code {} = {:08x}_{:08x}", n, code, high, low);
   }
-  return r + fmt::format(" exec {:08x} literal {:08x} neg {} abs {} op_sel {} op_sel_hi {} clamp {} extra {}", s.sgpr[126],
-                         i.literal, i.neg, i.abs, i.op_sel, i.op_sel_hi, i.clamp, static_cast<int>(i.extra));
+  return r +
+         fmt::format(
+             " exec {:08x} literal {:08x} neg {} abs {} op_sel {} op_sel_hi {} clamp {} extra {}",
+             s.sgpr[126], i.literal, i.neg, i.abs, i.op_sel, i.op_sel_hi, i.clamp,
+             static_cast<int>(i.extra));
 }
 
 // Returns false at the first failure, which it reports.
@@ -56,16 +62,18 @@ bool check_once(Random& random, const TableRow& row, const Spec& spec, Extra ext
     State got = before;
     std::string difference = run_vector(isa, words, got);
     if (difference.empty() && same(instance, freedom, expected, got, difference)) continue;
-    ADD_FAILURE() << row.encoding << " " << row.mnemonic << " on " << isa.name << ": " << difference << "\n  words "
-                  << hex(words) << "\n " << inputs(instance, before, difference);
+    ADD_FAILURE() << row.encoding << " " << row.mnemonic << " on " << isa.name << ": " << difference
+                  << "\n  words " << hex(words) << "\n " << inputs(instance, before, difference);
     return false;
   }
   return true;
 }
 
 TEST(VectorRandom, EveryRowInEveryForm) {
-  const unsigned rounds = std::getenv("GFXGRAPH_TEST_ROUNDS") != nullptr
-                              ? static_cast<unsigned>(std::atoi(std::getenv("GFXGRAPH_TEST_ROUNDS"))) : 60;
+  const unsigned rounds =
+      std::getenv("GFXGRAPH_TEST_ROUNDS") != nullptr
+          ? static_cast<unsigned>(std::atoi(std::getenv("GFXGRAPH_TEST_ROUNDS")))
+          : 60;
   unsigned failed = 0;
   uint64_t seed = 1;
   for (const TableRow& row : table_rows()) {

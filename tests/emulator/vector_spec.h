@@ -1,5 +1,6 @@
-// What each vector ALU instruction computes in one lane, written a second time, as plain scalar C++ straight from the
-// RDNA2 ISA guide, so that the emulator's handlers have something independent to be compared with.
+// What each vector ALU instruction computes in one lane, written a second time, as plain scalar C++
+// straight from the RDNA2 ISA guide, so that the emulator's handlers have something independent to
+// be compared with.
 #pragma once
 
 #include <bit>
@@ -30,9 +31,10 @@ struct Out {
 
 // Types of operands, one character each:
 //   f d h  binary32, binary64, binary16          b  32 bits that take floating modifiers
-//   u q w  32, 64, 16 bits                       p  a packed pair of halves (VOP3P: modifiers are the model's)
-//   4      four dwords                           m  a lane mask in src2     v  VCC
-// As destination also: c  a comparison result. '+' after the destination: carry out. '~': integer clamp.
+//   u q w  32, 64, 16 bits                       p  a packed pair of halves (VOP3P: modifiers are
+//   the model's) 4      four dwords                           m  a lane mask in src2     v  VCC
+// As destination also: c  a comparison result. '+' after the destination: carry out. '~': integer
+// clamp.
 struct Spec {
   std::string types;  // "f=ff", "u+~=uum", "c=hh"
   std::function<void(const In&, Out&)> run;
@@ -40,7 +42,8 @@ struct Spec {
 
 class Specs {
  public:
-  void add(const std::string& name, const std::string& types, std::function<void(const In&, Out&)> run) {
+  void add(const std::string& name, const std::string& types,
+           std::function<void(const In&, Out&)> run) {
     specs_[name] = Spec{types, std::move(run)};
   }
   const std::map<std::string, Spec>& all() const { return specs_; }
@@ -72,8 +75,8 @@ inline double f16(uint64_t bits) {
   const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
   if (exponent == 31) {
     return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
-                         : std::bit_cast<double>(uint64_t{bits & 0x8000} << 48 | uint64_t{0x7ff} << 52 |
-                                                 uint64_t{mantissa} << 42);
+                         : std::bit_cast<double>(uint64_t{bits & 0x8000} << 48 |
+                                                 uint64_t{0x7ff} << 52 | uint64_t{mantissa} << 42);
   }
   if (exponent == 0) return sign * std::ldexp(mantissa, -24);
   return sign * std::ldexp(1024 + mantissa, static_cast<int>(exponent) - 25);
@@ -86,7 +89,7 @@ inline uint64_t to_f16(double v) {
   if (a >= 65520.0) return sign | 0x7c00;
   if (a < 0x1p-14) return sign | static_cast<uint64_t>(std::nearbyint(a * 0x1p24));
   int e;
-  std::frexp(a, &e);  // a = m * 2^e, m in [0.5, 1)
+  std::frexp(a, &e);                                       // a = m * 2^e, m in [0.5, 1)
   const double m = std::nearbyint(std::ldexp(a, 11 - e));  // 1024..2048
   return sign | ((static_cast<uint64_t>(e + 13) << 10) + static_cast<uint64_t>(m));
 }
