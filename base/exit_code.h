@@ -15,16 +15,12 @@ enum ExitCode : int {
 
 constexpr ExitCode exit_code(Status status) noexcept {
   switch (status) {
-    case Status::kOk:
-      return kExitOk;
+    case Status::kOk: return kExitOk;
     case Status::kCorrupt:
     case Status::kTruncated:
-    case Status::kIncomplete:
-      return kExitDataLost;
-    case Status::kUnsafeLane:
-      return kExitUnsafeLanes;
-    default:
-      return kExitFailed;
+    case Status::kIncomplete: return kExitDataLost;
+    case Status::kUnsafeLane: return kExitUnsafeLanes;
+    default: return kExitFailed;
   }
 }
 

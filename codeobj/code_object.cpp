@@ -21,12 +21,10 @@ constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
 std::string_view processor_name(uint32_t flags) {
   switch (flags & llvm::ELF::EF_AMDGPU_MACH) {
 #define GFXGRAPH_MACH(value, name) \
-  case value:                      \
-    return name;
+  case value: return name;
 #include "codeobj/mach.inc"
 #undef GFXGRAPH_MACH
-    default:
-      return "";
+    default: return "";
   }
 }
 

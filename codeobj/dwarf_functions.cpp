@@ -93,84 +93,52 @@ std::optional<Value> read_value(DwarfCursor& cursor, uint64_t form, int64_t impl
   };
   const auto local = [&](uint64_t value) { return number(unit.offset + value, Kind::kReference); };
   switch (form) {
-    case 0x01:
-      return number(cursor.number(unit.address_bytes));
-    case 0x03:
-      return block(cursor.u16());
-    case 0x04:
-      return block(cursor.number(4));
-    case 0x05:
-      return number(cursor.u16());
-    case 0x06:
-      return number(cursor.number(4));
-    case 0x07:
-      return number(cursor.number(8));
-    case 0x08:
-      return text(cursor.text());
+    case 0x01: return number(cursor.number(unit.address_bytes));
+    case 0x03: return block(cursor.u16());
+    case 0x04: return block(cursor.number(4));
+    case 0x05: return number(cursor.u16());
+    case 0x06: return number(cursor.number(4));
+    case 0x07: return number(cursor.number(8));
+    case 0x08: return text(cursor.text());
     case 0x09:
-    case 0x18:
-      return block(cursor.uleb());
-    case 0x0a:
-      return block(cursor.u8());
+    case 0x18: return block(cursor.uleb());
+    case 0x0a: return block(cursor.u8());
     case 0x0b:
-    case 0x0c:
-      return number(cursor.u8());
-    case 0x0d:
-      return number(static_cast<uint64_t>(cursor.sleb()));
-    case 0x0e:
-      return text(dwarf_text(sections.str, cursor.sized(unit.wide)));
-    case 0x0f:
-      return number(cursor.uleb());
+    case 0x0c: return number(cursor.u8());
+    case 0x0d: return number(static_cast<uint64_t>(cursor.sleb()));
+    case 0x0e: return text(dwarf_text(sections.str, cursor.sized(unit.wide)));
+    case 0x0f: return number(cursor.uleb());
     case 0x10:
       return number(unit.version == 2 ? cursor.number(unit.address_bytes) : cursor.sized(unit.wide),
                     Kind::kReference);
-    case 0x11:
-      return local(cursor.u8());
-    case 0x12:
-      return local(cursor.u16());
-    case 0x13:
-      return local(cursor.number(4));
-    case 0x14:
-      return local(cursor.number(8));
-    case 0x15:
-      return local(cursor.uleb());
-    case 0x17:
-      return number(cursor.sized(unit.wide));
-    case 0x19:
-      return number(1);
-    case 0x1a:
-      return number(cursor.uleb(), Kind::kTextIndex);
-    case 0x1b:
-      return number(cursor.uleb(), Kind::kAddressIndex);
-    case 0x1c:
-      return block(4);
-    case 0x1d:
-      return block(unit.wide ? 8 : 4);
-    case 0x1e:
-      return block(16);
-    case 0x1f:
-      return text(dwarf_text(sections.line_str, cursor.sized(unit.wide)));
+    case 0x11: return local(cursor.u8());
+    case 0x12: return local(cursor.u16());
+    case 0x13: return local(cursor.number(4));
+    case 0x14: return local(cursor.number(8));
+    case 0x15: return local(cursor.uleb());
+    case 0x17: return number(cursor.sized(unit.wide));
+    case 0x19: return number(1);
+    case 0x1a: return number(cursor.uleb(), Kind::kTextIndex);
+    case 0x1b: return number(cursor.uleb(), Kind::kAddressIndex);
+    case 0x1c: return block(4);
+    case 0x1d: return block(unit.wide ? 8 : 4);
+    case 0x1e: return block(16);
+    case 0x1f: return text(dwarf_text(sections.line_str, cursor.sized(unit.wide)));
     case 0x20:
-    case 0x24:
-      return block(8);
-    case 0x21:
-      return number(static_cast<uint64_t>(implicit));
-    case 0x22:
-      return number(cursor.uleb());
-    case 0x23:
-      return number(cursor.uleb(), Kind::kRangesIndex);
+    case 0x24: return block(8);
+    case 0x21: return number(static_cast<uint64_t>(implicit));
+    case 0x22: return number(cursor.uleb());
+    case 0x23: return number(cursor.uleb(), Kind::kRangesIndex);
     case 0x25:
     case 0x26:
     case 0x27:
-    case 0x28:
-      return number(cursor.number(static_cast<unsigned>(form - 0x24)), Kind::kTextIndex);
+    case 0x28: return number(cursor.number(static_cast<unsigned>(form - 0x24)), Kind::kTextIndex);
     case 0x29:
     case 0x2a:
     case 0x2b:
     case 0x2c:
       return number(cursor.number(static_cast<unsigned>(form - 0x28)), Kind::kAddressIndex);
-    default:
-      return std::nullopt;  // indirect forms are not made by compilers for this target
+    default: return std::nullopt;  // indirect forms are not made by compilers for this target
   }
 }
 
@@ -250,12 +218,8 @@ class Reader {
       if (!value || cursor.failed()) return false;
       if (root) take_unit_attribute(attribute.name, *value);
       switch (attribute.name) {
-        case kAtName:
-          entry.name = *value;
-          break;
-        case kAtLinkageName:
-          entry.linkage_name = *value;
-          break;
+        case kAtName: entry.name = *value; break;
+        case kAtLinkageName: entry.linkage_name = *value; break;
         case kAtLowPc:
           entry.low = *value;
           entry.has_low = true;
@@ -274,8 +238,7 @@ class Reader {
         case kAtSpecification:
           if (value->kind == Value::Kind::kReference) entry.origin = value->number;
           break;
-        default:
-          break;
+        default: break;
       }
     }
     if (root) {
@@ -293,20 +256,11 @@ class Reader {
         line_table_ = value.number;
         has_line_table_ = true;
         break;
-      case kAtCompDir:
-        directory_ = value;
-        break;
-      case kAtStrOffsetsBase:
-        unit_.str_offsets_base = value.number;
-        break;
-      case kAtAddrBase:
-        unit_.addr_base = value.number;
-        break;
-      case kAtRnglistsBase:
-        unit_.rnglists_base = value.number;
-        break;
-      default:
-        break;
+      case kAtCompDir: directory_ = value; break;
+      case kAtStrOffsetsBase: unit_.str_offsets_base = value.number; break;
+      case kAtAddrBase: unit_.addr_base = value.number; break;
+      case kAtRnglistsBase: unit_.rnglists_base = value.number; break;
+      default: break;
     }
   }
 
@@ -386,10 +340,8 @@ class Reader {
       uint64_t low = 0;
       uint64_t high = 0;
       switch (cursor.u8()) {
-        case 1:
-          base = address_of_index(cursor.uleb());
-          continue;  // base_addressx
-        case 2:      // startx_endx
+        case 1: base = address_of_index(cursor.uleb()); continue;  // base_addressx
+        case 2:                                                    // startx_endx
           low = address_of_index(cursor.uleb());
           high = address_of_index(cursor.uleb());
           break;
@@ -401,10 +353,8 @@ class Reader {
           low = base + cursor.uleb();
           high = base + cursor.uleb();
           break;
-        case 5:
-          base = cursor.number(8);
-          continue;  // base_address
-        case 6:      // start_end
+        case 5: base = cursor.number(8); continue;  // base_address
+        case 6:                                     // start_end
           low = cursor.number(8);
           high = cursor.number(8);
           break;
@@ -412,8 +362,7 @@ class Reader {
           low = cursor.number(8);
           high = low + cursor.uleb();
           break;
-        default:
-          return;  // end_of_list
+        default: return;  // end_of_list
       }
       if (!cursor.failed()) add_range(low, high, depth, offset);
     }

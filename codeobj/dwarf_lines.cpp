@@ -43,38 +43,17 @@ bool read_form(DwarfCursor& cursor, const EntryFormat& format, bool wide,
   std::string_view text;
   uint64_t number = 0;
   switch (format.form) {
-    case 0x08:
-      text = cursor.text();
-      break;  // string
-    case 0x0e:
-      text = dwarf_text(sections.str, cursor.sized(wide));
-      break;  // strp
-    case 0x1f:
-      text = dwarf_text(sections.line_str, cursor.sized(wide));
-      break;  // line_strp
-    case 0x0b:
-      number = cursor.u8();
-      break;  // data1
-    case 0x05:
-      number = cursor.u16();
-      break;  // data2
-    case 0x06:
-      number = cursor.number(4);
-      break;  // data4
-    case 0x07:
-      number = cursor.number(8);
-      break;  // data8
-    case 0x0f:
-      number = cursor.uleb();
-      break;  // udata
-    case 0x1e:
-      cursor.skip(16);
-      break;  // data16: MD5
-    case 0x09:
-      cursor.skip(cursor.uleb());
-      break;  // block
-    default:
-      return false;
+    case 0x08: text = cursor.text(); break;                                      // string
+    case 0x0e: text = dwarf_text(sections.str, cursor.sized(wide)); break;       // strp
+    case 0x1f: text = dwarf_text(sections.line_str, cursor.sized(wide)); break;  // line_strp
+    case 0x0b: number = cursor.u8(); break;                                      // data1
+    case 0x05: number = cursor.u16(); break;                                     // data2
+    case 0x06: number = cursor.number(4); break;                                 // data4
+    case 0x07: number = cursor.number(8); break;                                 // data8
+    case 0x0f: number = cursor.uleb(); break;                                    // udata
+    case 0x1e: cursor.skip(16); break;                                           // data16: MD5
+    case 0x09: cursor.skip(cursor.uleb()); break;                                // block
+    default: return false;
   }
   if (format.content == 1) entry.path = text;         // DW_LNCT_path
   if (format.content == 2) entry.directory = number;  // DW_LNCT_directory_index
@@ -228,8 +207,7 @@ class Reader {
       case 2:  // set_address
         if (length == 9) now.address = cursor.number(8);
         break;
-      default:
-        break;
+      default: break;
     }
     const uint64_t used = cursor.offset() - start;
     if (used < length) cursor.skip(length - used);
@@ -249,31 +227,17 @@ class Reader {
         continue;
       }
       switch (opcode) {
-        case 0:
-          extended(cursor, now, sequence);
-          break;
-        case 1:
-          add_row(program, now, sequence);
-          break;  // copy
-        case 2:
-          now.address += cursor.uleb() * program.min_length;
-          break;  // advance_pc
-        case 3:
-          now.line += static_cast<uint64_t>(cursor.sleb());
-          break;  // advance_line
-        case 4:
-          now.file = cursor.uleb();
-          break;  // set_file
-        case 5:
-          now.column = cursor.uleb();
-          break;  // set_column
-        case 8:   // const_add_pc
+        case 0: extended(cursor, now, sequence); break;
+        case 1: add_row(program, now, sequence); break;                    // copy
+        case 2: now.address += cursor.uleb() * program.min_length; break;  // advance_pc
+        case 3: now.line += static_cast<uint64_t>(cursor.sleb()); break;   // advance_line
+        case 4: now.file = cursor.uleb(); break;                           // set_file
+        case 5: now.column = cursor.uleb(); break;                         // set_column
+        case 8:                                                            // const_add_pc
           now.address +=
               uint64_t{(255u - program.opcode_base) / program.line_range} * program.min_length;
           break;
-        case 9:
-          now.address += cursor.u16();
-          break;  // fixed_advance_pc
+        case 9: now.address += cursor.u16(); break;  // fixed_advance_pc
         default:
           for (unsigned i = 0; i < program.opcode_lengths[opcode - 1u]; ++i) cursor.uleb();
       }

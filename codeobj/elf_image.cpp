@@ -44,14 +44,10 @@ Result<std::span<const std::byte>> find_note(std::span<const std::byte> notes,
 
 Symbol::Type symbol_type(unsigned char type) {
   switch (type) {
-    case llvm::ELF::STT_NOTYPE:
-      return Symbol::Type::kNone;
-    case llvm::ELF::STT_OBJECT:
-      return Symbol::Type::kObject;
-    case llvm::ELF::STT_FUNC:
-      return Symbol::Type::kFunction;
-    default:
-      return Symbol::Type::kOther;
+    case llvm::ELF::STT_NOTYPE: return Symbol::Type::kNone;
+    case llvm::ELF::STT_OBJECT: return Symbol::Type::kObject;
+    case llvm::ELF::STT_FUNC: return Symbol::Type::kFunction;
+    default: return Symbol::Type::kOther;
   }
 }
 

@@ -85,12 +85,9 @@ class TreeReader {
         value.kind = Value::Kind::kText;
         value.text = {token.Raw.data(), token.Raw.size()};
         return value;
-      case llvm::msgpack::Type::Array:
-        return read_array(token.Length, depth);
-      case llvm::msgpack::Type::Map:
-        return read_map(token.Length, depth);
-      default:
-        return value;  // nil, floats and binary appear in no field that is read
+      case llvm::msgpack::Type::Array: return read_array(token.Length, depth);
+      case llvm::msgpack::Type::Map: return read_map(token.Length, depth);
+      default: return value;  // nil, floats and binary appear in no field that is read
     }
   }
 

@@ -21,23 +21,15 @@ struct Field {
 std::optional<Field> relocated(uint32_t type, uint64_t s, uint64_t a, uint64_t p, uint64_t b) {
   switch (type) {
     case llvm::ELF::R_AMDGPU_ABS32:
-    case llvm::ELF::R_AMDGPU_ABS32_LO:
-      return Field{s + a, 4};
-    case llvm::ELF::R_AMDGPU_ABS32_HI:
-      return Field{(s + a) >> 32, 4};
-    case llvm::ELF::R_AMDGPU_ABS64:
-      return Field{s + a, 8};
+    case llvm::ELF::R_AMDGPU_ABS32_LO: return Field{s + a, 4};
+    case llvm::ELF::R_AMDGPU_ABS32_HI: return Field{(s + a) >> 32, 4};
+    case llvm::ELF::R_AMDGPU_ABS64: return Field{s + a, 8};
     case llvm::ELF::R_AMDGPU_REL32:
-    case llvm::ELF::R_AMDGPU_REL32_LO:
-      return Field{s + a - p, 4};
-    case llvm::ELF::R_AMDGPU_REL32_HI:
-      return Field{(s + a - p) >> 32, 4};
-    case llvm::ELF::R_AMDGPU_REL64:
-      return Field{s + a - p, 8};
-    case llvm::ELF::R_AMDGPU_RELATIVE64:
-      return Field{b + a, 8};
-    default:
-      return std::nullopt;
+    case llvm::ELF::R_AMDGPU_REL32_LO: return Field{s + a - p, 4};
+    case llvm::ELF::R_AMDGPU_REL32_HI: return Field{(s + a - p) >> 32, 4};
+    case llvm::ELF::R_AMDGPU_REL64: return Field{s + a - p, 8};
+    case llvm::ELF::R_AMDGPU_RELATIVE64: return Field{b + a, 8};
+    default: return std::nullopt;
   }
 }
 

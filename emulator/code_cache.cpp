@@ -20,10 +20,8 @@ bool is_direct_branch(const Inst& inst) {
     case Op::s_cbranch_vccnz:
     case Op::s_cbranch_execz:
     case Op::s_cbranch_execnz:
-    case Op::s_call_b64:
-      return true;
-    default:
-      return false;
+    case Op::s_call_b64: return true;
+    default: return false;
   }
 }
 

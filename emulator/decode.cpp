@@ -21,30 +21,21 @@ struct TableRow {
 // Opcode slots of each format in the one array.
 constexpr unsigned slot_count(Format format) {
   switch (format) {
-    case Format::kVop3:
-      return 1024;
-    case Format::kVop2:
-      return 64;
-    case Format::kSopk:
-      return 32;
+    case Format::kVop3: return 1024;
+    case Format::kVop2: return 64;
+    case Format::kSopk: return 32;
     case Format::kSopp:
     case Format::kSopc:
     case Format::kSop2:
-    case Format::kVop3p:
-      return 128;
+    case Format::kVop3p: return 128;
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:
-    case Format::kMubuf:
-      return 128;
-    case Format::kVintrp:
-      return 4;
-    case Format::kMtbuf:
-      return 16;
-    case Format::kExp:
-      return 1;
-    default:
-      return 256;
+    case Format::kMubuf: return 128;
+    case Format::kVintrp: return 4;
+    case Format::kMtbuf: return 16;
+    case Format::kExp: return 1;
+    default: return 256;
   }
 }
 
@@ -189,29 +180,19 @@ class Decoder {
     if ((first_ >> 31) == 0) return vector_short();
     if ((first_ >> 30) == 2) return scalar();
     switch (first_ >> 26) {
-      case 0x32:
-        return opcode_only(Format::kVintrp, first_ >> 16 & 3, 1);
-      case 0x33:
-        return vop3p();
-      case 0x35:
-        return vop3();
-      case 0x36:
-        return ds();
-      case 0x37:
-        return flat();
-      case 0x38:
-        return mubuf();
-      case 0x3a:
-        return mtbuf();
+      case 0x32: return opcode_only(Format::kVintrp, first_ >> 16 & 3, 1);
+      case 0x33: return vop3p();
+      case 0x35: return vop3();
+      case 0x36: return ds();
+      case 0x37: return flat();
+      case 0x38: return mubuf();
+      case 0x3a: return mtbuf();
       case 0x3c:
         return opcode_only(Format::kMimg, (first_ >> 18 & 0x7f) | (first_ & 1) << 7,
                            2 + (first_ >> 1 & 3));
-      case 0x3d:
-        return smem();
-      case 0x3e:
-        return opcode_only(Format::kExp, 0, 2);
-      default:
-        return DecodeStatus::kIllegal;
+      case 0x3d: return smem();
+      case 0x3e: return opcode_only(Format::kExp, 0, 2);
+      default: return DecodeStatus::kIllegal;
     }
   }
 
@@ -260,17 +241,11 @@ class Decoder {
       return DecodeStatus::kOk;
     }
     switch (type) {
-      case ConstantType::kF16:
-        inst_.k[n] = kFloat16[code - 240];
-        break;
+      case ConstantType::kF16: inst_.k[n] = kFloat16[code - 240]; break;
       case ConstantType::kF64:
       case ConstantType::kI64:
-      case ConstantType::kU64:
-        inst_.k[n] = kFloat64[code - 240];
-        break;
-      default:
-        inst_.k[n] = kFloat32[code - 240];
-        break;
+      case ConstantType::kU64: inst_.k[n] = kFloat64[code - 240]; break;
+      default: inst_.k[n] = kFloat32[code - 240]; break;
     }
     return DecodeStatus::kOk;
   }
@@ -292,15 +267,11 @@ class Decoder {
       has_literal_ = true;
     }
     switch (constant_type(n)) {
-      case ConstantType::kF64:
-        inst_.k[n] = static_cast<uint64_t>(literal_) << 32;
-        break;
+      case ConstantType::kF64: inst_.k[n] = static_cast<uint64_t>(literal_) << 32; break;
       case ConstantType::kI64:
         inst_.k[n] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(literal_)));
         break;
-      default:
-        inst_.k[n] = literal_;
-        break;
+      default: inst_.k[n] = literal_; break;
     }
     return DecodeStatus::kOk;
   }
@@ -412,16 +383,13 @@ class Decoder {
   DecodeStatus first_source() {
     const unsigned code = first_ & 0x1ff;
     switch (code) {
-      case kSdwaCode:
-        return (row_flags_ & kSdwa) != 0 ? sdwa() : DecodeStatus::kIllegal;
-      case kDpp16Code:
-        return (row_flags_ & kDpp16) != 0 ? dpp16() : DecodeStatus::kIllegal;
+      case kSdwaCode: return (row_flags_ & kSdwa) != 0 ? sdwa() : DecodeStatus::kIllegal;
+      case kDpp16Code: return (row_flags_ & kDpp16) != 0 ? dpp16() : DecodeStatus::kIllegal;
       case kDpp8Code:
       case kDpp8FetchInactiveCode:
         return (row_flags_ & kDpp8) != 0 ? dpp8(code == kDpp8FetchInactiveCode)
                                          : DecodeStatus::kIllegal;
-      default:
-        break;
+      default: break;
     }
     return source(0, code);
   }

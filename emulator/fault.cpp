@@ -6,22 +6,14 @@ namespace gfxgraph::emulator {
 
 const char* fault_kind_name(FaultKind kind) noexcept {
   switch (kind) {
-    case FaultKind::kMemory:
-      return "memory access fault";
-    case FaultKind::kAlignment:
-      return "misaligned access";
-    case FaultKind::kUnsupported:
-      return "unsupported instruction";
-    case FaultKind::kIllegal:
-      return "illegal instruction";
-    case FaultKind::kTrap:
-      return "trap";
-    case FaultKind::kBadDispatch:
-      return "bad dispatch";
-    case FaultKind::kDeadlock:
-      return "deadlock";
-    case FaultKind::kStopped:
-      return "stopped";
+    case FaultKind::kMemory: return "memory access fault";
+    case FaultKind::kAlignment: return "misaligned access";
+    case FaultKind::kUnsupported: return "unsupported instruction";
+    case FaultKind::kIllegal: return "illegal instruction";
+    case FaultKind::kTrap: return "trap";
+    case FaultKind::kBadDispatch: return "bad dispatch";
+    case FaultKind::kDeadlock: return "deadlock";
+    case FaultKind::kStopped: return "stopped";
   }
   return "fault";
 }

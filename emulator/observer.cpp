@@ -32,10 +32,8 @@ bool is_memory(Format format) {
     case Format::kGlobal:
     case Format::kScratch:
     case Format::kMubuf:
-    case Format::kMtbuf:
-      return true;
-    default:
-      return false;
+    case Format::kMtbuf: return true;
+    default: return false;
   }
 }
 bool is_vector(Format format) {
@@ -46,8 +44,7 @@ bool is_vector(Format format) {
 // Which source slots form an address. DS lane exchange has none.
 bool is_address_slot(const Inst& inst, int slot) {
   switch (inst.format) {
-    case Format::kSmem:
-      return slot <= 1;
+    case Format::kSmem: return slot <= 1;
     case Format::kDs:
       return slot == 0 && inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32 &&
              inst.op != Op::ds_swizzle_b32;
@@ -55,10 +52,8 @@ bool is_address_slot(const Inst& inst, int slot) {
     case Format::kGlobal:
     case Format::kScratch:
     case Format::kMubuf:
-    case Format::kMtbuf:
-      return slot == 0 || slot == 2;
-    default:
-      return false;
+    case Format::kMtbuf: return slot == 0 || slot == 2;
+    default: return false;
   }
 }
 

@@ -51,45 +51,26 @@ const Inst* run_getreg(Wave& wave, const Inst* inst) {
   const Field field = field_of(inst);
   uint32_t value = 0;
   switch (field.id) {
-    case kMode:
-      value = wave.mode;
-      break;
+    case kMode: value = wave.mode; break;
     case kStatus:
       value = wave.scc | static_cast<uint32_t>(wave.exec() == 0) << 9 |
               static_cast<uint32_t>(wave.sgpr[operand::kVccLo] == 0) << 10 |
               static_cast<uint32_t>(wave.group->wave_count > 1) << 11 | 1u << 16;  // VALID
       break;
-    case kTrapsts:
-      value = wave.trap_status;
-      break;
+    case kTrapsts: value = wave.trap_status; break;
     case kHwId:
-    case kHwId1:
-      value = wave.hw_id;
-      break;
-    case kHwId2:
-      value = 0;
-      break;
-    case kIbSts:
-      value = 0;
-      break;
+    case kHwId1: value = wave.hw_id; break;
+    case kHwId2: value = 0; break;
+    case kIbSts: value = 0; break;
     case kShMemBases:
       value = (wave.dispatch->private_aperture_hi >> 16) |
               (wave.dispatch->group_aperture_hi & 0xffff0000u);
       break;
-    case kFlatScrLo:
-      value = wave.flat_scratch[0];
-      break;
-    case kFlatScrHi:
-      value = wave.flat_scratch[1];
-      break;
-    case kXnackMask:
-      value = 0;
-      break;
-    case kShaderCycles:
-      value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff;
-      break;
-    default:
-      return wave.unsupported(inst, "s_getreg of this hardware register");
+    case kFlatScrLo: value = wave.flat_scratch[0]; break;
+    case kFlatScrHi: value = wave.flat_scratch[1]; break;
+    case kXnackMask: value = 0; break;
+    case kShaderCycles: value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff; break;
+    default: return wave.unsupported(inst, "s_getreg of this hardware register");
   }
   wave.write32(inst->dst, value >> field.shift & field.mask);
   return inst->next();
@@ -107,17 +88,10 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
       if (((wave.mode & ~mask) | bits) != wave.mode)
         return wave.unsupported(inst, "a change of the float MODE");
       break;
-    case kTrapsts:
-      wave.trap_status = (wave.trap_status & ~mask) | bits;
-      break;
-    case kFlatScrLo:
-      wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits;
-      break;
-    case kFlatScrHi:
-      wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits;
-      break;
-    default:
-      return wave.unsupported(inst, "s_setreg of this hardware register");
+    case kTrapsts: wave.trap_status = (wave.trap_status & ~mask) | bits; break;
+    case kFlatScrLo: wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits; break;
+    case kFlatScrHi: wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits; break;
+    default: return wave.unsupported(inst, "s_setreg of this hardware register");
   }
   return inst->next();
 }

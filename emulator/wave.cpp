@@ -7,22 +7,16 @@ namespace gfxgraph::emulator {
 uint64_t Wave::special(const Inst* inst, int n, bool wide) const {
   // The 32-bit form of an aperture register reads the low half, which is 0.
   switch (inst->src[n]) {
-    case operand::kSharedBase:
-      return wide ? uint64_t{dispatch->group_aperture_hi} << 32 : 0;
+    case operand::kSharedBase: return wide ? uint64_t{dispatch->group_aperture_hi} << 32 : 0;
     case operand::kSharedLimit:
       return wide ? uint64_t{dispatch->group_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
-    case operand::kPrivateBase:
-      return wide ? uint64_t{dispatch->private_aperture_hi} << 32 : 0;
+    case operand::kPrivateBase: return wide ? uint64_t{dispatch->private_aperture_hi} << 32 : 0;
     case operand::kPrivateLimit:
       return wide ? uint64_t{dispatch->private_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
-    case operand::kVccz:
-      return sgpr[operand::kVccLo] == 0;
-    case operand::kExecz:
-      return exec() == 0;
-    case operand::kScc:
-      return scc;
-    default:
-      return inst->k[n];  // an ordinary constant next to a special source
+    case operand::kVccz: return sgpr[operand::kVccLo] == 0;
+    case operand::kExecz: return exec() == 0;
+    case operand::kScc: return scc;
+    default: return inst->k[n];  // an ordinary constant next to a special source
   }
 }
 

@@ -132,10 +132,8 @@ class EventChecker {
       case SynchronizeKind::kDevice:
         if (action.object == 0) return {};
         return fail(Status::kCorrupt, "synchronize: the device has an object id");
-      case SynchronizeKind::kStream:
-        return state_.check_stream(action.object, "synchronize");
-      case SynchronizeKind::kEvent:
-        return state_.check_event_id(action.object, "synchronize");
+      case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
+      case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
     }
     return fail(Status::kCorrupt, "synchronize: unknown kind");
   }

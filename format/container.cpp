@@ -32,24 +32,15 @@ bool starts_with_magic(std::span<const std::byte> bytes) {
 
 const char* record_kind_name(RecordKind kind) noexcept {
   switch (kind) {
-    case RecordKind::kEnvironment:
-      return "environment";
-    case RecordKind::kCodeObject:
-      return "code object";
-    case RecordKind::kKernel:
-      return "kernel";
-    case RecordKind::kGraph:
-      return "graph";
-    case RecordKind::kFinding:
-      return "finding";
-    case RecordKind::kEvents:
-      return "events";
-    case RecordKind::kBlob:
-      return "blob";
-    case RecordKind::kSummary:
-      return "summary";
-    case RecordKind::kFooter:
-      return "footer";
+    case RecordKind::kEnvironment: return "environment";
+    case RecordKind::kCodeObject: return "code object";
+    case RecordKind::kKernel: return "kernel";
+    case RecordKind::kGraph: return "graph";
+    case RecordKind::kFinding: return "finding";
+    case RecordKind::kEvents: return "events";
+    case RecordKind::kBlob: return "blob";
+    case RecordKind::kSummary: return "summary";
+    case RecordKind::kFooter: return "footer";
   }
   return "unknown";
 }

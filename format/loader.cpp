@@ -101,15 +101,10 @@ Result<void> Loader::add_payload(const RecordView& record) {
       trace_.findings.push_back(std::move(finding));
       return {};
     }
-    case RecordKind::kEvents:
-      return add_events(record.payload);
-    case RecordKind::kBlob:
-      return add_blob(record);
-    case RecordKind::kSummary:
-      return check_summary(record.payload);
-    case RecordKind::kFooter:
-      trace_.sealed = true;
-      return {};
+    case RecordKind::kEvents: return add_events(record.payload);
+    case RecordKind::kBlob: return add_blob(record);
+    case RecordKind::kSummary: return check_summary(record.payload);
+    case RecordKind::kFooter: trace_.sealed = true; return {};
   }
   return {};  // unknown and optional: the scanner has refused all others
 }

@@ -6,15 +6,9 @@ namespace {
 void count(Statistics& statistics, const std::vector<Relocation>& relocations) {
   for (const Relocation& relocation : relocations) {
     switch (relocation.source) {
-      case RelocationSource::kTyped:
-        ++statistics.relocations_typed;
-        break;
-      case RelocationSource::kProven:
-        ++statistics.relocations_proven;
-        break;
-      case RelocationSource::kMatched:
-        ++statistics.relocations_matched;
-        break;
+      case RelocationSource::kTyped: ++statistics.relocations_typed; break;
+      case RelocationSource::kProven: ++statistics.relocations_proven; break;
+      case RelocationSource::kMatched: ++statistics.relocations_matched; break;
     }
     if (relocation.ambiguous) ++statistics.relocations_ambiguous;
   }

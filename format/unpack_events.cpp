@@ -45,24 +45,19 @@ Checkpoint unpack(Unpacker& unpacker, const fbs::Checkpoint& from) {
 
 Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
   switch (from.action_type()) {
-    case fbs::Action::AllocationBegin:
-      return unpack(unpacker, *from.action_as_AllocationBegin());
-    case fbs::Action::AllocationEnd:
-      return unpack(unpacker, *from.action_as_AllocationEnd());
-    case fbs::Action::HostWrite:
-      return unpack(unpacker, *from.action_as_HostWrite());
+    case fbs::Action::AllocationBegin: return unpack(unpacker, *from.action_as_AllocationBegin());
+    case fbs::Action::AllocationEnd: return unpack(unpacker, *from.action_as_AllocationEnd());
+    case fbs::Action::HostWrite: return unpack(unpacker, *from.action_as_HostWrite());
     case fbs::Action::StreamCreate: {
       const fbs::StreamCreate& action = *from.action_as_StreamCreate();
       return StreamCreate{action.id(), action.flags(), action.priority()};
     }
-    case fbs::Action::StreamDestroy:
-      return StreamDestroy{from.action_as_StreamDestroy()->id()};
+    case fbs::Action::StreamDestroy: return StreamDestroy{from.action_as_StreamDestroy()->id()};
     case fbs::Action::EventCreate: {
       const fbs::EventCreate& action = *from.action_as_EventCreate();
       return EventCreate{action.id(), action.flags()};
     }
-    case fbs::Action::EventDestroy:
-      return EventDestroy{from.action_as_EventDestroy()->id()};
+    case fbs::Action::EventDestroy: return EventDestroy{from.action_as_EventDestroy()->id()};
     case fbs::Action::EventRecord: {
       const fbs::EventRecord& action = *from.action_as_EventRecord();
       return EventRecord{action.event(), action.stream()};
@@ -77,24 +72,17 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
                                          SynchronizeKind::kEvent, "kind of synchronize"),
                          action.object()};
     }
-    case fbs::Action::Launch:
-      return unpacker.action(*from.action_as_Launch());
-    case fbs::Action::Copy:
-      return unpacker.action(*from.action_as_Copy());
-    case fbs::Action::Memset:
-      return unpacker.action(*from.action_as_Memset());
-    case fbs::Action::HostFunction:
-      return unpacker.action(*from.action_as_HostFunction());
+    case fbs::Action::Launch: return unpacker.action(*from.action_as_Launch());
+    case fbs::Action::Copy: return unpacker.action(*from.action_as_Copy());
+    case fbs::Action::Memset: return unpacker.action(*from.action_as_Memset());
+    case fbs::Action::HostFunction: return unpacker.action(*from.action_as_HostFunction());
     case fbs::Action::GraphLaunch: {
       const fbs::GraphLaunch& action = *from.action_as_GraphLaunch();
       return GraphLaunch{action.graph(), action.stream()};
     }
-    case fbs::Action::Marker:
-      return Marker{unpacker.text(from.action_as_Marker()->text())};
-    case fbs::Action::Checkpoint:
-      return unpack(unpacker, *from.action_as_Checkpoint());
-    case fbs::Action::NONE:
-      break;
+    case fbs::Action::Marker: return Marker{unpacker.text(from.action_as_Marker()->text())};
+    case fbs::Action::Checkpoint: return unpack(unpacker, *from.action_as_Checkpoint());
+    case fbs::Action::NONE: break;
   }
   unpacker.member(static_cast<uint8_t>(from.action_type()), fbs::Action::MAX, "kind of event");
   unpacker.refuse(Status::kCorrupt, "an event lacks its action");

@@ -14,20 +14,13 @@ GraphNode unpack_node(Unpacker& unpacker, const fbs::GraphNode& from) {
     return to;
   }
   switch (from.action_type()) {
-    case fbs::NodeAction::Launch:
-      to.action = unpacker.action(*from.action_as_Launch());
-      return to;
-    case fbs::NodeAction::Copy:
-      to.action = unpacker.action(*from.action_as_Copy());
-      return to;
-    case fbs::NodeAction::Memset:
-      to.action = unpacker.action(*from.action_as_Memset());
-      return to;
+    case fbs::NodeAction::Launch: to.action = unpacker.action(*from.action_as_Launch()); return to;
+    case fbs::NodeAction::Copy: to.action = unpacker.action(*from.action_as_Copy()); return to;
+    case fbs::NodeAction::Memset: to.action = unpacker.action(*from.action_as_Memset()); return to;
     case fbs::NodeAction::HostFunction:
       to.action = unpacker.action(*from.action_as_HostFunction());
       return to;
-    case fbs::NodeAction::NONE:
-      break;
+    case fbs::NodeAction::NONE: break;
   }
   unpacker.member(static_cast<uint8_t>(from.action_type()), fbs::NodeAction::MAX,
                   "kind of graph node");

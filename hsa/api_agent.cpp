@@ -52,8 +52,7 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
       const uint16_t dimensions[3] = {most, most, most};
       return put(value, dimensions);
     }
-    case HSA_AGENT_INFO_GRID_MAX_SIZE:
-      return put(value, gpu ? UINT32_MAX : 0u);
+    case HSA_AGENT_INFO_GRID_MAX_SIZE: return put(value, gpu ? UINT32_MAX : 0u);
     case HSA_AGENT_INFO_GRID_MAX_DIM:
       return put(value, gpu ? hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX} : hsa_dim3_t{0, 0, 0});
     case HSA_AGENT_INFO_CACHE_SIZE: {
@@ -61,8 +60,7 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
                                  gpu ? 128u << 20 : 0, 0};
       return put(value, bytes);
     }
-    case HSA_AGENT_INFO_ISA:
-      return put(value, gpu ? kIsa : hsa_isa_t{0});
+    case HSA_AGENT_INFO_ISA: return put(value, gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
       std::memset(value, 0, 128);
       // HIP refuses hipMallocPitch without images; creating one is refused by name.
@@ -85,80 +83,57 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
       return put(value,
                  gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1} : HdpFlush{nullptr, nullptr});
-    case 0xA015:
-      return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
+    case 0xA015: return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
     case 0xA114: {  // CLOCK_COUNTERS: GPU, CPU, system, and the frequency of all, Hz
       const uint64_t now = timestamp_ns();
       const uint64_t counters[4] = {now, now, now, 1'000'000'000};
       return put(value, counters);
     }
-    case 0xA10F:
-      return put(value, kCpuAgent);  // NEAREST_CPU
-    default:
-      return unknown("hsa_agent_get_info", attribute);
+    case 0xA10F: return put(value, kCpuAgent);  // NEAREST_CPU
+    default: return unknown("hsa_agent_get_info", attribute);
   }
 }
 
 hsa_status_t agent_info(bool gpu, uint32_t attribute, void* value) {
   switch (attribute) {
 #define GFXGRAPH_AGENT_TEXT(number, capacity, cpu_text, gpu_text) \
-  case number:                                                    \
-    return put_text(value, capacity, gpu ? gpu_text : cpu_text);
+  case number: return put_text(value, capacity, gpu ? gpu_text : cpu_text);
 #define GFXGRAPH_AGENT_SCALAR(type, number, cpu_value, gpu_value) \
-  case number:                                                    \
-    return put(value, static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
+  case number: return put(value, static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
 #define GFXGRAPH_AGENT_U16(...) GFXGRAPH_AGENT_SCALAR(uint16_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U32(...) GFXGRAPH_AGENT_SCALAR(uint32_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U64(...) GFXGRAPH_AGENT_SCALAR(uint64_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_BOOL(...) GFXGRAPH_AGENT_SCALAR(bool, __VA_ARGS__)
 #include "hsa/agent_info.inc"
-    default:
-      return structured_agent_info(gpu, attribute, value);
+    default: return structured_agent_info(gpu, attribute, value);
   }
 }
 
 hsa_status_t system_info(uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR:
-      return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_VERSION_MINOR:
-      return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_TIMESTAMP:
-      return put(value, timestamp_ns());
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
-      return put(value, uint64_t{1'000'000'000});
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
-      return put(value, UINT64_MAX);
-    case HSA_SYSTEM_INFO_ENDIANNESS:
-      return put(value, uint32_t{HSA_ENDIANNESS_LITTLE});
-    case HSA_SYSTEM_INFO_MACHINE_MODEL:
-      return put(value, uint32_t{HSA_MACHINE_MODEL_LARGE});
+    case HSA_SYSTEM_INFO_VERSION_MAJOR: return put(value, uint16_t{1});
+    case HSA_SYSTEM_INFO_VERSION_MINOR: return put(value, uint16_t{1});
+    case HSA_SYSTEM_INFO_TIMESTAMP: return put(value, timestamp_ns());
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return put(value, uint64_t{1'000'000'000});
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return put(value, UINT64_MAX);
+    case HSA_SYSTEM_INFO_ENDIANNESS: return put(value, uint32_t{HSA_ENDIANNESS_LITTLE});
+    case HSA_SYSTEM_INFO_MACHINE_MODEL: return put(value, uint32_t{HSA_MACHINE_MODEL_LARGE});
     case HSA_SYSTEM_INFO_EXTENSIONS: {
       std::memset(value, 0, 128);
       static_cast<uint8_t*>(value)[HSA_EXTENSION_AMD_LOADER / 8] |= 1u
                                                                     << HSA_EXTENSION_AMD_LOADER % 8;
       return HSA_STATUS_SUCCESS;
     }
-    case 0x200:
-      return put(value, static_cast<const char*>("gfxgraph"));  // BUILD_VERSION
-    case 0x201:
-      return put(value, false);  // SVM_SUPPORTED
-    case 0x202:
-      return put(value, false);  // SVM_ACCESSIBLE_BY_DEFAULT
-    case 0x203:
-      return put(value, false);  // MWAITX_ENABLED
-    case 0x204:
-      return put(value, false);  // DMABUF_SUPPORTED
-    case 0x205:
-      return put(value, false);  // VIRTUAL_MEM_API_SUPPORTED
-    case 0x206:
-      return put(value, false);  // XNACK_ENABLED
-    case 0x207:
-      return put(value, uint16_t{1});  // EXT_VERSION_MAJOR
-    case 0x208:
-      return put(value, uint16_t{0});  // EXT_VERSION_MINOR
-    default:
-      return unknown("hsa_system_get_info", attribute);
+    case 0x200: return put(value, static_cast<const char*>("gfxgraph"));  // BUILD_VERSION
+    case 0x201: return put(value, false);                                 // SVM_SUPPORTED
+    case 0x202: return put(value, false);        // SVM_ACCESSIBLE_BY_DEFAULT
+    case 0x203: return put(value, false);        // MWAITX_ENABLED
+    case 0x204: return put(value, false);        // DMABUF_SUPPORTED
+    case 0x205: return put(value, false);        // VIRTUAL_MEM_API_SUPPORTED
+    case 0x206: return put(value, false);        // XNACK_ENABLED
+    case 0x207: return put(value, uint16_t{1});  // EXT_VERSION_MAJOR
+    case 0x208: return put(value, uint16_t{0});  // EXT_VERSION_MINOR
+    default: return unknown("hsa_system_get_info", attribute);
   }
 }
 
@@ -166,12 +141,9 @@ hsa_status_t isa_info(uint32_t attribute, void* value) {
   switch (attribute) {
     case HSA_ISA_INFO_NAME_LENGTH:
       return put(value, static_cast<uint32_t>(std::strlen(kIsaName) + 1));
-    case HSA_ISA_INFO_NAME:
-      return put_text(value, std::strlen(kIsaName) + 1, kIsaName);
-    case HSA_ISA_INFO_CALL_CONVENTION_COUNT:
-      return put(value, uint32_t{1});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE:
-      return put(value, uint32_t{32});
+    case HSA_ISA_INFO_NAME: return put_text(value, std::strlen(kIsaName) + 1, kIsaName);
+    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return put(value, uint32_t{1});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return put(value, uint32_t{32});
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
       return put(value, uint32_t{32});
     case HSA_ISA_INFO_MACHINE_MODELS: {
@@ -187,22 +159,17 @@ hsa_status_t isa_info(uint32_t attribute, void* value) {
       const bool modes[3] = {false, false, true};
       return put(value, modes);
     }
-    case HSA_ISA_INFO_FAST_F16_OPERATION:
-      return put(value, true);
+    case HSA_ISA_INFO_FAST_F16_OPERATION: return put(value, true);
     case HSA_ISA_INFO_WORKGROUP_MAX_DIM: {
       const uint16_t d[3] = {1024, 1024, 1024};
       return put(value, d);
     }
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
-      return put(value, uint32_t{1024});
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE: return put(value, uint32_t{1024});
     case HSA_ISA_INFO_GRID_MAX_DIM:
       return put(value, hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX});
-    case HSA_ISA_INFO_GRID_MAX_SIZE:
-      return put(value, UINT64_MAX);
-    case HSA_ISA_INFO_FBARRIER_MAX_SIZE:
-      return put(value, uint32_t{32});
-    default:
-      return unknown("hsa_isa_get_info_alt", attribute);
+    case HSA_ISA_INFO_GRID_MAX_SIZE: return put(value, UINT64_MAX);
+    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return put(value, uint32_t{32});
+    default: return unknown("hsa_isa_get_info_alt", attribute);
   }
 }
 

@@ -23,8 +23,7 @@ hsa_status_t put(void* value, const T& answer) {
 
 hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
-      return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: return put(value, symbol.address);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
       return put(value, symbol.kernarg_size_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
@@ -35,34 +34,26 @@ hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, void* v
       return put(value, symbol.descriptor.private_segment_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
       return put(value, symbol.descriptor.dynamic_stack());
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
-      return put(value, uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: return put(value, uint32_t{0});
     // HIP 6.4 asks these of kernels as well.
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
-      return put(value, uint32_t{64});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
-      return put(value, true);
-    default:
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return put(value, uint32_t{64});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, true);
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
 hsa_status_t variable_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
-      return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return put(value, symbol.address);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
       return put(value, static_cast<uint32_t>(symbol.size_bytes));
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
-      return put(value, uint32_t{1});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
-      return put(value, symbol.constant);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT: return put(value, uint32_t{1});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, symbol.constant);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
       return put(value, uint32_t{HSA_VARIABLE_ALLOCATION_AGENT});
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
       return put(value, uint32_t{HSA_VARIABLE_SEGMENT_GLOBAL});
-    default:
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
@@ -76,16 +67,12 @@ hsa_status_t symbol_info(const LoadedSymbol& symbol, uint32_t attribute, void* v
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
       std::memcpy(value, symbol.name.data(), symbol.name.size());
       return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH:
-      return put(value, uint32_t{0});
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME:
-      return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
-      return put(value, kGpuAgent);
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return put(value, uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return put(value, kGpuAgent);
     case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
       return put(value, uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
-    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION:
-      return put(value, true);
+    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return put(value, true);
     default:
       return symbol.kernel ? kernel_info(symbol, attribute, value)
                            : variable_info(symbol, attribute, value);
@@ -229,8 +216,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_info(hsa_executable_t execut
     const auto frozen = is_frozen(executable.handle);
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     switch (attribute) {
-      case HSA_EXECUTABLE_INFO_PROFILE:
-        return put(value, uint32_t{HSA_PROFILE_BASE});
+      case HSA_EXECUTABLE_INFO_PROFILE: return put(value, uint32_t{HSA_PROFILE_BASE});
       case HSA_EXECUTABLE_INFO_STATE:
         return put(value,
                    uint32_t{*frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN});

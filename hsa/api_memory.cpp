@@ -56,24 +56,18 @@ uint64_t pool_bytes(const PoolRow& row) {
 hsa_status_t pool_info(const char* call, const PoolRow& row, uint32_t attribute, void* value) {
   const bool global = row.segment == HSA_AMD_SEGMENT_GLOBAL;
   switch (attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
-      return put(value, row.segment);
-    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
-      return put(value, row.flags);
-    case HSA_AMD_MEMORY_POOL_INFO_SIZE:
-      return put(value, pool_bytes(row));
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
-      return put(value, global);
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return put(value, row.segment);
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return put(value, row.flags);
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE: return put(value, pool_bytes(row));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return put(value, global);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
     case 18:  // RUNTIME_ALLOC_REC_GRANULE of newer headers
       return put(value, global ? kPageBytes : size_t{0});
-    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
-      return put(value, global && !row.gpu);
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: return put(value, global && !row.gpu);
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
       return put(value, global ? pool_bytes(row) : uint64_t{0});
-    case 17:
-      return put(value, row.gpu ? uint32_t{1} : uint32_t{0});  // LOCATION of newer headers
+    case 17: return put(value, row.gpu ? uint32_t{1} : uint32_t{0});  // LOCATION of newer headers
     default:
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
                     fmt::format("attribute {} is not supported", attribute).c_str());
@@ -108,8 +102,7 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
       link.numa_distance = 20;
       return put(value, link);
     }
-    default:
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 

@@ -103,8 +103,7 @@ hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, void* v
       return put(value, object.executable);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
       return put(value, uint32_t{HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
-      return put(value, kGpuAgent);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return put(value, kGpuAgent);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
       return put(value, uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY});
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
@@ -113,8 +112,7 @@ hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, void* v
       return put(value, object.storage_bytes);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA:
       return put(value, object.load_address);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE:
-      return put(value, object.memory);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return put(value, object.memory);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
       return put(value, object.memory_bytes);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
@@ -122,8 +120,7 @@ hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, void* v
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
       std::memcpy(value, uri.data(), uri.size());
       return HSA_STATUS_SUCCESS;
-    default:
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 

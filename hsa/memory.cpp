@@ -144,12 +144,9 @@ void give_back(Heap& h, const Block& block) {
 
 RegionKind region_kind(Pool pool) {
   switch (pool) {
-    case Pool::kDevice:
-      return RegionKind::kDevice;
-    case Pool::kKernarg:
-      return RegionKind::kKernarg;
-    default:
-      return RegionKind::kHost;
+    case Pool::kDevice: return RegionKind::kDevice;
+    case Pool::kKernarg: return RegionKind::kKernarg;
+    default: return RegionKind::kHost;
   }
 }
 

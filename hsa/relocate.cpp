@@ -34,23 +34,15 @@ std::optional<Field> evaluate(uint32_t type, uint64_t symbol, uint64_t place, ui
   const uint64_t relative = absolute - place;
   switch (type) {
     case kAbs32Lo:
-    case kAbs32:
-      return Field{absolute & 0xffffffff, 4};
-    case kAbs32Hi:
-      return Field{absolute >> 32, 4};
-    case kAbs64:
-      return Field{absolute, 8};
+    case kAbs32: return Field{absolute & 0xffffffff, 4};
+    case kAbs32Hi: return Field{absolute >> 32, 4};
+    case kAbs64: return Field{absolute, 8};
     case kRel32:
-    case kRel32Lo:
-      return Field{relative & 0xffffffff, 4};
-    case kRel32Hi:
-      return Field{relative >> 32, 4};
-    case kRel64:
-      return Field{relative, 8};
-    case kRelative64:
-      return Field{load_address + addend, 8};
-    default:
-      return std::nullopt;
+    case kRel32Lo: return Field{relative & 0xffffffff, 4};
+    case kRel32Hi: return Field{relative >> 32, 4};
+    case kRel64: return Field{relative, 8};
+    case kRelative64: return Field{load_address + addend, 8};
+    default: return std::nullopt;
   }
 }
 

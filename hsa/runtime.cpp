@@ -130,22 +130,15 @@ hsa_status_t refuse_after_fault(const char* call) {
 
 hsa_status_t status_of(const Error& error) noexcept {
   switch (error.status) {
-    case Status::kOk:
-      return HSA_STATUS_SUCCESS;
-    case Status::kInvalidArgument:
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    case Status::kOutOfMemory:
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    case Status::kOk: return HSA_STATUS_SUCCESS;
+    case Status::kInvalidArgument: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case Status::kOutOfMemory: return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     case Status::kCorrupt:
     case Status::kTruncated:
-    case Status::kVersion:
-      return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    case Status::kUnsupported:
-      return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
-    case Status::kNotFound:
-      return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
-    default:
-      return HSA_STATUS_ERROR;
+    case Status::kVersion: return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+    case Status::kUnsupported: return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
+    case Status::kNotFound: return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+    default: return HSA_STATUS_ERROR;
   }
 }
 

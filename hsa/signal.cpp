@@ -158,14 +158,10 @@ void destroy_signal(Signal* signal) noexcept {
 
 bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) noexcept {
   switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ:
-      return value == compare;
-    case HSA_SIGNAL_CONDITION_NE:
-      return value != compare;
-    case HSA_SIGNAL_CONDITION_LT:
-      return value < compare;
-    case HSA_SIGNAL_CONDITION_GTE:
-      return value >= compare;
+    case HSA_SIGNAL_CONDITION_EQ: return value == compare;
+    case HSA_SIGNAL_CONDITION_NE: return value != compare;
+    case HSA_SIGNAL_CONDITION_LT: return value < compare;
+    case HSA_SIGNAL_CONDITION_GTE: return value >= compare;
   }
   return false;
 }

@@ -14,9 +14,7 @@
 #include "lanecheck/sites.h"
 
 namespace gfxgraph::emulator {
-extern const Backend kLaneBackend_isa_v2;
-extern const Backend kLaneBackend_isa_v3;
-extern const Backend kLaneBackend_isa_v4;
+GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
@@ -26,26 +24,20 @@ namespace {
 constexpr uint64_t kKernargPadBytes = 256;
 
 const emulator::Backend& lane_backend() {
-  static const emulator::BackendSet kSet{&emulator::kLaneBackend_isa_v2,
-                                         &emulator::kLaneBackend_isa_v3,
-                                         &emulator::kLaneBackend_isa_v4};
-  return emulator::select_backend(kSet);
+  using namespace emulator;
+  return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
 }
 
 Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
   switch (finding_class) {
     case FindingClass::kE1:
-    case FindingClass::kE3:
-      return Severity::kError;
-    case FindingClass::kE2:
-      return options.strict ? Severity::kError : Severity::kWarning;
+    case FindingClass::kE3: return Severity::kError;
+    case FindingClass::kE2: return options.strict ? Severity::kError : Severity::kWarning;
     case FindingClass::kW1:
       return options.masked_lane == MaskedLaneMode::kWarn ? Severity::kWarning : Severity::kError;
-    case FindingClass::kW2:
-      return Severity::kNote;
+    case FindingClass::kW2: return Severity::kNote;
     case FindingClass::kI1:
-    case FindingClass::kI2:
-      return Severity::kError;
+    case FindingClass::kI2: return Severity::kError;
   }
   return Severity::kNote;
 }

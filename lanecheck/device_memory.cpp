@@ -20,12 +20,9 @@ constexpr size_t kMaxFreed = 1 << 16;
 emulator::RegionKind region_kind(format::AllocationKind kind) {
   switch (kind) {
     case format::AllocationKind::kDevice:
-    case format::AllocationKind::kStreamOrdered:
-      return emulator::RegionKind::kDevice;
-    case format::AllocationKind::kModuleGlobal:
-      return emulator::RegionKind::kCode;
-    default:
-      return emulator::RegionKind::kHost;
+    case format::AllocationKind::kStreamOrdered: return emulator::RegionKind::kDevice;
+    case format::AllocationKind::kModuleGlobal: return emulator::RegionKind::kCode;
+    default: return emulator::RegionKind::kHost;
   }
 }
 

@@ -27,8 +27,7 @@ bool reads_other_lanes(const Inst& inst) {
     case Op::v_permlanex16_b32:
     case Op::ds_permute_b32:
     case Op::ds_bpermute_b32:
-    case Op::ds_swizzle_b32:
-      return true;
+    case Op::ds_swizzle_b32: return true;
     default:
       return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
              (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
@@ -66,18 +65,14 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
   if (kinds.vector + kinds.scalar == 0) return ShadowRule::kNone;
   switch (inst.op) {
     case Op::v_readlane_b32:
-    case Op::v_readfirstlane_b32:
-      return ShadowRule::kReadLane;
-    case Op::v_writelane_b32:
-      return ShadowRule::kWriteLane;
+    case Op::v_readfirstlane_b32: return ShadowRule::kReadLane;
+    case Op::v_writelane_b32: return ShadowRule::kWriteLane;
     case Op::v_mad_u64_u32:
     case Op::v_mad_i64_i32:
-    case Op::v_lshlrev_b64:
-      return ShadowRule::kWide;
+    case Op::v_lshlrev_b64: return ShadowRule::kWide;
     case Op::v_cndmask_b32:
       return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
-    default:
-      break;
+    default: break;
   }
   if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
   if (inst.format == Format::kSmem) return ShadowRule::kDefined;
@@ -231,15 +226,12 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       if (inst.sdst < 128) state.defined[inst.sdst] = all | ~exec;
       return;
     }
-    case ShadowRule::kCrossLane:
-      all = (all & exec) == exec ? ~0u : all;
-      break;
+    case ShadowRule::kCrossLane: all = (all & exec) == exec ? ~0u : all; break;
     case ShadowRule::kLoad:
       all &= state.loaded_defined;
       state.loaded_defined = ~0u;
       break;
-    default:
-      break;
+    default: break;
   }
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {

@@ -88,9 +88,7 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
     case ShadowRule::kScalar:
       shadow::set_scalars(state, operands, shadow::sources(state, operands));
       return;
-    case ShadowRule::kDefined:
-      shadow::set_scalars(state, operands, ~0u);
-      return;
+    case ShadowRule::kDefined: shadow::set_scalars(state, operands, ~0u); return;
     case ShadowRule::kSelect: {
       const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
       const uint16_t select = inst.src[2];
@@ -99,9 +97,7 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
       shadow::set_register(state, inst.dst, wave.exec(), defined, inst.pc);
       return;
     }
-    default:
-      after_rare(state, wave, inst, rule);
-      return;
+    default: after_rare(state, wave, inst, rule); return;
   }
 }
 

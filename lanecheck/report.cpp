@@ -117,12 +117,9 @@ const char* fix_hint(FindingClass finding_class) noexcept { return text_of(findi
 
 const char* severity_name(Severity severity) noexcept {
   switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
   }
   return "note";
 }

@@ -119,9 +119,7 @@ class DagBuilder {
         if (program_.operations()[step.first_operation].blocking)
           unite(host_, {step.first_operation});
         break;
-      case StepKind::kGraphLaunch:
-        apply_graph(step);
-        break;
+      case StepKind::kGraphLaunch: apply_graph(step); break;
       case StepKind::kEventRecord:
         // On the null stream a record is work like any other: what blocking streams do later waits.
         captured_[step.event] = front(step.stream);
@@ -131,9 +129,7 @@ class DagBuilder {
         if (step.stream == 0) tails_[0] = front(0);
         unite(tails_[step.stream], captured_[step.event]);
         break;
-      case StepKind::kSynchronize:
-        apply_synchronize(step);
-        break;
+      case StepKind::kSynchronize: apply_synchronize(step); break;
       case StepKind::kHostWrite:
         // The replay waits for the device before it writes.
         wait_device();
@@ -151,15 +147,9 @@ class DagBuilder {
 
   void apply_synchronize(const Step& step) {
     switch (step.synchronize) {
-      case format::SynchronizeKind::kDevice:
-        wait_device();
-        break;
-      case format::SynchronizeKind::kStream:
-        host_ = front(step.object);
-        break;
-      case format::SynchronizeKind::kEvent:
-        unite(host_, captured_[step.object]);
-        break;
+      case format::SynchronizeKind::kDevice: wait_device(); break;
+      case format::SynchronizeKind::kStream: host_ = front(step.object); break;
+      case format::SynchronizeKind::kEvent: unite(host_, captured_[step.object]); break;
     }
   }
 

@@ -80,17 +80,14 @@ class EagerExecutor : public Executor {
     hip::Error code = hip::kSuccess;
     switch (step.kind) {
       case StepKind::kOperation:
-      case StepKind::kGraphLaunch:
-        return submit(step);
+      case StepKind::kGraphLaunch: return submit(step);
       case StepKind::kEventRecord:
         code = hip.hipEventRecord(events_[step.event], streams_[step.stream]);
         break;
       case StepKind::kStreamWait:
         code = hip.hipStreamWaitEvent(streams_[step.stream], events_[step.event], 0);
         break;
-      case StepKind::kSynchronize:
-        code = synchronize(step);
-        break;
+      case StepKind::kSynchronize: code = synchronize(step); break;
       case StepKind::kHostWrite:
         GFXGRAPH_TRY(wait(nullptr));
         instance_.apply_host_write(step.host_write);
@@ -116,8 +113,7 @@ class EagerExecutor : public Executor {
 
   hip::Error synchronize(const Step& step) const {
     switch (step.synchronize) {
-      case format::SynchronizeKind::kDevice:
-        return instance_.hip().hipDeviceSynchronize();
+      case format::SynchronizeKind::kDevice: return instance_.hip().hipDeviceSynchronize();
       case format::SynchronizeKind::kStream:
         return instance_.hip().hipStreamSynchronize(streams_[step.object]);
       case format::SynchronizeKind::kEvent:

@@ -235,8 +235,7 @@ class GraphExecutor : public Executor {
             add_copy(node, graph, dependencies, instance_.copy(operation.index));
         return chain(code, node);
       }
-      case OperationKind::kMemset:
-        break;
+      case OperationKind::kMemset: break;
     }
     const PreparedMemset& memset = instance_.memset(operation.index);
     const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;

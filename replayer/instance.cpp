@@ -47,14 +47,10 @@ bool host_kind(const Program& program, format::AllocationId id) {
 
 const char* mode_name(Mode mode) noexcept {
   switch (mode) {
-    case Mode::kEager:
-      return "eager";
-    case Mode::kBatch:
-      return "batch";
-    case Mode::kGraph:
-      return "graph";
-    case Mode::kAuto:
-      return "auto";
+    case Mode::kEager: return "eager";
+    case Mode::kBatch: return "batch";
+    case Mode::kGraph: return "graph";
+    case Mode::kAuto: return "auto";
   }
   return "unknown";
 }
@@ -137,15 +133,9 @@ Result<void> Instance::prepare() {
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];
     switch (operation.kind) {
-      case OperationKind::kLaunch:
-        GFXGRAPH_TRY(prepare_launch(operation, arena_offset));
-        break;
-      case OperationKind::kCopy:
-        GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset));
-        break;
-      case OperationKind::kMemset:
-        prepare_memset(operation);
-        break;
+      case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
+      case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
+      case OperationKind::kMemset: prepare_memset(operation); break;
     }
   }
   return prepare_host_writes();

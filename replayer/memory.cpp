@@ -23,18 +23,12 @@ constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
 
 const char* kind_name(AllocationKind kind) {
   switch (kind) {
-    case AllocationKind::kDevice:
-      return "device";
-    case AllocationKind::kManaged:
-      return "managed";
-    case AllocationKind::kHostPinned:
-      return "pinned host";
-    case AllocationKind::kHostRegistered:
-      return "registered host";
-    case AllocationKind::kStreamOrdered:
-      return "stream-ordered";
-    case AllocationKind::kModuleGlobal:
-      return "module global";
+    case AllocationKind::kDevice: return "device";
+    case AllocationKind::kManaged: return "managed";
+    case AllocationKind::kHostPinned: return "pinned host";
+    case AllocationKind::kHostRegistered: return "registered host";
+    case AllocationKind::kStreamOrdered: return "stream-ordered";
+    case AllocationKind::kModuleGlobal: return "module global";
   }
   return "unknown";
 }
@@ -49,14 +43,9 @@ Memory::~Memory() {
   const HipTable& hip = library_->table();
   for (Buffer& buffer : buffers_) {
     switch (buffer.owner) {
-      case Owner::kNone:
-        break;
-      case Owner::kDevice:
-        hip.hipFree(buffer.base);
-        break;
-      case Owner::kHost:
-        hip.hipHostFree(buffer.base);
-        break;
+      case Owner::kNone: break;
+      case Owner::kDevice: hip.hipFree(buffer.base); break;
+      case Owner::kHost: hip.hipHostFree(buffer.base); break;
       case Owner::kRegistered:
         if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
         std::free(buffer.base);

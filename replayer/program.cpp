@@ -461,8 +461,7 @@ std::string Program::describe(uint32_t index) const {
     case OperationKind::kLaunch:
       return fmt::format("launch {} kernel {} (event {}{})", operation.launch_index,
                          kernel(*operation.launch).name, operation.sequence, node);
-    case OperationKind::kCopy:
-      return fmt::format("copy (event {}{})", operation.sequence, node);
+    case OperationKind::kCopy: return fmt::format("copy (event {}{})", operation.sequence, node);
     case OperationKind::kMemset:
       return fmt::format("memset (event {}{})", operation.sequence, node);
   }

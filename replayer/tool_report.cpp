@@ -13,18 +13,12 @@ constexpr size_t kListedDifferences = 20;
 
 const char* kind_word(format::AllocationKind kind) {
   switch (kind) {
-    case format::AllocationKind::kDevice:
-      return "device";
-    case format::AllocationKind::kManaged:
-      return "managed";
-    case format::AllocationKind::kHostPinned:
-      return "host_pinned";
-    case format::AllocationKind::kHostRegistered:
-      return "host_registered";
-    case format::AllocationKind::kStreamOrdered:
-      return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal:
-      return "module_global";
+    case format::AllocationKind::kDevice: return "device";
+    case format::AllocationKind::kManaged: return "managed";
+    case format::AllocationKind::kHostPinned: return "host_pinned";
+    case format::AllocationKind::kHostRegistered: return "host_registered";
+    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
+    case format::AllocationKind::kModuleGlobal: return "module_global";
   }
   return "unknown";
 }

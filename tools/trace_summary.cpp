@@ -89,15 +89,9 @@ class Summarizer {
   void add_site(const std::string& place, const std::string& where,
                 const format::Relocation& relocation) {
     switch (relocation.source) {
-      case format::RelocationSource::kTyped:
-        ++summary_.relocations.typed;
-        break;
-      case format::RelocationSource::kProven:
-        ++summary_.relocations.proven;
-        break;
-      case format::RelocationSource::kMatched:
-        ++summary_.relocations.matched;
-        break;
+      case format::RelocationSource::kTyped: ++summary_.relocations.typed; break;
+      case format::RelocationSource::kProven: ++summary_.relocations.proven; break;
+      case format::RelocationSource::kMatched: ++summary_.relocations.matched; break;
     }
     if (relocation.ambiguous) ++summary_.relocations.ambiguous;
     const auto key = std::tuple(place, relocation.source, relocation.ambiguous);
@@ -139,30 +133,21 @@ TraceSummary summarize(const format::Trace& trace) { return Summarizer(trace).ru
 
 const char* allocation_kind_name(format::AllocationKind kind) {
   switch (kind) {
-    case format::AllocationKind::kDevice:
-      return "device";
-    case format::AllocationKind::kManaged:
-      return "managed";
-    case format::AllocationKind::kHostPinned:
-      return "host_pinned";
-    case format::AllocationKind::kHostRegistered:
-      return "host_registered";
-    case format::AllocationKind::kStreamOrdered:
-      return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal:
-      return "module_global";
+    case format::AllocationKind::kDevice: return "device";
+    case format::AllocationKind::kManaged: return "managed";
+    case format::AllocationKind::kHostPinned: return "host_pinned";
+    case format::AllocationKind::kHostRegistered: return "host_registered";
+    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
+    case format::AllocationKind::kModuleGlobal: return "module_global";
   }
   return "unknown";
 }
 
 const char* relocation_source_name(format::RelocationSource source) {
   switch (source) {
-    case format::RelocationSource::kTyped:
-      return "typed";
-    case format::RelocationSource::kProven:
-      return "proven";
-    case format::RelocationSource::kMatched:
-      return "matched";
+    case format::RelocationSource::kTyped: return "typed";
+    case format::RelocationSource::kProven: return "proven";
+    case format::RelocationSource::kMatched: return "matched";
   }
   return "unknown";
 }

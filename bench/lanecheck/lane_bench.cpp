@@ -18,9 +18,7 @@
 #include "lanecheck/lane_observer.h"
 
 namespace gfxgraph::emulator {
-extern const Backend kLaneBackend_isa_v2;
-extern const Backend kLaneBackend_isa_v3;
-extern const Backend kLaneBackend_isa_v4;
+GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
@@ -61,9 +59,9 @@ class Bench {
     emulator::EngineOptions options;
     options.threads = 1;
     plain_ = emulator::Engine::create(memory_, options);
-    const emulator::BackendSet set{&emulator::kLaneBackend_isa_v2, &emulator::kLaneBackend_isa_v3,
-                                   &emulator::kLaneBackend_isa_v4};
-    watched_ = emulator::create_engine(memory_, options, emulator::select_backend(set), &observer_);
+    using namespace emulator;
+    const BackendSet set = GFXGRAPH_BACKEND_SET(kLaneBackend);
+    watched_ = create_engine(memory_, options, select_backend(set), &observer_);
     for (emulator::Engine* const engine : {plain_.get(), watched_.get()}) {
       if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
     }

@@ -33,18 +33,12 @@ GFXGRAPH_INLINE uint32_t narrow_value(Narrow kind, uint32_t bits, uint32_t value
   const uint32_t sign_bit = 1u << (bits - 1);
   const uint32_t extended = (value ^ sign_bit) - sign_bit;
   switch (kind) {
-    case Narrow::kZeroExtend:
-      return value;
-    case Narrow::kSignExtend:
-      return extended;
-    case Narrow::kLow:
-      return (old & 0xffff0000u) | value;
-    case Narrow::kLowSigned:
-      return (old & 0xffff0000u) | (extended & 0xffffu);
-    case Narrow::kHigh:
-      return (old & 0xffffu) | value << 16;
-    default:
-      return (old & 0xffffu) | extended << 16;
+    case Narrow::kZeroExtend: return value;
+    case Narrow::kSignExtend: return extended;
+    case Narrow::kLow: return (old & 0xffff0000u) | value;
+    case Narrow::kLowSigned: return (old & 0xffff0000u) | (extended & 0xffffu);
+    case Narrow::kHigh: return (old & 0xffffu) | value << 16;
+    default: return (old & 0xffffu) | extended << 16;
   }
 }
 
@@ -75,18 +69,12 @@ struct NarrowLoad {
     }
     Row& dst = w.v(i->dst);
     switch (static_cast<Narrow>(i->k[0])) {
-      case Narrow::kZeroExtend:
-        return merge<Narrow::kZeroExtend>(dst, value, mask);
-      case Narrow::kSignExtend:
-        return merge<Narrow::kSignExtend>(dst, value, mask);
-      case Narrow::kLow:
-        return merge<Narrow::kLow>(dst, value, mask);
-      case Narrow::kLowSigned:
-        return merge<Narrow::kLowSigned>(dst, value, mask);
-      case Narrow::kHigh:
-        return merge<Narrow::kHigh>(dst, value, mask);
-      case Narrow::kHighSigned:
-        return merge<Narrow::kHighSigned>(dst, value, mask);
+      case Narrow::kZeroExtend: return merge<Narrow::kZeroExtend>(dst, value, mask);
+      case Narrow::kSignExtend: return merge<Narrow::kSignExtend>(dst, value, mask);
+      case Narrow::kLow: return merge<Narrow::kLow>(dst, value, mask);
+      case Narrow::kLowSigned: return merge<Narrow::kLowSigned>(dst, value, mask);
+      case Narrow::kHigh: return merge<Narrow::kHigh>(dst, value, mask);
+      case Narrow::kHighSigned: return merge<Narrow::kHighSigned>(dst, value, mask);
     }
   }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {

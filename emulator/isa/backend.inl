@@ -50,25 +50,19 @@ Handler bind(Inst& inst) {
     case Format::kSop2:
     case Format::kSopc:
     case Format::kSopk:
-    case Format::kSopp:
-      return bind_scalar(inst);
+    case Format::kSopp: return bind_scalar(inst);
     case Format::kVop1:
     case Format::kVop2:
     case Format::kVopc:
     case Format::kVop3:
-    case Format::kVop3p:
-      return kVectorBinder.bind(inst);
-    case Format::kSmem:
-      return bind_smem<Observer>(inst);
-    case Format::kDs:
-      return bind_ds<Observer>(inst);
+    case Format::kVop3p: return kVectorBinder.bind(inst);
+    case Format::kSmem: return bind_smem<Observer>(inst);
+    case Format::kDs: return bind_ds<Observer>(inst);
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:
-    case Format::kMubuf:
-      return bind_vector_memory<Observer>(inst);
-    default:
-      return nullptr;
+    case Format::kMubuf: return bind_vector_memory<Observer>(inst);
+    default: return nullptr;
   }
 }
 

@@ -189,14 +189,11 @@ const Inst* scratch(Wave& w, const Inst* i) {
 template <class Observer, class P>
 Handler bind_segment(const Inst& inst) {
   switch (inst.format) {
-    case Format::kFlat:
-      return flat<Observer, P>;
+    case Format::kFlat: return flat<Observer, P>;
     case Format::kGlobal:
       return inst.src[2] == operand::kNone ? global_vaddr<Observer, P> : global_saddr<Observer, P>;
-    case Format::kScratch:
-      return scratch<Observer, P>;
-    default:
-      return nullptr;
+    case Format::kScratch: return scratch<Observer, P>;
+    default: return nullptr;
   }
 }
 
@@ -280,34 +277,21 @@ inline const Inst* s_nothing(Wave&, const Inst* i) { return i->next(); }
 template <class Observer>
 Handler bind_smem(const Inst& inst) {
   switch (inst.op) {
-    case Op::s_load_dword:
-      return s_load<Observer, 1>;
-    case Op::s_load_dwordx2:
-      return s_load<Observer, 2>;
-    case Op::s_load_dwordx4:
-      return s_load<Observer, 4>;
-    case Op::s_load_dwordx8:
-      return s_load<Observer, 8>;
-    case Op::s_load_dwordx16:
-      return s_load<Observer, 16>;
-    case Op::s_buffer_load_dword:
-      return s_buffer_load<Observer, 1>;
-    case Op::s_buffer_load_dwordx2:
-      return s_buffer_load<Observer, 2>;
-    case Op::s_buffer_load_dwordx4:
-      return s_buffer_load<Observer, 4>;
-    case Op::s_buffer_load_dwordx8:
-      return s_buffer_load<Observer, 8>;
-    case Op::s_buffer_load_dwordx16:
-      return s_buffer_load<Observer, 16>;
+    case Op::s_load_dword: return s_load<Observer, 1>;
+    case Op::s_load_dwordx2: return s_load<Observer, 2>;
+    case Op::s_load_dwordx4: return s_load<Observer, 4>;
+    case Op::s_load_dwordx8: return s_load<Observer, 8>;
+    case Op::s_load_dwordx16: return s_load<Observer, 16>;
+    case Op::s_buffer_load_dword: return s_buffer_load<Observer, 1>;
+    case Op::s_buffer_load_dwordx2: return s_buffer_load<Observer, 2>;
+    case Op::s_buffer_load_dwordx4: return s_buffer_load<Observer, 4>;
+    case Op::s_buffer_load_dwordx8: return s_buffer_load<Observer, 8>;
+    case Op::s_buffer_load_dwordx16: return s_buffer_load<Observer, 16>;
     case Op::s_memtime:
-    case Op::s_memrealtime:
-      return s_memtime;
+    case Op::s_memrealtime: return s_memtime;
     case Op::s_dcache_inv:
-    case Op::s_gl1_inv:
-      return s_nothing;
-    default:
-      return nullptr;
+    case Op::s_gl1_inv: return s_nothing;
+    default: return nullptr;
   }
 }
 

@@ -11,7 +11,9 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-Handler bind_scalar(Inst& inst);          // kSop*
+Handler bind_scalar(Inst& inst);  // kSop*
+// The part of bind_scalar() that is program control; null for scalar ALU instructions.
+Handler bind_scalar_control(const Inst& inst);
 extern const VectorBinder kVectorBinder;  // kVop*: isa/vector.cpp
 
 }  // namespace GFXGRAPH_ISA

@@ -192,11 +192,9 @@ Handler bind_ds_atomic(Inst& inst) {
   switch (inst.op) {
 #define GFXGRAPH_DS_ATOMIC(name, type, OpT, T) \
   case Op::ds_##name##_##type:                 \
-  case Op::ds_##name##_rtn_##type:             \
-    return ds_atomic<O, OpT, T>(inst);
+  case Op::ds_##name##_rtn_##type: return ds_atomic<O, OpT, T>(inst);
     // The histogram's: no function call per lane.
-    case Op::ds_add_u32:
-      return ds<O, Atomic<OpAdd, U32, false, false>>;
+    case Op::ds_add_u32: return ds<O, Atomic<OpAdd, U32, false, false>>;
     case Op::ds_add_rtn_u32:
       return ds<O, Atomic<OpAdd, U32, true, false>>;
       GFXGRAPH_DS_ATOMIC(sub, u32, OpSub, U32)
@@ -228,40 +226,26 @@ Handler bind_ds_atomic(Inst& inst) {
       GFXGRAPH_DS_ATOMIC(min, f64, OpFmin, U64)
       GFXGRAPH_DS_ATOMIC(max, f64, OpFmax, U64)
 #undef GFXGRAPH_DS_ATOMIC
-    case Op::ds_wrxchg_rtn_b32:
-      return ds_atomic<O, OpSwap, U32>(inst);
-    case Op::ds_wrxchg_rtn_b64:
-      return ds_atomic<O, OpSwap, U64>(inst);
-    case Op::ds_wrxchg2_rtn_b32:
-      return ds_exchange2<O, U32, false>;
-    case Op::ds_wrxchg2st64_rtn_b32:
-      return ds_exchange2<O, U32, true>;
-    case Op::ds_wrxchg2_rtn_b64:
-      return ds_exchange2<O, U64, false>;
-    case Op::ds_wrxchg2st64_rtn_b64:
-      return ds_exchange2<O, U64, true>;
+    case Op::ds_wrxchg_rtn_b32: return ds_atomic<O, OpSwap, U32>(inst);
+    case Op::ds_wrxchg_rtn_b64: return ds_atomic<O, OpSwap, U64>(inst);
+    case Op::ds_wrxchg2_rtn_b32: return ds_exchange2<O, U32, false>;
+    case Op::ds_wrxchg2st64_rtn_b32: return ds_exchange2<O, U32, true>;
+    case Op::ds_wrxchg2_rtn_b64: return ds_exchange2<O, U64, false>;
+    case Op::ds_wrxchg2st64_rtn_b64: return ds_exchange2<O, U64, true>;
     case Op::ds_cmpst_b32:
-    case Op::ds_cmpst_rtn_b32:
-      return ds_compare<O, U32, false>(inst);
+    case Op::ds_cmpst_rtn_b32: return ds_compare<O, U32, false>(inst);
     case Op::ds_cmpst_f32:
-    case Op::ds_cmpst_rtn_f32:
-      return ds_compare<O, U32, true>(inst);
+    case Op::ds_cmpst_rtn_f32: return ds_compare<O, U32, true>(inst);
     case Op::ds_cmpst_b64:
-    case Op::ds_cmpst_rtn_b64:
-      return ds_compare<O, U64, false>(inst);
+    case Op::ds_cmpst_rtn_b64: return ds_compare<O, U64, false>(inst);
     case Op::ds_cmpst_f64:
-    case Op::ds_cmpst_rtn_f64:
-      return ds_compare<O, U64, true>(inst);
+    case Op::ds_cmpst_rtn_f64: return ds_compare<O, U64, true>(inst);
     case Op::ds_mskor_b32:
-    case Op::ds_mskor_rtn_b32:
-      return bind_ds_any<O, U32>(inst, run_lds_mask_or<U32>);
+    case Op::ds_mskor_rtn_b32: return bind_ds_any<O, U32>(inst, run_lds_mask_or<U32>);
     case Op::ds_mskor_b64:
-    case Op::ds_mskor_rtn_b64:
-      return bind_ds_any<O, U64>(inst, run_lds_mask_or<U64>);
-    case Op::ds_wrap_rtn_b32:
-      return bind_ds_any<O, U32>(inst, run_lds_wrap);
-    default:
-      return nullptr;
+    case Op::ds_mskor_rtn_b64: return bind_ds_any<O, U64>(inst, run_lds_mask_or<U64>);
+    case Op::ds_wrap_rtn_b32: return bind_ds_any<O, U32>(inst, run_lds_wrap);
+    default: return nullptr;
   }
 }
 
@@ -269,85 +253,46 @@ template <class O>
 Handler bind_ds(Inst& inst) {
   if ((inst.mods & mmod::kGds) != 0) return nullptr;
   switch (inst.op) {
-    case Op::ds_read_u8:
-      return ds_narrow_load<O, uint8_t, Narrow::kZeroExtend>(inst);
-    case Op::ds_read_i8:
-      return ds_narrow_load<O, uint8_t, Narrow::kSignExtend>(inst);
-    case Op::ds_read_u16:
-      return ds_narrow_load<O, uint16_t, Narrow::kZeroExtend>(inst);
-    case Op::ds_read_i16:
-      return ds_narrow_load<O, uint16_t, Narrow::kSignExtend>(inst);
-    case Op::ds_read_u8_d16:
-      return ds_narrow_load<O, uint8_t, Narrow::kLow>(inst);
-    case Op::ds_read_u8_d16_hi:
-      return ds_narrow_load<O, uint8_t, Narrow::kHigh>(inst);
-    case Op::ds_read_i8_d16:
-      return ds_narrow_load<O, uint8_t, Narrow::kLowSigned>(inst);
-    case Op::ds_read_i8_d16_hi:
-      return ds_narrow_load<O, uint8_t, Narrow::kHighSigned>(inst);
-    case Op::ds_read_u16_d16:
-      return ds_narrow_load<O, uint16_t, Narrow::kLow>(inst);
-    case Op::ds_read_u16_d16_hi:
-      return ds_narrow_load<O, uint16_t, Narrow::kHigh>(inst);
-    case Op::ds_read_b32:
-      return ds<O, Load<Data::kB32>>;
-    case Op::ds_read_b64:
-      return ds<O, Load<Data::kB64>>;
-    case Op::ds_read_b96:
-      return ds<O, Load<Data::kB96>>;
-    case Op::ds_read_b128:
-      return ds<O, Load<Data::kB128>>;
-    case Op::ds_write_b8:
-      return ds_narrow_store<O, uint8_t, 0>(inst);
-    case Op::ds_write_b8_d16_hi:
-      return ds_narrow_store<O, uint8_t, 16>(inst);
-    case Op::ds_write_b16:
-      return ds_narrow_store<O, uint16_t, 0>(inst);
-    case Op::ds_write_b16_d16_hi:
-      return ds_narrow_store<O, uint16_t, 16>(inst);
-    case Op::ds_write_b32:
-      return ds<O, Store<Data::kB32>>;
-    case Op::ds_write_b64:
-      return ds<O, Store<Data::kB64>>;
-    case Op::ds_write_b96:
-      return ds<O, Store<Data::kB96>>;
-    case Op::ds_write_b128:
-      return ds<O, Store<Data::kB128>>;
-    case Op::ds_read2_b32:
-      return ds2<O, Read2Part, uint32_t, false>;
-    case Op::ds_read2st64_b32:
-      return ds2<O, Read2Part, uint32_t, true>;
-    case Op::ds_read2_b64:
-      return ds2<O, Read2Part, uint64_t, false>;
-    case Op::ds_read2st64_b64:
-      return ds2<O, Read2Part, uint64_t, true>;
-    case Op::ds_write2_b32:
-      return ds2<O, Write2Part, uint32_t, false>;
-    case Op::ds_write2st64_b32:
-      return ds2<O, Write2Part, uint32_t, true>;
-    case Op::ds_write2_b64:
-      return ds2<O, Write2Part, uint64_t, false>;
-    case Op::ds_write2st64_b64:
-      return ds2<O, Write2Part, uint64_t, true>;
-    case Op::ds_bpermute_b32:
-      return ds_bpermute;
-    case Op::ds_permute_b32:
-      return ds_permute;
+    case Op::ds_read_u8: return ds_narrow_load<O, uint8_t, Narrow::kZeroExtend>(inst);
+    case Op::ds_read_i8: return ds_narrow_load<O, uint8_t, Narrow::kSignExtend>(inst);
+    case Op::ds_read_u16: return ds_narrow_load<O, uint16_t, Narrow::kZeroExtend>(inst);
+    case Op::ds_read_i16: return ds_narrow_load<O, uint16_t, Narrow::kSignExtend>(inst);
+    case Op::ds_read_u8_d16: return ds_narrow_load<O, uint8_t, Narrow::kLow>(inst);
+    case Op::ds_read_u8_d16_hi: return ds_narrow_load<O, uint8_t, Narrow::kHigh>(inst);
+    case Op::ds_read_i8_d16: return ds_narrow_load<O, uint8_t, Narrow::kLowSigned>(inst);
+    case Op::ds_read_i8_d16_hi: return ds_narrow_load<O, uint8_t, Narrow::kHighSigned>(inst);
+    case Op::ds_read_u16_d16: return ds_narrow_load<O, uint16_t, Narrow::kLow>(inst);
+    case Op::ds_read_u16_d16_hi: return ds_narrow_load<O, uint16_t, Narrow::kHigh>(inst);
+    case Op::ds_read_b32: return ds<O, Load<Data::kB32>>;
+    case Op::ds_read_b64: return ds<O, Load<Data::kB64>>;
+    case Op::ds_read_b96: return ds<O, Load<Data::kB96>>;
+    case Op::ds_read_b128: return ds<O, Load<Data::kB128>>;
+    case Op::ds_write_b8: return ds_narrow_store<O, uint8_t, 0>(inst);
+    case Op::ds_write_b8_d16_hi: return ds_narrow_store<O, uint8_t, 16>(inst);
+    case Op::ds_write_b16: return ds_narrow_store<O, uint16_t, 0>(inst);
+    case Op::ds_write_b16_d16_hi: return ds_narrow_store<O, uint16_t, 16>(inst);
+    case Op::ds_write_b32: return ds<O, Store<Data::kB32>>;
+    case Op::ds_write_b64: return ds<O, Store<Data::kB64>>;
+    case Op::ds_write_b96: return ds<O, Store<Data::kB96>>;
+    case Op::ds_write_b128: return ds<O, Store<Data::kB128>>;
+    case Op::ds_read2_b32: return ds2<O, Read2Part, uint32_t, false>;
+    case Op::ds_read2st64_b32: return ds2<O, Read2Part, uint32_t, true>;
+    case Op::ds_read2_b64: return ds2<O, Read2Part, uint64_t, false>;
+    case Op::ds_read2st64_b64: return ds2<O, Read2Part, uint64_t, true>;
+    case Op::ds_write2_b32: return ds2<O, Write2Part, uint32_t, false>;
+    case Op::ds_write2st64_b32: return ds2<O, Write2Part, uint32_t, true>;
+    case Op::ds_write2_b64: return ds2<O, Write2Part, uint64_t, false>;
+    case Op::ds_write2st64_b64: return ds2<O, Write2Part, uint64_t, true>;
+    case Op::ds_bpermute_b32: return ds_bpermute;
+    case Op::ds_permute_b32: return ds_permute;
     // Rotate and FFT modes are for graphics.
-    case Op::ds_swizzle_b32:
-      return (inst.imm & 0xffff) >= 0xc000 ? nullptr : ds_swizzle;
-    case Op::ds_append:
-      return ds_count<true>;
-    case Op::ds_consume:
-      return ds_count<false>;
-    case Op::ds_read_addtid_b32:
-      return ds_addtid<O, Load<Data::kB32>>;
-    case Op::ds_write_addtid_b32:
-      return ds_addtid<O, Store<Data::kB32>>;
-    case Op::ds_nop:
-      return ds_nothing;
-    default:
-      return bind_ds_atomic<O>(inst);
+    case Op::ds_swizzle_b32: return (inst.imm & 0xffff) >= 0xc000 ? nullptr : ds_swizzle;
+    case Op::ds_append: return ds_count<true>;
+    case Op::ds_consume: return ds_count<false>;
+    case Op::ds_read_addtid_b32: return ds_addtid<O, Load<Data::kB32>>;
+    case Op::ds_write_addtid_b32: return ds_addtid<O, Store<Data::kB32>>;
+    case Op::ds_nop: return ds_nothing;
+    default: return bind_ds_atomic<O>(inst);
   }
 }
 

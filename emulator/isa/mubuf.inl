@@ -212,17 +212,12 @@ Handler bind_vector_memory(Inst& inst) {
   if ((inst.mods & mmod::kLds) != 0) return nullptr;
   switch (inst.op) {
     case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv:
-      return buffer_nothing;
-    case Op::global_load_dword_addtid:
-      return global_addtid<O, Load<Data::kB32>>;
-    case Op::global_store_dword_addtid:
-      return global_addtid<O, Store<Data::kB32>>;
+    case Op::buffer_gl1_inv: return buffer_nothing;
+    case Op::global_load_dword_addtid: return global_addtid<O, Load<Data::kB32>>;
+    case Op::global_store_dword_addtid: return global_addtid<O, Store<Data::kB32>>;
     case Op::global_atomic_csub:
-    case Op::buffer_atomic_csub:
-      return bind_atomic<O, OpCsub, uint32_t>(inst);
-    default:
-      break;
+    case Op::buffer_atomic_csub: return bind_atomic<O, OpCsub, uint32_t>(inst);
+    default: break;
   }
 #define GFXGRAPH_MEMORY(name, ...)                                                                \
   if (inst.op == Op::flat_##name || inst.op == Op::global_##name || inst.op == Op::buffer_##name) \

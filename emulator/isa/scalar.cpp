@@ -1,5 +1,5 @@
-// Scalar ALU and program control. Source: RDNA2 ISA guide, chapters "Scalar ALU Operations" and
-// "Program Flow Control". One line per instruction in bind().
+// Scalar ALU. Source: RDNA2 ISA guide, chapter "Scalar ALU Operations". One line per instruction in
+// bind_*(); what changes the pc or the wave's state stands in scalar_control.cpp.
 #include <bit>
 
 #include "emulator/context.h"
@@ -439,471 +439,183 @@ const Inst* mulk(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// ---- control ----
-
-const Inst* nop(Wave&, const Inst* i) { return i->next(); }
-
-[[gnu::cold, gnu::noinline]] const Inst* jump_out(Wave& w, const Inst* i) {
-  return w.raise(i, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
-                                 "branch to an address outside of code"});
-}
-inline const Inst* take(Wave& w, const Inst* i) {
-  const Inst* target = i->target();
-  return target != nullptr ? target : jump_out(w, i);
-}
-const Inst* branch(Wave& w, const Inst* i) { return take(w, i); }
-const Inst* cbranch_scc0(Wave& w, const Inst* i) { return w.scc ? i->next() : take(w, i); }
-const Inst* cbranch_scc1(Wave& w, const Inst* i) { return w.scc ? take(w, i) : i->next(); }
-const Inst* cbranch_vccz(Wave& w, const Inst* i) {
-  return w.sgpr[operand::kVccLo] ? i->next() : take(w, i);
-}
-const Inst* cbranch_vccnz(Wave& w, const Inst* i) {
-  return w.sgpr[operand::kVccLo] ? take(w, i) : i->next();
-}
-const Inst* cbranch_execz(Wave& w, const Inst* i) { return w.exec() ? i->next() : take(w, i); }
-const Inst* cbranch_execnz(Wave& w, const Inst* i) { return w.exec() ? take(w, i) : i->next(); }
-const Inst* call(Wave& w, const Inst* i) {
-  w.write64(i->dst, i->next_pc());
-  return take(w, i);
-}
-const Inst* getpc(Wave& w, const Inst* i) {
-  w.write64(i->dst, i->next_pc());
-  return i->next();
-}
-const Inst* setpc(Wave& w, const Inst* i) { return jump_to(w, i, w.read64(i, 0)); }
-const Inst* swappc(Wave& w, const Inst* i) {
-  const uint64_t target = w.read64(i, 0);
-  w.write64(i->dst, i->next_pc());
-  return jump_to(w, i, target);
-}
-const Inst* leave(Wave& w, const Inst* i, WaveExit why) {
-  w.exit = why;
-  w.resume = i;
-  return nullptr;
-}
-const Inst* endpgm(Wave& w, const Inst* i) { return leave(w, i, WaveExit::kEnded); }
-const Inst* barrier(Wave& w, const Inst* i) {
-  if (w.group->wave_count == 1) return i->next();
-  return leave(w, i->next(), WaveExit::kBarrier);
-}
-const Inst* sleep(Wave& w, const Inst* i) { return leave(w, i->next(), WaveExit::kYield); }
-const Inst* trap(Wave& w, const Inst* i) {
-  return w.raise(i, PendingFault{FaultKind::kTrap, -1, 0, 0, false, nullptr});
-}
-const Inst* code_end(Wave& w, const Inst* i) {
-  return w.raise(
-      i, PendingFault{FaultKind::kIllegal, -1, 0, 0, false, "execution ran off the end of code"});
-}
-
 Handler bind_sop2(Op op) {
   switch (op) {
-    case Op::s_add_u32:
-      return sop2<add_u32>;
-    case Op::s_sub_u32:
-      return sop2<sub_u32>;
-    case Op::s_add_i32:
-      return sop2<add_i32>;
-    case Op::s_sub_i32:
-      return sop2<sub_i32>;
-    case Op::s_addc_u32:
-      return sop2<addc_u32>;
-    case Op::s_subb_u32:
-      return sop2<subb_u32>;
-    case Op::s_min_i32:
-      return sop2<min_i32>;
-    case Op::s_min_u32:
-      return sop2<min_u32>;
-    case Op::s_max_i32:
-      return sop2<max_i32>;
-    case Op::s_max_u32:
-      return sop2<max_u32>;
-    case Op::s_cselect_b32:
-      return sop2<cselect<uint32_t>>;
-    case Op::s_cselect_b64:
-      return sop2_64<cselect<uint64_t>>;
-    case Op::s_and_b32:
-      return sop2<and_<uint32_t>>;
-    case Op::s_and_b64:
-      return sop2_64<and_<uint64_t>>;
-    case Op::s_or_b32:
-      return sop2<or_<uint32_t>>;
-    case Op::s_or_b64:
-      return sop2_64<or_<uint64_t>>;
-    case Op::s_xor_b32:
-      return sop2<xor_<uint32_t>>;
-    case Op::s_xor_b64:
-      return sop2_64<xor_<uint64_t>>;
-    case Op::s_andn2_b32:
-      return sop2<andn2<uint32_t>>;
-    case Op::s_andn2_b64:
-      return sop2_64<andn2<uint64_t>>;
-    case Op::s_orn2_b32:
-      return sop2<orn2<uint32_t>>;
-    case Op::s_orn2_b64:
-      return sop2_64<orn2<uint64_t>>;
-    case Op::s_nand_b32:
-      return sop2<nand_<uint32_t>>;
-    case Op::s_nand_b64:
-      return sop2_64<nand_<uint64_t>>;
-    case Op::s_nor_b32:
-      return sop2<nor_<uint32_t>>;
-    case Op::s_nor_b64:
-      return sop2_64<nor_<uint64_t>>;
-    case Op::s_xnor_b32:
-      return sop2<xnor_<uint32_t>>;
-    case Op::s_xnor_b64:
-      return sop2_64<xnor_<uint64_t>>;
-    case Op::s_lshl_b32:
-      return sop2<lshl_b32>;
-    case Op::s_lshl_b64:
-      return sop2_64_32<lshl_b64>;
-    case Op::s_lshr_b32:
-      return sop2<lshr_b32>;
-    case Op::s_lshr_b64:
-      return sop2_64_32<lshr_b64>;
-    case Op::s_ashr_i32:
-      return sop2<ashr_i32>;
-    case Op::s_ashr_i64:
-      return sop2_64_32<ashr_i64>;
-    case Op::s_bfm_b32:
-      return sop2<bfm_b32>;
-    case Op::s_bfm_b64:
-      return bfm_b64_inst;
-    case Op::s_mul_i32:
-      return sop2<mul_i32>;
-    case Op::s_bfe_u32:
-      return sop2<bfe_u32>;
-    case Op::s_bfe_i32:
-      return sop2<bfe_i32>;
-    case Op::s_bfe_u64:
-      return sop2_64_32<bfe_u64>;
-    case Op::s_bfe_i64:
-      return sop2_64_32<bfe_i64>;
-    case Op::s_absdiff_i32:
-      return sop2<absdiff_i32>;
-    case Op::s_lshl1_add_u32:
-      return sop2<lshl_add<1>>;
-    case Op::s_lshl2_add_u32:
-      return sop2<lshl_add<2>>;
-    case Op::s_lshl3_add_u32:
-      return sop2<lshl_add<3>>;
-    case Op::s_lshl4_add_u32:
-      return sop2<lshl_add<4>>;
-    case Op::s_pack_ll_b32_b16:
-      return sop2<pack_ll>;
-    case Op::s_pack_lh_b32_b16:
-      return sop2<pack_lh>;
-    case Op::s_pack_hh_b32_b16:
-      return sop2<pack_hh>;
-    case Op::s_mul_hi_u32:
-      return sop2<mul_hi_u32>;
-    case Op::s_mul_hi_i32:
-      return sop2<mul_hi_i32>;
-    default:
-      return nullptr;
+    case Op::s_add_u32: return sop2<add_u32>;
+    case Op::s_sub_u32: return sop2<sub_u32>;
+    case Op::s_add_i32: return sop2<add_i32>;
+    case Op::s_sub_i32: return sop2<sub_i32>;
+    case Op::s_addc_u32: return sop2<addc_u32>;
+    case Op::s_subb_u32: return sop2<subb_u32>;
+    case Op::s_min_i32: return sop2<min_i32>;
+    case Op::s_min_u32: return sop2<min_u32>;
+    case Op::s_max_i32: return sop2<max_i32>;
+    case Op::s_max_u32: return sop2<max_u32>;
+    case Op::s_cselect_b32: return sop2<cselect<uint32_t>>;
+    case Op::s_cselect_b64: return sop2_64<cselect<uint64_t>>;
+    case Op::s_and_b32: return sop2<and_<uint32_t>>;
+    case Op::s_and_b64: return sop2_64<and_<uint64_t>>;
+    case Op::s_or_b32: return sop2<or_<uint32_t>>;
+    case Op::s_or_b64: return sop2_64<or_<uint64_t>>;
+    case Op::s_xor_b32: return sop2<xor_<uint32_t>>;
+    case Op::s_xor_b64: return sop2_64<xor_<uint64_t>>;
+    case Op::s_andn2_b32: return sop2<andn2<uint32_t>>;
+    case Op::s_andn2_b64: return sop2_64<andn2<uint64_t>>;
+    case Op::s_orn2_b32: return sop2<orn2<uint32_t>>;
+    case Op::s_orn2_b64: return sop2_64<orn2<uint64_t>>;
+    case Op::s_nand_b32: return sop2<nand_<uint32_t>>;
+    case Op::s_nand_b64: return sop2_64<nand_<uint64_t>>;
+    case Op::s_nor_b32: return sop2<nor_<uint32_t>>;
+    case Op::s_nor_b64: return sop2_64<nor_<uint64_t>>;
+    case Op::s_xnor_b32: return sop2<xnor_<uint32_t>>;
+    case Op::s_xnor_b64: return sop2_64<xnor_<uint64_t>>;
+    case Op::s_lshl_b32: return sop2<lshl_b32>;
+    case Op::s_lshl_b64: return sop2_64_32<lshl_b64>;
+    case Op::s_lshr_b32: return sop2<lshr_b32>;
+    case Op::s_lshr_b64: return sop2_64_32<lshr_b64>;
+    case Op::s_ashr_i32: return sop2<ashr_i32>;
+    case Op::s_ashr_i64: return sop2_64_32<ashr_i64>;
+    case Op::s_bfm_b32: return sop2<bfm_b32>;
+    case Op::s_bfm_b64: return bfm_b64_inst;
+    case Op::s_mul_i32: return sop2<mul_i32>;
+    case Op::s_bfe_u32: return sop2<bfe_u32>;
+    case Op::s_bfe_i32: return sop2<bfe_i32>;
+    case Op::s_bfe_u64: return sop2_64_32<bfe_u64>;
+    case Op::s_bfe_i64: return sop2_64_32<bfe_i64>;
+    case Op::s_absdiff_i32: return sop2<absdiff_i32>;
+    case Op::s_lshl1_add_u32: return sop2<lshl_add<1>>;
+    case Op::s_lshl2_add_u32: return sop2<lshl_add<2>>;
+    case Op::s_lshl3_add_u32: return sop2<lshl_add<3>>;
+    case Op::s_lshl4_add_u32: return sop2<lshl_add<4>>;
+    case Op::s_pack_ll_b32_b16: return sop2<pack_ll>;
+    case Op::s_pack_lh_b32_b16: return sop2<pack_lh>;
+    case Op::s_pack_hh_b32_b16: return sop2<pack_hh>;
+    case Op::s_mul_hi_u32: return sop2<mul_hi_u32>;
+    case Op::s_mul_hi_i32: return sop2<mul_hi_i32>;
+    default: return nullptr;
   }
 }
 
 Handler bind_sop1(Op op) {
   switch (op) {
-    case Op::s_mov_b32:
-      return sop1<mov<uint32_t>>;
-    case Op::s_mov_b64:
-      return sop1_64<mov<uint64_t>>;
-    case Op::s_cmov_b32:
-      return cmov_b32;
-    case Op::s_cmov_b64:
-      return cmov_b64;
-    case Op::s_not_b32:
-      return sop1<not_<uint32_t>>;
-    case Op::s_not_b64:
-      return sop1_64<not_<uint64_t>>;
-    case Op::s_wqm_b32:
-      return sop1<wqm<uint32_t>>;
-    case Op::s_wqm_b64:
-      return sop1_64<wqm<uint64_t>>;
-    case Op::s_brev_b32:
-      return sop1<brev<uint32_t>>;
-    case Op::s_brev_b64:
-      return sop1_64<brev<uint64_t>>;
-    case Op::s_bcnt0_i32_b32:
-      return sop1<bcnt0<uint32_t>>;
-    case Op::s_bcnt0_i32_b64:
-      return sop1_32_64<bcnt0<uint64_t>>;
-    case Op::s_bcnt1_i32_b32:
-      return sop1<bcnt1<uint32_t>>;
-    case Op::s_bcnt1_i32_b64:
-      return sop1_32_64<bcnt1<uint64_t>>;
-    case Op::s_ff0_i32_b32:
-      return sop1<ff0<uint32_t>>;
-    case Op::s_ff0_i32_b64:
-      return sop1_32_64<ff0<uint64_t>>;
-    case Op::s_ff1_i32_b32:
-      return sop1<ff1<uint32_t>>;
-    case Op::s_ff1_i32_b64:
-      return sop1_32_64<ff1<uint64_t>>;
-    case Op::s_flbit_i32_b32:
-      return sop1<flbit<uint32_t>>;
-    case Op::s_flbit_i32_b64:
-      return sop1_32_64<flbit<uint64_t>>;
-    case Op::s_flbit_i32:
-      return sop1<flbit_i<uint32_t>>;
-    case Op::s_flbit_i32_i64:
-      return sop1_32_64<flbit_i<uint64_t>>;
-    case Op::s_sext_i32_i8:
-      return sop1<sext_i8>;
-    case Op::s_sext_i32_i16:
-      return sop1<sext_i16>;
-    case Op::s_bitset0_b32:
-      return bitset32<0>;
-    case Op::s_bitset0_b64:
-      return bitset64<0>;
-    case Op::s_bitset1_b32:
-      return bitset32<1>;
-    case Op::s_bitset1_b64:
-      return bitset64<1>;
-    case Op::s_getpc_b64:
-      return getpc;
-    case Op::s_setpc_b64:
-      return setpc;
-    case Op::s_swappc_b64:
-      return swappc;
-    case Op::s_and_saveexec_b32:
-      return saveexec32<se_and<uint32_t>>;
-    case Op::s_and_saveexec_b64:
-      return saveexec64<se_and<uint64_t>>;
-    case Op::s_or_saveexec_b32:
-      return saveexec32<se_or<uint32_t>>;
-    case Op::s_or_saveexec_b64:
-      return saveexec64<se_or<uint64_t>>;
-    case Op::s_xor_saveexec_b32:
-      return saveexec32<se_xor<uint32_t>>;
-    case Op::s_xor_saveexec_b64:
-      return saveexec64<se_xor<uint64_t>>;
-    case Op::s_andn2_saveexec_b32:
-      return saveexec32<se_andn2<uint32_t>>;
-    case Op::s_andn2_saveexec_b64:
-      return saveexec64<se_andn2<uint64_t>>;
-    case Op::s_orn2_saveexec_b32:
-      return saveexec32<se_orn2<uint32_t>>;
-    case Op::s_orn2_saveexec_b64:
-      return saveexec64<se_orn2<uint64_t>>;
-    case Op::s_nand_saveexec_b32:
-      return saveexec32<se_nand<uint32_t>>;
-    case Op::s_nand_saveexec_b64:
-      return saveexec64<se_nand<uint64_t>>;
-    case Op::s_nor_saveexec_b32:
-      return saveexec32<se_nor<uint32_t>>;
-    case Op::s_nor_saveexec_b64:
-      return saveexec64<se_nor<uint64_t>>;
-    case Op::s_xnor_saveexec_b32:
-      return saveexec32<se_xnor<uint32_t>>;
-    case Op::s_xnor_saveexec_b64:
-      return saveexec64<se_xnor<uint64_t>>;
-    case Op::s_andn1_saveexec_b32:
-      return saveexec32<se_andn1<uint32_t>>;
-    case Op::s_andn1_saveexec_b64:
-      return saveexec64<se_andn1<uint64_t>>;
-    case Op::s_orn1_saveexec_b32:
-      return saveexec32<se_orn1<uint32_t>>;
-    case Op::s_orn1_saveexec_b64:
-      return saveexec64<se_orn1<uint64_t>>;
-    case Op::s_andn1_wrexec_b32:
-      return saveexec32<se_andn1<uint32_t>, true>;
-    case Op::s_andn1_wrexec_b64:
-      return saveexec64<se_andn1<uint64_t>, true>;
-    case Op::s_andn2_wrexec_b32:
-      return saveexec32<se_andn2<uint32_t>, true>;
-    case Op::s_andn2_wrexec_b64:
-      return saveexec64<se_andn2<uint64_t>, true>;
-    case Op::s_quadmask_b32:
-      return sop1<quadmask<uint32_t>>;
-    case Op::s_quadmask_b64:
-      return sop1_64<quadmask<uint64_t>>;
-    case Op::s_abs_i32:
-      return sop1<abs_i32>;
-    case Op::s_bitreplicate_b64_b32:
-      return bitreplicate;
-    case Op::s_movrels_b32:
-      return movrels;
-    case Op::s_movrels_b64:
-      return movrels64;
-    case Op::s_movreld_b32:
-      return movreld;
-    case Op::s_movreld_b64:
-      return movreld64;
-    case Op::s_movrelsd_2_b32:
-      return movrelsd2;
-    default:
-      return nullptr;
+    case Op::s_mov_b32: return sop1<mov<uint32_t>>;
+    case Op::s_mov_b64: return sop1_64<mov<uint64_t>>;
+    case Op::s_cmov_b32: return cmov_b32;
+    case Op::s_cmov_b64: return cmov_b64;
+    case Op::s_not_b32: return sop1<not_<uint32_t>>;
+    case Op::s_not_b64: return sop1_64<not_<uint64_t>>;
+    case Op::s_wqm_b32: return sop1<wqm<uint32_t>>;
+    case Op::s_wqm_b64: return sop1_64<wqm<uint64_t>>;
+    case Op::s_brev_b32: return sop1<brev<uint32_t>>;
+    case Op::s_brev_b64: return sop1_64<brev<uint64_t>>;
+    case Op::s_bcnt0_i32_b32: return sop1<bcnt0<uint32_t>>;
+    case Op::s_bcnt0_i32_b64: return sop1_32_64<bcnt0<uint64_t>>;
+    case Op::s_bcnt1_i32_b32: return sop1<bcnt1<uint32_t>>;
+    case Op::s_bcnt1_i32_b64: return sop1_32_64<bcnt1<uint64_t>>;
+    case Op::s_ff0_i32_b32: return sop1<ff0<uint32_t>>;
+    case Op::s_ff0_i32_b64: return sop1_32_64<ff0<uint64_t>>;
+    case Op::s_ff1_i32_b32: return sop1<ff1<uint32_t>>;
+    case Op::s_ff1_i32_b64: return sop1_32_64<ff1<uint64_t>>;
+    case Op::s_flbit_i32_b32: return sop1<flbit<uint32_t>>;
+    case Op::s_flbit_i32_b64: return sop1_32_64<flbit<uint64_t>>;
+    case Op::s_flbit_i32: return sop1<flbit_i<uint32_t>>;
+    case Op::s_flbit_i32_i64: return sop1_32_64<flbit_i<uint64_t>>;
+    case Op::s_sext_i32_i8: return sop1<sext_i8>;
+    case Op::s_sext_i32_i16: return sop1<sext_i16>;
+    case Op::s_bitset0_b32: return bitset32<0>;
+    case Op::s_bitset0_b64: return bitset64<0>;
+    case Op::s_bitset1_b32: return bitset32<1>;
+    case Op::s_bitset1_b64: return bitset64<1>;
+    case Op::s_and_saveexec_b32: return saveexec32<se_and<uint32_t>>;
+    case Op::s_and_saveexec_b64: return saveexec64<se_and<uint64_t>>;
+    case Op::s_or_saveexec_b32: return saveexec32<se_or<uint32_t>>;
+    case Op::s_or_saveexec_b64: return saveexec64<se_or<uint64_t>>;
+    case Op::s_xor_saveexec_b32: return saveexec32<se_xor<uint32_t>>;
+    case Op::s_xor_saveexec_b64: return saveexec64<se_xor<uint64_t>>;
+    case Op::s_andn2_saveexec_b32: return saveexec32<se_andn2<uint32_t>>;
+    case Op::s_andn2_saveexec_b64: return saveexec64<se_andn2<uint64_t>>;
+    case Op::s_orn2_saveexec_b32: return saveexec32<se_orn2<uint32_t>>;
+    case Op::s_orn2_saveexec_b64: return saveexec64<se_orn2<uint64_t>>;
+    case Op::s_nand_saveexec_b32: return saveexec32<se_nand<uint32_t>>;
+    case Op::s_nand_saveexec_b64: return saveexec64<se_nand<uint64_t>>;
+    case Op::s_nor_saveexec_b32: return saveexec32<se_nor<uint32_t>>;
+    case Op::s_nor_saveexec_b64: return saveexec64<se_nor<uint64_t>>;
+    case Op::s_xnor_saveexec_b32: return saveexec32<se_xnor<uint32_t>>;
+    case Op::s_xnor_saveexec_b64: return saveexec64<se_xnor<uint64_t>>;
+    case Op::s_andn1_saveexec_b32: return saveexec32<se_andn1<uint32_t>>;
+    case Op::s_andn1_saveexec_b64: return saveexec64<se_andn1<uint64_t>>;
+    case Op::s_orn1_saveexec_b32: return saveexec32<se_orn1<uint32_t>>;
+    case Op::s_orn1_saveexec_b64: return saveexec64<se_orn1<uint64_t>>;
+    case Op::s_andn1_wrexec_b32: return saveexec32<se_andn1<uint32_t>, true>;
+    case Op::s_andn1_wrexec_b64: return saveexec64<se_andn1<uint64_t>, true>;
+    case Op::s_andn2_wrexec_b32: return saveexec32<se_andn2<uint32_t>, true>;
+    case Op::s_andn2_wrexec_b64: return saveexec64<se_andn2<uint64_t>, true>;
+    case Op::s_quadmask_b32: return sop1<quadmask<uint32_t>>;
+    case Op::s_quadmask_b64: return sop1_64<quadmask<uint64_t>>;
+    case Op::s_abs_i32: return sop1<abs_i32>;
+    case Op::s_bitreplicate_b64_b32: return bitreplicate;
+    case Op::s_movrels_b32: return movrels;
+    case Op::s_movrels_b64: return movrels64;
+    case Op::s_movreld_b32: return movreld;
+    case Op::s_movreld_b64: return movreld64;
+    case Op::s_movrelsd_2_b32: return movrelsd2;
+    default: return nullptr;
   }
 }
 
 Handler bind_sopc_sopk(Op op) {
   switch (op) {
-    case Op::s_cmp_eq_i32:
-      return sopc<eq>;
-    case Op::s_cmp_lg_i32:
-      return sopc<lg>;
-    case Op::s_cmp_gt_i32:
-      return sopc<gt_i>;
-    case Op::s_cmp_ge_i32:
-      return sopc<ge_i>;
-    case Op::s_cmp_lt_i32:
-      return sopc<lt_i>;
-    case Op::s_cmp_le_i32:
-      return sopc<le_i>;
-    case Op::s_cmp_eq_u32:
-      return sopc<eq>;
-    case Op::s_cmp_lg_u32:
-      return sopc<lg>;
-    case Op::s_cmp_gt_u32:
-      return sopc<gt_u>;
-    case Op::s_cmp_ge_u32:
-      return sopc<ge_u>;
-    case Op::s_cmp_lt_u32:
-      return sopc<lt_u>;
-    case Op::s_cmp_le_u32:
-      return sopc<le_u>;
-    case Op::s_bitcmp0_b32:
-      return sopc<bitcmp0>;
-    case Op::s_bitcmp1_b32:
-      return sopc<bitcmp1>;
-    case Op::s_bitcmp0_b64:
-      return bitcmp64<0>;
-    case Op::s_bitcmp1_b64:
-      return bitcmp64<1>;
-    case Op::s_cmp_eq_u64:
-      return sopc64<eq64>;
-    case Op::s_cmp_lg_u64:
-      return sopc64<lg64>;
-    case Op::s_movk_i32:
-      return movk;
-    case Op::s_cmovk_i32:
-      return cmovk;
-    case Op::s_cmpk_eq_i32:
-      return cmpk_i32<eq>;
-    case Op::s_cmpk_lg_i32:
-      return cmpk_i32<lg>;
-    case Op::s_cmpk_gt_i32:
-      return cmpk_i32<gt_i>;
-    case Op::s_cmpk_ge_i32:
-      return cmpk_i32<ge_i>;
-    case Op::s_cmpk_lt_i32:
-      return cmpk_i32<lt_i>;
-    case Op::s_cmpk_le_i32:
-      return cmpk_i32<le_i>;
-    case Op::s_cmpk_eq_u32:
-      return cmpk_u32<eq>;
-    case Op::s_cmpk_lg_u32:
-      return cmpk_u32<lg>;
-    case Op::s_cmpk_gt_u32:
-      return cmpk_u32<gt_u>;
-    case Op::s_cmpk_ge_u32:
-      return cmpk_u32<ge_u>;
-    case Op::s_cmpk_lt_u32:
-      return cmpk_u32<lt_u>;
-    case Op::s_cmpk_le_u32:
-      return cmpk_u32<le_u>;
-    case Op::s_addk_i32:
-      return addk;
-    case Op::s_mulk_i32:
-      return mulk;
-    case Op::s_getreg_b32:
-      return run_getreg;
+    case Op::s_cmp_eq_i32: return sopc<eq>;
+    case Op::s_cmp_lg_i32: return sopc<lg>;
+    case Op::s_cmp_gt_i32: return sopc<gt_i>;
+    case Op::s_cmp_ge_i32: return sopc<ge_i>;
+    case Op::s_cmp_lt_i32: return sopc<lt_i>;
+    case Op::s_cmp_le_i32: return sopc<le_i>;
+    case Op::s_cmp_eq_u32: return sopc<eq>;
+    case Op::s_cmp_lg_u32: return sopc<lg>;
+    case Op::s_cmp_gt_u32: return sopc<gt_u>;
+    case Op::s_cmp_ge_u32: return sopc<ge_u>;
+    case Op::s_cmp_lt_u32: return sopc<lt_u>;
+    case Op::s_cmp_le_u32: return sopc<le_u>;
+    case Op::s_bitcmp0_b32: return sopc<bitcmp0>;
+    case Op::s_bitcmp1_b32: return sopc<bitcmp1>;
+    case Op::s_bitcmp0_b64: return bitcmp64<0>;
+    case Op::s_bitcmp1_b64: return bitcmp64<1>;
+    case Op::s_cmp_eq_u64: return sopc64<eq64>;
+    case Op::s_cmp_lg_u64: return sopc64<lg64>;
+    case Op::s_movk_i32: return movk;
+    case Op::s_cmovk_i32: return cmovk;
+    case Op::s_cmpk_eq_i32: return cmpk_i32<eq>;
+    case Op::s_cmpk_lg_i32: return cmpk_i32<lg>;
+    case Op::s_cmpk_gt_i32: return cmpk_i32<gt_i>;
+    case Op::s_cmpk_ge_i32: return cmpk_i32<ge_i>;
+    case Op::s_cmpk_lt_i32: return cmpk_i32<lt_i>;
+    case Op::s_cmpk_le_i32: return cmpk_i32<le_i>;
+    case Op::s_cmpk_eq_u32: return cmpk_u32<eq>;
+    case Op::s_cmpk_lg_u32: return cmpk_u32<lg>;
+    case Op::s_cmpk_gt_u32: return cmpk_u32<gt_u>;
+    case Op::s_cmpk_ge_u32: return cmpk_u32<ge_u>;
+    case Op::s_cmpk_lt_u32: return cmpk_u32<lt_u>;
+    case Op::s_cmpk_le_u32: return cmpk_u32<le_u>;
+    case Op::s_addk_i32: return addk;
+    case Op::s_mulk_i32: return mulk;
+    case Op::s_getreg_b32: return run_getreg;
     case Op::s_setreg_b32:
-    case Op::s_setreg_imm32_b32:
-      return run_setreg;
-    case Op::s_call_b64:
-      return call;
-    case Op::s_version:
-    case Op::s_waitcnt_vscnt:
-    case Op::s_waitcnt_vmcnt:
-    case Op::s_waitcnt_expcnt:
-    case Op::s_waitcnt_lgkmcnt:
-      return nop;
-    default:
-      return nullptr;
-  }
-}
-
-Handler bind_sopp(const Inst& inst) {
-  switch (inst.op) {
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-      return endpgm;
-    case Op::s_branch:
-      return branch;
-    case Op::s_cbranch_scc0:
-      return cbranch_scc0;
-    case Op::s_cbranch_scc1:
-      return cbranch_scc1;
-    case Op::s_cbranch_vccz:
-      return cbranch_vccz;
-    case Op::s_cbranch_vccnz:
-      return cbranch_vccnz;
-    case Op::s_cbranch_execz:
-      return cbranch_execz;
-    case Op::s_cbranch_execnz:
-      return cbranch_execnz;
-    case Op::s_barrier:
-      return barrier;
-    case Op::s_sleep:
-      return sleep;
-    case Op::s_sendmsg:
-      return run_sendmsg;
-    case Op::s_trap:
-      return trap;
-    case Op::s_code_end:
-      return code_end;
-    case Op::s_sethalt:
-      return (inst.imm & 1) == 0 ? nop : nullptr;
-    // The debugger's conditions are never set.
-    case Op::s_cbranch_cdbgsys:
-    case Op::s_cbranch_cdbguser:
-    case Op::s_cbranch_cdbgsys_or_user:
-    case Op::s_cbranch_cdbgsys_and_user:
-      return nop;
-    // Memory is coherent and in order here; hints and counters have no effect.
-    case Op::s_nop:
-    case Op::s_wakeup:
-    case Op::s_waitcnt:
-    case Op::s_setprio:
-    case Op::s_icache_inv:
-    case Op::s_incperflevel:
-    case Op::s_decperflevel:
-    case Op::s_ttracedata:
-    case Op::s_ttracedata_imm:
-    case Op::s_inst_prefetch:
-    case Op::s_clause:
-    case Op::s_wait_idle:
-    case Op::s_waitcnt_depctr:
-      return nop;
-    // The vector ALU has round to nearest even and all denormals: other modes are refused.
-    case Op::s_round_mode:
-      return (inst.imm & 15) == 0 ? nop : nullptr;
-    case Op::s_denorm_mode:
-      return (inst.imm & 15) == 15 ? nop : nullptr;
-    default:
-      return nullptr;
+    case Op::s_setreg_imm32_b32: return run_setreg;
+    default: return nullptr;
   }
 }
 
 }  // namespace
 
 Handler bind_scalar(Inst& inst) {
+  if (const Handler control = bind_scalar_control(inst)) return control;
   switch (inst.format) {
-    case Format::kSop1:
-      return bind_sop1(inst.op);
-    case Format::kSop2:
-      return bind_sop2(inst.op);
+    case Format::kSop1: return bind_sop1(inst.op);
+    case Format::kSop2: return bind_sop2(inst.op);
     case Format::kSopc:
-    case Format::kSopk:
-      return bind_sopc_sopk(inst.op);
-    case Format::kSopp:
-      return bind_sopp(inst);
-    default:
-      return nullptr;
+    case Format::kSopk: return bind_sopc_sopk(inst.op);
+    default: return nullptr;
   }
 }
 

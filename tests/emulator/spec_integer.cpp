@@ -200,20 +200,13 @@ uint64_t one_permuted_byte(uint64_t data, unsigned selector) {
     case 4:
     case 5:
     case 6:
-    case 7:
-      return data >> (8 * selector) & 255;
-    case 8:
-      return (data >> 15 & 1) * 255;
-    case 9:
-      return (data >> 31 & 1) * 255;
-    case 10:
-      return (data >> 47 & 1) * 255;
-    case 11:
-      return (data >> 63 & 1) * 255;
-    case 12:
-      return 0;
-    default:
-      return 255;
+    case 7: return data >> (8 * selector) & 255;
+    case 8: return (data >> 15 & 1) * 255;
+    case 9: return (data >> 31 & 1) * 255;
+    case 10: return (data >> 47 & 1) * 255;
+    case 11: return (data >> 63 & 1) * 255;
+    case 12: return 0;
+    default: return 255;
   }
 }
 

@@ -63,12 +63,9 @@ bool chance(Random& r, unsigned one_in) { return r() % one_in == 0; }
 
 uint64_t random16(Random& r) {
   switch (below(r, 4)) {
-    case 0:
-      return kEdges16[below(r, std::size(kEdges16))];
-    case 1:
-      return (r() & 0x83ff) | (10 + below(r, 10)) << 10;
-    default:
-      return r() & 0xffff;
+    case 0: return kEdges16[below(r, std::size(kEdges16))];
+    case 1: return (r() & 0x83ff) | (10 + below(r, 10)) << 10;
+    default: return r() & 0xffff;
   }
 }
 
@@ -76,36 +73,26 @@ uint64_t random_value(Random& r, char type) {
   switch (type) {
     case 'd':
       switch (below(r, 4)) {
-        case 0:
-          return kEdges64[below(r, std::size(kEdges64))];
-        case 1:
-          return r();
-        default:
-          return (r() & 0x800fffffffffffff) | uint64_t{1003 + below(r, 48)} << 52;
+        case 0: return kEdges64[below(r, std::size(kEdges64))];
+        case 1: return r();
+        default: return (r() & 0x800fffffffffffff) | uint64_t{1003 + below(r, 48)} << 52;
       }
-    case 'q':
-      return chance(r, 3) ? kEdges64[below(r, std::size(kEdges64))] : r() >> below(r, 60);
+    case 'q': return chance(r, 3) ? kEdges64[below(r, std::size(kEdges64))] : r() >> below(r, 60);
     case 'h':
-    case 'w':
-      return random16(r) | (r() & 0xffff) << 16;
+    case 'w': return random16(r) | (r() & 0xffff) << 16;
     case 'p':
     case 'P':
-    case 'x':
-      return chance(r, 3) ? random_value(r, 'f') : random16(r) | random16(r) << 16;
+    case 'x': return chance(r, 3) ? random_value(r, 'f') : random16(r) | random16(r) << 16;
     case 'u':
       return chance(r, 3)   ? kEdges32[below(r, std::size(kEdges32))]
              : chance(r, 2) ? random32(r) >> below(r, 32)
                             : random32(r);
-    case 'm':
-      return random32(r);
+    case 'm': return random32(r);
     default:
       switch (below(r, 4)) {
-        case 0:
-          return kEdges32[below(r, std::size(kEdges32))];
-        case 1:
-          return random32(r);
-        default:
-          return (random32(r) & 0x807fffff) | (107 + below(r, 44)) << 23;
+        case 0: return kEdges32[below(r, std::size(kEdges32))];
+        case 1: return random32(r);
+        default: return (random32(r) & 0x807fffff) | (107 + below(r, 44)) << 23;
       }
   }
 }
@@ -118,14 +105,10 @@ bool accumulates(const string& m) {
 unsigned random_vgpr(Random& r) { return 256 + below(r, 20); }
 unsigned random_scalar(Random& r, bool literal_allowed) {
   switch (below(r, literal_allowed ? 4 : 3)) {
-    case 0:
-      return 2 * below(r, 20);
-    case 1:
-      return 128 + below(r, 81);
-    case 2:
-      return 240 + below(r, 9);
-    default:
-      return 255;
+    case 0: return 2 * below(r, 20);
+    case 1: return 128 + below(r, 81);
+    case 2: return 240 + below(r, 9);
+    default: return 255;
   }
 }
 
@@ -311,15 +294,9 @@ void random_state(Random& r, const Instance& i, State& s) {
   for (auto& v : s.sgpr) v = random32(r);
   s.sgpr[125] = 0;
   switch (below(r, 4)) {
-    case 0:
-      s.sgpr[126] = random32(r);
-      break;
-    case 1:
-      s.sgpr[126] = chance(r, 3) ? 0 : 1u << below(r, 32);
-      break;
-    default:
-      s.sgpr[126] = ~0u;
-      break;
+    case 0: s.sgpr[126] = random32(r); break;
+    case 1: s.sgpr[126] = chance(r, 3) ? 0 : 1u << below(r, 32); break;
+    default: s.sgpr[126] = ~0u; break;
   }
   for (unsigned n = 0; n < i.sources(); ++n) {
     const char t = i.source_type(n);

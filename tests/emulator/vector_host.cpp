@@ -21,6 +21,7 @@ namespace spec {
 const std::vector<HostIsa>& host_isas() {
   static const std::vector<HostIsa> isas = [] {
     std::vector<HostIsa> r = {{"x86-64-v2", &isa_v2::kVectorBinder}};
+#ifndef GFXGRAPH_ONE_ISA
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2"))
       r.push_back({"x86-64-v3", &isa_v3::kVectorBinder});
@@ -28,6 +29,7 @@ const std::vector<HostIsa>& host_isas() {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512cd"))
       r.push_back({"x86-64-v4", &isa_v4::kVectorBinder});
+#endif
     return r;
   }();
   return isas;

@@ -68,18 +68,12 @@ unsigned dpp_source(unsigned control, unsigned lane) {
   const unsigned base = lane / 16 * 16, at = lane % 16, n = control & 15;
   if (control < 256) return lane / 4 * 4 + (control >> (lane % 4 * 2)) % 4;
   switch (control >> 4) {
-    case 0x10:
-      return at + n > 15 ? 32 : lane + n;
-    case 0x11:
-      return at < n ? 32 : lane - n;
-    case 0x12:
-      return base + (at + 16 - n) % 16;
-    case 0x14:
-      return n == 0 ? base + 15 - at : lane / 8 * 8 + 7 - lane % 8;
-    case 0x15:
-      return base + n;
-    default:
-      return base + (at ^ n);
+    case 0x10: return at + n > 15 ? 32 : lane + n;
+    case 0x11: return at < n ? 32 : lane - n;
+    case 0x12: return base + (at + 16 - n) % 16;
+    case 0x14: return n == 0 ? base + 15 - at : lane / 8 * 8 + 7 - lane % 8;
+    case 0x15: return base + n;
+    default: return base + (at ^ n);
   }
 }
 
