@@ -8,7 +8,7 @@ function(run)
   endif()
 endfunction()
 
-run(${BIN}/gfxgraph-record --device emulated -o ${TRACE} -- ${PROGRAM})
+run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM})
 foreach(mode eager batch graph auto)
   foreach(layout same shift)
     run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
