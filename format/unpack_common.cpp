@@ -47,6 +47,14 @@ std::vector<Relocation> Unpacker::relocations(const fbs::Relocations* from) {
     return {};
   }
   if (count == 0 || !spend(uint64_t{count} * 22)) return {};
+  // The FlatBuffers verifier looks at the alignment of a vector's length only.
+  const auto misaligned = [](const auto* column) {
+    return reinterpret_cast<uintptr_t>(column->Data()) % alignof(uint64_t) != 0;
+  };
+  if (misaligned(offsets) || misaligned(addends)) {
+    refuse(Status::kCorrupt, "relocations: a column of 64-bit numbers is not aligned");
+    return {};
+  }
   std::vector<Relocation> all(count);
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     if (ambiguous->Get(i) > 1) {
