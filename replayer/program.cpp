@@ -249,15 +249,12 @@ class ProgramBuilder {
           return corrupt(sequence_,
                          fmt::format("graph {} node {} depends on a later one", graph.id, node));
       }
-      const auto visitor = Overloaded{
-          [](std::monostate) -> Result<void> { return {}; },
-          [](const format::HostFunction&) -> Result<void> { return {}; },
-          [&](const auto& action) -> Result<void> {
-            GFXGRAPH_TRY(add_operation(action, launch.stream, static_cast<int32_t>(node)));
-            ++step.operation_count;
-            return {};
-          }};
-      GFXGRAPH_TRY(std::visit(visitor, graph.nodes[node].action));
+      const size_t before = program_->operations_.size();
+      const auto add = [&](const auto& action) -> Result<void> {
+        return add_node(action, launch.stream, static_cast<int32_t>(node));
+      };
+      GFXGRAPH_TRY(std::visit(add, graph.nodes[node].action));
+      step.operation_count += static_cast<uint32_t>(program_->operations_.size() - before);
     }
     program_->steps_.push_back(step);
     return {};
@@ -289,6 +286,21 @@ class ProgramBuilder {
     GFXGRAPH_TRY(add_operation(action, stream, -1));
     program_->steps_.push_back(step);
     return {};
+  }
+
+  // Nodes that run nothing on the device.
+  static Result<void> add_node(std::monostate, format::StreamId, int32_t) { return {}; }
+  static Result<void> add_node(const format::HostFunction&, format::StreamId, int32_t) {
+    return {};
+  }
+  Result<void> add_node(const format::Launch& launch, format::StreamId stream, int32_t node) {
+    return add_operation(launch, stream, node);
+  }
+  Result<void> add_node(const format::Copy& copy, format::StreamId stream, int32_t node) {
+    return add_operation(copy, stream, node);
+  }
+  Result<void> add_node(const format::Memset& memset, format::StreamId stream, int32_t node) {
+    return add_operation(memset, stream, node);
   }
 
   template <typename Action>

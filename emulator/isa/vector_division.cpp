@@ -15,7 +15,7 @@ template <>
 struct Format<float> {
   using Bits = uint32_t;
   static constexpr T kType = T::kF32;
-  static constexpr int kMantissa = 23, kExponentMask = 0xff, kBias = 127;
+  static constexpr int kMantissa = 23, kExponentMask = 0xff;
   static constexpr int kBigRatio = 96, kTinyNumerator = 23, kUnderflow = -150;
   static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kSmallest = 0x1p-126f;
   static constexpr Bits kSign = 0x80000000u, kInvalid = 0xffc00000u, kInfinity = 0x7f800000u;
@@ -24,7 +24,7 @@ template <>
 struct Format<double> {
   using Bits = uint64_t;
   static constexpr T kType = T::kF64;
-  static constexpr int kMantissa = 52, kExponentMask = 0x7ff, kBias = 1023;
+  static constexpr int kMantissa = 52, kExponentMask = 0x7ff;
   static constexpr int kBigRatio = 768, kTinyNumerator = 53, kUnderflow = -1075;
   static constexpr double kUp = 0x1p128, kDown = 0x1p-128, kSmallest = 0x1p-1022;
   static constexpr Bits kSign = 0x8000000000000000u, kInvalid = 0xfff8000000000000u,

@@ -132,7 +132,11 @@ GFXGRAPH_INLINE void store(uint32_t* d, unsigned l, uint32_t m, Value value) {
 // ---- kernels ------------------------------------------------------------------------------------
 
 // Lanes do not depend on each other: registers overlap lane by lane or not at all.
+#ifdef __clang__
+#define GFXGRAPH_LANES for (unsigned l = 0; l < kLanes; ++l)
+#else
 #define GFXGRAPH_LANES _Pragma("GCC ivdep") for (unsigned l = 0; l < kLanes; ++l)
+#endif
 
 // F: (a[, b[, c]]) -> d, a captureless lambda.
 template <auto F, T D, T A, T B = T::kNone, T C = T::kNone>

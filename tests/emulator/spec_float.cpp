@@ -263,13 +263,12 @@ template <class F>
 struct Limits;
 template <>
 struct Limits<F32> {
-  static constexpr int kMant = 23, kExp = 255, kRatio = 96, kScale = 64, kTiny = 23, kUnder = -150,
-                       kBias = 127;
+  static constexpr int kMant = 23, kExp = 255, kRatio = 96, kScale = 64, kTiny = 23, kUnder = -150;
 };
 template <>
 struct Limits<F64> {
   static constexpr int kMant = 52, kExp = 2047, kRatio = 768, kScale = 128, kTiny = 53,
-                       kUnder = -1075, kBias = 1023;
+                       kUnder = -1075;
 };
 
 template <class F>

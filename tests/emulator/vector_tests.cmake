@@ -10,8 +10,8 @@ gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disas
 target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 
 # GCC 12 warns of overlaps inside std::string that cannot be.
-target_compile_options(emulator_vector_test PRIVATE -Wno-restrict)
-target_compile_options(emulator_decode_test PRIVATE -Wno-restrict)
+target_compile_options(emulator_vector_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(emulator_decode_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # The checked-in tables are what the probe writes.
 add_test(NAME emulator_table_test
@@ -21,7 +21,7 @@ set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
 
 # docs/isa-coverage.md is what the coverage program writes.
 add_executable(gfxgraph-isa-coverage coverage.cpp ${vector_model})
-target_compile_options(gfxgraph-isa-coverage PRIVATE -Wno-restrict)
+target_compile_options(gfxgraph-isa-coverage PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
 add_test(NAME emulator_coverage_test
   COMMAND ${CMAKE_COMMAND} -DCOVERAGE=$<TARGET_FILE:gfxgraph-isa-coverage> -DDOC=${PROJECT_SOURCE_DIR}/docs/isa-coverage.md

@@ -222,8 +222,10 @@ std::vector<std::byte> shared_bytes() {
 std::vector<std::byte> relocation_columns() {
   flatbuffers::FlatBufferBuilder builder;
   const std::vector<uint64_t> offsets = {8, 16};
-  const auto relocations = fbs::CreateRelocations(builder, builder.CreateVector(offsets),
-                                                  builder.CreateVector(std::vector<uint32_t>{1}));
+  // One after the other: the order in which a compiler evaluates arguments is its own.
+  const auto allocation_column = builder.CreateVector(std::vector<uint32_t>{1});
+  const auto offset_column = builder.CreateVector(offsets);
+  const auto relocations = fbs::CreateRelocations(builder, offset_column, allocation_column);
   fbs::LaunchBuilder launch(builder);
   launch.add_kernel(1);
   launch.add_relocations(relocations);

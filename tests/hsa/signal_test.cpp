@@ -239,7 +239,6 @@ TEST_F(SignalTest, ManyHandlersFromManyThreads) {
 
 TEST_F(SignalTest, SilentStoreDoesNotWake) {
   const hsa_signal_t s = signal(1);
-  std::atomic<bool> woke{false};
   Calls calls;
   ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_EQ, 0, on_signal, &calls),
             HSA_STATUS_SUCCESS);
