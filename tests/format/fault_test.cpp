@@ -37,6 +37,8 @@ void* allocate(size_t size, size_t alignment) {
   if (at == nullptr) throw std::bad_alloc();
   return at;
 }
+// Not inlined: the compiler would see operator new's memory end in std::free and warn.
+[[gnu::noinline]] void release(void* at) { std::free(at); }
 }  // namespace
 
 void* operator new(size_t size) { return allocate(size, 1); }
@@ -44,12 +46,12 @@ void* operator new[](size_t size) { return allocate(size, 1); }
 void* operator new(size_t size, std::align_val_t align) {
   return allocate(size, static_cast<size_t>(align));
 }
-void operator delete(void* at) noexcept { std::free(at); }
-void operator delete[](void* at) noexcept { std::free(at); }
-void operator delete(void* at, size_t) noexcept { std::free(at); }
-void operator delete[](void* at, size_t) noexcept { std::free(at); }
-void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
-void operator delete(void* at, size_t, std::align_val_t) noexcept { std::free(at); }
+void operator delete(void* at) noexcept { release(at); }
+void operator delete[](void* at) noexcept { release(at); }
+void operator delete(void* at, size_t) noexcept { release(at); }
+void operator delete[](void* at, size_t) noexcept { release(at); }
+void operator delete(void* at, std::align_val_t) noexcept { release(at); }
+void operator delete(void* at, size_t, std::align_val_t) noexcept { release(at); }
 
 namespace gfxgraph::format {
 namespace {
