@@ -177,10 +177,14 @@ TEST_F(RecorderTest, ContentsAndPointersInMemory) {
 }
 
 TEST_F(RecorderTest, PointersToFreedMemoryAreStillFound) {
-  alignas(8) uint64_t data[4] = {};
-  alignas(8) uint64_t table[1] = {reinterpret_cast<uint64_t>(data)};
-  device_memory(data, sizeof(data));
-  device_memory(table, sizeof(table));
+  // A gap lies between the two: the end of a live buffer would count before the start of a freed
+  // one.
+  alignas(8) uint64_t memory[8] = {};
+  uint64_t* const data = &memory[0];
+  uint64_t* const table = &memory[6];
+  table[0] = reinterpret_cast<uint64_t>(data);
+  device_memory(data, 4 * sizeof(uint64_t));
+  device_memory(table, sizeof(uint64_t));
   recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(data)), true);
   const auto trace = finish();
   ASSERT_TRUE(trace);
