@@ -14,12 +14,14 @@
 namespace gfxgraph::emulator {
 
 class CodeCache;
+class Gws;
 
 // Read-only while the dispatch runs, but for `regions`.
 struct DispatchContext {
   const Dispatch* dispatch = nullptr;
   MemoryMap* memory = nullptr;
   CodeCache* code = nullptr;
+  Gws* gws = nullptr;
   const EngineOptions* options = nullptr;
   uint64_t address_mask = ~uint64_t{0};  // clears EngineOptions::ignored_address_bits
   uint32_t group_aperture_hi = 0;
@@ -48,10 +50,11 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
 const Inst* decode_only(Wave& wave, const Inst* inst);
 const Inst* cross_only(Wave& wave, const Inst* inst);
 
-// Instructions with effects outside the wave, compiled once (scalar_system.cpp).
+// Instructions with effects outside the wave, compiled once (scalar_system.cpp, gws.cpp).
 const Inst* run_getreg(Wave& wave, const Inst* inst);
 const Inst* run_setreg(Wave& wave, const Inst* inst);
 const Inst* run_sendmsg(Wave& wave, const Inst* inst);
+const Inst* run_gws(Wave& wave, const Inst* inst);  // ds_gws_init, ds_gws_barrier
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);
 uint64_t read_clock(Wave& wave);
 

@@ -30,8 +30,7 @@ constexpr unsigned slot_count(Format format) {
     case Format::kVop3p: return 128;
     case Format::kFlat:
     case Format::kGlobal:
-    case Format::kScratch:
-    case Format::kMubuf: return 128;
+    case Format::kScratch: return 128;
     case Format::kVintrp: return 4;
     case Format::kMtbuf: return 16;
     case Format::kExp: return 1;
@@ -535,7 +534,7 @@ class Decoder {
 
   DecodeStatus mubuf() {
     const DecodeStatus status = second_dword();
-    if (!row(Format::kMubuf, first_ >> 18 & 0x7f)) return DecodeStatus::kIllegal;
+    if (!row(Format::kMubuf, first_ >> 18 & 0xff)) return DecodeStatus::kIllegal;
     if (status != DecodeStatus::kOk) return status;
     buffer_fields();
     inst_.mods |= (first_ >> 15 & 1) != 0 ? mmod::kDlc : 0;

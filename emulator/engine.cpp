@@ -12,6 +12,7 @@
 
 #include "emulator/backend.h"
 #include "emulator/code_cache.h"
+#include "emulator/gws.h"
 #include "emulator/launch.h"
 #include "emulator/scheduler.h"
 
@@ -94,6 +95,7 @@ class EngineImpl final : public Engine {
     job.context.dispatch = &launch->dispatch;
     job.context.memory = &memory_;
     job.context.code = &code_;
+    job.context.gws = &gws_;
     job.context.options = &options_;
     job.context.address_mask = ~options_.ignored_address_bits;
     job.context.group_aperture_hi = dispatch.group_aperture_base_hi;
@@ -180,6 +182,7 @@ class EngineImpl final : public Engine {
   const Backend& backend_;
   void* observer_;
   CodeCache code_;
+  Gws gws_;
   Scheduler scheduler_;
   mutable std::shared_mutex objects_mutex_;
   std::vector<Object> objects_;

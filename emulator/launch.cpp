@@ -179,6 +179,8 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   wave.flat_scratch[0] = wave.flat_scratch[1] = 0;
   wave.clock = 0;
   wave.sleep = 0;
+  wave.first_lane = 0;
+  wave.gws_waits = false;
   wave.hw_id = wave.index;
   wave.resume = launch.entry;
 

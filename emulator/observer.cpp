@@ -47,7 +47,8 @@ bool is_address_slot(const Inst& inst, int slot) {
     case Format::kSmem: return slot <= 1;
     case Format::kDs:
       return slot == 0 && inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32 &&
-             inst.op != Op::ds_swizzle_b32;
+             inst.op != Op::ds_swizzle_b32 && inst.op != Op::ds_gws_init &&
+             inst.op != Op::ds_gws_barrier;
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:
@@ -58,7 +59,7 @@ bool is_address_slot(const Inst& inst, int slot) {
 }
 
 uint32_t address_dwords(const Inst& inst, int slot, uint32_t dwords) {
-  if (inst.format == Format::kMubuf && slot == 0)
+  if ((inst.format == Format::kMubuf || inst.format == Format::kMtbuf) && slot == 0)
     return ((inst.mods & mmod::kOffen) != 0 ? 1u : 0u) +
            ((inst.mods & mmod::kIdxen) != 0 ? 1u : 0u);
   if (inst.format == Format::kGlobal && slot == 0) return inst.src[2] == operand::kNone ? 2 : 1;

@@ -71,6 +71,7 @@ struct alignas(64) Wave {
 
   // ---- where it runs ----
   uint32_t launched_lanes;  // lanes that are work items
+  uint32_t first_lane;      // number of lane 0: 32 in the upper half of a wave64, else 0
   WaveExit exit;
   const Inst* resume;  // valid when the loop was left (for kFault: the instruction at fault)
   Workgroup* group;
@@ -81,6 +82,8 @@ struct alignas(64) Wave {
   uint64_t slice;        // size of the present slice; with the loop's countdown gives "now"
   uint32_t index;        // in the workgroup
   uint32_t sleep;        // idle slices asked for by s_sleep
+  uint32_t gws_phase;    // of the barrier that the wave waits at
+  bool gws_waits;        // at ds_gws_barrier
   PendingFault fault;
   RegionCacheEntry regions[kRegionCacheEntries];
 

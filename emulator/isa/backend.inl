@@ -5,6 +5,7 @@
 #include <new>
 
 #include "emulator/backend.h"
+#include "emulator/isa/buffer_format.inl"
 #include "emulator/isa/lds.inl"
 #include "emulator/isa/mubuf.inl"
 
@@ -62,6 +63,7 @@ Handler bind(Inst& inst) {
     case Format::kGlobal:
     case Format::kScratch:
     case Format::kMubuf: return bind_vector_memory<Observer>(inst);
+    case Format::kMtbuf: return bind_buffer_format<Observer>(inst);
     default: return nullptr;
   }
 }

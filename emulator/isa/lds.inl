@@ -1,5 +1,5 @@
-// DS instructions. Source: RDNA2 ISA guide, "LDS and GDS Instructions". GDS and GWS forms are
-// refused.
+// DS instructions. Source: RDNA2 ISA guide, "LDS and GDS Instructions". GDS forms are refused; of
+// GWS there are init and barrier.
 #pragma once
 
 #include "emulator/isa/atomics.inl"
@@ -120,16 +120,27 @@ inline const Inst* ds_permute(Wave& w, const Inst* i) {
   blend_into(w.v(i->dst), result, w.exec_mask);
   return i->next();
 }
+// The lane that lane l reads: FFT order, rotation, quad permutation, or and/or/xor masks.
+inline unsigned swizzle_lane(uint32_t mode, unsigned l) {
+  const uint32_t mask = mode & 31;
+  if (mode >= 0xe000) {
+    unsigned reversed = 0;
+    for (unsigned b = 0; b < 5; ++b) reversed |= (l >> b & 1) << (4 - b);
+    return reversed >> std::popcount(mask) | (l & mask);
+  }
+  if (mode >= 0xc000) {
+    const uint32_t by = mode >> 5 & 31;
+    return (l & mask) | ((l + ((mode & 0x400) != 0 ? 32 - by : by)) & ~mask & 31);
+  }
+  if ((mode & 0x8000) != 0) return (l & ~3u) | (mode >> (2 * (l & 3)) & 3);
+  return ((l & mask) | (mode >> 5 & 31)) ^ (mode >> 10 & 31);
+}
 inline const Inst* ds_swizzle(Wave& w, const Inst* i) {
   const Row& data = w.v(i->src[0]);
   const auto mode = static_cast<uint32_t>(i->imm) & 0xffff;
   Row result;
   for (unsigned l = 0; l < kLanes; ++l) {
-    unsigned from;
-    if ((mode & 0x8000) != 0)
-      from = (l & ~3u) | (mode >> (2 * (l & 3)) & 3);
-    else
-      from = ((l & (mode & 31)) | (mode >> 5 & 31)) ^ (mode >> 10 & 31);
+    const unsigned from = swizzle_lane(mode, l);
     result.lane[l] = data.lane[from] & w.exec_mask.lane[from];
   }
   blend_into(w.v(i->dst), result, w.exec_mask);
@@ -251,6 +262,8 @@ Handler bind_ds_atomic(Inst& inst) {
 
 template <class O>
 Handler bind_ds(Inst& inst) {
+  if (inst.op == Op::ds_gws_init || inst.op == Op::ds_gws_barrier)
+    return (inst.mods & mmod::kGds) != 0 ? run_gws : nullptr;
   if ((inst.mods & mmod::kGds) != 0) return nullptr;
   switch (inst.op) {
     case Op::ds_read_u8: return ds_narrow_load<O, uint8_t, Narrow::kZeroExtend>(inst);
@@ -285,8 +298,7 @@ Handler bind_ds(Inst& inst) {
     case Op::ds_write2st64_b64: return ds2<O, Write2Part, uint64_t, true>;
     case Op::ds_bpermute_b32: return ds_bpermute;
     case Op::ds_permute_b32: return ds_permute;
-    // Rotate and FFT modes are for graphics.
-    case Op::ds_swizzle_b32: return (inst.imm & 0xffff) >= 0xc000 ? nullptr : ds_swizzle;
+    case Op::ds_swizzle_b32: return ds_swizzle;
     case Op::ds_append: return ds_count<true>;
     case Op::ds_consume: return ds_count<false>;
     case Op::ds_read_addtid_b32: return ds_addtid<O, Load<Data::kB32>>;

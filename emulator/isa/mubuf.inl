@@ -35,50 +35,64 @@ GFXGRAPH_INLINE bool is_scratch(const Wave& w, const Srd& srd) {
          srd.stride == 0 && srd.index_stride == 32;
 }
 
-// Any SRD, lane by lane. `usable` is how many of the access's bytes pass the range check.
-template <class Observer, class P>
-[[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd,
-                                           uint32_t soffset) {
+// Where lane `l`'s access of `bytes` goes, and how many of its bytes pass the range check.
+struct BufferLane {
+  uint64_t address;
+  uint32_t usable;
+};
+GFXGRAPH_INLINE BufferLane buffer_lane(const Wave& w, const Inst* i, const Srd& srd,
+                                       uint32_t soffset, unsigned l, uint32_t bytes) {
   const bool offen = (i->mods & mmod::kOffen) != 0;
   const bool idxen = (i->mods & mmod::kIdxen) != 0;
   const Row* v = i->src[0] == operand::kNone ? nullptr : &w.v(i->src[0]);
   const auto imm = static_cast<uint32_t>(i->imm) & 0xfff;
+  const uint64_t index = uint64_t{idxen ? v[0].lane[l] : 0} + (srd.add_tid ? w.first_lane + l : 0);
+  const uint64_t offset = uint64_t{offen ? v[idxen ? 1 : 0].lane[l] : 0} + imm;
+  uint64_t at = index * srd.stride + offset;
+  if (srd.swizzle)
+    at = (index / srd.index_stride * srd.stride + (offset & ~uint64_t{3})) * srd.index_stride +
+         index % srd.index_stride * 4 + (offset & 3);
+  uint32_t good = bytes;
+  switch (srd.out_of_range) {
+    case kStructuredOffset:
+      if (index >= srd.records || offset + bytes > srd.stride) good = 0;
+      break;
+    case kStructured:
+      if (index >= srd.records) good = 0;
+      break;
+    case kDisabled:
+      if (srd.records == 0) good = 0;
+      break;
+    default:
+      if (srd.swizzle && srd.stride != 0) {
+        if (index >= srd.records || offset + bytes > srd.stride) good = 0;
+      } else {
+        // Each dword is checked by itself.
+        const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
+        const uint64_t left = limit > at ? limit - at : 0;
+        if (left < bytes) good = bytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
+      }
+  }
+  return {srd.base + soffset + at, good};
+}
+
+// Any SRD, lane by lane. `usable` is how many of the access's bytes pass the range check.
+template <class Observer, class P>
+[[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd,
+                                           uint32_t soffset) {
+  // Where the dwords of a wide element would go is not documented for elements of 4 bytes.
+  if (srd.swizzle && P::kBytes > 4)
+    return w.unsupported(i, "an access wider than 4 bytes through a swizzled buffer");
   Row64 address;
   uint8_t usable[kLanes];
   uint32_t in_range = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
-    const uint64_t index = uint64_t{idxen ? v[0].lane[l] : 0} + (srd.add_tid ? l : 0);
-    const uint64_t offset = uint64_t{offen ? v[idxen ? 1 : 0].lane[l] : 0} + imm;
-    uint64_t at = index * srd.stride + offset;
-    if (srd.swizzle)
-      at = (index / srd.index_stride * srd.stride + (offset & ~uint64_t{3})) * srd.index_stride +
-           index % srd.index_stride * 4 + (offset & 3);
-    uint32_t good = P::kBytes;
-    switch (srd.out_of_range) {
-      case kStructuredOffset:
-        if (index >= srd.records || offset + P::kBytes > srd.stride) good = 0;
-        break;
-      case kStructured:
-        if (index >= srd.records) good = 0;
-        break;
-      case kDisabled:
-        if (srd.records == 0) good = 0;
-        break;
-      default:
-        if (srd.swizzle && srd.stride != 0) {
-          if (index >= srd.records || offset + P::kBytes > srd.stride) good = 0;
-        } else {
-          // Each dword is checked by itself.
-          const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
-          const uint64_t left = limit > at ? limit - at : 0;
-          if (left < P::kBytes)
-            good = P::kBytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
-        }
-    }
-    if (P::kKind == AccessKind::kAtomic && good < P::kBytes) good = 0;
+    const BufferLane lane = buffer_lane(w, i, srd, soffset, l, P::kBytes);
+    const uint32_t good =
+        P::kKind == AccessKind::kAtomic && lane.usable < P::kBytes ? 0 : lane.usable;
     usable[l] = static_cast<uint8_t>(good);
     in_range |= static_cast<uint32_t>(good != 0) << l;
-    address.lane[l] = srd.base + soffset + at;
+    address.lane[l] = lane.address;
   }
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
@@ -91,9 +105,6 @@ template <class Observer, class P>
     event.soffset = soffset;
     report<Observer, P>(w, i, event, lanes);
   }
-  const bool in_scratch = srd.base - w.scratch_base < w.scratch_bytes;
-  if (in_scratch && srd.swizzle && P::kBytes > 4)
-    return w.unsupported(i, "a wide access through an unusual swizzled buffer");
   for (uint32_t m = lanes.exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     if (usable[l] == 0) {
@@ -208,6 +219,9 @@ Handler bind_compare(Inst& inst) {
 }
 
 template <class O>
+Handler bind_buffer_format(Inst& inst);  // buffer_format.inl
+
+template <class O>
 Handler bind_vector_memory(Inst& inst) {
   if ((inst.mods & mmod::kLds) != 0) return nullptr;
   switch (inst.op) {
@@ -229,7 +243,7 @@ Handler bind_vector_memory(Inst& inst) {
 #include "emulator/isa/vector_memory.inc"
 #undef GFXGRAPH_LOAD_STORE
 #undef GFXGRAPH_MEMORY
-  return nullptr;
+  return inst.format == Format::kMubuf ? bind_buffer_format<O>(inst) : nullptr;
 }
 
 }  // namespace GFXGRAPH_ISA

@@ -163,7 +163,8 @@ void ds_shape(const Row& row, Shape& s) {
   size_t at = 0;
   if (any(m, {"_rtn_", "ds_read", "permute", "swizzle", "append", "consume"}))
     s.dst = width(row.operands[at++]);
-  size_t source = any(m, {"addtid", "gws", "append", "consume"}) ? 1 : 0;
+  // GWS keeps its data where others have the address.
+  size_t source = any(m, {"addtid", "append", "consume"}) ? 1 : 0;
   for (; source < 3 && row.operands[at][0] == 'V'; ++source)
     s.src[source] = width(row.operands[at++]);
 }

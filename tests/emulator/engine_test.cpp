@@ -273,6 +273,16 @@ TEST_P(EngineTest, LoadsOverTheirOwnAddresses) {
   }
 }
 
+TEST_P(EngineTest, WavesOfSeveralWorkgroupsMeetAtAGlobalBarrier) {
+  constexpr unsigned kWaves = 24;
+  auto* slots = device_.array<unsigned>(kWaves);
+  auto* out = device_.array<unsigned>(2 * kWaves);
+  launch("gws_init", kOneWave, kWaves);
+  launch("gws_meet", {.grid = {32 * kWaves, 1, 1}, .block = {64, 1, 1}}, slots, out, kWaves);
+  constexpr unsigned kSum = kWaves * (kWaves + 1) / 2;
+  for (unsigned k = 0; k < 2 * kWaves; ++k) EXPECT_EQ(out[k], k < kWaves ? kSum : 2 * kSum) << k;
+}
+
 TEST_P(EngineTest, ClocksAdvanceAndRepeat) {
   auto* out = device_.array<unsigned long long>(1);
   launch("clocks", kOneWave, out);

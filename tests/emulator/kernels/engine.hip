@@ -314,3 +314,17 @@ KERNEL long_work(const unsigned* in, unsigned* out, unsigned rounds) {
   for (unsigned r = 0; r < rounds; ++r) v = v * 1664525u + 1013904223u + (v >> 7);
   out[item] = v;
 }
+
+// Global wave sync: `waves` waves of several workgroups meet, twice.
+KERNEL gws_init(unsigned waves) { __builtin_amdgcn_ds_gws_init(waves - 1, 0); }
+KERNEL gws_meet(volatile unsigned* slots, unsigned* out, unsigned waves) {
+  const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  for (unsigned round = 1; round <= 2; ++round) {
+    if (threadIdx.x % 32 == 0) slots[wave] = round * (wave + 1);
+    __builtin_amdgcn_ds_gws_barrier(waves - 1, 0);
+    unsigned sum = 0;
+    for (unsigned w = 0; w < waves; ++w) sum += slots[w];
+    out[(round - 1) * waves + wave] = sum;
+    __builtin_amdgcn_ds_gws_barrier(waves - 1, 0);
+  }
+}

@@ -1,0 +1,56 @@
+#include "emulator/gws.h"
+
+#include <bit>
+
+#include "emulator/context.h"
+
+namespace gfxgraph::emulator {
+
+void Gws::init(uint32_t resource, uint32_t count) {
+  const std::scoped_lock lock(mutex_);
+  resources_[resource].counter = count;
+}
+
+bool Gws::arrive(uint32_t resource, uint32_t next_count, uint32_t& phase) {
+  const std::scoped_lock lock(mutex_);
+  Resource& r = resources_[resource];
+  phase = r.phase;
+  if (r.counter != 0) {
+    --r.counter;
+    return false;
+  }
+  r.counter = next_count;
+  ++r.phase;
+  return true;
+}
+
+uint32_t Gws::phase(uint32_t resource) const {
+  const std::scoped_lock lock(mutex_);
+  return resources_[resource].phase;
+}
+
+const Inst* run_gws(Wave& wave, const Inst* inst) {
+  const uint32_t resource = (wave.sgpr[operand::kM0] >> 16 & 63) + (inst->imm & 63);
+  if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
+  Gws& gws = *wave.dispatch->gws;
+  const uint32_t exec = wave.exec();
+  const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
+  const uint32_t count = wave.v(inst->src[0]).lane[lane];
+  if (inst->op == Op::ds_gws_init) {
+    gws.init(resource, count);
+    return inst->next();
+  }
+  if (!wave.gws_waits) {
+    if (gws.arrive(resource, count, wave.gws_phase)) return inst->next();
+    wave.gws_waits = true;
+  } else if (gws.phase(resource) != wave.gws_phase) {
+    wave.gws_waits = false;
+    return inst->next();
+  }
+  // Asked again when the other waves have had their turn.
+  wave.resume = inst;
+  wave.exit = WaveExit::kYield;
+  return nullptr;
+}
+
+}  // namespace gfxgraph::emulator
