@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/checked.h"
 #include "codeobj/code_object.h"
@@ -408,6 +409,21 @@ const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
     }
   }
   return best;
+}
+
+std::string only_other_targets(std::span<const std::byte> file, const std::string& gpu_arch) {
+  const Result<std::vector<BundleEntry>> entries = extract_device_elves(file);
+  if (!entries || select_entry(*entries, gpu_arch) != nullptr) return {};
+  std::set<std::string> targets;
+  for (const BundleEntry& entry : *entries) {
+    targets.insert(entry.target.substr(std::min(entry.target.rfind("--"), entry.target.size())));
+  }
+  std::string text;
+  for (const std::string& target : targets) {
+    text += text.empty() ? "" : ", ";
+    text += target.starts_with("--") ? target.substr(2) : target;
+  }
+  return text;
 }
 
 }  // namespace gfxgraph::codeobj

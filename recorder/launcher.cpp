@@ -20,6 +20,8 @@
 
 #include "base/checked.h"
 #include "base/exit_code.h"
+#include "base/file.h"
+#include "codeobj/code_object.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -170,12 +172,24 @@ bool any_hip_runtime() {
   return false;
 }
 
-void explain_no_hip(const LaunchRequest& request, int code) {
+// Whether the program's file has code for other GPUs only, and a word about it.
+bool warn_of_other_targets(const fs::path& program, const std::string& gpu_arch) {
+  const Result<MappedFile> file = MappedFile::open(program);
+  if (!file) return false;
+  const std::string targets = codeobj::only_other_targets(file->bytes(), gpu_arch);
+  if (targets.empty()) return false;
+  say(fmt::format("{} has code for {} only, the device is {}: compile it with --offload-arch={}",
+                  program.string(), targets, gpu_arch, gpu_arch));
+  return true;
+}
+
+void explain_no_hip(const LaunchRequest& request, int code, bool other_targets) {
   if (code == kLoaderFailed && !any_hip_runtime()) {
     say("no HIP runtime: libamdhip64 was not found; install it (Debian: libamdhip64-5)");
     return;
   }
   say(fmt::format("{} asked no GPU for anything by HIP: there is no trace", request.program[0]));
+  if (other_targets) return;  // said before the program ran
   say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be "
       "recorded");
 }
@@ -285,10 +299,11 @@ Result<int> launch(const LaunchRequest& request) {
   }
   say(options.emulated ? "device: emulated gfx1030 (software agent)"
                        : "device: the system's AMD GPU");
+  const bool other_targets = options.emulated && warn_of_other_targets(program, "gfx1030");
   GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
 
   if (!status->claimed()) {
-    explain_no_hip(request, code);
+    explain_no_hip(request, code, other_targets);
     return code != 0 ? code : kExitFailed;
   }
   const std::optional<Report> report = status->report();

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "base/device.h"
+#include "base/file.h"
+#include "codeobj/code_object.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 
@@ -97,7 +99,21 @@ std::optional<std::string> missing_hip_runtime(const fs::path& program) {
   return std::nullopt;
 }
 
-Result<void> select_device(const std::string& name) {
+// HIP ends such a program with a message that names neither its targets nor the device.
+void warn_of_other_targets(const fs::path& program) {
+  constexpr const char* kArchitecture = "gfx1030";
+  const Result<MappedFile> file = MappedFile::open(program);
+  if (!file) return;
+  const std::string targets = codeobj::only_other_targets(file->bytes(), kArchitecture);
+  if (targets.empty()) return;
+  fmt::print(stderr,
+             "gfxgraph: {} has code for {} only, the device is {}: compile it with "
+             "--offload-arch={}\n",
+             program.string(), targets, kArchitecture, kArchitecture);
+}
+
+// Returns whether the program will see the software agent.
+Result<bool> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
   if (wanted == DeviceChoice::kAuto) {
@@ -105,16 +121,16 @@ Result<void> select_device(const std::string& name) {
         stderr, "gfxgraph: device: {}\n",
         device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
   }
-  if (device == DeviceChoice::kReal) return {};
+  if (device == DeviceChoice::kReal) return false;
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
   const std::string search =
       prepend_search_path(agent.parent_path().string(), std::getenv("LD_LIBRARY_PATH"));
   ::setenv("LD_LIBRARY_PATH", search.c_str(), 1);
-  return {};
+  return true;
 }
 
 // Returns only when the program cannot be started.
-Error start(std::vector<char*> arguments) {
+Error start(std::vector<char*> arguments, bool emulated) {
   const std::string name = arguments.front();
   const std::optional<fs::path> program = find_program(name);
   if (!program) {
@@ -128,6 +144,7 @@ Error start(std::vector<char*> arguments) {
                         "libamdhip64-5) or add its folder to LD_LIBRARY_PATH",
                         name, *library)};
   }
+  if (emulated) warn_of_other_targets(*program);
   arguments.push_back(nullptr);
   ::execv(program->c_str(), arguments.data());
   return {Status::kIo, fmt::format("{}: cannot be started: {}", name, std::strerror(errno))};
@@ -154,10 +171,9 @@ int run_command(int argc, char** argv) {
     fmt::print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
     return kExitUsage;
   }
-  if (const Result<void> selected = select_device(device); !selected) {
-    return report(selected.error());
-  }
-  return report(start(split.program));
+  const Result<bool> emulated = select_device(device);
+  if (!emulated) return report(emulated.error());
+  return report(start(split.program, *emulated));
 }
 
 }  // namespace gfxgraph::tools

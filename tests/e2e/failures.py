@@ -160,6 +160,19 @@ def not_hip(build, scratch):
     require(done.stderr.strip(), "nothing says that no HIP call was seen")
 
 
+def other_gpu(build, scratch):
+    """A program compiled for other GPUs: HIP refuses it; what it lacks is said, with the remedy."""
+    program = build.programs / "other_gpu"
+    trace = scratch / "t.gfxg"
+    what = "has code for gfx906, gfx90a only, the device is gfx1030"
+    for command in (build.tool("gfxgraph", "run", "--", program), build.record(trace, program)):
+        done = run(command, expect={1, 134, -6})
+        require(what in done.stderr, f"the targets are not named:\n{done.stderr}")
+        require("--offload-arch=gfx1030" in done.stderr, f"no remedy:\n{done.stderr}")
+        require("is it a HIP program" not in done.stderr, f"a wrong guess:\n{done.stderr}")
+    require(not trace.exists(), "a trace of nothing")
+
+
 def device_fault(build, scratch):
     """A kernel that writes to nowhere is named by the agent; the program does not end well."""
     done = run(build.tool("gfxgraph", "run", "--", build.programs / "misbehave", "fault"),
