@@ -109,6 +109,11 @@ class TraceCheck {
   Result<void> apply(const format::AllocationBegin& allocation) {
     if (allocation.kind != format::AllocationKind::kModuleGlobal) return events_.apply(allocation);
     format::AllocationBegin placed = allocation;
+    if (allocation.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
+      point_to_managed(code_, allocation, memory_);
+      placed.kind = format::AllocationKind::kManaged;
+      return events_.apply(placed);
+    }
     placed.recorded_address = global_address(code_, allocation);
     return events_.apply(placed);
   }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <variant>
 
+#include "base/checked.h"
 #include "codeobj/relocate.h"
 
 namespace gfxgraph::lanecheck {
@@ -18,8 +20,8 @@ std::optional<uint64_t> recorded_load_address(const format::Trace& trace,
   for (const format::Event& event : trace.events()) {
     const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
     if (begin == nullptr || begin->kind != format::AllocationKind::kModuleGlobal ||
-        begin->code_object != code.id) {
-      continue;
+        begin->code_object != code.id || begin->host_address != 0) {
+      continue;  // a __managed__ variable stands outside of its code object
     }
     for (const codeobj::Symbol& symbol : object.symbols()) {
       if (symbol.name != begin->symbol || symbol.undefined) continue;
@@ -96,6 +98,21 @@ uint64_t global_address(const std::vector<LoadedCode>& loaded,
     }
   }
   return global.recorded_address;
+}
+
+void point_to_managed(const std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
+                      DeviceMemory& memory) {
+  if (global.code_object == 0 || global.code_object > loaded.size()) return;
+  const LoadedCode& code = loaded[global.code_object - 1];
+  const uint64_t begin = code.load_address + code.object->segments().front().address;
+  const std::span<std::byte> bytes = memory.own_bytes(begin);
+  for (const codeobj::Symbol& symbol : code.object->symbols()) {
+    if (symbol.name != global.symbol || symbol.undefined) continue;
+    const uint64_t offset = code.load_address + symbol.address - begin;
+    const uint64_t address = global.recorded_address;
+    if (!range_fits(offset, sizeof(address), bytes.size())) continue;
+    std::memcpy(bytes.data() + offset, &address, sizeof(address));
+  }
 }
 
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc) {

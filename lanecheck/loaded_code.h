@@ -31,6 +31,10 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
 uint64_t global_address(const std::vector<LoadedCode>& loaded,
                         const format::AllocationBegin& global);
 
+// Writes the address of a __managed__ variable where its code object looks for it.
+void point_to_managed(const std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
+                      DeviceMemory& memory);
+
 // The code that holds a pc; null when none does.
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc);
 

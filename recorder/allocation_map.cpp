@@ -63,12 +63,13 @@ void AllocationMap::retire(const Range& range) {
 }
 
 const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noexcept {
-  if (const Allocation* live = find(address)) return live;
+  const Allocation* const live = find(address);
+  if (live != nullptr && address < live->address + live->size_bytes) return live;
   auto next = std::upper_bound(retired_.begin(), retired_.end(), address,
                                [](uint64_t value, const Range& r) { return value < r.begin; });
-  if (next == retired_.begin()) return nullptr;
+  if (next == retired_.begin()) return live;
   --next;
-  return address < next->end ? next->allocation.get() : nullptr;
+  return address < next->end ? next->allocation.get() : live;
 }
 
 std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {

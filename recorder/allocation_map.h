@@ -37,8 +37,8 @@ class AllocationMap {
   Allocation* find(uint64_t address) const noexcept;
   // As find(), by the host's address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
-  // As find(), and where no live allocation is: the one freed last that contained the address. A
-  // table in memory keeps its pointers when what they point to is freed.
+  // The live allocation that contains the address, else the one freed last that did, else the live
+  // one that ends there. A table in memory keeps its pointers when what they point to is freed.
   const Allocation* find_live_or_freed(uint64_t address) const noexcept;
   // The allocation that begins at the device or host address.
   std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;

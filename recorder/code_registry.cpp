@@ -126,9 +126,11 @@ void CodeRegistry::add_variable(Handle fat_binary, Handle host_symbol, std::stri
   module->second->variables.push_back(HostVariable{host_symbol, std::move(name)});
 }
 
-void CodeRegistry::add_managed_variable(Handle fat_binary) {
+ModuleEntry* CodeRegistry::add_managed_variable(Handle fat_binary, ManagedVariable variable) {
   const auto module = fat_binaries_.find(fat_binary);
-  if (module != fat_binaries_.end()) module->second->managed_variables = true;
+  if (module == fat_binaries_.end()) return nullptr;
+  module->second->managed.push_back(std::move(variable));
+  return module->second;
 }
 
 ModuleEntry* CodeRegistry::find_fat_binary(Handle handle) const {

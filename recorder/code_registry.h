@@ -28,13 +28,22 @@ struct HostVariable {
   std::string name;
 };
 
+// A __managed__ variable: memory of the runtime that host and device see at one address.
+struct ManagedVariable {
+  void* const* pointer =
+      nullptr;  // the runtime writes the address here, at the latest at first use
+  std::string name;
+  uint64_t size_bytes = 0;
+  bool known = false;  // an allocation of the trace
+};
+
 // One fat binary or loaded module.
 struct ModuleEntry {
   const std::byte* image = nullptr;  // fat binary: the program's own memory, read at first use
   std::vector<std::byte> bytes;      // module: a copy
   void* module = nullptr;            // hipModule_t; nullptr: fat binary
   std::vector<HostVariable> variables;
-  bool managed_variables = false;
+  std::vector<ManagedVariable> managed;
   bool unloaded = false;
   // Filled at first use.
   bool parsed = false;
@@ -58,8 +67,8 @@ class CodeRegistry {
   ModuleEntry* add_fat_binary(Handle handle, const void* wrapper);
   void add_function(Handle fat_binary, Handle host_function, std::string name);
   void add_variable(Handle fat_binary, Handle host_symbol, std::string name);
-  // The name of a managed variable for the message; managed memory behind a symbol is not recorded.
-  void add_managed_variable(Handle fat_binary);
+  // nullptr: the fat binary was not seen.
+  ModuleEntry* add_managed_variable(Handle fat_binary, ManagedVariable variable);
 
   ModuleEntry* find_fat_binary(Handle handle) const;
   void remove_fat_binary(Handle handle);

@@ -29,6 +29,8 @@ class Device {
   // False also when it takes longer than `timeout_ms`.
   virtual bool synchronize(uint32_t timeout_ms) = 0;
   virtual StreamState stream_state(void* stream) = 0;
+  // Whether the runtime puts work given to the stream into a graph. False for what is no stream.
+  virtual bool capturing(void* stream) = 0;
   // The device's address of host memory; 0 when there is none.
   virtual uint64_t device_address(void* host) = 0;
   // A __device__ or __constant__ variable, by the registered host symbol or by module and name.

@@ -46,8 +46,9 @@ void sort_unique(std::vector<uint32_t>& values) {
 }
 
 // Appends `graph`; its roots depend on `before`. Gives the nodes that what follows must wait for.
+// `owner`: the top-level child graph node that `graph` is inside of; nullptr: the top level.
 std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
-                                            const std::vector<uint32_t>& before, bool top_level,
+                                            const std::vector<uint32_t>& before, Handle owner,
                                             std::vector<FlatNode>& out) {
   const auto order = topological_order(graph);
   if (!order) return std::nullopt;
@@ -66,13 +67,15 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
     if (root) dependencies = before;
     sort_unique(dependencies);
     if (node.child) {
-      auto child_ends = append(*node.child, dependencies, false, out);
+      auto child_ends =
+          append(*node.child, dependencies, owner == nullptr ? node.handle : owner, out);
       if (!child_ends) return std::nullopt;
       ends[index] = child_ends->empty() ? dependencies : *child_ends;
       continue;
     }
     ends[index] = {static_cast<uint32_t>(out.size())};
-    out.push_back(FlatNode{top_level ? node.handle : nullptr, node.action, dependencies});
+    out.push_back(
+        FlatNode{owner == nullptr ? node.handle : nullptr, owner, node.action, dependencies});
   }
   std::vector<uint32_t> last;
   for (const uint32_t index : *order) {
@@ -86,19 +89,30 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
 
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph) {
   std::vector<FlatNode> nodes;
-  if (!append(graph, {}, true, nodes)) return std::nullopt;
+  if (!append(graph, {}, nullptr, nodes)) return std::nullopt;
   return nodes;
 }
 
 void Captures::begin(Handle stream) {
-  streams_[stream] = State{std::make_shared<GraphTemplate>(), {}};
+  streams_[stream] = State{std::make_shared<GraphTemplate>(), {}, false};
 }
 
-std::shared_ptr<GraphTemplate> Captures::end(Handle stream) {
+bool Captures::any() const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return !entry.second.ended; });
+}
+
+std::shared_ptr<GraphTemplate> Captures::end(Handle stream,
+                                             const std::function<bool(Handle)>& forgotten) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return nullptr;
   std::shared_ptr<GraphTemplate> graph = found->second.graph;
-  std::erase_if(streams_, [&](const auto& entry) { return entry.second.graph == graph; });
+  for (auto& [handle, state] : streams_) {
+    if (state.graph == graph) state.ended = forgotten(handle);
+  }
+  std::erase_if(streams_, [&](const auto& entry) {
+    return entry.second.graph == graph && !entry.second.ended;
+  });
   std::erase_if(events_, [&](const auto& entry) { return entry.second.graph == graph; });
   return graph;
 }

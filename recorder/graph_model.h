@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct GraphTemplate {
 // One node of an executable graph: children are spliced in, order is topological.
 struct FlatNode {
   Handle handle = nullptr;  // of the top-level node; nullptr inside a child graph
+  Handle child = nullptr;   // the top-level child graph node that the node came from
   RawAction action;
   std::vector<uint32_t> dependencies;
 };
@@ -52,16 +54,21 @@ struct ExecutableGraph {
   format::BlobId fingerprint;
   // Nodes with plain host memory as a source: read anew at every launch.
   bool reads_host_memory = false;
+  // hipEvent_t of the event nodes.
+  std::vector<Handle> waits;
+  std::vector<Handle> records;
 };
 
 // Streams that are being captured.
 class Captures {
  public:
-  bool any() const { return !streams_.empty(); }
+  bool any() const;
   bool capturing(Handle stream) const { return streams_.count(stream) != 0; }
   void begin(Handle stream);
-  // The captured graph of the stream that began it; every stream that joined leaves with it.
-  std::shared_ptr<GraphTemplate> end(Handle stream);
+  // The captured graph of the stream that began it; every stream that joined leaves with it, but
+  // for those that the runtime still takes for capturing: HIP 5.2 forgets the streams that joined,
+  // and puts what they are given later into the graph as well, instead of executing it.
+  std::shared_ptr<GraphTemplate> end(Handle stream, const std::function<bool(Handle)>& forgotten);
   void add(Handle stream, RawAction action);
   // An event recorded in a capturing stream carries the capture to the streams that wait for it.
   void record_event(Handle event, Handle stream);
@@ -73,6 +80,7 @@ class Captures {
   struct State {
     std::shared_ptr<GraphTemplate> graph;
     std::vector<uint32_t> tail;  // the nodes that the stream's next one depends on
+    bool ended = false;          // the capture has: the runtime forgot this stream
   };
   std::map<Handle, State> streams_;
   std::map<Handle, State> events_;

@@ -65,6 +65,16 @@ class HipDevice final : public Device {
     return state;
   }
 
+  bool capturing(void* stream) override {
+    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+    bool known = false;
+    run([&] {
+      known =
+          real(kCall_hipStreamIsCapturing, static_cast<hipStream_t>(stream), &status) == hipSuccess;
+    });
+    return known && status != hipStreamCaptureStatusNone;
+  }
+
   uint64_t device_address(void* host) override {
     void* address = nullptr;
     run([&] {

@@ -26,10 +26,10 @@ RawCopy raw_copy_2d(const void* destination, size_t destination_pitch, const voi
 }
 
 // The driver API's description. Which of the three pointers counts is told by the pointer that is
-// set: the values of hipMemoryType differ between HIP 5 and 6.
+// set: the values of hipMemoryType differ between HIP 5 and 6. Two that are set are not recorded.
 bool raw_end(const void* host, const void* device, const void* array, RawCopyEnd& end,
              MemorySide& side) {
-  if (array != nullptr) return false;
+  if (array != nullptr || (host != nullptr && device != nullptr)) return false;
   side = device != nullptr ? MemorySide::kDevice : MemorySide::kHost;
   end.address = address_of(device != nullptr ? device : host);
   return true;
@@ -88,7 +88,8 @@ hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle 
     return device_work(index, raw, stream, asynchronous, std::forward<Call>(call));
   }
   const hipError_t result = call();
-  if (result == hipSuccess) recorder().note_incomplete(display_name(index), "copies an array");
+  if (result == hipSuccess)
+    recorder().note_incomplete(display_name(index), "an array, or two pointers for one end");
   return result;
 }
 

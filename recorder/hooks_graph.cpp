@@ -142,7 +142,7 @@ GFXGRAPH_HOOK hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipG
 
 #define GFXGRAPH_NODE_PARAMETERS \
   hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
-// The action is made of the parameters before the real call could change what they point to.
+// The action is made after the real call has taken the parameters, and only if it did.
 #define GFXGRAPH_ADD_NODE(name, action, ...)                                           \
   const Scope scope;                                                                   \
   const hipError_t result =                                                            \
@@ -204,6 +204,13 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
   return result;
 }
 
+GFXGRAPH_HOOK hipError_t hipGraphAddEventRecordNode(GFXGRAPH_NODE_PARAMETERS, hipEvent_t event) {
+  GFXGRAPH_ADD_NODE(hipGraphAddEventRecordNode, RawEventRecord{event}, event);
+}
+GFXGRAPH_HOOK hipError_t hipGraphAddEventWaitNode(GFXGRAPH_NODE_PARAMETERS, hipEvent_t event) {
+  GFXGRAPH_ADD_NODE(hipGraphAddEventWaitNode, RawEventWait{event}, event);
+}
+
 #define GFXGRAPH_CHANGE_NODE(name, action, ...)                    \
   const Scope scope;                                               \
   const hipError_t result = real(kCall_##name, node, __VA_ARGS__); \
@@ -251,6 +258,13 @@ GFXGRAPH_HOOK hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
                                                    const hipHostNodeParams* params) {
   GFXGRAPH_CHANGE_NODE(hipGraphHostNodeSetParams, host_action(kCall_hipGraphHostNodeSetParams),
                        params);
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphEventRecordNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
+  GFXGRAPH_CHANGE_NODE(hipGraphEventRecordNodeSetEvent, RawEventRecord{event}, event);
+}
+GFXGRAPH_HOOK hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
+  GFXGRAPH_CHANGE_NODE(hipGraphEventWaitNodeSetEvent, RawEventWait{event}, event);
 }
 
 // ---- executable graphs --------------------------------------------------------------------------
@@ -308,6 +322,27 @@ GFXGRAPH_HOOK hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t executable
                                                        const hipHostNodeParams* params) {
   GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecHostNodeSetParams,
                              host_action(kCall_hipGraphExecHostNodeSetParams), params);
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t executable,
+                                                             hipGraphNode_t node,
+                                                             hipEvent_t event) {
+  GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecEventRecordNodeSetEvent, RawEventRecord{event}, event);
+}
+GFXGRAPH_HOOK hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t executable,
+                                                           hipGraphNode_t node, hipEvent_t event) {
+  GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecEventWaitNodeSetEvent, RawEventWait{event}, event);
+}
+GFXGRAPH_HOOK hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t executable,
+                                                             hipGraphNode_t node,
+                                                             hipGraph_t child) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGraphExecChildGraphNodeSetParams, executable, node, child);
+  if (scope.record && result == hipSuccess) {
+    recorder().executable_child_changed(executable, node, child);
+  }
+  return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGraph_t graph,

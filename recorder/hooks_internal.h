@@ -63,8 +63,10 @@ inline uint64_t address_of(const void* pointer) noexcept {
 
 // Device work: prepared, done by the runtime, recorded if it succeeded.
 template <typename Call>
-hipError_t device_work(int index, RawAction raw, Handle stream, bool asynchronous, Call&& call) {
+hipError_t device_work(int index, RawAction raw, Handle stream, bool asynchronous, Call&& call,
+                       bool never_captured = false) {
   Work work;
+  work.never_captured = never_captured;
   work.raw = std::move(raw);
   work.stream = stream;
   work.asynchronous = asynchronous;

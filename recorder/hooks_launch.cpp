@@ -158,7 +158,7 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
   if (function == nullptr) return;
   const Scope scope(true);
   function(modules, pointer, initial, name, size, align);
-  if (scope.record) recorder().managed_variable(modules);
+  if (scope.record) recorder().managed_variable(modules, pointer, name, size);
 }
 
 GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {

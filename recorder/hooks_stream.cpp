@@ -18,11 +18,11 @@ hipError_t waited(const Scope& scope, hipError_t result, SynchronizeKind kind, H
 }
 
 template <typename Call>
-hipError_t host_function(int index, Handle stream, Call&& call) {
+hipError_t host_function(int index, Handle stream, Call&& call, bool never_captured = false) {
   const Scope scope;
   if (!scope.record) return call();
   return device_work(index, RawHostFunction{std::string(display_name(index))}, stream, true,
-                     std::forward<Call>(call));
+                     std::forward<Call>(call), never_captured);
 }
 
 }  // namespace
@@ -154,15 +154,15 @@ GFXGRAPH_HOOK hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t e
 
 GFXGRAPH_HOOK hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
                                               void* data, unsigned int flags) {
-  return host_function(kCall_hipStreamAddCallback, stream_key(stream), [&] {
-    return real(kCall_hipStreamAddCallback, stream, callback, data, flags);
-  });
+  return host_function(
+      kCall_hipStreamAddCallback, stream_key(stream),
+      [&] { return real(kCall_hipStreamAddCallback, stream, callback, data, flags); }, true);
 }
 GFXGRAPH_HOOK hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback,
                                                   void* data, unsigned int flags) {
-  return host_function(kCall_hipStreamAddCallback_spt, per_thread_key(stream), [&] {
-    return real(kCall_hipStreamAddCallback_spt, stream, callback, data, flags);
-  });
+  return host_function(
+      kCall_hipStreamAddCallback_spt, per_thread_key(stream),
+      [&] { return real(kCall_hipStreamAddCallback_spt, stream, callback, data, flags); }, true);
 }
 GFXGRAPH_HOOK hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
   return host_function(kCall_hipLaunchHostFunc, stream_key(stream),

@@ -62,6 +62,16 @@ struct RawHostFunction {
   std::string call;
 };
 
-using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawHostFunction>;
+// Event nodes of graphs: in the trace an empty node, and a record or wait in the stream that the
+// graph is launched into.
+struct RawEventRecord {
+  const void* event = nullptr;  // hipEvent_t
+};
+struct RawEventWait {
+  const void* event = nullptr;
+};
+
+using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawHostFunction,
+                               RawEventRecord, RawEventWait>;
 
 }  // namespace gfxgraph::recorder

@@ -126,6 +126,9 @@ void Recorder::open() {
                                 .count());
   check(writer_->add(environment));
   report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
+  for (ModuleEntry* module : code_.modules()) {
+    if (!module->managed.empty() && !module->unloaded) discover_managed(*module);
+  }
 
   // A thread of ours takes none of the program's signals.
   sigset_t all;

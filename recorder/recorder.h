@@ -43,9 +43,11 @@ struct Work {
   bool skip = false;  // nothing to commit: a finding said why
   // Host-visible memory that the work may write: its state is taken in again once the work is done.
   std::vector<format::AllocationId> may_write;
+  // hipEvent_t that the work records at its end: those of a graph's event nodes.
+  std::vector<Handle> records;
   const char* call = "";
-  // A launch that the runtime executes at once even in a stream that is being captured (HIP 5.2:
-  // hipModuleLaunchKernel).
+  // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
+  // hipModuleLaunchKernel, hipStreamAddCallback).
   bool never_captured = false;
 };
 
@@ -63,7 +65,9 @@ class Recorder {
   void fat_binary_unloading(Handle handle) noexcept;  // before the real call
   void function(Handle fat_binary, Handle host_function, const char* name) noexcept;
   void variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept;
-  void managed_variable(Handle fat_binary) noexcept;
+  // `pointer` is where the runtime keeps the variable's address.
+  void managed_variable(Handle fat_binary, void* const* pointer, const char* name,
+                        uint64_t size_bytes) noexcept;
   void module_loaded(void* module, const void* image) noexcept;
   void module_file_loaded(void* module, const char* path) noexcept;
   void module_unloading(Handle module) noexcept;  // before the real call: globals' post-state
@@ -134,6 +138,7 @@ class Recorder {
   void graph_instantiated(Handle executable, Handle graph) noexcept;
   void executable_changed(Handle executable, Handle node, RawAction action,
                           const char* call) noexcept;
+  void executable_child_changed(Handle executable, Handle node, Handle child) noexcept;
   void executable_updated(Handle executable, Handle graph) noexcept;
   void executable_destroyed(Handle executable) noexcept;
   void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
@@ -181,7 +186,9 @@ class Recorder {
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
   void end_globals(const ModuleEntry& module);
   void discover_globals(ModuleEntry& module);
-  void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size);
+  void discover_managed(ModuleEntry& module);
+  void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,
+                  bool managed = false);
 
   // memory
   format::Content make_content(std::span<const std::byte> bytes, bool store);
@@ -201,6 +208,7 @@ class Recorder {
   std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
                                             Work& work);
+  RawMemset as_node(const RawMemset& raw);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const char* call,
                         format::CopyEnd& end);
   void receive_copy_result(const Work& work, format::Copy& copy);

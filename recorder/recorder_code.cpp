@@ -1,6 +1,7 @@
 // Fat binaries, modules, kernels and device variables.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -8,6 +9,18 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
+namespace {
+
+// clang keeps the initial value of a __managed__ variable under a name of its own; the variable's
+// symbol itself holds the address that the runtime chose.
+bool is_managed(const ModuleEntry& module, const std::string& name) {
+  const std::string initial = name + ".managed";
+  const auto& symbols = module.code->symbols();
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const codeobj::Symbol& symbol) { return symbol.name == initial; });
+}
+
+}  // namespace
 
 void Recorder::fat_binary(Handle handle, const void* wrapper) noexcept {
   registering([&] { code_.add_fat_binary(handle, wrapper); });
@@ -21,8 +34,13 @@ void Recorder::variable(Handle fat_binary, Handle host_symbol, const char* name)
   registering([&] { code_.add_variable(fat_binary, host_symbol, name == nullptr ? "" : name); });
 }
 
-void Recorder::managed_variable(Handle fat_binary) noexcept {
-  registering([&] { code_.add_managed_variable(fat_binary); });
+void Recorder::managed_variable(Handle fat_binary, void* const* pointer, const char* name,
+                                uint64_t size_bytes) noexcept {
+  registering([&] {
+    ModuleEntry* module = code_.add_managed_variable(
+        fat_binary, {pointer, name == nullptr ? "" : name, size_bytes, false});
+    if (module != nullptr && writer_) discover_managed(*module);  // of a library loaded later
+  });
 }
 
 void Recorder::module_loaded(void* module, const void* image) noexcept {
@@ -50,6 +68,7 @@ void Recorder::end_globals(const ModuleEntry& module) {
   (void)device_->synchronize(kSettleTimeoutMs);
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
+    if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
     end_allocation(*allocation, true, 0, post_content(*allocation));
     map_.remove(allocation->address);
     by_id_.erase(allocation->id);
@@ -119,9 +138,11 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
 // A kernel of the module is about to run: from here on its variables may change.
 void Recorder::discover_globals(ModuleEntry& module) {
   module.globals_known = true;
-  if (module.managed_variables) {
+  discover_managed(module);
+  for (const ManagedVariable& variable : module.managed) {
+    if (variable.known) continue;
     finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
-            "__managed__ variables are not recorded");
+            "the address of " + variable.name + " is not known");
   }
   uint64_t address = 0;
   uint64_t size = 0;
@@ -138,19 +159,33 @@ void Recorder::discover_globals(ModuleEntry& module) {
       continue;
     }
     if (device_->module_global(module.module, symbol.name.c_str(), &address, &size)) {
-      add_global(module, symbol.name, address, size);
+      add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
     }
   }
 }
 
+// The program may use them without any call about them: they are in the trace from its beginning.
+void Recorder::discover_managed(ModuleEntry& module) {
+  for (ManagedVariable& variable : module.managed) {
+    if (variable.known || *variable.pointer == nullptr) continue;
+    if (!describe_module(module, "__hipRegisterManagedVar")) return;
+    variable.known = true;
+    add_global(module, variable.name, reinterpret_cast<uint64_t>(*variable.pointer),
+               variable.size_bytes, true);
+  }
+}
+
 void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t address,
-                          uint64_t size) {
+                          uint64_t size, bool managed) {
   if (address == 0 || size == 0) return;
   const std::shared_ptr<Allocation> known = map_.find_begin(address);
   if (known && known->kind == format::AllocationKind::kModuleGlobal) return;
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = format::AllocationKind::kModuleGlobal;
   allocation->address = address;
+  // Every kernel of the module may use it without being handed its address.
+  if (managed) allocation->host_address = address;
+  allocation->reachable = managed;
   allocation->size_bytes = size;
   allocation->symbol = name;
   allocation->module = &module;
@@ -169,7 +204,8 @@ void Recorder::global_found(Handle module, const char* name, uint64_t address,
       return;
     }
     if (describe_module(*entry, "hipModuleGetGlobal")) {
-      add_global(*entry, name == nullptr ? "" : name, address, size_bytes);
+      const std::string text = name == nullptr ? "" : name;
+      add_global(*entry, text, address, size_bytes, is_managed(*entry, text));
     }
   });
 }

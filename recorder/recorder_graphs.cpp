@@ -7,6 +7,22 @@ namespace gfxgraph::recorder {
 
 using format::FindingKind;
 
+namespace {
+
+void find_events(ExecutableGraph& graph) {
+  graph.waits.clear();
+  graph.records.clear();
+  for (const FlatNode& node : graph.nodes) {
+    if (const auto* wait = std::get_if<RawEventWait>(&node.action)) {
+      graph.waits.push_back(wait->event);
+    } else if (const auto* record = std::get_if<RawEventRecord>(&node.action)) {
+      graph.records.push_back(record->event);
+    }
+  }
+}
+
+}  // namespace
+
 void Recorder::capture_begins(Handle stream) noexcept {
   guarded([&] { captures_.begin(stream); });
 }
@@ -19,7 +35,8 @@ bool Recorder::capturing(Handle stream) noexcept {
 
 void Recorder::capture_ended(Handle stream, Handle graph) noexcept {
   guarded([&] {
-    std::shared_ptr<GraphTemplate> model = captures_.end(stream);
+    std::shared_ptr<GraphTemplate> model = captures_.end(
+        stream, [&](Handle joined) { return device_->capturing(const_cast<void*>(joined)); });
     if (graph == nullptr) return;
     if (!model) {
       finding(FindingKind::kIncomplete, "hipStreamEndCapture", "the capture's begin was not seen");
@@ -206,6 +223,29 @@ void Recorder::executable_changed(Handle executable, Handle node, RawAction acti
   });
 }
 
+// A graph of the same shape takes the place of the one that the child node was made with.
+void Recorder::executable_child_changed(Handle executable, Handle node, Handle child) noexcept {
+  guarded([&] {
+    const char* call = "hipGraphExecChildGraphNodeSetParams";
+    const std::shared_ptr<GraphTemplate> model = find_graph(child, call);
+    const auto found = executables_.find(executable);
+    std::optional<std::vector<FlatNode>> nodes;
+    if (model) nodes = flatten(*model);
+    std::vector<FlatNode*> inside;
+    if (found != executables_.end() && node != nullptr) {
+      for (FlatNode& flat : found->second.nodes) {
+        if (flat.child == node) inside.push_back(&flat);
+      }
+    }
+    if (!nodes || nodes->size() != inside.size()) {
+      finding(FindingKind::kIncomplete, call, "of a node or graph that was not recorded");
+      return;
+    }
+    for (size_t i = 0; i < inside.size(); ++i) inside[i]->action = std::move((*nodes)[i].action);
+    found->second.changed = true;
+  });
+}
+
 void Recorder::executable_updated(Handle executable, Handle graph) noexcept {
   guarded([&] {
     const std::shared_ptr<GraphTemplate> model = find_graph(graph, "hipGraphExecUpdate");
@@ -240,7 +280,7 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
       if (auto made = make_copy(*copy, 0, work)) node.action = std::move(*made);
     } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
-      if (auto made = make_memset(*set, 0, work)) node.action = std::move(*made);
+      if (auto made = make_memset(as_node(*set), 0, work)) node.action = std::move(*made);
     } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
       node.action = format::HostFunction{0, function->call};
     }
@@ -259,7 +299,8 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
       return;
     }
-    if (captures_.capturing(stream)) {
+    // HIP 5.2 executes the graph instead of capturing its launch.
+    if (captures_.capturing(stream) && facts_.runtime_version >= 50'300'000) {
       finding(FindingKind::kIncomplete, work.call, "inside a stream capture");
       return;
     }
@@ -273,6 +314,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         return;
       }
       graph.reads_host_memory = false;
+      find_events(graph);
       for (const format::GraphNode& node : *nodes) {
         const auto* copy = std::get_if<format::Copy>(&node.action);
         if (copy != nullptr && copy->source.allocation == 0) graph.reads_host_memory = true;
@@ -286,6 +328,11 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       graph.changed = false;
       graph.map_generation = map_.generation();
     }
+    // Event nodes order the whole graph: more than they ask for, and never less.
+    for (const Handle event : graph.waits) {
+      append(format::StreamWait{stream_id(stream), event_id(event), 0});
+    }
+    work.records = graph.records;
     work.action = format::GraphLaunch{graph.id, stream_id(stream)};
     reachable_may_be_written(work);
     work.skip = false;

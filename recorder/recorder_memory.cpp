@@ -213,7 +213,13 @@ void Recorder::resetting() noexcept {
       map_.remove(allocation->address);
       by_id_.erase(allocation->id);
     }
-    for (ModuleEntry* module : code_.modules()) module->globals_known = false;
+    for (ModuleEntry* module : code_.modules()) {
+      module->globals_known = false;
+      // Managed variables are not looked for again: what their pointers hold now is not known.
+      if (!module->managed.empty()) {
+        finding(format::FindingKind::kIncomplete, "hipDeviceReset", "with __managed__ variables");
+      }
+    }
     code_.forget_found();
     streams_.clear();
     events_.clear();

@@ -220,6 +220,23 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
   return set;
 }
 
+// What a runtime makes of a memset node, where it is not what was asked for: the trace holds what
+// was done. HIP 5.2.3 writes the element size into every byte of a node with several rows, and
+// takes its width for bytes.
+RawMemset Recorder::as_node(const RawMemset& raw) {
+  if (raw.height < 2 || facts_.runtime_version < 50'200'000 ||
+      facts_.runtime_version >= 50'300'000) {
+    return raw;
+  }
+  finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",
+          "this runtime writes the element size instead of the value in nodes of several rows: "
+          "recorded as it does");
+  RawMemset done = raw;
+  done.value = raw.element_bytes;
+  done.element_bytes = 1;
+  return done;
+}
+
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
     const bool at_once = work.never_captured && facts_.runtime_version < 50'300'000;
@@ -309,6 +326,10 @@ void Recorder::commit(Work&& work) noexcept {
     if (!work.action) return;
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) receive_copy_result(work, *copy);
     append(std::move(*work.action));
+    for (const Handle event : work.records) {
+      captures_.forget_event(event);
+      append(format::EventRecord{event_id(event), stream_id(work.stream)});
+    }
     settle(work);
     checkpoint();
   });

@@ -37,10 +37,7 @@ std::string base_architecture(const std::string& text) {
 }
 
 bool host_kind(const Program& program, format::AllocationId id) {
-  const format::AllocationKind kind = program.allocations()[id - 1].begin->kind;
-  return kind == format::AllocationKind::kHostPinned ||
-         kind == format::AllocationKind::kHostRegistered ||
-         kind == format::AllocationKind::kManaged;
+  return host_visible(*program.allocations()[id - 1].begin);
 }
 
 }  // namespace

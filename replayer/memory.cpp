@@ -141,6 +141,15 @@ Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, L
   Buffer& buffer = buffers_[begin.id - 1];
   buffer.used = true;
   buffer.device = static_cast<uint8_t*>(global.address);
+  if (begin.host_address == 0) return {};
+  // A __managed__ variable: the runtime gives its memory, which the host sees as well. One that
+  // gave the variable that holds its address instead would show another size.
+  if (global.size_bytes != begin.size_bytes) {
+    return fail(Status::kUnsupported,
+                fmt::format("managed variable {} has {} bytes on {}, the trace says {}",
+                            begin.symbol, global.size_bytes, library_->path(), begin.size_bytes));
+  }
+  buffer.host = buffer.device;
   return {};
 }
 

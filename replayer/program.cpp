@@ -44,6 +44,16 @@ std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t dept
 
 }  // namespace
 
+bool host_visible(const format::AllocationBegin& begin) {
+  switch (begin.kind) {
+    case format::AllocationKind::kHostPinned:
+    case format::AllocationKind::kHostRegistered:
+    case format::AllocationKind::kManaged: return true;
+    case format::AllocationKind::kModuleGlobal: return begin.host_address != 0;  // __managed__
+    default: return false;
+  }
+}
+
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace)
@@ -158,10 +168,7 @@ class ProgramBuilder {
   Result<void> add(const format::HostWrite& write) {
     GFXGRAPH_TRY(check_range(write.allocation, write.offset_bytes, write.content.size_bytes));
     GFXGRAPH_TRY(check_relocations(write.content.relocations, write.content.size_bytes));
-    const format::AllocationKind kind = program_->allocations_[write.allocation - 1].begin->kind;
-    if (kind != format::AllocationKind::kHostPinned &&
-        kind != format::AllocationKind::kHostRegistered &&
-        kind != format::AllocationKind::kManaged) {
+    if (!host_visible(*program_->allocations_[write.allocation - 1].begin)) {
       return corrupt(
           sequence_,
           fmt::format("host write to allocation {}, which the host cannot see", write.allocation));

@@ -74,6 +74,9 @@ struct AllocationInfo {
   uint64_t extent_bytes = 0;
 };
 
+// Whether the host writes and reads it through a pointer.
+bool host_visible(const format::AllocationBegin& begin);
+
 struct StreamInfo {
   bool created = false;
   uint32_t flags = 0;

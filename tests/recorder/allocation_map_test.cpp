@@ -89,5 +89,16 @@ TEST(AllocationMap, FreedAllocationsAreFoundUntilTheirAddressesAreUsedAgain) {
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 2u);
 }
 
+TEST(AllocationMap, TheBeginOfAFreedAllocationIsNotTheEndOfItsNeighbour) {
+  AllocationMap map;
+  (void)map.insert(allocation(1, 0x1000, 0x100));
+  (void)map.insert(allocation(2, 0x1100, 0x100));
+  (void)map.remove(0x1100);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1100)), 2u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x10ff)), 1u);
+  EXPECT_EQ(id_of(map.find(0x1100)), 1u) << "an argument: one past the end";
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1200)), 0u);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

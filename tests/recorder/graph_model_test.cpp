@@ -89,8 +89,9 @@ TEST(Captures, EventsCarryACaptureToOtherStreams) {
   captures.record_event(handle(101), handle(2));
   EXPECT_TRUE(captures.wait_event(handle(1), handle(101)));
   captures.add(handle(1), RawHostFunction{"d"});
-  EXPECT_EQ(captures.end(handle(5)), nullptr);
-  const auto graph = captures.end(handle(1));
+  const auto none = [](Handle) { return false; };
+  EXPECT_EQ(captures.end(handle(5), none), nullptr);
+  const auto graph = captures.end(handle(1), none);
   ASSERT_NE(graph, nullptr);
   EXPECT_FALSE(captures.any());
   ASSERT_EQ(graph->nodes.size(), 4u);

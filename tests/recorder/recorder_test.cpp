@@ -1,128 +1,17 @@
-// The recorder without HIP: a device whose memory is this process's own.
-#include "recorder/recorder.h"
-
+// The recorder without HIP: memory, contents, findings, code, its beginning and end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
 
-#include "format/reader.h"
-#include "tests/recorder/process.h"
+#include "tests/recorder/recorder_fixture.h"
 
 namespace gfxgraph::recorder {
 namespace {
 
-using format::Trace;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
-
-struct FakeState {
-  bool readable = true;
-  bool synchronizes = true;
-  StreamState stream = StreamState::kIdle;
-  std::vector<void*> nodes;
-  void* symbol = nullptr;
-};
-
-class FakeDevice final : public Device {
- public:
-  explicit FakeDevice(FakeState& state) : state_(state) {}
-  DeviceFacts facts() override { return {"gfx1030:xnack-", "fake", 60'000'000, 60'000'000}; }
-  bool read(void* destination, uint64_t address, size_t size_bytes) override {
-    if (state_.readable) std::memcpy(destination, reinterpret_cast<void*>(address), size_bytes);
-    return state_.readable;
-  }
-  bool synchronize(uint32_t) override { return state_.synchronizes; }
-  StreamState stream_state(void*) override { return state_.stream; }
-  uint64_t device_address(void* host) override {
-    return reinterpret_cast<uint64_t>(host) | uint64_t{1} << 47;
-  }
-  bool symbol(const void*, uint64_t* address, uint64_t* size_bytes) override {
-    *address = reinterpret_cast<uint64_t>(state_.symbol);
-    *size_bytes = 4;
-    return state_.symbol != nullptr;
-  }
-  bool module_global(void*, const char* name, uint64_t* address, uint64_t* size_bytes) override {
-    if (std::strcmp(name, "module_counter") != 0) return false;
-    return symbol(nullptr, address, size_bytes);
-  }
-  size_t graph_nodes(void*, void** nodes, size_t capacity) override {
-    if (state_.nodes.size() <= capacity) std::copy(state_.nodes.begin(), state_.nodes.end(), nodes);
-    return state_.nodes.size();
-  }
-
- private:
-  FakeState& state_;
-};
-
-Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
-
-class RecorderTest : public ::testing::Test {
- protected:
-  void SetUp() override { make({}); }
-
-  void make(Options options) {
-    options.output = path();
-    options.status_folder = folder_.path().string();
-    std::filesystem::remove(folder_.path() / "claim");
-    recorder_ = std::make_unique<Recorder>(options, std::make_unique<FakeDevice>(state_));
-  }
-  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
-
-  std::shared_ptr<const Trace> finish() {
-    recorder_->finish();
-    auto trace = Trace::open(path());
-    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
-    return trace ? *trace : nullptr;
-  }
-
-  template <typename T>
-  static std::vector<T> actions(const Trace& trace) {
-    std::vector<T> found;
-    for (const format::Event& event : trace.events()) {
-      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
-    }
-    return found;
-  }
-
-  void device_memory(void* memory, size_t bytes) {
-    recorder_->allocated({format::AllocationKind::kDevice, reinterpret_cast<uint64_t>(memory), 0,
-                          bytes, 0, nullptr});
-  }
-
-  void copy(const void* destination, const void* source, size_t bytes,
-            MemorySide destination_side = MemorySide::kUnknown) {
-    Work work;
-    RawCopy raw;
-    raw.destination.address = reinterpret_cast<uint64_t>(destination);
-    raw.source.address = reinterpret_cast<uint64_t>(source);
-    raw.width_bytes = bytes;
-    raw.destination_side = destination_side;
-    work.raw = raw;
-    work.call = "hipMemcpy";
-    recorder_->prepare(work);
-    std::memcpy(const_cast<void*>(destination), source, bytes);
-    recorder_->commit(std::move(work));
-  }
-
-  void memset_work(void* destination, size_t count, Handle stream = nullptr) {
-    Work work;
-    RawMemset raw;
-    raw.address = reinterpret_cast<uint64_t>(destination);
-    raw.width_elements = count;
-    raw.value = 7;
-    work.raw = raw;
-    work.stream = stream;
-    work.call = "hipMemset";
-    recorder_->prepare(work);
-    recorder_->commit(std::move(work));
-  }
-
-  TemporaryFolder folder_;
-  FakeState state_;
-  std::unique_ptr<Recorder> recorder_;
-};
 
 TEST_F(RecorderTest, NothingRecordedLeavesNoFile) {
   recorder_->finish();
@@ -353,51 +242,6 @@ TEST_F(RecorderTest, StreamsEventsAndSynchronisation) {
   EXPECT_EQ(records[0].stream, 1u);
   EXPECT_EQ(records[1].stream, 2u);
   EXPECT_EQ(actions<format::StreamWait>(*trace)[0].stream, 0u);
-}
-
-TEST_F(RecorderTest, CapturedWorkBecomesAGraph) {
-  alignas(8) char data[16] = {};
-  device_memory(data, sizeof(data));
-  recorder_->stream_created(handle(10), 0, 0);
-  recorder_->capture_begins(handle(10));
-  memset_work(data, 16, handle(10));
-  memset_work(data, 8, handle(10));
-  state_.nodes = {data, data + 1};
-  recorder_->capture_ended(handle(10), handle(30));
-  recorder_->graph_instantiated(handle(40), handle(30));
-  for (int i = 0; i < 2; ++i) {
-    Work work;
-    recorder_->prepare_graph_launch(handle(40), handle(10), work);
-    recorder_->commit(std::move(work));
-  }
-  RawMemset changed;
-  changed.address = reinterpret_cast<uint64_t>(data);
-  changed.width_elements = 4;
-  recorder_->executable_changed(handle(40), data, changed, "hipGraphExecMemsetNodeSetParams");
-  Work work;
-  recorder_->prepare_graph_launch(handle(40), handle(10), work);
-  recorder_->commit(std::move(work));
-  const auto trace = finish();
-  ASSERT_TRUE(trace);
-  EXPECT_TRUE(trace->complete());
-  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(0));
-  ASSERT_THAT(trace->graphs(), SizeIs(2));
-  EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(2));
-  EXPECT_THAT(trace->graphs()[0].nodes[1].dependencies, ElementsAre(0));
-  const auto launches = actions<format::GraphLaunch>(*trace);
-  ASSERT_THAT(launches, SizeIs(3));
-  EXPECT_EQ(launches[0].graph, launches[1].graph);
-  EXPECT_NE(launches[1].graph, launches[2].graph);
-}
-
-TEST_F(RecorderTest, ACaptureWithOtherNodesThanRecordedIsIncomplete) {
-  recorder_->stream_created(handle(10), 0, 0);
-  recorder_->capture_begins(handle(10));
-  state_.nodes = {this};
-  recorder_->capture_ended(handle(10), handle(30));
-  const auto trace = finish();
-  ASSERT_TRUE(trace);
-  EXPECT_FALSE(trace->complete());
 }
 
 TEST_F(RecorderTest, WorkThatDoesNotEndIsGivenUpOn) {

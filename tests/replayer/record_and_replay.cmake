@@ -1,5 +1,6 @@
-# cmake -DPROGRAM= -DBIN= -DTRACE= -P: records a program on the software agent and replays it in
-# every mode at both layouts.
+# cmake -DPROGRAM= [-DARGUMENTS="a b"] -DBIN= -DTRACE= -P: records a program on the software agent,
+# replays it in every mode at both layouts, and executes its kernels in the check.
+separate_arguments(ARGUMENTS)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
@@ -8,7 +9,7 @@ function(run)
   endif()
 endfunction()
 
-run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM})
+run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM} ${ARGUMENTS})
 foreach(mode eager batch graph auto)
   foreach(layout same shift)
     run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
@@ -17,3 +18,4 @@ endforeach()
 # Split and chained graphs are other graphs of the same program.
 run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-max-nodes 3 --verify)
 run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode graph --graph-linear --verify)
+run(${BIN}/gfxgraph check ${TRACE})

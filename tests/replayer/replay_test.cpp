@@ -251,6 +251,29 @@ TEST_F(ReplayTest, ShiftMovesModuleVariablesByLoadingThemTwice) {
   EXPECT_EQ((*replay)->instance().memory().moved(), 1u);
 }
 
+TEST_F(ReplayTest, HostWritesReachManagedVariables) {
+  trace.edit_begin = [](format::AllocationBegin& begin) {
+    begin.host_address = begin.recorded_address;
+  };
+  const auto variable = trace.allocate(64, {}, format::AllocationKind::kModuleGlobal, "managed");
+  fake.globals["managed"].resize(64);
+  launch_double(variable);
+  trace.host_write(variable, 4, {1, 2, 3});
+  launch_double(variable);
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    auto replay = Replay::load(program, *HipLibrary::from_table(fake.table(), "fake"), options);
+    ASSERT_TRUE(replay) << replay.error().message;
+    expect_identical(**replay);
+  }
+  fake.globals["managed"].resize(8);
+  const auto other = Replay::load(program, *HipLibrary::from_table(fake.table(), "fake"), {});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("managed"));
+}
+
 TEST_F(ReplayTest, RefusesCooperativeLaunchByNameWhereTheRuntimeLacksIt) {
   const auto a = trace.allocate(64);
   trace.edit_launch = [](format::Launch& launch) { launch.cooperative = true; };

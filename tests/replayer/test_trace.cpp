@@ -113,6 +113,7 @@ format::AllocationId TestTrace::allocate(size_t size, const std::vector<uint8_t>
     begin.symbol = symbol;
   }
   begin.initial = content(memory.data(), size);
+  if (edit_begin) edit_begin(begin);
   add(begin);
   return id;
 }

@@ -86,6 +86,7 @@ class TestTrace {
   bool hash_only = false;       // post-states made from now on
   std::string arch = "gfx1030";
   std::function<void(format::Launch&)> edit_launch;
+  std::function<void(format::AllocationBegin&)> edit_begin;
   std::function<void(format::Content&)> edit_post;
 
   // Ends what is alive, seals, opens.

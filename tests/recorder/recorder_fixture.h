@@ -1,0 +1,130 @@
+// The recorder without HIP: a device whose memory is this process's own.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "format/reader.h"
+#include "recorder/recorder.h"
+#include "tests/recorder/process.h"
+
+namespace gfxgraph::recorder {
+
+using format::Trace;
+
+struct FakeState {
+  bool readable = true;
+  bool synchronizes = true;
+  StreamState stream = StreamState::kIdle;
+  std::vector<void*> nodes;
+  void* symbol = nullptr;
+  int32_t runtime_version = 60'000'000;
+  std::set<void*> capturing;  // streams that stay so after a capture
+};
+
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(FakeState& state) : state_(state) {}
+  DeviceFacts facts() override {
+    return {"gfx1030:xnack-", "fake", state_.runtime_version, state_.runtime_version};
+  }
+  bool read(void* destination, uint64_t address, size_t size_bytes) override {
+    if (state_.readable) std::memcpy(destination, reinterpret_cast<void*>(address), size_bytes);
+    return state_.readable;
+  }
+  bool synchronize(uint32_t) override { return state_.synchronizes; }
+  StreamState stream_state(void*) override { return state_.stream; }
+  bool capturing(void* stream) override { return state_.capturing.count(stream) != 0; }
+  uint64_t device_address(void* host) override {
+    return reinterpret_cast<uint64_t>(host) | uint64_t{1} << 47;
+  }
+  bool symbol(const void*, uint64_t* address, uint64_t* size_bytes) override {
+    *address = reinterpret_cast<uint64_t>(state_.symbol);
+    *size_bytes = 4;
+    return state_.symbol != nullptr;
+  }
+  bool module_global(void*, const char* name, uint64_t* address, uint64_t* size_bytes) override {
+    if (std::strcmp(name, "module_counter") != 0) return false;
+    return symbol(nullptr, address, size_bytes);
+  }
+  size_t graph_nodes(void*, void** nodes, size_t capacity) override {
+    if (state_.nodes.size() <= capacity) std::copy(state_.nodes.begin(), state_.nodes.end(), nodes);
+    return state_.nodes.size();
+  }
+
+ private:
+  FakeState& state_;
+};
+
+inline Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+
+class RecorderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { make({}); }
+
+  void make(Options options) {
+    options.output = path();
+    options.status_folder = folder_.path().string();
+    std::filesystem::remove(folder_.path() / "claim");
+    recorder_ = std::make_unique<Recorder>(options, std::make_unique<FakeDevice>(state_));
+  }
+  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
+
+  std::shared_ptr<const Trace> finish() {
+    recorder_->finish();
+    auto trace = Trace::open(path());
+    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
+    return trace ? *trace : nullptr;
+  }
+
+  template <typename T>
+  static std::vector<T> actions(const Trace& trace) {
+    std::vector<T> found;
+    for (const format::Event& event : trace.events()) {
+      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
+    }
+    return found;
+  }
+
+  void device_memory(void* memory, size_t bytes) {
+    recorder_->allocated({format::AllocationKind::kDevice, reinterpret_cast<uint64_t>(memory), 0,
+                          bytes, 0, nullptr});
+  }
+
+  void copy(const void* destination, const void* source, size_t bytes,
+            MemorySide destination_side = MemorySide::kUnknown) {
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(destination);
+    raw.source.address = reinterpret_cast<uint64_t>(source);
+    raw.width_bytes = bytes;
+    raw.destination_side = destination_side;
+    work.raw = raw;
+    work.call = "hipMemcpy";
+    recorder_->prepare(work);
+    std::memcpy(const_cast<void*>(destination), source, bytes);
+    recorder_->commit(std::move(work));
+  }
+
+  void memset_work(void* destination, size_t count, Handle stream = nullptr) {
+    Work work;
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(destination);
+    raw.width_elements = count;
+    raw.value = 7;
+    work.raw = raw;
+    work.stream = stream;
+    work.call = "hipMemset";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
+
+  TemporaryFolder folder_;
+  FakeState state_;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,208 @@
+// The recorder without HIP: captures, graphs, their nodes and launches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class RecorderGraphTest : public RecorderTest {
+ protected:
+  void add_node(Handle graph, Handle node, RawAction action, std::vector<Handle> after = {}) {
+    recorder_->node_added(graph, node, after.data(), after.size(), std::move(action), "add");
+  }
+  RawMemset set_bytes(uint32_t value) {
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(data_);
+    raw.width_elements = 8;
+    raw.value = value;
+    return raw;
+  }
+  void launch(Handle executable, Handle stream) {
+    Work work;
+    recorder_->prepare_graph_launch(executable, stream, work);
+    recorder_->commit(std::move(work));
+  }
+  // Names of the events, in order, of the kinds that order work.
+  static std::string order(const Trace& trace) {
+    std::string text;
+    for (const format::Event& event : trace.events()) {
+      if (const auto* wait = std::get_if<format::StreamWait>(&event.action)) {
+        text += "wait" + std::to_string(wait->event) + " ";
+      } else if (const auto* record = std::get_if<format::EventRecord>(&event.action)) {
+        text += "record" + std::to_string(record->event) + " ";
+      } else if (std::holds_alternative<format::GraphLaunch>(event.action)) {
+        text += "launch ";
+      }
+    }
+    return text;
+  }
+
+  alignas(8) char data_[64] = {};
+};
+
+TEST_F(RecorderGraphTest, CapturedWorkBecomesAGraph) {
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->capture_begins(handle(10));
+  memset_work(data, 16, handle(10));
+  memset_work(data, 8, handle(10));
+  state_.nodes = {data, data + 1};
+  recorder_->capture_ended(handle(10), handle(30));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  for (int i = 0; i < 2; ++i) {
+    Work work;
+    recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    recorder_->commit(std::move(work));
+  }
+  RawMemset changed;
+  changed.address = reinterpret_cast<uint64_t>(data);
+  changed.width_elements = 4;
+  recorder_->executable_changed(handle(40), data, changed, "hipGraphExecMemsetNodeSetParams");
+  Work work;
+  recorder_->prepare_graph_launch(handle(40), handle(10), work);
+  recorder_->commit(std::move(work));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(0));
+  ASSERT_THAT(trace->graphs(), SizeIs(2));
+  EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(2));
+  EXPECT_THAT(trace->graphs()[0].nodes[1].dependencies, ElementsAre(0));
+  const auto launches = actions<format::GraphLaunch>(*trace);
+  ASSERT_THAT(launches, SizeIs(3));
+  EXPECT_EQ(launches[0].graph, launches[1].graph);
+  EXPECT_NE(launches[1].graph, launches[2].graph);
+}
+
+TEST_F(RecorderGraphTest, ACaptureWithOtherNodesThanRecordedIsIncomplete) {
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->capture_begins(handle(10));
+  state_.nodes = {this};
+  recorder_->capture_ended(handle(10), handle(30));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+TEST_F(RecorderGraphTest, EventNodesOrderTheWholeGraph) {
+  device_memory(data_, sizeof(data_));
+  recorder_->stream_created(handle(10), 0, 0);
+  for (uintptr_t event : {20, 21, 22}) recorder_->event_created(handle(event), 0);
+  recorder_->graph_created(handle(30));
+  add_node(handle(30), handle(31), RawEventWait{handle(20)});
+  add_node(handle(30), handle(32), set_bytes(1), {handle(31)});
+  add_node(handle(30), handle(33), RawEventRecord{handle(21)}, {handle(32)});
+  recorder_->graph_instantiated(handle(40), handle(30));
+  launch(handle(40), handle(10));
+  launch(handle(40), handle(10));
+  recorder_->executable_changed(handle(40), handle(33), RawEventRecord{handle(22)}, "change");
+  launch(handle(40), handle(10));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(order(*trace), "wait1 launch record2 wait1 launch record2 wait1 launch record3 ");
+  ASSERT_THAT(trace->graphs(), SizeIs(1)) << "an event is no part of what a graph does";
+  EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(3));
+}
+
+TEST_F(RecorderGraphTest, AChildOfAnExecutableIsReplacedAsAWhole) {
+  device_memory(data_, sizeof(data_));
+  recorder_->stream_created(handle(10), 0, 0);
+  for (uintptr_t graph : {30, 50, 60}) recorder_->graph_created(handle(graph));
+  add_node(handle(50), handle(51), set_bytes(1));
+  add_node(handle(50), handle(52), set_bytes(2), {handle(51)});
+  add_node(handle(30), handle(31), set_bytes(3));
+  const Handle first = handle(31);
+  recorder_->child_node_added(handle(30), handle(32), &first, 1, handle(50));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  launch(handle(40), handle(10));
+  add_node(handle(60), handle(61), set_bytes(8));
+  add_node(handle(60), handle(62), set_bytes(9), {handle(61)});
+  recorder_->executable_child_changed(handle(40), handle(32), handle(60));
+  launch(handle(40), handle(10));
+  const auto values = [](const format::Graph& graph) {
+    std::vector<uint32_t> found;
+    for (const format::GraphNode& node : graph.nodes) {
+      found.push_back(std::get<format::Memset>(node.action).value);
+    }
+    return found;
+  };
+  auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(2));
+  EXPECT_THAT(values(trace->graphs()[0]), ElementsAre(3, 1, 2));
+  EXPECT_THAT(values(trace->graphs()[1]), ElementsAre(3, 8, 9));
+}
+
+TEST_F(RecorderGraphTest, AChildOfAnotherShapeIsIncomplete) {
+  recorder_->graph_created(handle(30));
+  recorder_->graph_created(handle(50));
+  add_node(handle(50), handle(51), RawAction{});
+  recorder_->child_node_added(handle(30), handle(32), nullptr, 0, handle(50));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->executable_child_changed(handle(40), handle(32), handle(30));
+  EXPECT_TRUE(finish()->complete()) << "one node for one node";
+  make({});
+  recorder_->graph_created(handle(30));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->graph_created(handle(50));
+  add_node(handle(50), handle(51), RawAction{});
+  recorder_->executable_child_changed(handle(40), handle(32), handle(50));
+  EXPECT_FALSE(finish()->complete());
+}
+
+TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThem) {
+  for (const bool broken : {true, false}) {
+    state_.runtime_version = broken ? 50'221'153 : 60'000'000;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->stream_created(handle(10), 0, 0);
+    recorder_->graph_created(handle(30));
+    RawMemset rows = set_bytes(7);
+    rows.element_bytes = 2;
+    rows.height = 2;
+    rows.pitch_bytes = 32;
+    add_node(handle(30), handle(31), rows);
+    recorder_->graph_instantiated(handle(40), handle(30));
+    launch(handle(40), handle(10));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    const auto& set = std::get<format::Memset>(trace->graphs()[0].nodes[0].action);
+    EXPECT_EQ(set.value, broken ? 2u : 7u);
+    EXPECT_EQ(set.element_bytes, broken ? 1u : 2u);
+    EXPECT_EQ(trace->findings().size(), broken ? 1u : 0u);
+  }
+}
+
+// HIP 5.2 never executes what such a stream is given.
+TEST_F(RecorderGraphTest, AStreamThatTheRuntimeForgotIsStillCapturing) {
+  device_memory(data_, sizeof(data_));
+  for (uintptr_t stream : {10, 11}) recorder_->stream_created(handle(stream), 0, 0);
+  recorder_->event_created(handle(20), 0);
+  recorder_->capture_begins(handle(10));
+  recorder_->event_recorded(handle(20), handle(10));
+  recorder_->stream_waits(handle(11), handle(20), 0);
+  memset_work(data_, 16, handle(11));
+  state_.nodes = {data_};
+  state_.capturing = {const_cast<void*>(handle(11))};
+  recorder_->capture_ended(handle(10), handle(30));
+  memset_work(data_, 1, handle(10));
+  memset_work(data_, 2, handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto sets = actions<format::Memset>(*trace);
+  ASSERT_THAT(sets, SizeIs(1));
+  EXPECT_EQ(sets[0].width_elements, 1u);
+  ASSERT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1)) << "the capture itself is over";
+  EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].post.hash);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
