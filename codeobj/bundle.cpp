@@ -1,6 +1,7 @@
 // Source: clang's ClangOffloadBundler ("Bundled Binary File Layout", "Compressed Bundled Binary
 // File Layout" versions 1 to 3).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/MD5.h>
 
@@ -9,6 +10,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/file.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/inflate_internal.h"
@@ -411,19 +413,20 @@ const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
   return best;
 }
 
-std::string only_other_targets(std::span<const std::byte> file, const std::string& gpu_arch) {
-  const Result<std::vector<BundleEntry>> entries = extract_device_elves(file);
-  if (!entries || select_entry(*entries, gpu_arch) != nullptr) return {};
+std::string explain_other_targets(const std::filesystem::path& program,
+                                  const std::string& gpu_arch) {
+  const Result<MappedFile> file = MappedFile::open(program);
+  if (!file) return {};
+  const Result<std::vector<BundleEntry>> entries = extract_device_elves(file->bytes());
+  if (!entries || entries->empty() || select_entry(*entries, gpu_arch) != nullptr) return {};
   std::set<std::string> targets;
   for (const BundleEntry& entry : *entries) {
-    targets.insert(entry.target.substr(std::min(entry.target.rfind("--"), entry.target.size())));
+    const size_t processor = entry.target.rfind("--");
+    targets.insert(processor == std::string::npos ? entry.target
+                                                  : entry.target.substr(processor + 2));
   }
-  std::string text;
-  for (const std::string& target : targets) {
-    text += text.empty() ? "" : ", ";
-    text += target.starts_with("--") ? target.substr(2) : target;
-  }
-  return text;
+  return fmt::format("{} has code for {} only, the device is {}: compile it with --offload-arch={}",
+                     program.string(), fmt::join(targets, ", "), gpu_arch, gpu_arch);
 }
 
 }  // namespace gfxgraph::codeobj

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,10 +42,10 @@ Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte>
 const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
                                 const std::string& gpu_arch);
 
-// Why nothing in a program's file can run on `gpu_arch`: the targets that it has code for instead,
-// as "gfx906, gfx90a". "" when it has code for that GPU, or no device code at all, or is no such
-// file.
-std::string only_other_targets(std::span<const std::byte> file, const std::string& gpu_arch);
+// Why nothing in a program's file can run on `gpu_arch`: which targets it has code for instead, and
+// what to do. "" when it has code for that GPU, or no device code at all, or is no such file.
+std::string explain_other_targets(const std::filesystem::path& program,
+                                  const std::string& gpu_arch);
 
 // ---- one device ELF -----------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 #include "recorder/launcher.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -20,7 +19,7 @@
 
 #include "base/checked.h"
 #include "base/exit_code.h"
-#include "base/file.h"
+#include "base/program.h"
 #include "codeobj/code_object.h"
 
 namespace gfxgraph::recorder {
@@ -32,43 +31,18 @@ constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
 
 void say(const std::string& text) { std::fprintf(stderr, "gfxgraph-record: %s\n", text.c_str()); }
 
-// What speaks against preloading into the ELF program at `path`; nothing: fine, or no ELF (a
-// script).
-std::optional<std::string> cannot_preload(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return std::nullopt;
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-    return "is not a 64-bit x86 program";
+// Statically linked programs and those of other machines load nothing that is preloaded. Scripts
+// do: their interpreter.
+Result<fs::path> recordable_program(const std::string& name) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path path, find_program(name));
+  const ProgramFile file = inspect_program(path);
+  if (file.elf && !file.x86_64) {
+    return fail(Status::kUnsupported, fmt::format("{} is not a 64-bit x86 program", path.string()));
   }
-  bool interpreter = false;
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return std::nullopt;
-    interpreter = interpreter || segment.p_type == PT_INTERP;
-  }
-  if (interpreter) return std::nullopt;
-  return "is statically linked: the recorder cannot be loaded into it";
-}
-
-Result<fs::path> usable_program(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(Status::kNotFound, fmt::format("{}: no such program", path.string()));
-  }
-  if (fs::is_directory(path, error)) {
-    return fail(Status::kInvalidArgument,
-                fmt::format("{} is a folder, not a program", path.string()));
-  }
-  if (::access(path.c_str(), X_OK) != 0) {
-    return fail(
-        Status::kInvalidArgument,
-        fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
-  }
-  if (const auto reason = cannot_preload(path)) {
-    return fail(Status::kUnsupported, fmt::format("{} {}", path.string(), *reason));
+  if (file.elf && file.interpreter.empty()) {
+    return fail(Status::kUnsupported,
+                fmt::format("{} is statically linked: the recorder cannot be loaded into it",
+                            path.string()));
   }
   return path;
 }
@@ -172,17 +146,6 @@ bool any_hip_runtime() {
   return false;
 }
 
-// Whether the program's file has code for other GPUs only, and a word about it.
-bool warn_of_other_targets(const fs::path& program, const std::string& gpu_arch) {
-  const Result<MappedFile> file = MappedFile::open(program);
-  if (!file) return false;
-  const std::string targets = codeobj::only_other_targets(file->bytes(), gpu_arch);
-  if (targets.empty()) return false;
-  say(fmt::format("{} has code for {} only, the device is {}: compile it with --offload-arch={}",
-                  program.string(), targets, gpu_arch, gpu_arch));
-  return true;
-}
-
 void explain_no_hip(const LaunchRequest& request, int code, bool other_targets) {
   if (code == kLoaderFailed && !any_hip_runtime()) {
     say("no HIP runtime: libamdhip64 was not found; install it (Debian: libamdhip64-5)");
@@ -238,24 +201,6 @@ bool explain(const Report& report, const std::string& output) {
 
 }  // namespace
 
-Result<fs::path> find_program(const std::string& name) {
-  if (name.empty()) return fail(Status::kInvalidArgument, "the program's name is empty");
-  if (name.find('/') != std::string::npos) return usable_program(name);
-  const char* variable = std::getenv("PATH");
-  const std::string path = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
-  for (size_t begin = 0; begin <= path.size();) {
-    const size_t end = std::min(path.find(':', begin), path.size());
-    const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
-    begin = end + 1;
-    const fs::path candidate = fs::path(folder) / name;
-    std::error_code error;
-    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) {
-      return usable_program(candidate);
-    }
-  }
-  return fail(Status::kNotFound, fmt::format("{}: no such program in PATH", name));
-}
-
 Result<void> check_output(const fs::path& output, bool force) {
   std::error_code error;
   const fs::path folder = output.parent_path();
@@ -279,7 +224,7 @@ Result<void> check_output(const fs::path& output, bool force) {
 }
 
 Result<int> launch(const LaunchRequest& request) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, find_program(request.program[0]));
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, recordable_program(request.program[0]));
   Options options = request.options;
   std::error_code error;
   options.output = fs::absolute(options.output, error).lexically_normal().string();
@@ -299,11 +244,13 @@ Result<int> launch(const LaunchRequest& request) {
   }
   say(options.emulated ? "device: emulated gfx1030 (software agent)"
                        : "device: the system's AMD GPU");
-  const bool other_targets = options.emulated && warn_of_other_targets(program, "gfx1030");
+  const std::string other_targets =
+      options.emulated ? codeobj::explain_other_targets(program, "gfx1030") : "";
+  if (!other_targets.empty()) say(other_targets);
   GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
 
   if (!status->claimed()) {
-    explain_no_hip(request, code, other_targets);
+    explain_no_hip(request, code, !other_targets.empty());
     return code != 0 ? code : kExitFailed;
   }
   const std::optional<Report> report = status->report();

@@ -19,11 +19,6 @@ struct LaunchRequest {
   bool strict = false;
 };
 
-// Where `name` leads: itself when it has a slash, else through PATH. Errors: not found, a folder,
-// not executable, statically linked or made for another machine (nothing can be preloaded into
-// those).
-Result<std::filesystem::path> find_program(const std::string& name);
-
 // Everything that can be refused before the program runs.
 Result<void> check_output(const std::filesystem::path& output, bool force);
 

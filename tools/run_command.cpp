@@ -1,6 +1,5 @@
 // gfxgraph run: puts the software agent in front of the library search path and becomes the
 // program.
-#include <elf.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,14 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/device.h"
-#include "base/file.h"
+#include "base/program.h"
 #include "codeobj/code_object.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -29,49 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
 
-// Where execvp would find `name`.
-std::optional<fs::path> find_program(const std::string& name) {
-  std::error_code error;
-  if (name.find('/') != std::string::npos) {
-    return fs::exists(name, error) ? std::optional<fs::path>(name) : std::nullopt;
-  }
-  const char* search = std::getenv("PATH");
-  std::string paths = search != nullptr ? search : "/usr/local/bin:/usr/bin:/bin";
-  size_t start = 0;
-  while (start <= paths.size()) {
-    const size_t end = std::min(paths.find(':', start), paths.size());
-    const fs::path candidate = fs::path(paths.substr(start, end - start)) / name;
-    if (::access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate, error)) {
-      return candidate;
-    }
-    start = end + 1;
-  }
-  return std::nullopt;
-}
-
-// The dynamic loader that a 64-bit ELF program names; nothing for scripts, static programs and
-// whatever else the kernel may know how to start.
-std::optional<std::string> interpreter_of(const fs::path& program) {
-  std::ifstream file(program, std::ios::binary);
-  Elf64_Ehdr header = {};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return std::nullopt;
-  }
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment = {};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return std::nullopt;
-    if (segment.p_type != PT_INTERP || segment.p_filesz < 2 || segment.p_filesz > 4096) continue;
-    std::string path(segment.p_filesz - 1, '\0');
-    file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(path.data(), static_cast<std::streamsize>(path.size()))) return std::nullopt;
-    return path;
-  }
-  return std::nullopt;
-}
-
 std::string shell_quote(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -81,10 +36,10 @@ std::string shell_quote(const std::string& text) {
 // The HIP runtime that the program needs and the loader does not find, as the loader names it. Asks
 // the program's own loader, which knows its search paths.
 std::optional<std::string> missing_hip_runtime(const fs::path& program) {
-  const std::optional<std::string> interpreter = interpreter_of(program);
-  if (!interpreter) return std::nullopt;
+  const ProgramFile file = inspect_program(program);
+  if (file.interpreter.empty()) return std::nullopt;
   const std::string command =
-      shell_quote(*interpreter) + " --list " + shell_quote(program.string()) + " 2>&1";
+      shell_quote(file.interpreter) + " --list " + shell_quote(program.string()) + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
   if (pipe == nullptr) return std::nullopt;
   std::array<char, 4096> line = {};
@@ -97,19 +52,6 @@ std::optional<std::string> missing_hip_runtime(const fs::path& program) {
     return text.substr(name, text.find_first_of(" \t\n:", name) - name);
   }
   return std::nullopt;
-}
-
-// HIP ends such a program with a message that names neither its targets nor the device.
-void warn_of_other_targets(const fs::path& program) {
-  constexpr const char* kArchitecture = "gfx1030";
-  const Result<MappedFile> file = MappedFile::open(program);
-  if (!file) return;
-  const std::string targets = codeobj::only_other_targets(file->bytes(), kArchitecture);
-  if (targets.empty()) return;
-  fmt::print(stderr,
-             "gfxgraph: {} has code for {} only, the device is {}: compile it with "
-             "--offload-arch={}\n",
-             program.string(), targets, kArchitecture, kArchitecture);
 }
 
 // Returns whether the program will see the software agent.
@@ -132,19 +74,18 @@ Result<bool> select_device(const std::string& name) {
 // Returns only when the program cannot be started.
 Error start(std::vector<char*> arguments, bool emulated) {
   const std::string name = arguments.front();
-  const std::optional<fs::path> program = find_program(name);
-  if (!program) {
-    return {Status::kNotFound, fmt::format("{}: no such program; give its path, or a name that is "
-                                           "in PATH",
-                                           name)};
-  }
+  const Result<fs::path> program = find_program(name);
+  if (!program) return program.error();
   if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
     return {Status::kNotFound,
             fmt::format("{} needs {}, which is not installed: install the HIP runtime (Debian: "
                         "libamdhip64-5) or add its folder to LD_LIBRARY_PATH",
                         name, *library)};
   }
-  if (emulated) warn_of_other_targets(*program);
+  if (emulated) {
+    const std::string message = codeobj::explain_other_targets(*program, "gfx1030");
+    if (!message.empty()) fmt::print(stderr, "gfxgraph: {}\n", message);
+  }
   arguments.push_back(nullptr);
   ::execv(program->c_str(), arguments.data());
   return {Status::kIo, fmt::format("{}: cannot be started: {}", name, std::strerror(errno))};

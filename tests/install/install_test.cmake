@@ -17,7 +17,7 @@ foreach(static OFF ON)
   if(SANITIZE)
     set(flags -fsanitize=${SANITIZE})
   endif()
-  run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/samples/embed_replay -B ${build} -DCMAKE_PREFIX_PATH=${prefix}
+  run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/samples/embed_replay -B ${build} -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_CXX_COMPILER=${CXX} -DEMBED_REPLAY_STATIC=${static} "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror ${flags}")
   run(${CMAKE_COMMAND} --build ${build})
   # Without a trace it says how to use it, and that the library answers.

@@ -1,0 +1,83 @@
+#include "base/program.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace gfxgraph {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kLongestPath = 4096;
+
+Result<fs::path> usable(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{} is a folder, not a program", path.string()));
+  }
+  if (::access(path.c_str(), X_OK) != 0) {
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
+  }
+  return path;
+}
+
+}  // namespace
+
+Result<fs::path> find_program(const std::string& name) {
+  std::error_code error;
+  if (name.find('/') != std::string::npos) {
+    if (fs::exists(name, error)) return usable(name);
+  } else if (!name.empty()) {
+    const char* const variable = std::getenv("PATH");
+    const std::string path = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find(':', begin), path.size());
+      const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
+      begin = end + 1;
+      const fs::path candidate = fs::path(folder) / name;
+      if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) {
+        return candidate;
+      }
+    }
+  }
+  return fail(Status::kNotFound,
+              fmt::format("{}: no such program; give its path, or a name that is in PATH",
+                          name.empty() ? "\"\"" : name));
+}
+
+ProgramFile inspect_program(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  ProgramFile program;
+  program.elf = true;
+  program.x86_64 = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+  if (!program.x86_64 || header.e_phentsize != sizeof(Elf64_Phdr)) return program;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) break;
+    if (segment.p_type != PT_INTERP || segment.p_filesz < 2 || segment.p_filesz > kLongestPath) {
+      continue;
+    }
+    std::string text(segment.p_filesz - 1, '\0');  // less its closing NUL
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    if (file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+      program.interpreter = std::move(text);
+    }
+    break;
+  }
+  return program;
+}
+
+}  // namespace gfxgraph

@@ -1,0 +1,23 @@
+// The programs that gfxgraph's tools start: where a name leads, and what its file is.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+
+namespace gfxgraph {
+
+// What execvp would start: `name` itself when it has a slash, else through PATH. Errors: not found,
+// a folder, not executable; each says what to do.
+Result<std::filesystem::path> find_program(const std::string& name);
+
+// What the start of a program's file says. Scripts, and what cannot be read, are no ELF.
+struct ProgramFile {
+  bool elf = false;
+  bool x86_64 = false;
+  std::string interpreter;  // the dynamic loader that it names (PT_INTERP); "": statically linked
+};
+ProgramFile inspect_program(const std::filesystem::path& path);
+
+}  // namespace gfxgraph
