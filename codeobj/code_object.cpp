@@ -61,12 +61,9 @@ class ParsedCodeObject final : public CodeObject {
     GFXGRAPH_ASSIGN_OR_RETURN(symbols_, image.symbols(segments_));
     GFXGRAPH_ASSIGN_OR_RETURN(relocations_, image.relocations());
     GFXGRAPH_TRY(check_relocations());
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> note,
-                              image.note("AMDGPU", kMetadataNote));
-    internal::Metadata metadata;
-    if (!note.empty()) {
-      GFXGRAPH_ASSIGN_OR_RETURN(metadata, internal::parse_metadata(note));
-    }
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::span<const std::byte>> notes,
+                              image.notes("AMDGPU", kMetadataNote));
+    GFXGRAPH_ASSIGN_OR_RETURN(internal::Metadata metadata, internal::parse_metadata(notes));
     GFXGRAPH_TRY(set_target(image, metadata.target));
     kernels_ = std::move(metadata.kernels);
     GFXGRAPH_TRY(place_kernels());

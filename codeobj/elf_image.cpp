@@ -15,8 +15,8 @@ constexpr uint64_t kMaxLoadBytes = uint64_t{64} << 30;
 std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }
 
 // The note entries of one PT_NOTE segment or SHT_NOTE section (System V gABI, "Note Section").
-Result<std::span<const std::byte>> find_note(std::span<const std::byte> notes,
-                                             std::string_view name, uint32_t type) {
+Result<void> add_notes(std::span<const std::byte> notes, std::string_view name, uint32_t type,
+                       std::vector<std::span<const std::byte>>& result) {
   uint64_t offset = 0;
   while (notes.size() - offset >= 12) {
     const auto word = [&](uint64_t at) {
@@ -35,11 +35,13 @@ Result<std::span<const std::byte>> find_note(std::span<const std::byte> notes,
     }
     const std::string_view found(reinterpret_cast<const char*>(notes.data() + name_at),
                                  name_bytes == 0 ? 0 : name_bytes - 1);
-    if (found == name && word(8) == type) return notes.subspan(descriptor_at, descriptor_bytes);
+    if (found == name && word(8) == type && descriptor_bytes != 0) {
+      result.push_back(notes.subspan(descriptor_at, descriptor_bytes));
+    }
     offset = descriptor_at + ((descriptor_bytes + 3) & ~uint64_t{3});
     if (offset > notes.size()) break;
   }
-  return std::span<const std::byte>{};
+  return {};
 }
 
 Symbol::Type symbol_type(unsigned char type) {
@@ -238,7 +240,9 @@ Result<std::vector<DynamicRelocation>> ElfImage::relocations() const {
   return result;
 }
 
-Result<std::span<const std::byte>> ElfImage::note(std::string_view name, uint32_t type) const {
+Result<std::vector<std::span<const std::byte>>> ElfImage::notes(std::string_view name,
+                                                                uint32_t type) const {
+  std::vector<std::span<const std::byte>> result;
   llvm::Expected<ElfFile::Elf_Phdr_Range> headers = file_.program_headers();
   if (!headers) return tl::unexpected<Error>(corrupt(headers.takeError(), "program headers"));
   for (const auto& header : *headers) {
@@ -246,11 +250,9 @@ Result<std::span<const std::byte>> ElfImage::note(std::string_view name, uint32_
     if (!range_fits(header.p_offset, header.p_filesz, bytes_.size())) {
       return fail(Status::kTruncated, "note segment lies outside the file");
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        const std::span<const std::byte> found,
-        find_note(bytes_.subspan(header.p_offset, header.p_filesz), name, type));
-    if (!found.empty()) return found;
+    GFXGRAPH_TRY(add_notes(bytes_.subspan(header.p_offset, header.p_filesz), name, type, result));
   }
+  if (!result.empty()) return result;
   llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
   if (!sections) return tl::unexpected<Error>(corrupt(sections.takeError(), "section headers"));
   for (const SectionHeader& section : *sections) {
@@ -258,12 +260,9 @@ Result<std::span<const std::byte>> ElfImage::note(std::string_view name, uint32_
     if (!range_fits(section.sh_offset, section.sh_size, bytes_.size())) {
       return fail(Status::kTruncated, "note section lies outside the file");
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        const std::span<const std::byte> found,
-        find_note(bytes_.subspan(section.sh_offset, section.sh_size), name, type));
-    if (!found.empty()) return found;
+    GFXGRAPH_TRY(add_notes(bytes_.subspan(section.sh_offset, section.sh_size), name, type, result));
   }
-  return std::span<const std::byte>{};
+  return result;
 }
 
 std::vector<ElfImage::NamedSection> ElfImage::sections_with_prefix(std::string_view prefix) const {

@@ -39,9 +39,9 @@ class ElfImage {
   // .dynsym, else .symtab; nameless symbols are left out.
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
   Result<std::vector<DynamicRelocation>> relocations() const;
-  // The descriptor of the note with this name and type, from the program headers or, when there are
-  // none, from the sections. Empty: no such note.
-  Result<std::span<const std::byte>> note(std::string_view name, uint32_t type) const;
+  // The descriptors, none of them empty, of all notes with this name and type, from the program
+  // headers or, when there are none, from the sections.
+  Result<std::vector<std::span<const std::byte>>> notes(std::string_view name, uint32_t type) const;
   // Contents of the section with this name; nothing when there is none.
   Result<std::optional<std::span<const std::byte>>> section(std::string_view name) const;
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/BinaryFormat/MsgPackReader.h>
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <set>
 
 #include "base/checked.h"
@@ -11,166 +13,114 @@
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-constexpr unsigned kMaxDepth = 16;
-// A kernel needs about 30 nodes and an argument about 12: room for 300,000 kernels.
-constexpr uint64_t kMaxNodes = uint64_t{1} << 24;
+constexpr size_t kMaxDepth = 16;
 constexpr uint64_t kMaxKernargBytes = 1 << 20;
 constexpr uint64_t kMaxRegisters = 1024;
 constexpr uint64_t kMaxWorkgroupItems = 1 << 16;
 
-// One MessagePack value. Texts point into the note.
-struct Field;
-struct Value {
-  enum class Kind { kNothing, kInteger, kBoolean, kText, kArray, kMap } kind = Kind::kNothing;
-  uint64_t integer = 0;
-  bool negative = false;
-  std::string_view text;
-  std::vector<Value> elements;  // kArray
-  std::vector<Field> fields;    // kMap
+using llvm::msgpack::DocNode;
+using llvm::msgpack::Document;
+using llvm::msgpack::Type;
 
-  const Value* find(std::string_view key) const;
-};
-
-struct Field {
-  std::string_view name;
-  Value value;
-};
-
-const Value* Value::find(std::string_view key) const {
-  for (const Field& field : fields) {
-    if (field.name == key) return &field.value;
-  }
-  return nullptr;
+llvm::StringRef text_of(std::span<const std::byte> note) {
+  return {reinterpret_cast<const char*>(note.data()), note.size()};
 }
 
-class TreeReader {
- public:
-  explicit TreeReader(std::span<const std::byte> note)
-      : bytes_(note.size()),
-        reader_(llvm::StringRef(reinterpret_cast<const char*>(note.data()), note.size())) {}
-
-  Result<Value> read() { return read_value(0); }
-
- private:
-  Result<llvm::msgpack::Object> read_token() {
-    if (++nodes_ > kMaxNodes) return fail(Status::kCorrupt, "metadata note: too many values");
+// What llvm::msgpack::Document takes on trust: that keys are scalars (comparing others is undefined
+// behaviour in it; here they must be strings), that containers are as long as they say, and that
+// nesting ends. Also says what is wrong, which Document does not.
+Result<void> check_note(std::span<const std::byte> note) {
+  struct Level {
+    uint64_t left;  // tokens, keys included
+    bool map;
+  };
+  llvm::msgpack::Reader reader(text_of(note));
+  std::vector<Level> levels = {{1, false}};
+  uint64_t promised = 0;  // tokens, each of which takes a byte at least
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (level.left == 0) {
+      levels.pop_back();
+      continue;
+    }
     llvm::msgpack::Object token;
-    llvm::Expected<bool> more = reader_.read(token);
+    llvm::Expected<bool> more = reader.read(token);
     if (!more) {
       return fail(Status::kCorrupt, "metadata note: " + llvm::toString(more.takeError()));
     }
     if (!*more) return fail(Status::kTruncated, "metadata note: ends inside a value");
-    return token;
-  }
-
-  Result<Value> read_value(unsigned depth) {
-    if (depth > kMaxDepth) return fail(Status::kCorrupt, "metadata note: nested too deeply");
-    GFXGRAPH_ASSIGN_OR_RETURN(const llvm::msgpack::Object token, read_token());
-    Value value;
-    switch (token.Kind) {
-      case llvm::msgpack::Type::Int:
-        value.kind = Value::Kind::kInteger;
-        value.integer = static_cast<uint64_t>(token.Int);
-        value.negative = token.Int < 0;
-        return value;
-      case llvm::msgpack::Type::UInt:
-        value.kind = Value::Kind::kInteger;
-        value.integer = token.UInt;
-        return value;
-      case llvm::msgpack::Type::Boolean:
-        value.kind = Value::Kind::kBoolean;
-        value.integer = token.Bool ? 1 : 0;
-        return value;
-      case llvm::msgpack::Type::String:
-        value.kind = Value::Kind::kText;
-        value.text = {token.Raw.data(), token.Raw.size()};
-        return value;
-      case llvm::msgpack::Type::Array: return read_array(token.Length, depth);
-      case llvm::msgpack::Type::Map: return read_map(token.Length, depth);
-      default: return value;  // nil, floats and binary appear in no field that is read
+    if (level.map && level.left % 2 == 0 && token.Kind != Type::String) {
+      return fail(Status::kCorrupt, "metadata note: a map key is no string");
     }
-  }
-
-  Result<Value> read_array(size_t length, unsigned depth) {
-    GFXGRAPH_TRY(check_length(length));
-    Value value;
-    value.kind = Value::Kind::kArray;
-    for (size_t i = 0; i < length; ++i) {
-      GFXGRAPH_ASSIGN_OR_RETURN(Value element, read_value(depth + 1));
-      value.elements.push_back(std::move(element));
+    --level.left;
+    if (token.Kind != Type::Map && token.Kind != Type::Array) continue;
+    const bool map = token.Kind == Type::Map;
+    const uint64_t tokens = uint64_t{token.Length} * (map ? 2 : 1);
+    promised += tokens;
+    if (token.Length > note.size() || promised > note.size()) {
+      return fail(Status::kCorrupt, fmt::format("metadata note: a container of {} elements in {} "
+                                                "bytes",
+                                                token.Length, note.size()));
     }
-    return value;
-  }
-
-  Result<Value> read_map(size_t length, unsigned depth) {
-    GFXGRAPH_TRY(check_length(length));
-    Value value;
-    value.kind = Value::Kind::kMap;
-    for (size_t i = 0; i < length; ++i) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const llvm::msgpack::Object key, read_token());
-      if (key.Kind != llvm::msgpack::Type::String) {
-        return fail(Status::kCorrupt, "metadata note: a map key is no string");
-      }
-      GFXGRAPH_ASSIGN_OR_RETURN(Value element, read_value(depth + 1));
-      value.fields.push_back(
-          {std::string_view(key.Raw.data(), key.Raw.size()), std::move(element)});
+    if (levels.size() > kMaxDepth) {
+      return fail(Status::kCorrupt, "metadata note: nested too deeply");
     }
-    return value;
+    levels.push_back({tokens, map});
   }
+  return {};
+}
 
-  // Each element takes a byte at least.
-  Result<void> check_length(size_t length) const {
-    if (length <= bytes_) return {};
-    return fail(
-        Status::kCorrupt,
-        fmt::format("metadata note: a container of {} elements in {} bytes", length, bytes_));
-  }
-
-  size_t bytes_;
-  llvm::msgpack::Reader reader_;
-  uint64_t nodes_ = 0;
-};
+std::optional<DocNode> find(DocNode map, std::string_view key) {
+  if (!map.isMap()) return std::nullopt;
+  const auto found = map.getMap().find(llvm::StringRef(key.data(), key.size()));
+  if (found == map.getMap().end()) return std::nullopt;
+  return found->second;
+}
 
 // Reads the fields of one map; `where` names it in errors.
 struct Fields {
-  const Value& map;
+  DocNode map;
   std::string where;
 
   Result<std::string> text(std::string_view key, bool required) const {
-    const Value* const value = map.find(key);
-    if (value == nullptr && !required) return std::string();
-    if (value == nullptr || value->kind != Value::Kind::kText) {
-      return fail(Status::kCorrupt, fmt::format("{}: field {} is {}", where, key,
-                                                value == nullptr ? "missing" : "no string"));
+    const std::optional<DocNode> value = find(map, key);
+    if (!value && !required) return std::string();
+    if (!value || !value->isString()) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: field {} is {}", where, key, value ? "no string" : "missing"));
     }
-    return std::string(value->text);
+    return value->getString().str();
   }
 
   Result<uint32_t> number(std::string_view key, bool required, uint64_t limit) const {
-    const Value* const value = map.find(key);
-    if (value == nullptr && !required) return 0U;
-    if (value == nullptr ||
-        (value->kind != Value::Kind::kInteger && value->kind != Value::Kind::kBoolean)) {
-      return fail(Status::kCorrupt, fmt::format("{}: field {} is {}", where, key,
-                                                value == nullptr ? "missing" : "no number"));
+    const std::optional<DocNode> value = find(map, key);
+    if (!value && !required) return 0U;
+    const Type kind = value ? value->getKind() : Type::Nil;
+    if (kind != Type::Int && kind != Type::UInt && kind != Type::Boolean) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: field {} is {}", where, key, value ? "no number" : "missing"));
     }
-    if (value->negative || value->integer > limit) {
+    const bool negative = kind == Type::Int && value->getInt() < 0;
+    const uint64_t number = kind == Type::Boolean ? (value->getBool() ? 1 : 0)
+                            : kind == Type::Int   ? static_cast<uint64_t>(value->getInt())
+                                                  : value->getUInt();
+    if (negative || number > limit) {
       return fail(Status::kCorrupt, fmt::format("{}: field {} is {}, more than the limit of {}",
-                                                where, key, value->integer, limit));
+                                                where, key, number, limit));
     }
-    return static_cast<uint32_t>(value->integer);
+    return static_cast<uint32_t>(number);
   }
 };
 
-Result<void> read_arguments(const Value& map, Kernel& kernel) {
+Result<void> read_arguments(const DocNode& map, Kernel& kernel) {
   const std::string where = "kernel " + kernel.name;
-  const Value* const list = map.find(".args");
-  if (list == nullptr) return {};
-  if (list->kind != Value::Kind::kArray) {
+  std::optional<DocNode> list = find(map, ".args");
+  if (!list) return {};
+  if (!list->isArray()) {
     return fail(Status::kCorrupt, where + ": field .args is no array");
   }
-  for (size_t i = 0; i < list->elements.size(); ++i) {
-    const Fields fields{list->elements[i], fmt::format("{}: argument {}", where, i)};
+  for (size_t i = 0; i < list->getArray().size(); ++i) {
+    const Fields fields{list->getArray()[i], fmt::format("{}: argument {}", where, i)};
     Argument argument;
     GFXGRAPH_ASSIGN_OR_RETURN(argument.name, fields.text(".name", false));
     GFXGRAPH_ASSIGN_OR_RETURN(argument.value_kind, fields.text(".value_kind", true));
@@ -201,9 +151,9 @@ Result<void> read_arguments(const Value& map, Kernel& kernel) {
   return {};
 }
 
-Result<Kernel> read_kernel(const Value& map, size_t index) {
+Result<Kernel> read_kernel(const DocNode& map, size_t index) {
   Fields fields{map, fmt::format("amdhsa.kernels[{}]", index)};
-  if (map.kind != Value::Kind::kMap) return fail(Status::kCorrupt, fields.where + " is no map");
+  if (!map.isMap()) return fail(Status::kCorrupt, fields.where + " is no map");
   Kernel kernel;
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.name, fields.text(".name", true));
   fields.where = "kernel " + kernel.name;
@@ -233,41 +183,60 @@ Result<Kernel> read_kernel(const Value& map, size_t index) {
   return kernel;
 }
 
-Result<void> check_version(const Value& root) {
-  const Value* const version = root.find("amdhsa.version");
-  if (version == nullptr || version->elements.size() != 2) {
+Result<void> check_version(const DocNode& root) {
+  std::optional<DocNode> version = find(root, "amdhsa.version");
+  if (!version || !version->isArray() || version->getArray().size() != 2) {
     return fail(Status::kCorrupt, "metadata note: field amdhsa.version is missing or no pair");
   }
-  if (version->elements[0].integer != 1) {
-    return fail(Status::kUnsupported,
-                fmt::format("metadata note: amdhsa.version {} is not known; this build reads 1.x",
-                            version->elements[0].integer));
+  DocNode major = version->getArray()[0];
+  if (major.getKind() == Type::UInt && major.getUInt() == 1) return {};
+  if (major.getKind() == Type::Int && major.getInt() == 1) return {};
+  return fail(Status::kUnsupported, fmt::format("metadata note: amdhsa.version {} is not known; "
+                                                "this build reads 1.x",
+                                                major.isScalar() ? major.toString() : "?"));
+}
+
+// Adds the note's kernels to `metadata`; `names` holds those of the notes before.
+Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
+                       std::set<std::string>& names) {
+  GFXGRAPH_TRY(check_note(note));
+  Document document;
+  if (!document.readFromBlob(text_of(note), false)) {
+    return fail(Status::kCorrupt, "metadata note: a key twice in one map, or an extension value");
+  }
+  DocNode root = document.getRoot();
+  if (!root.isMap()) return fail(Status::kCorrupt, "metadata note: not a map");
+  GFXGRAPH_TRY(check_version(root));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::string target,
+                            (Fields{root, "metadata note"}.text("amdhsa.target", false)));
+  if (metadata.target.empty()) metadata.target = target;
+  if (metadata.target != target) {
+    return fail(Status::kCorrupt,
+                fmt::format("metadata notes: field amdhsa.target is {} in one and {} in another",
+                            metadata.target, target));
+  }
+  std::optional<DocNode> kernels = find(root, "amdhsa.kernels");
+  if (!kernels) return {};  // an object with variables only
+  if (!kernels->isArray()) {
+    return fail(Status::kCorrupt, "metadata note: field amdhsa.kernels is no array");
+  }
+  for (size_t i = 0; i < kernels->getArray().size(); ++i) {
+    GFXGRAPH_ASSIGN_OR_RETURN(Kernel kernel, read_kernel(kernels->getArray()[i], i));
+    if (!names.insert(kernel.name).second) {
+      return fail(Status::kCorrupt, fmt::format("kernel {} is listed twice", kernel.name));
+    }
+    metadata.kernels.push_back(std::move(kernel));
   }
   return {};
 }
 
 }  // namespace
 
-Result<Metadata> parse_metadata(std::span<const std::byte> note) {
-  TreeReader reader(note);
-  GFXGRAPH_ASSIGN_OR_RETURN(const Value root, reader.read());
-  if (root.kind != Value::Kind::kMap) return fail(Status::kCorrupt, "metadata note: not a map");
-  GFXGRAPH_TRY(check_version(root));
+Result<Metadata> parse_metadata(std::span<const std::span<const std::byte>> notes) {
   Metadata metadata;
-  GFXGRAPH_ASSIGN_OR_RETURN(metadata.target,
-                            (Fields{root, "metadata note"}.text("amdhsa.target", false)));
-  const Value* const kernels = root.find("amdhsa.kernels");
-  if (kernels == nullptr) return metadata;  // an object with variables only
-  if (kernels->kind != Value::Kind::kArray) {
-    return fail(Status::kCorrupt, "metadata note: field amdhsa.kernels is no array");
-  }
   std::set<std::string> names;
-  for (size_t i = 0; i < kernels->elements.size(); ++i) {
-    GFXGRAPH_ASSIGN_OR_RETURN(Kernel kernel, read_kernel(kernels->elements[i], i));
-    if (!names.insert(kernel.name).second) {
-      return fail(Status::kCorrupt, fmt::format("kernel {} is listed twice", kernel.name));
-    }
-    metadata.kernels.push_back(std::move(kernel));
+  for (const std::span<const std::byte> note : notes) {
+    GFXGRAPH_TRY(read_note(note, metadata, names));
   }
   return metadata;
 }

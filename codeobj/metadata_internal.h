@@ -1,6 +1,5 @@
-// The AMDGPU metadata note (code object V3-V6): a MessagePack map. Read with LLVM's token reader
-// into a tree of our own, because LLVM's MsgPackDocument has undefined behaviour for keys that are
-// maps.
+// The AMDGPU metadata notes (code object V3-V6): MessagePack maps, read with LLVM's MsgPackDocument
+// behind a check of what it cannot take.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,10 @@ struct Metadata {
   std::vector<Kernel> kernels;
 };
 
-// Checks what the note alone can contradict: missing fields, arguments that overlap or lie outside
-// the kernarg segment, counts that no GPU can have. Errors name the kernel and the field.
-Result<Metadata> parse_metadata(std::span<const std::byte> note);
+// The kernels of all notes: an object that was linked from several, as Tensile's libraries are, has
+// one note for each. Checks what the notes alone can contradict: missing fields, arguments that
+// overlap or lie outside the kernarg segment, counts that no GPU can have. Errors name the kernel
+// and the field.
+Result<Metadata> parse_metadata(std::span<const std::span<const std::byte>> notes);
 
 }  // namespace gfxgraph::codeobj::internal

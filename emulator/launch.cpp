@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emulator/code_cache.h"
+#include "emulator/executable.h"
 
 namespace gfxgraph::emulator {
 namespace {
@@ -69,14 +70,8 @@ tl::expected<void, Fault> check_shape(const Dispatch& d) {
 tl::expected<void, Fault> check_descriptor(const Launch& launch) {
   const auto& k = launch.descriptor;
   const Dispatch& d = launch.dispatch;
-  if (!k.wave32())
-    return refuse(FaultKind::kUnsupported, d,
-                  "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)");
-  if (launch.mode != kFullMode)
-    return refuse(FaultKind::kUnsupported, d,
-                  fmt::format("float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, "
-                              "DX10_CLAMP) is there",
-                              launch.mode, kFullMode));
+  if (std::string why = why_refused(k); !why.empty())
+    return refuse(FaultKind::kUnsupported, d, std::move(why));
   if (user_sgprs_of(k.kernel_code_properties) > k.user_sgpr_count())
     return refuse(FaultKind::kBadDispatch, d,
                   fmt::format("the descriptor asks for {} user SGPRs and has room for {}",
@@ -228,6 +223,17 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   info.initialised_sgprs = n;
   info.initialised_vgprs = ids;
   return info;
+}
+
+std::string why_refused(const codeobj::KernelDescriptor& descriptor) {
+  if (!descriptor.wave32())
+    return "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)";
+  const uint32_t mode = mode_of(descriptor.compute_pgm_rsrc1);
+  if (mode != kFullMode)
+    return fmt::format(
+        "float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, DX10_CLAMP) is there",
+        mode, kFullMode);
+  return {};
 }
 
 }  // namespace gfxgraph::emulator

@@ -2,6 +2,7 @@
 // Source: RDNA2 ISA guide, "Hardware Registers" (numbers as in LLVM's AMDGPU operand syntax).
 #include "emulator/code_cache.h"
 #include "emulator/context.h"
+#include "emulator/executable.h"
 
 namespace gfxgraph::emulator {
 namespace {
@@ -102,6 +103,28 @@ const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
   const auto& receiver = wave.dispatch->options->on_message;
   if (receiver) receiver(message, wave.sgpr[operand::kM0]);
   return inst->next();
+}
+
+bool is_refused_when_run(const Inst& inst) {
+  constexpr uint64_t kReadable = 1u << kMode | 1u << kStatus | 1u << kTrapsts | 1u << kHwId |
+                                 1u << kIbSts | 1u << kShMemBases | 1u << kFlatScrLo |
+                                 1u << kFlatScrHi | 1u << kXnackMask | 1u << kHwId1 | 1u << kHwId2 |
+                                 1u << kShaderCycles;
+  constexpr uint64_t kWritable = 1u << kMode | 1u << kTrapsts | 1u << kFlatScrLo | 1u << kFlatScrHi;
+  const uint32_t id = field_of(&inst).id;
+  switch (inst.op) {
+    case Op::s_getreg_b32: return (kReadable >> id & 1) == 0;
+    case Op::s_setreg_imm32_b32:
+      if (id == kMode) {  // every kernel starts with this mode: see why_refused()
+        constexpr uint32_t kFullMode = 0x3f0;
+        const Field field = field_of(&inst);
+        return ((kFullMode >> field.shift ^ static_cast<uint32_t>(inst.k[0])) & field.mask) != 0;
+      }
+      [[fallthrough]];
+    case Op::s_setreg_b32: return (kWritable >> id & 1) == 0;
+    case Op::s_sendmsg: return (inst.imm & 15) != 1;
+    default: return false;
+  }
 }
 
 }  // namespace gfxgraph::emulator

@@ -8,6 +8,7 @@ namespace gfxgraph::tools {
 int run_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int check_command(int argc, char** argv);
+int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);
 

@@ -222,6 +222,31 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"Version", "amdhsa.version\x92", 0, 2, "amdhsa.version 2"}),
     [](const testing::TestParamInfo<Contradiction>& row) { return row.param.name; });
 
+TEST(Metadata, EveryNoteCounts) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "two_notes.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  EXPECT_EQ((*object)->kernels().size(), 2U);
+  EXPECT_NE((*object)->find_kernel("unsized"), nullptr);
+  EXPECT_NE((*object)->find_kernel("second"), nullptr);
+  Bytes other = bytes;  // the second note's target
+  other[after(other, "amdhsa--gfx103", 1)] = std::byte{'1'};
+  EXPECT_THAT(error_of(CodeObject::parse(other)), HasSubstr("amdhsa.target"));
+}
+
+TEST(Metadata, RejectsKeysThatAreNoStrings) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  for (const unsigned type :
+       {0x81u, 0x91u, 0x05u, 0xc0u, 0xcau}) {  // map, array, number, nil, float
+    Bytes changed = bytes;
+    changed[after(changed, ".symbol") - 8] = std::byte(type);
+    EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("a map key is no string")) << type;
+  }
+  Bytes twice = bytes;
+  std::memcpy(twice.data() + after(twice, ".size") - 5, ".name", 5);
+  EXPECT_THAT(error_of(CodeObject::parse(twice)), HasSubstr("a key twice"));
+}
+
 TEST(Metadata, RejectsOverlappingArguments) {
   GFXGRAPH_OBJECT_OR_SKIP(bundle, "v4.bundle");
   Bytes bytes = device_elf(bundle);

@@ -1,0 +1,43 @@
+// What the emulator runs of the device code in files: libraries, programs, offload bundles, code
+// objects, traces.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/kernel_walk.h"
+
+namespace gfxgraph::tools {
+
+struct ObjectCoverage {
+  std::string target;  // "amdgcn-amd-amdhsa--gfx1030"
+  std::string error;   // why it could not be read; then there are no kernels
+  std::vector<KernelWalk> kernels;
+};
+
+struct FileCoverage {
+  std::string path;
+  Error error;  // status kOk: none
+  std::vector<ObjectCoverage> objects;
+  std::map<std::string, uint64_t> skipped;  // code objects by target, for other GPUs
+
+  uint64_t kernels() const;
+  uint64_t complete() const;
+  bool damaged() const;  // an object or the file itself could not be read
+};
+
+// Never fails as a whole: what cannot be read is in `error`.
+FileCoverage cover_file(const std::string& path);
+
+struct MissingOpcode {
+  std::string name;
+  uint64_t instructions = 0;
+  uint64_t kernels = 0;
+};
+// Over all files, most kernels first.
+std::vector<MissingOpcode> missing_opcodes(const std::vector<FileCoverage>& files);
+
+}  // namespace gfxgraph::tools
