@@ -53,9 +53,13 @@ Result<void> cover_trace(FileCoverage& file) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace->blob(code.elf));
     const auto object = codeobj::CodeObject::parse(elf);
     if (!object) {
-      return with_context(object.error(), fmt::format("code object {}", code.id));
+      return with_context(object.error(), fmt::format("{}: code object {}", file.path, code.id));
     }
     add_elf(file, (*object)->target(), elf);
+  }
+  if (!trace->sealed()) {
+    return fail(Status::kTruncated,
+                fmt::format("{}: torn, read up to there: {}", file.path, trace->torn_reason()));
   }
   return {};
 }

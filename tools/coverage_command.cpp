@@ -36,7 +36,7 @@ std::string lacks_text(const KernelWalk& kernel) {
 }
 
 void print_file(const FileCoverage& file, bool list) {
-  if (file.error.status != Status::kOk) return;
+  if (file.error.status != Status::kOk && file.objects.empty()) return;
   fmt::print("{}: {} of {} kernels complete in {} code object{} for gfx1030\n", file.path,
              file.complete(), file.kernels(), file.objects.size(),
              file.objects.size() == 1 ? "" : "s");
@@ -60,7 +60,9 @@ void print_text(const std::vector<FileCoverage>& files, const Totals& totals, bo
   for (const MissingOpcode& opcode : missing) {
     fmt::print("  {:<32} {:>8} {:>8}\n", opcode.name, opcode.instructions, opcode.kernels);
   }
-  fmt::print("\n{} of {} kernels complete\n", totals.complete, totals.kernels);
+  if (totals.kernels != 0) {
+    fmt::print("\n{} of {} kernels complete\n", totals.complete, totals.kernels);
+  }
 }
 
 Json kernel_json(const KernelWalk& kernel) {

@@ -1,0 +1,1 @@
+head -c 100 /dev/zero > zeros.co; gfxgraph coverage zeros.co

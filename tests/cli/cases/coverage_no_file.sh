@@ -1,0 +1,1 @@
+gfxgraph coverage

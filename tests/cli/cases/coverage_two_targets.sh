@@ -1,0 +1,2 @@
+cp "$BUILD"/tests/codeobj/two_targets.bundle two.bundle
+gfxgraph coverage two.bundle
