@@ -66,8 +66,7 @@ TEST_F(RecorderTest, ContentsAndPointersInMemory) {
 }
 
 TEST_F(RecorderTest, PointersToFreedMemoryAreStillFound) {
-  // A gap lies between the two: the end of a live buffer would count before the start of a freed
-  // one.
+  // A gap lies between the two.
   alignas(8) uint64_t memory[8] = {};
   uint64_t* const data = &memory[0];
   uint64_t* const table = &memory[6];
