@@ -1,7 +1,8 @@
 // A small reader of DWARF 2-5: line tables, and the names and ranges of (inlined) functions.
 //
-// LLVM's DWARF reader is not used: on damaged bytes it runs into paths that its authors declared
-// unreachable, and a damaged trace must not crash a tool. Source: DWARF 5, sections 2.17, 6.2, 7.
+// No library does this here: LLVM 19.1 ends the process on a wrong byte in a line table's header,
+// and libdw 0.188 cannot be linked into a shared library from Debian's archive.
+// docs/code-objects.md, "Source lines", has the commands and the figures. Source: DWARF 5, sections 2.17, 6.2, 7.
 #pragma once
 
 #include <cstdint>

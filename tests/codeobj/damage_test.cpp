@@ -47,6 +47,29 @@ TEST_P(Damage, ChangedBytesNeverCrash) {
   EXPECT_NE(use(bytes), 0U);
 }
 
+// Every DWARF section ends early, at every third byte: its header's sh_size, ELF64 layout.
+TEST_P(Damage, ShortDebugSectionsNeverCrash) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, GetParam());
+  const auto headers = read_at<uint64_t>(bytes, 0x28);
+  const auto count = read_at<uint16_t>(bytes, 0x3c);
+  const auto names_index = read_at<uint16_t>(bytes, 0x3e);
+  const auto names = read_at<uint64_t>(bytes, headers + names_index * 64u + 0x18);
+  size_t cut_sections = 0;
+  for (unsigned n = 0; n < count; ++n) {
+    const size_t header = headers + n * 64u;
+    const char* const name =
+        reinterpret_cast<const char*>(bytes.data()) + names + read_at<uint32_t>(bytes, header);
+    if (!std::string_view(name).starts_with(".debug_")) continue;
+    ++cut_sections;
+    Bytes changed = bytes;
+    for (uint64_t size = 0; size < read_at<uint64_t>(bytes, header + 0x20); size += 3) {
+      write_at(changed, header + 0x20, size);
+      use(changed);
+    }
+  }
+  EXPECT_EQ(cut_sections == 0, std::string_view(GetParam()) == "unsized.elf");
+}
+
 INSTANTIATE_TEST_SUITE_P(Objects, Damage,
                          testing::Values("v5_dwarf4.elf", "v5_dwarf5.elf", "unsized.elf"));
 
