@@ -185,7 +185,9 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   if (is_direct_branch(decoded))
     decoded.k[0] =
         reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
-  Handler handler = backend_.bind(decoded);
+  std::unique_ptr<HalfPlan> plan;
+  Handler handler =
+      wave_size_ == WaveSize::k64 ? bind_wave64(backend_, decoded, plan) : backend_.bind(decoded);
   if (handler == nullptr)
     return wave.raise(slot,
                       PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
@@ -194,6 +196,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
   if (target.advance != 0) return slot;     // another wave was faster
   target.copy_fields(decoded);
+  if (plan != nullptr) find_range(slot->pc)->plans.push_back(std::move(plan));
   if (backend_.keeps_operands) {
     auto& operands = const_cast<InstOperands&>(operands_of(target));
     describe_operands(target, operands);

@@ -17,14 +17,18 @@
 #include "emulator/inst.h"
 #include "emulator/memory_map.h"
 #include "emulator/observer.h"
+#include "emulator/wave64.h"
 
 namespace gfxgraph::emulator {
 
 // Thread-safe. Pointers to Insts stay valid until drop().
 class CodeCache {
  public:
-  CodeCache(MemoryMap& memory, const Backend& backend, void* observer)
-      : memory_(memory), backend_(backend), observer_(observer) {}
+  // Code is decoded for one wave size: the same bytes mean other lane masks in the other one.
+  enum class WaveSize : uint8_t { k32, k64 };
+  CodeCache(MemoryMap& memory, const Backend& backend, void* observer,
+            WaveSize wave_size = WaveSize::k32)
+      : memory_(memory), backend_(backend), observer_(observer), wave_size_(wave_size) {}
   ~CodeCache();
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
@@ -46,6 +50,7 @@ class CodeCache {
     uint64_t base = 0;  // device address, a multiple of a chunk's bytes
     uint64_t end = 0;
     std::vector<std::atomic<Chunk*>> chunks;
+    std::vector<std::unique_ptr<HalfPlan>> plans;  // wave64; writers only
   };
   struct Ranges {
     std::vector<std::shared_ptr<Range>> sorted;
@@ -59,6 +64,7 @@ class CodeCache {
   MemoryMap& memory_;
   const Backend& backend_;
   void* observer_;
+  const WaveSize wave_size_;
   mutable std::mutex mutex_;  // writers; readers use published snapshots
   std::atomic<const Ranges*> ranges_{nullptr};
   std::vector<std::unique_ptr<const Ranges>> all_ranges_;  // readers may still look at old ones

@@ -60,6 +60,7 @@ class EngineImpl final : public Engine {
         backend_(backend),
         observer_(observer),
         code_(memory, backend, observer),
+        code64_(memory, backend, nullptr, CodeCache::WaveSize::k64),
         scheduler_(thread_count(options.threads), backend) {}
 
   Result<void> add_code(uint64_t load_address,
@@ -70,7 +71,7 @@ class EngineImpl final : public Engine {
       if (object.address == load_address)
         return fail(Status::kInvalidArgument,
                     fmt::format("engine: there is code at {:#x} already", load_address));
-    code_.drop(load_address, std::max<uint64_t>(code->load_size_bytes(), 1));
+    drop_code(load_address, *code);
     objects_.push_back({load_address, std::move(code)});
     return {};
   }
@@ -80,12 +81,14 @@ class EngineImpl final : public Engine {
     const auto object = std::find_if(objects_.begin(), objects_.end(),
                                      [&](const Object& o) { return o.address == load_address; });
     if (object == objects_.end()) return;
-    code_.drop(load_address, std::max<uint64_t>(object->code->load_size_bytes(), 1));
+    drop_code(load_address, *object->code);
     objects_.erase(object);
   }
 
   tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) override {
-    auto launch = prepare_launch(dispatch, memory_, code_);
+    // Observers see 32 lanes at a time and one scalar state for them.
+    auto launch = prepare_launch(dispatch, memory_, code_,
+                                 backend_.dispatch_begin == nullptr ? &code64_ : nullptr);
     if (!launch) {
       Fault fault = std::move(launch.error());
       fault.kernel = kernel_name(dispatch.kernel_object);
@@ -94,7 +97,7 @@ class EngineImpl final : public Engine {
     Job job(*launch, backend_, observer_);
     job.context.dispatch = &launch->dispatch;
     job.context.memory = &memory_;
-    job.context.code = &code_;
+    job.context.code = launch->lanes == 64 ? &code64_ : &code_;
     job.context.gws = &gws_;
     job.context.options = &options_;
     job.context.address_mask = ~options_.ignored_address_bits;
@@ -125,6 +128,12 @@ class EngineImpl final : public Engine {
     uint64_t address = 0;
     std::shared_ptr<const codeobj::CodeObject> code;
   };
+
+  void drop_code(uint64_t load_address, const codeobj::CodeObject& code) {
+    const uint64_t bytes = std::max<uint64_t>(code.load_size_bytes(), 1);
+    code_.drop(load_address, bytes);
+    code64_.drop(load_address, bytes);
+  }
 
   Object object_at(uint64_t address) const {
     const std::shared_lock lock(objects_mutex_);
@@ -182,6 +191,7 @@ class EngineImpl final : public Engine {
   const Backend& backend_;
   void* observer_;
   CodeCache code_;
+  CodeCache code64_;
   Gws gws_;
   Scheduler scheduler_;
   mutable std::shared_mutex objects_mutex_;

@@ -33,9 +33,12 @@ const Inst* run_gws(Wave& wave, const Inst* inst) {
   const uint32_t resource = (wave.sgpr[operand::kM0] >> 16 & 63) + (inst->imm & 63);
   if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
   Gws& gws = *wave.dispatch->gws;
-  const uint32_t exec = wave.exec();
+  // The first active lane's value; of a wave64 without lower lanes the upper half's.
+  const Wave& half =
+      wave.exec() == 0 && wave.upper != nullptr && wave.upper->exec() != 0 ? *wave.upper : wave;
+  const uint32_t exec = half.exec();
   const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
-  const uint32_t count = wave.v(inst->src[0]).lane[lane];
+  const uint32_t count = half.v(inst->src[0]).lane[lane];
   if (inst->op == Op::ds_gws_init) {
     gws.init(resource, count);
     return inst->next();

@@ -95,10 +95,12 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
 std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
   const uint64_t base = kScratchWindow;
   const uint64_t bytes = launch.scratch_wave_bytes * launch.max_waves;
+  const uint32_t index_stride = launch.lanes == 64 ? 3 : 2;
   const uint32_t records = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
-  // DST_SEL xyzw, format 32_UINT, INDEX_STRIDE 32, ADD_TID, RESOURCE_LEVEL, OOB_SELECT 2.
-  const uint32_t word3 =
-      4u | 5u << 3 | 6u << 6 | 7u << 9 | 20u << 12 | 2u << 21 | 1u << 23 | 1u << 24 | 2u << 28;
+  // DST_SEL xyzw, format 32_UINT, INDEX_STRIDE (3: 64, 2: 32), ADD_TID, RESOURCE_LEVEL,
+  // OOB_SELECT 2.
+  const uint32_t word3 = 4u | 5u << 3 | 6u << 6 | 7u << 9 | 20u << 12 | index_stride << 21 |
+                         1u << 23 | 1u << 24 | 2u << 28;
   return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | 1u << 31,
           std::max(records, 1u), word3};
 }
@@ -106,7 +108,7 @@ std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
 }  // namespace
 
 tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
-                                           CodeCache& code) {
+                                           CodeCache& code, CodeCache* code64) {
   Launch launch;
   launch.dispatch = dispatch;
   if (auto ok = check_shape(dispatch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
@@ -120,8 +122,13 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
       codeobj::decode_descriptor({region->host + (dispatch.kernel_object - region->address), 64});
   if (!descriptor) return refuse(FaultKind::kBadDispatch, dispatch, descriptor.error().message);
   launch.descriptor = *descriptor;
+  launch.lanes = descriptor->wave32() ? 32 : 64;
+  if (launch.lanes == 64 && code64 == nullptr)
+    return refuse(FaultKind::kUnsupported, dispatch,
+                  "a wave64 kernel cannot be checked: compile it with -mno-wavefrontsize64");
+  CodeCache& cache = launch.lanes == 64 ? *code64 : code;
   launch.entry =
-      code.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
+      cache.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
   if (launch.entry == nullptr)
     return refuse(FaultKind::kBadDispatch, dispatch, "the kernel's entry is not in memory");
   unsigned __int128 count = 1;
@@ -135,13 +142,14 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   launch.group_count = static_cast<uint64_t>(count);
   const uint32_t items = uint32_t{dispatch.workgroup_size[0]} * dispatch.workgroup_size[1] *
                          dispatch.workgroup_size[2];
-  launch.max_waves = (items + kLanes - 1) / kLanes;
+  launch.max_waves = (items + launch.lanes - 1) / launch.lanes;
   launch.lds_bytes = std::max(dispatch.group_segment_bytes, descriptor->group_segment_bytes);
   launch.scratch_lane_bytes =
       std::max(dispatch.private_segment_bytes, descriptor->private_segment_bytes);
   // The hardware hands out scratch in units of 1 KB per wave.
-  launch.scratch_wave_bytes = (uint64_t{launch.scratch_lane_bytes} * kLanes + 1023) / 1024 * 1024;
-  launch.vgprs = std::min(descriptor->vgpr_count(true), 256u);
+  launch.scratch_wave_bytes =
+      (uint64_t{launch.scratch_lane_bytes} * launch.lanes + 1023) / 1024 * 1024;
+  launch.vgprs = std::min(descriptor->vgpr_count(launch.lanes == 32), 256u);
   launch.mode = mode_of(descriptor->compute_pgm_rsrc1);
   if (auto ok = check_descriptor(launch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
   launch.lds_bytes = (launch.lds_bytes + 511) / 512 * 512;  // allocation granule
@@ -160,9 +168,48 @@ GroupShape group_shape(const Launch& launch, uint64_t index) {
     shape.items[n] = static_cast<uint32_t>(std::min<uint64_t>(size, left));
     shape.item_count *= shape.items[n];
   }
-  shape.wave_count = (shape.item_count + kLanes - 1) / kLanes;
+  shape.wave_count = (shape.item_count + launch.lanes - 1) / launch.lanes;
   return shape;
 }
+
+namespace {
+
+// 32 lanes from work item `first_item` on.
+void start_lanes(const Launch& launch, const GroupShape& shape, Wave& wave, uint32_t first_item,
+                 uint32_t ids) {
+  const uint32_t left = shape.item_count > first_item ? shape.item_count - first_item : 0;
+  const uint32_t lanes = std::min(left, kLanes);
+  wave.launched_lanes = lanes == kLanes ? ~0u : (1u << lanes) - 1;
+  wave.set_exec(wave.launched_lanes);
+  // Deterministic contents for registers that a correct kernel does not read.
+  std::memset(wave.vgpr, 0, launch.vgprs * sizeof(Row));
+  for (unsigned l = 0; l < lanes; ++l) {
+    uint32_t item = first_item + l;
+    for (uint32_t dimension = 0; dimension < ids; ++dimension) {
+      wave.vgpr[dimension].lane[l] = item % shape.items[dimension];
+      item /= shape.items[dimension];
+    }
+  }
+}
+
+// What the upper half of a wave64 shares with the lower one.
+void start_upper(Wave& wave) {
+  Wave& upper = *wave.upper;
+  std::memset(upper.sgpr, 0, sizeof(upper.sgpr));
+  upper.upper = nullptr;
+  upper.first_lane = kLanes;
+  upper.mode = wave.mode;
+  upper.flat_scratch[0] = upper.flat_scratch[1] = 0;
+  upper.scratch_base = wave.scratch_base;
+  upper.scratch_bytes = wave.scratch_bytes;
+  upper.scratch = wave.scratch;
+  upper.scratch_row = wave.scratch_row;
+  upper.group = wave.group;
+  upper.dispatch = wave.dispatch;
+  upper.observer = nullptr;
+}
+
+}  // namespace
 
 WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   const auto& k = launch.descriptor;
@@ -175,6 +222,7 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   wave.clock = 0;
   wave.sleep = 0;
   wave.first_lane = 0;
+  wave.scratch_row = launch.lanes * 4;
   wave.gws_waits = false;
   wave.hw_id = wave.index;
   wave.resume = launch.entry;
@@ -201,20 +249,13 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   if (rsrc2 >> 10 & 1) put(shape.wave_count | static_cast<uint32_t>(wave.index == 0) << 31);
   if (rsrc2 & 1) put(static_cast<uint32_t>(wave.scratch_base - kScratchWindow));
 
-  const uint32_t first_item = wave.index * kLanes;
-  const uint32_t lanes = std::min(shape.item_count - first_item, kLanes);
-  wave.launched_lanes = lanes == kLanes ? ~0u : (1u << lanes) - 1;
-  wave.set_exec(wave.launched_lanes);
-
-  // Deterministic contents for registers that a correct kernel does not read.
-  std::memset(wave.vgpr, 0, launch.vgprs * sizeof(Row));
   const uint32_t ids = std::min(rsrc2 >> 11 & 3, 2u) + 1;
-  for (unsigned l = 0; l < lanes; ++l) {
-    uint32_t item = first_item + l;
-    for (uint32_t dimension = 0; dimension < ids; ++dimension) {
-      wave.vgpr[dimension].lane[l] = item % shape.items[dimension];
-      item /= shape.items[dimension];
-    }
+  const uint32_t first_item = wave.index * launch.lanes;
+  start_lanes(launch, shape, wave, first_item, ids);
+  if (wave.upper != nullptr) {
+    start_upper(wave);
+    start_lanes(launch, shape, *wave.upper, first_item + kLanes, ids);
+    wave.sgpr[operand::kExecHi] = wave.upper->exec();
   }
   WaveInfo info;
   info.workgroup = shape.id;
@@ -226,8 +267,6 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
 }
 
 std::string why_refused(const codeobj::KernelDescriptor& descriptor) {
-  if (!descriptor.wave32())
-    return "a wave64 kernel: compile with -mno-wavefrontsize64 (the default)";
   const uint32_t mode = mode_of(descriptor.compute_pgm_rsrc1);
   if (mode != kFullMode)
     return fmt::format(

@@ -20,6 +20,7 @@ struct Launch {
   const Inst* entry = nullptr;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t group_count = 0;
+  uint32_t lanes = 32;     // of a wave
   uint32_t max_waves = 0;  // of a full workgroup
   uint32_t lds_bytes = 0;
   uint32_t scratch_lane_bytes = 0;
@@ -28,8 +29,9 @@ struct Launch {
   uint32_t mode = 0;
 };
 
+// `code` and `code64`: for wave32 and wave64 kernels; code64 null: those are refused.
 tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
-                                           CodeCache& code);
+                                           CodeCache& code, CodeCache* code64);
 
 // The size of workgroup `index` in work items: smaller at the upper edges of the grid.
 struct GroupShape {
@@ -40,7 +42,8 @@ struct GroupShape {
 };
 GroupShape group_shape(const Launch& launch, uint64_t index);
 
-// Sets up the architectural state; the caller has set the wave's context, index and scratch.
+// Sets up the architectural state; the caller has set the context, index and scratch of the wave
+// and of its upper half, if it has one.
 WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave);
 
 }  // namespace gfxgraph::emulator

@@ -54,8 +54,8 @@ const Inst* run_getreg(Wave& wave, const Inst* inst) {
   switch (field.id) {
     case kMode: value = wave.mode; break;
     case kStatus:
-      value = wave.scc | static_cast<uint32_t>(wave.exec() == 0) << 9 |
-              static_cast<uint32_t>(wave.sgpr[operand::kVccLo] == 0) << 10 |
+      value = wave.scc | static_cast<uint32_t>(wave.exec_is_zero()) << 9 |
+              static_cast<uint32_t>(wave.vcc_is_zero()) << 10 |
               static_cast<uint32_t>(wave.group->wave_count > 1) << 11 | 1u << 16;  // VALID
       break;
     case kTrapsts: value = wave.trap_status; break;
@@ -93,6 +93,10 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
     case kFlatScrLo: wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits; break;
     case kFlatScrHi: wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits; break;
     default: return wave.unsupported(inst, "s_setreg of this hardware register");
+  }
+  if (wave.upper != nullptr) {
+    wave.upper->flat_scratch[0] = wave.flat_scratch[0];
+    wave.upper->flat_scratch[1] = wave.flat_scratch[1];
   }
   return inst->next();
 }

@@ -113,10 +113,17 @@ class Scheduler::Worker {
     job_.waves.fetch_add(g.shape.wave_count, std::memory_order_relaxed);
     g.states.assign(g.shape.wave_count, WaveExit::kSlice);
     while (g.waves.size() < g.shape.wave_count) add_wave(g);
-    if (clear)
-      for (auto& wave : g.waves)
-        for (RegionCacheEntry& entry : wave->regions) entry = RegionCacheEntry();
+    if (launch.lanes == 64)
+      while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(std::make_unique<Wave>());
+    if (clear) {
+      for (auto& wave : g.waves) clear_regions(*wave);
+      for (auto& wave : g.uppers) clear_regions(*wave);
+    }
     for (uint32_t n = 0; n < g.shape.wave_count; ++n) start(g, n);
+  }
+
+  static void clear_regions(Wave& wave) {
+    for (RegionCacheEntry& entry : wave.regions) entry = RegionCacheEntry();
   }
 
   void add_wave(ResidentGroup& g) {
@@ -145,6 +152,7 @@ class Scheduler::Worker {
     wave.group = &g.group;
     wave.dispatch = &job_.context;
     wave.observer = job_.observer;
+    wave.upper = job_.launch.lanes == 64 ? g.uppers[n].get() : nullptr;
     wave.index = n;
     wave.slice = kSliceInstructions;
     const WaveInfo info = start_wave(job_.launch, g.shape, wave);

@@ -13,18 +13,20 @@ uint64_t Wave::special(const Inst* inst, int n, bool wide) const {
     case operand::kPrivateBase: return wide ? uint64_t{dispatch->private_aperture_hi} << 32 : 0;
     case operand::kPrivateLimit:
       return wide ? uint64_t{dispatch->private_aperture_hi} << 32 | 0xffffffffu : 0xffffffffu;
-    case operand::kVccz: return sgpr[operand::kVccLo] == 0;
-    case operand::kExecz: return exec() == 0;
+    case operand::kVccz: return vcc_is_zero();
+    case operand::kExecz: return exec_is_zero();
     case operand::kScc: return scc;
     default: return inst->k[n];  // an ordinary constant next to a special source
   }
 }
 
 void Wave::write_special(uint16_t code, uint32_t value) {
-  if (code == operand::kExecLo)
+  if (code == operand::kExecLo) {
     set_exec(value);
-  else if (code == operand::kExecHi)
+  } else if (code == operand::kExecHi) {
     sgpr[code] = value;
+    if (upper != nullptr) upper->set_exec(value);
+  }
   // null: nothing
 }
 

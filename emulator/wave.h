@@ -16,7 +16,7 @@ namespace gfxgraph::emulator {
 
 inline constexpr unsigned kLanes = 32;
 
-// One VGPR of a wave32 (or half of a wave64's).
+// One VGPR of a wave32, or half of a wave64's.
 struct alignas(64) Row {
   uint32_t lane[kLanes];
 };
@@ -67,11 +67,13 @@ struct alignas(64) Wave {
   uint64_t scratch_base;     // device address of this wave's scratch
   uint64_t scratch_bytes;    // of the whole wave
   std::byte* scratch;
-  uint32_t hw_id;  // a deterministic value for hwreg HW_ID
+  uint32_t scratch_row;  // bytes of a dword of all lanes: 128, wave64 256
+  uint32_t hw_id;        // a deterministic value for hwreg HW_ID
 
   // ---- where it runs ----
   uint32_t launched_lanes;  // lanes that are work items
   uint32_t first_lane;      // number of lane 0: 32 in the upper half of a wave64, else 0
+  Wave* upper;              // lanes 32..63 of a wave64 (wave64.h); null in a wave32
   WaveExit exit;
   const Inst* resume;  // valid when the loop was left (for kFault: the instruction at fault)
   Workgroup* group;
@@ -88,9 +90,10 @@ struct alignas(64) Wave {
   RegionCacheEntry regions[kRegionCacheEntries];
 
   // ---- registers ----
-  // v0..v255, then (wave64, later) the upper halves of v0..v255.
-  Row vgpr[512];
+  // v0..v255. The last entries keep wide accesses near the end inside the array.
+  Row vgpr[260];
 
+  // Of these 32 lanes.
   GFXGRAPH_INLINE uint32_t exec() const { return sgpr[operand::kExecLo]; }
   GFXGRAPH_INLINE void set_exec(uint32_t value) {
     sgpr[operand::kExecLo] = value;
@@ -99,6 +102,14 @@ struct alignas(64) Wave {
   // All ones where the bit is set.
   GFXGRAPH_INLINE static void expand_mask(uint32_t bits, Row& row) {
     for (unsigned l = 0; l < kLanes; ++l) row.lane[l] = 0u - (bits >> l & 1u);
+  }
+
+  // Of all lanes.
+  bool exec_is_zero() const {
+    return exec() == 0 && (upper == nullptr || sgpr[operand::kExecHi] == 0);
+  }
+  bool vcc_is_zero() const {
+    return sgpr[operand::kVccLo] == 0 && (upper == nullptr || sgpr[operand::kVccHi] == 0);
   }
 
   GFXGRAPH_INLINE const Row& v(uint16_t code) const { return vgpr[code - operand::kVgpr0]; }

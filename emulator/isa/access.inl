@@ -398,10 +398,11 @@ GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const
 // ---- scratch ----
 //
 // A lane's private byte o is at base + (o / 4) * 128 + lane * 4 + o % 4: the swizzle that the SRD
-// in s0..s3 and the FLAT private aperture share (element 4 bytes, index stride 32).
+// in s0..s3 and the FLAT private aperture share (element 4 bytes, index stride 32; in a wave64 64
+// and rows of 256 bytes).
 
-GFXGRAPH_INLINE uint64_t swizzled(uint64_t offset, unsigned lane) {
-  return (offset >> 2) * 128 + lane * 4 + (offset & 3);
+GFXGRAPH_INLINE uint64_t swizzled(const Wave& w, uint64_t offset, unsigned lane) {
+  return (offset >> 2) * w.scratch_row + (w.first_lane + lane) * 4 + (offset & 3);
 }
 
 template <class P>
@@ -412,9 +413,9 @@ template <class P>
     alignas(16) uint8_t bytes[16] = {};
     std::byte* host[16] = {};
     for (uint32_t b = 0; b < P::kBytes; ++b) {
-      const uint64_t at = base + swizzled(uint64_t{offset.lane[l]} + b, l) - w.scratch_base;
+      const uint64_t at = base + swizzled(w, uint64_t{offset.lane[l]} + b, l) - w.scratch_base;
       if (at >= w.scratch_bytes)
-        return raise_access(w, i, FaultKind::kMemory, l, base + swizzled(offset.lane[l], l),
+        return raise_access(w, i, FaultKind::kMemory, l, base + swizzled(w, offset.lane[l], l),
                             P::kBytes, P::kWrite, "outside of the wave's scratch memory");
       host[b] = w.scratch + at;
       bytes[b] = static_cast<uint8_t>(*host[b]);
@@ -435,7 +436,7 @@ GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, 
   if (only != ~0u) narrow_lanes(lanes, only);
   if constexpr (Observer::kMemory) {
     Row64 address;
-    for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + swizzled(offset.lane[l], l);
+    for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + swizzled(w, offset.lane[l], l);
     MemoryEvent event;
     event.space = Space::kScratch;
     event.address = address.lane;
@@ -445,21 +446,23 @@ GFXGRAPH_INLINE const Inst* scratch_rows(Wave& w, const Inst* i, uint64_t base, 
   if (lanes.exec == 0) return i->next();
   if constexpr (P::kDwords > 0 && P::kKind != AccessKind::kAtomic) {
     const Bounds bounds = active_bounds(offset, *lanes.mask);
+    const uint32_t row = w.scratch_row;
+    const uint32_t first = w.first_lane * 4;
     Row rows;
     uint32_t low = 0;
     for (unsigned l = 0; l < kLanes; ++l) {
       low |= offset.lane[l] & lanes.mask->lane[l];
-      rows.lane[l] = (offset.lane[l] >> 2) * 128 + l * 4;
+      rows.lane[l] = (offset.lane[l] >> 2) * row + first + l * 4;
     }
     const uint64_t into = base - w.scratch_base;
-    const uint64_t end = (uint64_t{bounds.hi} / 4 + P::kDwords) * 128;
+    const uint64_t end = (uint64_t{bounds.hi} / 4 + P::kDwords) * row;
     if (low % 4 == 0 && into <= w.scratch_bytes && end <= w.scratch_bytes - into) {
       const uintptr_t p = reinterpret_cast<uintptr_t>(w.scratch) + into;
       for (uint32_t d = 0; d < P::kDwords; ++d) {
         if constexpr (P::kWrite)
-          Store<Data::kB32>::from(&w.v(i->src[1]) + d, p + d * 128, rows, lanes.exec);
+          Store<Data::kB32>::from(&w.v(i->src[1]) + d, p + d * row, rows, lanes.exec);
         else
-          Load<Data::kB32>::into(&w.v(i->dst) + d, p + d * 128, rows, lanes.exec, *lanes.mask);
+          Load<Data::kB32>::into(&w.v(i->dst) + d, p + d * row, rows, lanes.exec, *lanes.mask);
       }
       return i->next();
     }

@@ -84,7 +84,7 @@ const Inst* global_addtid(Wave& w, const Inst* i) {
   const uint64_t base = (i->src[2] == operand::kNone ? 0 : w.pair(i->src[2])) +
                         static_cast<uint64_t>(int64_t{i->imm});
   Row offset;
-  for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * l;
+  for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * (w.first_lane + l);
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);

@@ -167,7 +167,8 @@ const Inst* ds_count(Wave& w, const Inst* i) {
 template <class Observer, class P>
 const Inst* ds_addtid(Wave& w, const Inst* i) {
   Row offset;
-  for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = (w.sgpr[operand::kM0] & 0xffff) + 4 * l;
+  for (unsigned l = 0; l < kLanes; ++l)
+    offset.lane[l] = (w.sgpr[operand::kM0] & 0xffff) + 4 * (w.first_lane + l);
   return lds_rows<Observer, P>(w, i, static_cast<uint32_t>(i->imm) & 0xffff, offset);
 }
 inline const Inst* ds_nothing(Wave&, const Inst* i) { return i->next(); }

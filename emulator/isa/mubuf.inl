@@ -32,7 +32,7 @@ enum OobSelect : uint32_t { kStructuredOffset = 0, kStructured = 1, kDisabled = 
 // Whether this access goes to the wave's own scratch through the SRD it was started with.
 GFXGRAPH_INLINE bool is_scratch(const Wave& w, const Srd& srd) {
   return srd.base - w.scratch_base < w.scratch_bytes && srd.swizzle && srd.add_tid &&
-         srd.stride == 0 && srd.index_stride == 32;
+         srd.stride == 0 && srd.index_stride * 4 == w.scratch_row;
 }
 
 // Where lane `l`'s access of `bytes` goes, and how many of its bytes pass the range check.

@@ -57,6 +57,17 @@ TEST(Observer, SeesEveryInstructionWaveAndAccess) {
     EXPECT_EQ(store.address[l], reinterpret_cast<uint64_t>(y + 32 + l));
 }
 
+// Their events and states are of 32 lanes.
+TEST(Observer, RefusesWave64) {
+  Recorder recorder;
+  TestDevice device(one_thread(), recorder_backend(), &recorder);
+  ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/waves_64_O2.co"), "");
+  const auto result = device.launch("faults", kOneWave, device.array<unsigned>(64));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, FaultKind::kUnsupported);
+  EXPECT_NE(result.error().to_string().find("wave64"), std::string::npos);
+}
+
 TEST(Observer, DroppedAccessesAreNotDone) {
   Recorder recorder;
   TestDevice device(one_thread(), recorder_backend(), &recorder);

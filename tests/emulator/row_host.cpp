@@ -60,6 +60,7 @@ RowHost::RowHost()
   wave_->dispatch = &context_;
   wave_->group = &group_;
   wave_->mode = 0x3f0;
+  wave_->scratch_row = 128;
   wave_->scratch = reinterpret_cast<std::byte*>(scratch_.get());
   wave_->scratch_base = kScratchWindow;
   wave_->scratch_bytes = kRowScratchBytes;
