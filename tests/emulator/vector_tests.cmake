@@ -1,6 +1,7 @@
 set(vector_model vector_model.cpp vector_generate.cpp vector_host.cpp vector_tested.cpp
   spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
-gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp ${vector_model}
+gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp
+  vector_wave64_test.cpp row_host.cpp ${vector_model}
   LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
 
 llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc AMDGPUInfo MC MCDisassembler Support
@@ -20,7 +21,7 @@ add_test(NAME emulator_table_test
 set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
 
 # docs/isa-coverage.md is what the coverage program writes.
-add_executable(gfxgraph-isa-coverage coverage.cpp ${vector_model})
+add_executable(gfxgraph-isa-coverage coverage.cpp memory_model.cpp scalar_model.cpp ${vector_model})
 target_compile_options(gfxgraph-isa-coverage PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
 add_test(NAME emulator_coverage_test
