@@ -1,11 +1,13 @@
 #include "base/log.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
-#include <string>
+#include <new>
 
 namespace gfxgraph {
 namespace {
@@ -31,16 +33,22 @@ struct Sink {
   void* context = nullptr;
 };
 
-// Leaky: messages are still written from static destructors of the host program.
+// Never destroyed: messages are still written from static destructors of the host program. Nothing
+// here allocates: a message may be about memory that has run out.
 Sink& sink() noexcept {
-  static Sink* instance = new Sink;
+  alignas(Sink) static std::byte storage[sizeof(Sink)];
+  static Sink* instance = new (storage) Sink;
   return *instance;
 }
 
 void write_to_stderr(std::string_view text) noexcept {
-  const std::string line = "gfxgraph: " + std::string(text) + "\n";
+  char begin[] = "gfxgraph: ";
+  char end[] = "\n";
+  const iovec parts[] = {{begin, sizeof(begin) - 1},
+                         {const_cast<char*>(text.data()), text.size()},
+                         {end, sizeof(end) - 1}};
   // One write, so that lines of several threads do not mix; a failure has nowhere to be reported.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  [[maybe_unused]] const ssize_t written = ::writev(STDERR_FILENO, parts, 3);
 }
 
 }  // namespace

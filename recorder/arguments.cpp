@@ -54,9 +54,10 @@ bool ambiguous_place(const format::Kernel& kernel, uint64_t offset) {
 
 }  // namespace
 
-std::vector<uint8_t> kernarg_from_params(const format::Kernel& kernel, void* const* params) {
-  std::vector<uint8_t> kernarg(kernel.explicit_size_bytes);
-  if (params == nullptr) return kernarg;
+void kernarg_from_params(const format::Kernel& kernel, void* const* params,
+                         std::vector<uint8_t>& kernarg) {
+  kernarg.assign(kernel.explicit_size_bytes, 0);
+  if (params == nullptr) return;
   size_t index = 0;
   for (const format::Argument& argument : kernel.arguments) {
     if (argument.kind == ArgumentKind::kHidden) continue;
@@ -66,10 +67,16 @@ std::vector<uint8_t> kernarg_from_params(const format::Kernel& kernel, void* con
     std::memcpy(kernarg.data() + argument.offset_bytes, value,
                 std::min<size_t>(argument.size_bytes, room));
   }
+}
+
+std::vector<uint8_t> kernarg_from_params(const format::Kernel& kernel, void* const* params) {
+  std::vector<uint8_t> kernarg;
+  kernarg_from_params(kernel, params, kernarg);
   return kernarg;
 }
 
-Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, void* const* extra) {
+Result<void> kernarg_from_extra(const format::Kernel& kernel, void* const* extra,
+                                std::vector<uint8_t>& kernarg) {
   const uint8_t* buffer = nullptr;
   size_t size = 0;
   bool ended = false;
@@ -92,12 +99,12 @@ Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, vo
                 fmt::format("the launch's extra list of {} has no end", kernel.name));
   }
   if (!describes_arguments(kernel)) {
-    std::vector<uint8_t> kernarg(buffer == nullptr ? 0 : size);
+    kernarg.assign(buffer == nullptr ? 0 : size, 0);
     if (!kernarg.empty()) std::memcpy(kernarg.data(), buffer, kernarg.size());
-    return kernarg;
+    return {};
   }
-  std::vector<uint8_t> kernarg(kernel.explicit_size_bytes);
-  if (buffer == nullptr) return kernarg;
+  kernarg.assign(kernel.explicit_size_bytes, 0);
+  if (buffer == nullptr) return {};
   // Argument by argument: the padding between them may hold anything.
   for (const format::Argument& argument : kernel.arguments) {
     if (argument.kind == ArgumentKind::kHidden || argument.offset_bytes >= size) continue;
@@ -105,13 +112,18 @@ Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, vo
     if (argument.offset_bytes + bytes > kernarg.size()) continue;
     std::memcpy(kernarg.data() + argument.offset_bytes, buffer + argument.offset_bytes, bytes);
   }
+  return {};
+}
+
+Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, void* const* extra) {
+  std::vector<uint8_t> kernarg;
+  GFXGRAPH_TRY(kernarg_from_extra(kernel, extra, kernarg));
   return kernarg;
 }
 
-std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
-                                                 std::span<const uint8_t> kernarg,
-                                                 const AllocationMap& map) {
-  std::vector<Relocation> found;
+void find_kernarg_relocations(const format::Kernel& kernel, std::span<const uint8_t> kernarg,
+                              const AllocationMap& map, std::vector<Relocation>& found) {
+  found.clear();
   const uint64_t lowest = map.lowest();
   const uint64_t highest = map.highest();
   const auto typed = [](const format::Argument* argument) {
@@ -139,6 +151,13 @@ std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
     found.push_back(relocation);
     offset += 4;  // and 4 more from the loop: the next word
   }
+}
+
+std::vector<Relocation> find_kernarg_relocations(const format::Kernel& kernel,
+                                                 std::span<const uint8_t> kernarg,
+                                                 const AllocationMap& map) {
+  std::vector<Relocation> found;
+  find_kernarg_relocations(kernel, kernarg, map, found);
   return found;
 }
 

@@ -99,6 +99,11 @@ Result<std::vector<std::byte>> copy_image(const void* image) {
   return std::vector<std::byte>(bytes, bytes + size);
 }
 
+uint64_t CodeRegistry::first_generation() noexcept {
+  static std::atomic<uint64_t> registries{0};
+  return (registries.fetch_add(1) << 32) + 1;
+}
+
 ModuleEntry* CodeRegistry::add_fat_binary(Handle handle, const void* wrapper) {
   auto entry = std::make_unique<ModuleEntry>();
   const auto* fat = static_cast<const FatBinaryWrapper*>(wrapper);

@@ -102,7 +102,9 @@ class CodeRegistry {
   void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
 
  private:
-  std::atomic<uint64_t> generation_{1};
+  // No two registries ever have the same: one may come to stand where another was.
+  static uint64_t first_generation() noexcept;
+  std::atomic<uint64_t> generation_{first_generation()};
   std::vector<std::unique_ptr<ModuleEntry>> modules_;
   std::vector<std::unique_ptr<KernelEntry>> kernels_;
   std::unordered_map<Handle, ModuleEntry*> fat_binaries_;

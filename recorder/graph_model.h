@@ -63,6 +63,8 @@ struct ExecutableGraph {
 class Captures {
  public:
   bool any() const;
+  // Not even streams that the runtime forgot.
+  bool none() const { return streams_.empty(); }
   bool capturing(Handle stream) const { return streams_.count(stream) != 0; }
   void begin(Handle stream);
   // The captured graph of the stream that began it; every stream that joined leaves with it, but

@@ -1,12 +1,11 @@
 #include "recorder/hip_calls.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 
 #include <atomic>
 #include <cstring>
-#include <string>
-#include <unordered_map>
 
 // Every hook of the table, by its symbol: rows with PASS have none.
 #define GFXGRAPH_DECLARE_RECORD(name) \
@@ -41,14 +40,16 @@ void* const kHooks[kCallCount] = {
 std::atomic<void*> real_functions[kCallCount];
 
 // The first loaded library whose file name begins with libamdhip64 (wheels rename it:
-// libamdhip64-abc123.so): its path.
+// libamdhip64-abc123.so): its path, into PATH_MAX bytes.
 int find_hip_library(dl_phdr_info* info, size_t, void* result) {
   const char* path = info->dlpi_name;
   if (path == nullptr) return 0;
   const char* slash = std::strrchr(path, '/');
   const char* file = slash == nullptr ? path : slash + 1;
   if (std::strncmp(file, "libamdhip64", 11) != 0) return 0;
-  *static_cast<std::string*>(result) = path;
+  const size_t size = std::strlen(path) + 1;
+  if (size > PATH_MAX) return 0;
+  std::memcpy(result, path, size);
   return 1;
 }
 
@@ -67,10 +68,10 @@ void* lookup(const char* name) noexcept {
     keep_loaded(found);
     return found;
   }
-  std::string path;
-  dl_iterate_phdr(find_hip_library, &path);
-  if (path.empty()) return nullptr;
-  void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  char path[PATH_MAX] = "";
+  dl_iterate_phdr(find_hip_library, path);
+  if (path[0] == '\0') return nullptr;
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   return call_real_dlsym(handle, name);  // the reference stays: see keep_loaded()
 }
@@ -99,21 +100,21 @@ void* call_real_dlsym(void* handle, const char* name) noexcept {
 }
 
 int find_call(std::string_view name) noexcept {
-  static const auto* const index = [] {
-    auto* map = new std::unordered_map<std::string_view, int>;
-    for (int i = 0; i < kCallCount; ++i) map->emplace(kCallRows[i].name, i);
-    return map;  // never destroyed: hooks run until the process is gone
-  }();
-  const auto found = index->find(name);
-  return found == index->end() ? -1 : found->second;
+  // Asked once per function at run time: not worth a table, which would have to be allocated.
+  for (int i = 0; i < kCallCount; ++i) {
+    if (kCallRows[i].name == name) return i;
+  }
+  return -1;
 }
 
 std::string_view display_name(int index) noexcept {
-  std::string_view name = kCallRows[index].name;
+  const std::string_view name = kCallRows[index].name;
+  if (!name.starts_with("_Z")) [[likely]]
+    return name;
   for (const std::string_view plain :
        {"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel", "hipLaunchKernelGGLImpl",
         "hipCreateSurfaceObject", "hipDestroySurfaceObject"}) {
-    if (name.starts_with("_Z") && name.find(plain) != std::string_view::npos) return plain;
+    if (name.find(plain) != std::string_view::npos) return plain;
   }
   return name;
 }

@@ -83,7 +83,7 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
   return result;
 }
 
-RawAction host_action(int index) { return RawHostFunction{std::string(display_name(index))}; }
+RawAction host_action(int index) { return RawHostFunction{display_name(index).data()}; }
 
 }  // namespace
 

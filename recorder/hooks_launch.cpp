@@ -44,6 +44,13 @@ LaunchShape shape_of_items(const std::array<uint32_t, 3>& items,
 template <typename Call>
 hipError_t launch(int index, KernelEntry* kernel, const LaunchShape& shape, void** params,
                   void** extra, Handle stream, Call&& call, bool never_captured = false) {
+  if (kernel != nullptr && recorder().launches_are_plain()) {
+    const hipError_t result = call();
+    if (result == hipSuccess) {
+      recorder().launched(*kernel, shape, params, extra, stream, display_name(index).data());
+    }
+    return result;
+  }
   Work work;
   work.call = display_name(index).data();
   work.stream = stream;

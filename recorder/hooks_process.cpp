@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -27,6 +28,8 @@ void finish_at_exit() { recorder().finish(); }
 // this handler ran, and the module destructors of clang's host code as well.
 void arrange_exit() noexcept {
   static std::atomic<bool> arranged{false};
+  if (arranged.load(std::memory_order_relaxed)) [[likely]]
+    return;
   if (!arranged.exchange(true)) (void)std::atexit(finish_at_exit);
 }
 
@@ -113,8 +116,10 @@ namespace {
 void hook_pointer(const char* name, void** function, bool per_thread) {
   if (name == nullptr || function == nullptr || *function == nullptr) return;
   int index = find_call(name);
-  if (per_thread) {
-    const int variant = find_call(std::string(name) + "_spt");
+  char variant_name[128];
+  const int length = std::snprintf(variant_name, sizeof(variant_name), "%s_spt", name);
+  if (per_thread && length > 0 && static_cast<size_t>(length) < sizeof(variant_name)) {
+    const int variant = find_call(variant_name);
     if (variant >= 0) index = variant;
   }
   if (index < 0 || hook_function(index) == nullptr) return;

@@ -21,7 +21,7 @@ template <typename Call>
 hipError_t host_function(int index, Handle stream, Call&& call, bool never_captured = false) {
   const Scope scope;
   if (!scope.record) return call();
-  return device_work(index, RawHostFunction{std::string(display_name(index))}, stream, true,
+  return device_work(index, RawHostFunction{display_name(index).data()}, stream, true,
                      std::forward<Call>(call), never_captured);
 }
 

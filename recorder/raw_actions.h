@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -59,7 +58,7 @@ struct RawMemset {
 };
 
 struct RawHostFunction {
-  std::string call;
+  const char* call = "";  // lives for ever
 };
 
 // Event nodes of graphs: in the trace an empty node, and a record or wait in the stream that the

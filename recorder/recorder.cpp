@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr size_t kEventsPerDrain = 256;
 constexpr size_t kMostPendingEvents = 8192;
+constexpr size_t kUsualLaunchBytes = 160;  // kernarg and relocations; more make the buffer grow
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
 constexpr uint32_t kFinishTimeoutMs = 30'000;
 constexpr size_t kMostFindings =
@@ -46,6 +48,32 @@ std::vector<std::string> command_line() {
     begin = end + 1;
   }
   return arguments;
+}
+
+format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes) {
+  const std::byte* const bytes = all_bytes.data() + pending.offset_bytes;
+  format::Launch launch;
+  launch.kernel = pending.kernel;
+  launch.stream = pending.stream;
+  launch.grid = pending.shape.grid;
+  launch.grid_remainder = pending.shape.grid_remainder;
+  launch.block = pending.shape.block;
+  launch.dynamic_lds_bytes = pending.shape.dynamic_lds_bytes;
+  launch.cooperative = pending.shape.cooperative;
+  launch.kernarg.resize(pending.kernarg_bytes);
+  launch.relocations.resize(pending.relocation_count);
+  if (pending.kernarg_bytes != 0) {
+    std::memcpy(launch.kernarg.data(), bytes, pending.kernarg_bytes);
+  }
+  if (pending.relocation_count != 0) {
+    std::memcpy(launch.relocations.data(), bytes + pending.kernarg_bytes,
+                pending.relocation_count * sizeof(format::Relocation));
+  }
+  format::Event event;
+  event.thread = pending.thread;
+  event.time_ns = pending.time_ns;
+  event.action = std::move(launch);
+  return event;
 }
 
 }  // namespace
@@ -106,6 +134,8 @@ void Recorder::open() {
   start_ns_ = monotonic_ns();
   pending_.reserve(kMostPendingEvents);
   draining_.reserve(kMostPendingEvents);
+  launch_bytes_.reserve(kMostPendingEvents * kUsualLaunchBytes);
+  draining_bytes_.reserve(kMostPendingEvents * kUsualLaunchBytes);
   format::WriterOptions writer_options;
   writer_options.compression_level = options_.compression_level;
   writer_ = check(format::Writer::create(options_.output, writer_options));
@@ -148,21 +178,44 @@ void Recorder::begin() noexcept {
 }
 
 void Recorder::append(format::Action action) {
-  format::Event event;
-  event.thread = thread_number();
-  event.time_ns = monotonic_ns() - start_ns_;
-  event.action = std::move(action);
+  auto event = std::make_unique<format::Event>();
+  event->thread = thread_number();
+  event->time_ns = monotonic_ns() - start_ns_;
+  event->action = std::move(action);
   pending_.emplace_back(std::move(event));
   count_pending();
 }
 
 void Recorder::append(format::Graph graph) {
-  pending_.emplace_back(std::move(graph));
+  pending_.emplace_back(std::make_unique<format::Graph>(std::move(graph)));
+  count_pending();
+}
+
+// With the bytes of kernarg_ and relocations_.
+void Recorder::append(const KernelEntry& kernel, format::StreamId stream,
+                      const LaunchShape& shape) {
+  PendingLaunch launch;
+  launch.kernel = kernel.kernel.id;
+  launch.stream = stream;
+  launch.thread = thread_number();
+  launch.time_ns = monotonic_ns() - start_ns_;
+  launch.shape = shape;
+  launch.offset_bytes = launch_bytes_.size();
+  launch.kernarg_bytes = static_cast<uint32_t>(kernarg_.size());
+  launch.relocation_count = static_cast<uint32_t>(relocations_.size());
+  const auto add = [&](const void* bytes, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    launch_bytes_.insert(launch_bytes_.end(), begin, begin + size);
+  };
+  add(kernarg_.data(), kernarg_.size());
+  add(relocations_.data(), relocations_.size() * sizeof(format::Relocation));
+  pending_.emplace_back(launch);
   count_pending();
 }
 
 void Recorder::count_pending() {
-  const size_t count = pending_count_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const size_t count = pending_.size();
+  pending_count_.store(count, std::memory_order_relaxed);
   if (count % kEventsPerDrain == 0) flush_wanted_.notify_one();
 }
 
@@ -173,17 +226,11 @@ void Recorder::drain() noexcept {
       const std::lock_guard lock(mutex_);
       if (!writer_) return;
       pending_.swap(draining_);
+      launch_bytes_.swap(draining_bytes_);
       pending_count_.store(0, std::memory_order_relaxed);
     }
     for (Pending& item : draining_) {
-      Result<void> written;
-      if (auto* event = std::get_if<format::Event>(&item)) {
-        if (auto sequence = writer_->add(std::move(*event)); !sequence) {
-          written = gfxgraph::fail(sequence.error().status, sequence.error().message);
-        }
-      } else {
-        written = writer_->add(std::get<format::Graph>(item));
-      }
+      Result<void> written = write(item);
       if (written) continue;
       // The writer refuses what could not be read back, and marks the trace incomplete for it.
       if (written.error().status != Status::kInvalidArgument) check(std::move(written));
@@ -191,8 +238,21 @@ void Recorder::drain() noexcept {
     }
     const bool wrote = !draining_.empty();
     draining_.clear();
+    draining_bytes_.clear();
     if (wrote) check(writer_->flush());
   });
+}
+
+Result<void> Recorder::write(Pending& item) {
+  if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&item)) {
+    return writer_->add(**graph);
+  }
+  const auto* launch = std::get_if<PendingLaunch>(&item);
+  Result<uint64_t> sequence =
+      launch == nullptr ? writer_->add(std::move(*std::get<std::unique_ptr<format::Event>>(item)))
+                        : writer_->add(launch_event(*launch, std::span(draining_bytes_)));
+  if (!sequence) return tl::unexpected<Error>(std::move(sequence).error());
+  return {};
 }
 
 void Recorder::drain_if_full() noexcept {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -49,6 +50,18 @@ struct Work {
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).
   bool never_captured = false;
+};
+
+// A launch as its call leaves it: the kernarg bytes and the relocations stand in one buffer of all.
+struct PendingLaunch {
+  format::KernelId kernel = 0;
+  format::StreamId stream = 0;
+  uint32_t thread = 0;
+  uint64_t time_ns = 0;
+  LaunchShape shape;
+  uint64_t offset_bytes = 0;
+  uint32_t kernarg_bytes = 0;
+  uint32_t relocation_count = 0;
 };
 
 class Recorder {
@@ -108,6 +121,12 @@ class Recorder {
   KernelEntry* find_any_kernel(Handle function, const char* call) noexcept;
   void prepare(Work& work) noexcept;
   void commit(Work&& work) noexcept;
+  // Whether a launch that succeeded may go to launched() alone, with one lock and, once buffers
+  // have grown, no allocation: no memory that the host sees, no capture, no checkpoints. Takes no
+  // lock.
+  bool launches_are_plain() const noexcept { return plain_.load(std::memory_order_acquire); }
+  void launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
+                void* const* extra, Handle stream, const char* call) noexcept;
 
   // ---- streams, events (recorder_streams.cpp) ---------------------------------------------------
   void stream_created(Handle stream, uint32_t flags, int priority) noexcept;
@@ -158,6 +177,10 @@ class Recorder {
   Report report();
 
  private:
+  // Graphs stand among the events: their nodes refer to allocations that began before them.
+  using Pending =
+      std::variant<PendingLaunch, std::unique_ptr<format::Event>, std::unique_ptr<format::Graph>>;
+
   template <typename F>
   void guarded(F&& function) noexcept;
   template <typename F>
@@ -172,8 +195,11 @@ class Recorder {
   void open();
   void append(format::Action action);
   void append(format::Graph graph);
+  void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
   void count_pending();
+  void update_plain() noexcept;
   void drain() noexcept;
+  Result<void> write(Pending& item);
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
   bool claim();
@@ -200,7 +226,7 @@ class Recorder {
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void check_reachable_host_writes();
   void refresh_host_state(Allocation& allocation);
-  void mark_reachable(const std::vector<format::Relocation>& relocations);
+  void mark_reachable(std::span<const format::Relocation> relocations);
   Allocation* by_id(format::AllocationId id);
 
   // work
@@ -217,7 +243,8 @@ class Recorder {
   void checkpoint();
   void may_write(Work& work, const Allocation& allocation);
   void reachable_may_be_written(Work& work);
-  void inspect_pointers(KernelEntry& kernel, const format::Launch& launch);
+  void inspect_pointers(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                        std::span<const format::Relocation> relocations);
   void report_ambiguous(std::string text);
 
   // streams
@@ -242,10 +269,13 @@ class Recorder {
   std::mutex drain_mutex_;
   std::mutex mutex_;
   std::unique_ptr<format::Writer> writer_;
-  // Graphs stand among the events: their nodes refer to allocations that began before them.
-  using Pending = std::variant<format::Event, format::Graph>;
   std::vector<Pending> pending_;
   std::vector<Pending> draining_;
+  std::vector<std::byte> launch_bytes_;  // of pending_'s launches
+  std::vector<std::byte> draining_bytes_;
+  std::vector<uint8_t> kernarg_;  // of the launch at hand
+  std::vector<format::Relocation> relocations_;
+  std::atomic<bool> plain_{false};
   std::atomic<size_t> pending_count_{0};
   uint64_t start_ns_ = 0;
   std::thread flusher_;

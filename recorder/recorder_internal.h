@@ -17,6 +17,14 @@ struct RecordingError {
   Error error;
 };
 
+inline void Recorder::update_plain() noexcept {
+  const bool plain =
+      writer_ && !options_.checkpoints && captures_.none() && map_.host_visible().empty();
+  if (plain != plain_.load(std::memory_order_relaxed)) {
+    plain_.store(plain, std::memory_order_release);
+  }
+}
+
 template <typename F>
 void Recorder::guarded_unlocked(F&& function) noexcept {
   if (!active()) return;
@@ -37,6 +45,7 @@ void Recorder::guarded(F&& function) noexcept {
     const std::lock_guard lock(mutex_);
     if (!begun_) open();
     std::forward<F>(function)();
+    update_plain();
   });
 }
 
@@ -46,6 +55,7 @@ void Recorder::registering(F&& function) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard lock(mutex_);
     std::forward<F>(function)();
+    update_plain();
   });
 }
 

@@ -49,7 +49,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
   return content;
 }
 
-void Recorder::mark_reachable(const std::vector<format::Relocation>& relocations) {
+void Recorder::mark_reachable(std::span<const format::Relocation> relocations) {
   if (map_.host_visible().empty()) return;  // it matters for these only
   for (const format::Relocation& relocation : relocations) {
     if (Allocation* target = by_id(relocation.allocation)) target->reachable = true;

@@ -86,15 +86,16 @@ void Recorder::report_ambiguous(std::string text) {
   if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
 }
 
-void Recorder::inspect_pointers(KernelEntry& kernel, const format::Launch& launch) {
-  mark_reachable(launch.relocations);
-  if (launch.relocations.size() == kernel.pointer_arguments && kernel.pointer_arguments != 0 &&
-      std::all_of(launch.relocations.begin(), launch.relocations.end(),
+void Recorder::inspect_pointers(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                                std::span<const format::Relocation> relocations) {
+  mark_reachable(relocations);
+  if (relocations.size() == kernel.pointer_arguments && kernel.pointer_arguments != 0 &&
+      std::all_of(relocations.begin(), relocations.end(),
                   [](const auto& r) { return r.source == format::RelocationSource::kTyped; })) {
     return;  // every pointer is one, and nothing else looks like one
   }
   if (!kernel.ambiguous_reported) {
-    for (const format::Relocation& relocation : launch.relocations) {
+    for (const format::Relocation& relocation : relocations) {
       if (!relocation.ambiguous) continue;
       kernel.ambiguous_reported = true;
       report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
@@ -103,11 +104,11 @@ void Recorder::inspect_pointers(KernelEntry& kernel, const format::Launch& launc
   if (kernel.unknown_pointer_reported) return;
   for (const format::Argument& argument : kernel.kernel.arguments) {
     if (argument.kind != format::ArgumentKind::kGlobalBuffer || argument.size_bytes != 8 ||
-        uint64_t{argument.offset_bytes} + 8 > launch.kernarg.size()) {
+        uint64_t{argument.offset_bytes} + 8 > kernarg.size()) {
       continue;
     }
     uint64_t value = 0;
-    std::memcpy(&value, launch.kernarg.data() + argument.offset_bytes, sizeof(value));
+    std::memcpy(&value, kernarg.data() + argument.offset_bytes, sizeof(value));
     if (value < kLowestAddress || map_.find(value) != nullptr) continue;
     kernel.unknown_pointer_reported = true;
     finding(format::FindingKind::kNote, kernel.kernel.name,
@@ -127,8 +128,30 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   launch.cooperative = raw.shape.cooperative;
   launch.kernarg = std::move(raw.kernarg);
   launch.relocations = find_kernarg_relocations(raw.kernel->kernel, launch.kernarg, map_);
-  inspect_pointers(*raw.kernel, launch);
+  inspect_pointers(*raw.kernel, launch.kernarg, launch.relocations);
   return launch;
+}
+
+// The device does not care what a launch means to the trace: all of it is found out afterwards,
+// when the program has not yet learned that its call is over.
+void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
+                        void* const* extra, Handle stream, const char* call) noexcept {
+  guarded([&] {
+    if (params == nullptr && extra != nullptr) {
+      if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, kernarg_); !read) {
+        finding(format::FindingKind::kIncomplete, call, read.error().message);
+        return;
+      }
+      kernarg_.resize(kernel.kernel.explicit_size_bytes);
+    } else {
+      kernarg_from_params(kernel.kernel, params, kernarg_);
+    }
+    const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
+    find_kernarg_relocations(kernel.kernel, kernarg_, map_, relocations_);
+    inspect_pointers(kernel, kernarg_, relocations_);
+    append(kernel, id, shape);
+  });
+  drain_if_full();
 }
 
 void Recorder::may_write(Work& work, const Allocation& allocation) {

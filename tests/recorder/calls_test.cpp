@@ -1,6 +1,8 @@
 // recorder/hip_calls.inc against the runtime that is installed, and against the preload library.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -62,6 +64,33 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
     EXPECT_TRUE(found.contains(name)) << name << " is missing";
   for (const std::string& name : found)
     EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
+}
+
+TEST(HipCalls, ThePageInDocsIsTheTable) {
+  const std::pair<std::string, std::string> parts[] = {
+      {"RECORD", "Recorded"},
+      {"CONDITIONAL", "Recorded unless the arguments say otherwise (arrays, a second device)"},
+      {"UNSUPPORTED", "Passed on; the trace is marked incomplete with the name and count"},
+      {"PASS", "Passed on: changes nothing that a trace describes"}};
+  const std::pair<std::string, std::string> calls[] = {
+#define GFXGRAPH_HIP_CALL(policy, name) {#policy, #name},
+#include "recorder/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  };
+  const std::string path = std::string(GFXGRAPH_SOURCE_DIR) + "/docs/hip-calls.md";
+  const std::string page = read_text(path);
+  std::string expected = page.substr(0, page.find("\n## "));
+  for (const auto& [policy, title] : parts) {
+    expected += "\n## " + title + "\n\n";
+    for (const auto& [of_call, name] : calls) {
+      if (of_call == policy) expected += "- `" + name + "`\n";
+    }
+  }
+  if (std::getenv("GFXGRAPH_UPDATE_DOCS") != nullptr) {
+    std::ofstream(path, std::ios::binary) << expected;
+    return;
+  }
+  EXPECT_TRUE(page == expected) << "docs/hip-calls.md is not recorder/hip_calls.inc";
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// What the recorder allocates: nothing for a launch once its buffers have grown; and where an
+// allocation fails, recording ends with an error while the program goes on.
+#include <gtest/gtest.h>
+
+#include "tests/recorder/failing_allocator.h"
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+class AllocationTest : public RecorderTest {
+ protected:
+  void load_kernel() {
+    image_ = read_text(MODULE_FILE);
+    ASSERT_FALSE(image_.empty());
+  }
+  KernelEntry* find_kernel() {
+    recorder_->module_loaded(this, image_.data());
+    recorder_->function_found(handle(2), this, "module_increment");
+    return recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel");
+  }
+  void launch(KernelEntry* kernel, bool packed) {
+    struct {
+      void* data;
+      int by;
+    } arguments{buffer_, 3};
+    size_t size = sizeof(arguments);
+    void* params[] = {&arguments.data, &arguments.by};
+    void* extra[] = {reinterpret_cast<void*>(1), &arguments, reinterpret_cast<void*>(2), &size,
+                     reinterpret_cast<void*>(3)};
+    recorder_->launched(*kernel, {}, packed ? nullptr : params, packed ? extra : nullptr, nullptr,
+                        "hipModuleLaunchKernel");
+  }
+
+  // Some of everything; what the program would see is not the recorder's to change.
+  void whole_life() {
+    KernelEntry* kernel = find_kernel();
+    device_memory(buffer_, sizeof(buffer_));
+    recorder_->stream_created(handle(10), 0, 0);
+    recorder_->event_created(handle(20), 0);
+    for (int i = 0; i < 3 && kernel != nullptr; ++i) launch(kernel, i == 1);
+    recorder_->event_recorded(handle(20), handle(10));
+    copy(buffer_, host_, sizeof(host_));
+    recorder_->graph_created(handle(30));
+    RawMemset set;
+    set.address = reinterpret_cast<uint64_t>(buffer_);
+    set.width_elements = 16;
+    recorder_->node_added(handle(30), handle(31), nullptr, 0, set, "hipGraphAddMemsetNode");
+    recorder_->graph_instantiated(handle(40), handle(30));
+    Work work;
+    recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    recorder_->commit(std::move(work));
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    memset_work(buffer_, 8);
+    recorder_->synchronized(format::SynchronizeKind::kDevice, nullptr);
+    recorder_->note("something", "worth knowing");
+    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(buffer_)), true);
+    recorder_->finish();
+  }
+
+  std::string image_;
+  alignas(4096) char buffer_[4096] = {};
+  alignas(4096) char host_[4096] = {1};
+};
+
+TEST_F(AllocationTest, ALaunchAllocatesNothing) {
+  load_kernel();
+  KernelEntry* kernel = find_kernel();
+  ASSERT_NE(kernel, nullptr);
+  device_memory(buffer_, sizeof(buffer_));
+  EXPECT_TRUE(recorder_->launches_are_plain());
+  for (int i = 0; i < 100; ++i) launch(kernel, i % 2 == 0);
+  start_counting_allocations();
+  for (int i = 0; i < 2000; ++i) launch(kernel, i % 2 == 0);
+  EXPECT_EQ(stop_counting_allocations(), 0u);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto launches = actions<format::Launch>(*trace);
+  ASSERT_EQ(launches.size(), 2100u);
+  for (const format::Launch& launch : launches) {
+    ASSERT_EQ(launch.kernarg, launches[0].kernarg);
+    ASSERT_EQ(launch.relocations.size(), 1u);
+  }
+}
+
+TEST_F(AllocationTest, HostVisibleMemoryAndCapturesAreNotPlain) {
+  EXPECT_FALSE(recorder_->launches_are_plain()) << "nothing is open";
+  recorder_->begin();
+  EXPECT_TRUE(recorder_->launches_are_plain());
+  recorder_->capture_begins(handle(10));
+  EXPECT_FALSE(recorder_->launches_are_plain());
+  recorder_->capture_ended(handle(10), nullptr);
+  EXPECT_TRUE(recorder_->launches_are_plain());
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  EXPECT_FALSE(recorder_->launches_are_plain());
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(host_)), true);
+  EXPECT_TRUE(recorder_->launches_are_plain());
+  Options options;
+  options.checkpoints = true;
+  make(options);
+  recorder_->begin();
+  EXPECT_FALSE(recorder_->launches_are_plain());
+}
+
+TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheRecordingOnly) {
+  load_kernel();
+  size_t failures = 0;
+  size_t reported = 0;
+  // Parsing the code object is most of it: every one at first, then ever fewer.
+  for (int64_t n = 1;; n += 1 + n / 400) {
+    recorder_.reset();
+    std::filesystem::remove(path() + ".partial");
+    make({});
+    fail_allocation(n);
+    whole_life();
+    const bool failed = allocation_failed();
+    const Report report = recorder_->report();
+    if (!failed) {
+      EXPECT_TRUE(report.sealed) << report.error;
+      break;
+    }
+    ++failures;
+    reported += report.error.empty() ? 0 : 1;
+    // Sealed and whole, sealed with the loss named, or not sealed with the error.
+    if (!report.sealed) {
+      EXPECT_FALSE(report.error.empty()) << "allocation " << n;
+      EXPECT_FALSE(recorder_->active()) << "allocation " << n;
+    }
+    ASSERT_LT(n, 1'000'000);
+  }
+  EXPECT_GT(failures, 50u);
+  EXPECT_GT(reported, 10u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
