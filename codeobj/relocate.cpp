@@ -56,8 +56,13 @@ Result<void> load_segments(const CodeObject& code, std::span<std::byte> memory,
   }
   for (const DynamicRelocation& relocation : code.relocations()) {
     if (relocation.type == llvm::ELF::R_AMDGPU_NONE) continue;
-    uint64_t symbol = load_address;
-    if (!relocation.symbol.empty()) {
+    uint64_t symbol = 0;
+    if (relocation.type != llvm::ELF::R_AMDGPU_RELATIVE64) {
+      if (relocation.symbol.empty()) {
+        return fail(Status::kUnsupported,
+                    fmt::format("relocation at {:#x}: type {} names no symbol", relocation.address,
+                                relocation.type));
+      }
       const auto found = defined.find(relocation.symbol);
       const std::optional<uint64_t> address =
           found != defined.end() ? std::optional(found->second) : resolve(relocation.symbol);

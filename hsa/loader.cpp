@@ -9,9 +9,9 @@
 #include <shared_mutex>
 
 #include "base/checked.h"
+#include "codeobj/relocate.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
-#include "hsa/relocate.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -79,22 +79,6 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
   return std::pair(first, end - first);
 }
 
-Result<void> copy_segments(const codeobj::CodeObject& code, std::span<std::byte> memory,
-                           uint64_t first) {
-  const std::span<const std::byte> file = code.bytes();
-  for (const codeobj::Segment& segment : code.segments()) {
-    if (!range_fits(segment.file_offset, segment.file_bytes, file.size()) ||
-        !range_fits(segment.address - first, segment.memory_bytes, memory.size())) {
-      return fail(Status::kCorrupt,
-                  fmt::format("segment at {:#x} lies outside the file", segment.address));
-    }
-    if (segment.file_bytes == 0) continue;
-    std::memcpy(memory.data() + (segment.address - first), file.data() + segment.file_offset,
-                segment.file_bytes);
-  }
-  return {};
-}
-
 LoadedSymbol describe_kernel(const codeobj::Kernel& kernel, uint64_t load_address) {
   LoadedSymbol symbol;
   symbol.name = kernel.symbol;
@@ -159,16 +143,12 @@ Result<LoadedObject> load(const Reader& reader,
   CodeMemory guard(memory);
   const std::span<std::byte> span(memory, bytes);
   const uint64_t load_address = reinterpret_cast<uint64_t>(memory) - first;
-  GFXGRAPH_TRY(copy_segments(*code, span, first));
   const auto resolve = [&](const std::string& symbol_name) -> std::optional<uint64_t> {
-    for (const codeobj::Symbol& symbol : code->symbols()) {
-      if (!symbol.undefined && symbol.name == symbol_name) return load_address + symbol.address;
-    }
     const auto defined = definitions.find(symbol_name);
     if (defined == definitions.end()) return std::nullopt;
     return defined->second;
   };
-  GFXGRAPH_TRY(apply_relocations(*code, span, first, load_address, resolve));
+  GFXGRAPH_TRY(codeobj::load_segments(*code, span, load_address, resolve));
   GFXGRAPH_TRY(Device::add_code(load_address, code));
 
   LoadedObject object;

@@ -3,39 +3,38 @@
 
 #include <cstring>
 
-#include "hsa/relocate.h"
+#include "codeobj/relocate.h"
 
-namespace gfxgraph::hsa {
+namespace gfxgraph::codeobj {
 namespace {
 
+constexpr uint64_t kFirst = 0x1000;
+
 // Only relocations matter here.
-class OnlyRelocations final : public codeobj::CodeObject {
+class OnlyRelocations final : public CodeObject {
  public:
-  explicit OnlyRelocations(std::vector<codeobj::DynamicRelocation> list) : list_(std::move(list)) {}
+  explicit OnlyRelocations(std::vector<DynamicRelocation> list) : list_(std::move(list)) {}
   const std::string& target() const override { return text_; }
   const std::string& gpu_arch() const override { return text_; }
   uint32_t abi_version() const override { return 2; }
-  const std::vector<codeobj::Kernel>& kernels() const override { return kernels_; }
-  const codeobj::Kernel* find_kernel(std::string_view) const override { return nullptr; }
-  const codeobj::Kernel* kernel_at(uint64_t) const override { return nullptr; }
-  const std::vector<codeobj::Segment>& segments() const override { return segments_; }
-  const std::vector<codeobj::Symbol>& symbols() const override { return symbols_; }
-  const std::vector<codeobj::DynamicRelocation>& relocations() const override { return list_; }
+  const std::vector<Kernel>& kernels() const override { return kernels_; }
+  const Kernel* find_kernel(std::string_view) const override { return nullptr; }
+  const Kernel* kernel_at(uint64_t) const override { return nullptr; }
+  const std::vector<Segment>& segments() const override { return segments_; }
+  const std::vector<Symbol>& symbols() const override { return symbols_; }
+  const std::vector<DynamicRelocation>& relocations() const override { return list_; }
   std::span<const std::byte> bytes() const override { return {}; }
   uint64_t load_size_bytes() const override { return 0; }
-  std::optional<codeobj::SourceLocation> source_location(uint64_t) const override {
-    return std::nullopt;
-  }
+  std::optional<SourceLocation> source_location(uint64_t) const override { return std::nullopt; }
 
  private:
   std::string text_;
-  std::vector<codeobj::Kernel> kernels_;
-  std::vector<codeobj::Segment> segments_;
-  std::vector<codeobj::Symbol> symbols_;
-  std::vector<codeobj::DynamicRelocation> list_;
+  std::vector<Kernel> kernels_;
+  std::vector<Segment> segments_ = {{.address = kFirst, .memory_bytes = 32}};
+  std::vector<Symbol> symbols_;
+  std::vector<DynamicRelocation> list_;
 };
 
-constexpr uint64_t kFirst = 0x1000;
 constexpr uint64_t kLoad = 0x7000'0000'0000;
 constexpr uint64_t kSymbol = 0x1234'5678'9abc;
 
@@ -48,7 +47,7 @@ Answer apply(uint32_t type, uint64_t address, int64_t addend, const std::string&
   const OnlyRelocations code(
       {{.address = address, .type = type, .addend = addend, .symbol = symbol}});
   std::byte memory[32] = {};
-  const auto result = apply_relocations(code, memory, kFirst, kLoad, [](const std::string& name) {
+  const auto result = load_segments(code, memory, kLoad, [](const std::string& name) {
     return name == "known" ? std::optional<uint64_t>(kSymbol) : std::nullopt;
   });
   if (!result) return {result.error().status, 0};
@@ -79,6 +78,7 @@ TEST(Relocate, Values) {
 
 TEST(Relocate, Errors) {
   EXPECT_EQ(apply(3, kFirst + 8, 0, "unknown").status, Status::kNotFound);
+  EXPECT_EQ(apply(3, kFirst + 8, 0, "").status, Status::kUnsupported);
   EXPECT_EQ(apply(99, kFirst + 8, 0, "known").status, Status::kUnsupported);
   EXPECT_EQ(apply(3, kFirst - 8, 0, "known").status, Status::kCorrupt);
   EXPECT_EQ(apply(3, kFirst + 25, 0, "known").status, Status::kCorrupt);
@@ -87,4 +87,4 @@ TEST(Relocate, Errors) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::hsa
+}  // namespace gfxgraph::codeobj
