@@ -2,7 +2,8 @@
 //
 // No library does this here: LLVM 19.1 ends the process on a wrong byte in a line table's header,
 // and libdw 0.188 cannot be linked into a shared library from Debian's archive.
-// docs/code-objects.md, "Source lines", has the commands and the figures. Source: DWARF 5, sections 2.17, 6.2, 7.
+// docs/code-objects.md, "Source lines", has the commands and the figures. Source: DWARF 5,
+// sections 2.17, 6.2, 7.
 #pragma once
 
 #include <cstdint>
