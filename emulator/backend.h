@@ -18,7 +18,8 @@ struct Backend {
   // Chooses the handler of any decoded instruction; null: unsupported.
   Handler (*bind)(Inst& inst) = nullptr;
   bool keeps_operands = false;
-  bool instruction_hooks = false;
+  // The handler of an instruction with hooks: runs InstOperands::handler between them. Null: none.
+  Handler (*hook)(const InstOperands& operands) = nullptr;
   // Null when the observer has no state or hooks.
   void (*decoded)(void* observer, const Inst& inst, InstOperands& operands) = nullptr;
   size_t wave_state_bytes = 0;

@@ -25,31 +25,18 @@ bool is_direct_branch(const Inst& inst) {
   }
 }
 
-// Handlers of slots that hold no instruction yet (advance is 0). Without hooks per instruction the
-// real one runs at once, so that it counts as one instruction; with them, the loop runs it.
+// Handlers of slots that hold no instruction yet (advance is 0). The real one runs at once, so that
+// it counts as one instruction.
 const Inst* decode_and_run(Wave& wave, const Inst* inst) {
   inst = wave.dispatch->code->decode_slot(wave, inst);
   return inst == nullptr ? nullptr : inst->handler.load(std::memory_order_acquire)(wave, inst);
 }
 
-}  // namespace
-
-const Inst* decode_only(Wave& wave, const Inst* inst) {
-  return wave.dispatch->code->decode_slot(wave, inst);
-}
-
-const Inst* cross_only(Wave& wave, const Inst* inst) {
+const Inst* cross_and_run(Wave& wave, const Inst* inst) {
   const Inst* real = wave.dispatch->code->at(inst->pc);
-  if (real != nullptr) return real;
+  if (real != nullptr) return real->handler.load(std::memory_order_acquire)(wave, real);
   return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
                                        "execution ran off the end of code"});
-}
-
-namespace {
-
-const Inst* cross_and_run(Wave& wave, const Inst* inst) {
-  inst = cross_only(wave, inst);
-  return inst == nullptr ? nullptr : inst->handler.load(std::memory_order_acquire)(wave, inst);
 }
 
 }  // namespace
@@ -135,12 +122,10 @@ CodeCache::Chunk* CodeCache::chunk(Range& range, size_t index) {
   const size_t bytes = sizeof(Chunk) * (backend_.keeps_operands ? 2 : 1);
   auto* made = static_cast<Chunk*>(::operator new(bytes, std::align_val_t{64}));
   if (backend_.keeps_operands) std::memset(static_cast<void*>(made + 1), 0, sizeof(Chunk));
-  const bool hooks = backend_.instruction_hooks;
   for (size_t n = 0; n < kChunkSlots; ++n) {
     Inst* inst = new (&made->inst[n]) Inst;
     inst->pc = range.base + index * kChunkBytes + n * 4;
-    inst->handler.store(n < kChunkInsts ? (hooks ? decode_only : decode_and_run)
-                                        : (hooks ? cross_only : cross_and_run),
+    inst->handler.store(n < kChunkInsts ? decode_and_run : cross_and_run,
                         std::memory_order_relaxed);
   }
   if (slot.compare_exchange_strong(chunk, made, std::memory_order_acq_rel)) return made;
@@ -201,6 +186,8 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
     auto& operands = const_cast<InstOperands&>(operands_of(target));
     describe_operands(target, operands);
     if (backend_.decoded != nullptr) backend_.decoded(observer_, target, operands);
+    operands.handler = handler;
+    if (operands.hooked && backend_.hook != nullptr) handler = backend_.hook(operands);
   }
   target.handler.store(handler, std::memory_order_release);
   return slot;

@@ -45,11 +45,6 @@ inline constexpr uint64_t kScratchWindow = uint64_t{0x3e0000000000};
 const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes,
                             bool write);
 
-// Handlers of code cache slots without an instruction, under an observer with hooks per
-// instruction: they return the slot to run and are not counted.
-const Inst* decode_only(Wave& wave, const Inst* inst);
-const Inst* cross_only(Wave& wave, const Inst* inst);
-
 // Instructions with effects outside the wave, compiled once (scalar_system.cpp, gws.cpp).
 const Inst* run_getreg(Wave& wave, const Inst* inst);
 const Inst* run_setreg(Wave& wave, const Inst* inst);

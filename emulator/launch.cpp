@@ -174,22 +174,45 @@ GroupShape group_shape(const Launch& launch, uint64_t index) {
 
 namespace {
 
+// Work item ids of `lanes` items from linear item number `first` on: x, then y and z if asked for.
+void write_item_ids(const GroupShape& shape, uint32_t first, uint32_t lanes, uint32_t ids,
+                    Row* vgpr) {
+  const uint32_t width = shape.items[0];
+  uint32_t x = first % width;
+  if (x + lanes <= width) {
+    for (unsigned l = 0; l < kLanes; ++l) vgpr[0].lane[l] = l < lanes ? x + l : 0;
+    if (ids == 1 || first < width) return;
+  }
+  const uint32_t height = shape.items[1];
+  uint32_t y = first / width % height;
+  uint32_t z = first / width / height;
+  for (unsigned l = 0; l < lanes; ++l) {
+    vgpr[0].lane[l] = x;
+    if (ids > 1) vgpr[1].lane[l] = y;
+    if (ids > 2) vgpr[2].lane[l] = z;
+    if (++x < width) continue;
+    x = 0;
+    if (++y < height) continue;
+    y = 0;
+    ++z;
+  }
+}
+
 // 32 lanes from work item `first_item` on.
 void start_lanes(const Launch& launch, const GroupShape& shape, Wave& wave, uint32_t first_item,
                  uint32_t ids) {
   const uint32_t left = shape.item_count > first_item ? shape.item_count - first_item : 0;
   const uint32_t lanes = std::min(left, kLanes);
   wave.launched_lanes = lanes == kLanes ? ~0u : (1u << lanes) - 1;
-  wave.set_exec(wave.launched_lanes);
+  if (lanes == kLanes) {
+    wave.sgpr[operand::kExecLo] = ~0u;
+    std::memset(&wave.exec_mask, 0xff, sizeof(wave.exec_mask));
+  } else {
+    wave.set_exec(wave.launched_lanes);
+  }
   // Deterministic contents for registers that a correct kernel does not read.
   std::memset(wave.vgpr, 0, launch.vgprs * sizeof(Row));
-  for (unsigned l = 0; l < lanes; ++l) {
-    uint32_t item = first_item + l;
-    for (uint32_t dimension = 0; dimension < ids; ++dimension) {
-      wave.vgpr[dimension].lane[l] = item % shape.items[dimension];
-      item /= shape.items[dimension];
-    }
-  }
+  write_item_ids(shape, first_item, lanes, ids, wave.vgpr);
 }
 
 // What the upper half of a wave64 shares with the lower one.
@@ -210,6 +233,13 @@ void start_upper(Wave& wave) {
 }
 
 }  // namespace
+
+uint32_t initialised_sgprs(const codeobj::KernelDescriptor& descriptor) {
+  const uint32_t rsrc2 = descriptor.compute_pgm_rsrc2;
+  // Workgroup ids and the workgroup's size; the scratch wave offset.
+  return descriptor.user_sgpr_count() + static_cast<uint32_t>(std::popcount(rsrc2 >> 7 & 15)) +
+         (rsrc2 & 1);
+}
 
 WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   const auto& k = launch.descriptor;
@@ -261,8 +291,9 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   info.workgroup = shape.id;
   info.wave = wave.index;
   info.launched_lanes = wave.launched_lanes;
-  info.initialised_sgprs = n;
+  info.initialised_sgprs = initialised_sgprs(k);
   info.initialised_vgprs = ids;
+  info.vgprs = launch.vgprs;
   return info;
 }
 

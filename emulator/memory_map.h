@@ -42,17 +42,31 @@ struct Region {
   }
 };
 
-// Sorted by address, no overlaps. Immutable.
+// Sorted by address, no overlaps. Immutable. Tables share most of their parts with the tables
+// before and after, so that one more allocation costs little next to thousands of others.
 class RegionTable {
  public:
-  explicit RegionTable(std::vector<Region> sorted) : regions_(std::move(sorted)) {}
   const Region* find(uint64_t address) const noexcept;  // the region that holds the byte, or null
+  // The first region that begins after an address; null when there is none.
+  const Region* after(uint64_t address) const noexcept;
   // The region nearest to an address that no region holds, for messages; null when there is none.
   const Region* nearest(uint64_t address) const noexcept;
-  const std::vector<Region>& regions() const noexcept { return regions_; }
+
+  // Copies with one region more or less. The region must not overlap others; the address must be
+  // the start of one.
+  RegionTable with(Region region) const;
+  RegionTable without(uint64_t address) const;
 
  private:
-  std::vector<Region> regions_;
+  // At least one region each.
+  using Part = std::vector<Region>;
+  // The last part that begins at or before the address; parts_.size() when there is none.
+  size_t part_of(uint64_t address) const noexcept;
+  const Region* at_or_before(uint64_t address) const noexcept;
+  void insert_part(size_t at, Part part);
+
+  std::vector<uint64_t> begins_;  // of the parts
+  std::vector<std::shared_ptr<const Part>> parts_;
 };
 
 class MemoryMap {

@@ -72,9 +72,7 @@ uint32_t address_dwords(const Inst& inst, int slot, uint32_t dwords) {
 
 void describe_operands(const Inst& inst, InstOperands& out) noexcept {
   const OpInfo& info = op_info(inst.op);
-  const uint32_t state[3] = {out.user[0], out.user[1], out.user[2]};
   out = InstOperands();
-  for (int n = 0; n < 3; ++n) out.user[n] = state[n];
   out.access_bytes = info.access_bytes;
   ListBuilder list{out};
   const bool memory = is_memory(inst.format);

@@ -9,6 +9,9 @@
 //   GFXGRAPH_DECLARE_BACKENDS(my_backend);                                 (backend.h)
 //   create_engine(memory, options, select_backend(GFXGRAPH_BACKEND_SET(my_backend)), &my_observer)
 //
+// Hooks per instruction cost time on each instruction: decoded() can do without them for the one it
+// is told of (InstOperands::hooked), which then runs as fast as without an observer.
+//
 // One observer object serves all worker threads: hooks of different waves may run at the same time,
 // those of one wave do not. Per-wave state goes into WaveState: the engine keeps one per resident
 // wave.
@@ -54,6 +57,7 @@ struct ScalarEvent {
   uint64_t address = 0;
   uint32_t bytes = 0;
   bool in_range = true;  // s_buffer_load: inside the buffer, or partly
+  bool mapped = false;   // all bytes lie in one region of the memory map
 };
 
 // ---- operands of an instruction, in a form for generic shadow state
@@ -75,10 +79,11 @@ struct InstOperands {
   uint8_t source_count = 0;
   uint8_t dest_count = 0;
   uint8_t access_bytes = 0;
-  uint8_t reserved = 0;
+  bool hooked = true;  // decoded() may clear it: before() and after() are not called then
   OperandRef source[8] = {};
   OperandRef dest[4] = {};
-  uint32_t user[3] = {0, 0, 0};  // the observer's own, set in its decoded() hook
+  uint32_t user = 0;          // the observer's own, set in its decoded() hook
+  Handler handler = nullptr;  // of a hooked instruction: set by the code cache
 };
 static_assert(sizeof(InstOperands) == 64);
 void describe_operands(const Inst& inst, InstOperands& out) noexcept;
@@ -106,12 +111,17 @@ struct WaveInfo {
   uint32_t launched_lanes = 0;
   uint32_t initialised_sgprs = 0;  // s0..s(n-1); EXEC, FLAT_SCRATCH, MODE and trap registers too
   uint32_t initialised_vgprs = 0;  // v0..v(n-1)
+  uint32_t vgprs = 0;              // that the kernel has
 };
 
 struct NullObserver {
   static constexpr bool kInstructions = false;  // before() and after()
   static constexpr bool kMemory = false;        // memory() and scalar_load()
-  static constexpr bool kOperands = false;      // operands_of() is valid
+  static constexpr bool kLds = false;           // memory() for LDS too
+  // memory() may be left out for an access to global memory by which all launched lanes, active or
+  // not, stay within what the program requested of one region.
+  static constexpr bool kSuspectsOnly = false;
+  static constexpr bool kOperands = false;  // operands_of() is valid
   struct WaveState {};
   // Hooks, in the form that an active observer has them:
   void decoded(const Inst&, InstOperands&) {}  // once per decoded instruction, under a lock

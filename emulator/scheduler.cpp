@@ -35,6 +35,8 @@ class Scheduler::Worker {
   Worker(Scheduler& scheduler, Job& job, bool caller)
       : scheduler_(scheduler), job_(job), caller_(caller) {}
   ~Worker() {
+    job_.instructions.fetch_add(total_, std::memory_order_relaxed);
+    job_.waves.fetch_add(waves_, std::memory_order_relaxed);
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
   }
 
@@ -110,7 +112,7 @@ class Scheduler::Worker {
     g.cache_generation = generation;
     g.used_scratch = launch.scratch_wave_bytes != 0;
     g.live = g.shape.wave_count;
-    job_.waves.fetch_add(g.shape.wave_count, std::memory_order_relaxed);
+    waves_ += g.shape.wave_count;
     g.states.assign(g.shape.wave_count, WaveExit::kSlice);
     while (g.waves.size() < g.shape.wave_count) add_wave(g);
     if (launch.lanes == 64)
@@ -176,11 +178,12 @@ class Scheduler::Worker {
       ++n;
     }
     total_ += ran;
-    job_.instructions.fetch_add(ran, std::memory_order_relaxed);
-    if (round.ended_group)
-      job_.since_wave_end.store(0, std::memory_order_relaxed);
-    else
-      job_.since_wave_end.fetch_add(ran, std::memory_order_relaxed);
+    if (limit() != UINT64_MAX) {
+      if (round.ended_group)
+        job_.since_wave_end.store(0, std::memory_order_relaxed);
+      else
+        job_.since_wave_end.fetch_add(ran, std::memory_order_relaxed);
+    }
     return round;
   }
 
@@ -278,7 +281,8 @@ class Scheduler::Worker {
   size_t target_ = 1;
   unsigned stale_ = 0;
   unsigned idle_ = 0;
-  uint64_t total_ = 0;
+  uint64_t total_ = 0;  // instructions
+  uint64_t waves_ = 0;
   std::vector<std::unique_ptr<ResidentGroup>> resident_;
   std::unique_ptr<ResidentGroup> spare_;
   friend class Scheduler;

@@ -47,11 +47,12 @@ struct Job {
   const Backend& backend;
   void* observer;
   DispatchContext context;
-  std::atomic<uint64_t> next_group{0};
-  std::atomic<bool> stopped{false};  // a fault, or stop()
-  std::atomic<uint64_t> instructions{0};
+  // On cache lines of their own: workers write the one often and read the other after every slice.
+  alignas(64) std::atomic<uint64_t> next_group{0};
+  alignas(64) std::atomic<bool> stopped{false};  // a fault, or stop()
+  std::atomic<uint64_t> instructions{0};         // workers add theirs when they leave
   std::atomic<uint64_t> waves{0};
-  std::atomic<uint64_t> since_wave_end{0};  // instructions
+  std::atomic<uint64_t> since_wave_end{0};  // instructions; only with a livelock limit
   std::mutex mutex;
   std::optional<Fault> fault;  // the first one
   // What a fault needs to know that the scheduler does not.

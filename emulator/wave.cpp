@@ -34,7 +34,7 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
                             bool write) {
   if (address - wave.scratch_base < wave.scratch_bytes) {
     if (bytes > wave.scratch_bytes - (address - wave.scratch_base)) return nullptr;
-    entry = {wave.scratch_base, wave.scratch_bytes, wave.scratch, wave.scratch_bytes};
+    entry = {wave.scratch_base, wave.scratch_bytes, wave.scratch, wave.scratch_bytes, 0};
     return wave.scratch + (address - wave.scratch_base);
   }
   const uint64_t mask = wave.dispatch->address_mask;
@@ -47,6 +47,7 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
   entry.size = region->mapped_bytes;
   entry.host = region->host;
   entry.writable_size = region->read_only ? 0 : region->mapped_bytes;
+  entry.requested_size = region->requested_bytes;
   return entry.host + (address - entry.base);
 }
 

@@ -39,7 +39,8 @@ struct RegionCacheEntry {
   uint64_t base = 0;
   uint64_t size = 0;  // 0: empty
   std::byte* host = nullptr;
-  uint64_t writable_size = 0;  // size, or 0 for read-only regions
+  uint64_t writable_size = 0;   // size, or 0 for read-only regions
+  uint64_t requested_size = 0;  // what the program asked for of it; 0 for the wave's scratch
 };
 
 // What a handler knows of a fault; the engine completes it (kernel, workgroup, source line).
@@ -53,7 +54,7 @@ struct PendingFault {
 };
 
 struct alignas(64) Wave {
-  static constexpr unsigned kRegionCacheEntries = 8;
+  static constexpr unsigned kRegionCacheEntries = 32;
 
   // ---- architectural state ----
   // s0..s105, VCC, TTMP, M0, null (always 0), EXEC; indexed by operand code. The last entries keep
@@ -137,8 +138,10 @@ struct alignas(64) Wave {
   }
   // `code` is an SGPR code. Writes to null vanish.
   GFXGRAPH_INLINE void write32(uint16_t code, uint32_t value) {
-    if (code >= operand::kNull) [[unlikely]]
+    if (code >= operand::kNull) {
+      if (code == operand::kExecLo) return set_exec(value);
       return write_special(code, value);
+    }
     sgpr[code] = value;
   }
   GFXGRAPH_INLINE void write64(uint16_t code, uint64_t value) {

@@ -238,16 +238,14 @@ std::vector<std::pair<uint64_t, uint64_t>> uncovered_parts(uint64_t address, uin
   std::vector<std::pair<uint64_t, uint64_t>> parts;
   const auto table = Device::memory_map().snapshot();
   const uint64_t end = address + bytes;
-  const auto& regions = table->regions();
-  auto next = std::partition_point(regions.begin(), regions.end(), [&](const Region& r) {
-    return r.address + r.mapped_bytes <= address;
-  });
+  const Region* next = table->find(address);
+  if (next == nullptr) next = table->after(address);
   while (address < end) {
-    const uint64_t part_end = next == regions.end() ? end : std::min(end, next->address);
+    const uint64_t part_end = next == nullptr ? end : std::min(end, next->address);
     if (address < part_end) parts.emplace_back(address, part_end - address);
-    if (next == regions.end()) break;
+    if (next == nullptr) break;
     address = std::max(part_end, next->address + next->mapped_bytes);
-    ++next;
+    next = table->after(next->address);
   }
   return parts;
 }

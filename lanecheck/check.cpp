@@ -75,6 +75,11 @@ class TraceCheck {
     engine_options.livelock_instructions = options_.livelock_instructions;
     engine_ = emulator::create_engine(memory_.map(), engine_options, lane_backend(), &observer_);
     GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, report_.notes));
+    for (const LoadedCode& code : code_) {
+      for (const codeobj::Kernel& kernel : code.object->kernels())
+        if (!options_.watch_all && is_launched(kernel.name))
+          observer_.add_kernel(code.load_address + kernel.descriptor_address);
+    }
     GFXGRAPH_ASSIGN_OR_RETURN(packet_, memory_.add_own(kPacketBytes, emulator::RegionKind::kSystem,
                                                        "the dispatch packet"));
     GFXGRAPH_ASSIGN_OR_RETURN(
@@ -96,6 +101,11 @@ class TraceCheck {
         kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes, emulator::RegionKind::kKernarg,
                                   "the kernel arguments"));
     return {};
+  }
+
+  bool is_launched(const std::string& name) const {
+    return std::any_of(trace_.kernels().begin(), trace_.kernels().end(),
+                       [&](const format::Kernel& kernel) { return kernel.name == name; });
   }
 
   // ---- events ----

@@ -47,6 +47,9 @@ struct CheckOptions {
   unsigned threads = 0;  // of the emulator; 0: all cores
   // Give up on a launch when so many wave-instructions pass without a wave ending.
   uint64_t livelock_instructions = uint64_t{1} << 31;
+  // Follow all registers, not only those that can reach an address: slower, the same findings. To
+  // test the difference.
+  bool watch_all = false;
 };
 
 // The buffer that an address is nearest to.

@@ -3,88 +3,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/launch.h"
+
 namespace gfxgraph::lanecheck {
 namespace {
 
-using emulator::Format;
 using emulator::Inst;
 using emulator::InstOperands;
 using emulator::Op;
 using emulator::OperandRef;
-using emulator::VopExtra;
 
-// An index of LaneWaveState::defined that no register has and that is always defined: source code
-// of the constant 0.
-constexpr uint32_t kAlwaysDefined = 128;
 constexpr uint64_t kNullPageBytes = 4096;
 constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
-
-bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
-
-bool reads_other_lanes(const Inst& inst) {
-  switch (inst.op) {
-    case Op::v_permlane16_b32:
-    case Op::v_permlanex16_b32:
-    case Op::ds_permute_b32:
-    case Op::ds_bpermute_b32:
-    case Op::ds_swizzle_b32: return true;
-    default:
-      return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
-             (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
-  }
-}
-
-// With how many dwords of a destination kind the instruction writes.
-struct DestKinds {
-  unsigned vector = 0;
-  unsigned scalar = 0;
-};
-DestKinds dest_kinds(const InstOperands& operands) {
-  DestKinds kinds;
-  for (unsigned n = 0; n < operands.dest_count; ++n) {
-    const OperandRef& dest = operands.dest[n];
-    (dest.code >= kFirstVector ? kinds.vector : kinds.scalar) += dest.dwords;
-  }
-  return kinds;
-}
-
-// A destination that keeps a part of its old value is also listed as a source. The part that is
-// written counts: code that fills a register half by half starts with an undefined one.
-void drop_kept_parts(const Inst& inst, InstOperands& operands) {
-  const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
-  if (!keeps || inst.dst < kFirstVector) return;
-  unsigned kept = 0;
-  for (unsigned n = 0; n < operands.source_count; ++n) {
-    if (operands.source[n].code != inst.dst) operands.source[kept++] = operands.source[n];
-  }
-  operands.source_count = static_cast<uint8_t>(kept);
-}
-
-ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
-  const DestKinds kinds = dest_kinds(operands);
-  if (kinds.vector + kinds.scalar == 0) return ShadowRule::kNone;
-  switch (inst.op) {
-    case Op::v_readlane_b32:
-    case Op::v_readfirstlane_b32: return ShadowRule::kReadLane;
-    case Op::v_writelane_b32: return ShadowRule::kWriteLane;
-    case Op::v_mad_u64_u32:
-    case Op::v_mad_i64_i32:
-    case Op::v_lshlrev_b64: return ShadowRule::kWide;
-    case Op::v_cndmask_b32:
-      return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
-    default: break;
-  }
-  if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
-  if (inst.format == Format::kSmem) return ShadowRule::kDefined;
-  if (inst.format == Format::kMubuf || inst.format == Format::kFlat ||
-      inst.format == Format::kScratch) {
-    return ShadowRule::kLoad;
-  }
-  if (kinds.vector == 0) {
-    return is_vector_alu(inst.format) ? ShadowRule::kLaneMask : ShadowRule::kScalar;
-  }
-  return kinds.scalar == 0 ? ShadowRule::kVector : ShadowRule::kMixed;
-}
 
 const char* unmapped_class(uint64_t address) {
   if (address < kNullPageBytes) return "null page";
@@ -119,25 +49,22 @@ AddressShadow address_shadow(const LaneWaveState& state, const InstOperands& ope
 }  // namespace
 
 void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
-  drop_kept_parts(inst, operands);
-  ShadowRule rule = rule_for(inst, operands);
-  uint32_t packed = kAlwaysDefined | kAlwaysDefined << 9 | kAlwaysDefined << 18;
-  if (rule == ShadowRule::kVector && operands.dest_count == 1 && operands.dest[0].dwords == 1) {
-    unsigned count = 0;
-    for (unsigned n = 0; n < operands.source_count; ++n) {
-      for (unsigned d = 0; d < operands.source[n].dwords; ++d, ++count) {
-        if (count >= 3) break;
-        packed &= ~(511u << (9 * count));
-        packed |= ((operands.source[n].code + d) & 511u) << (9 * count);
-      }
-    }
-    unsigned dwords = 0;
-    for (unsigned n = 0; n < operands.source_count; ++n) dwords += operands.source[n].dwords;
-    if (dwords <= 3) rule = ShadowRule::kVectorOne;
-  }
-  operands.user[0] = static_cast<uint32_t>(rule);
-  operands.user[1] = packed;
-  operands.user[2] = operands.dest_count > 0 ? operands.dest[0].code : 0;
+  const ShadowRule rule = shadow_rule(inst, operands);
+  operands.user = static_cast<uint32_t>(rule) << kRuleShift;
+  if (rule == ShadowRule::kVectorOne || rule == ShadowRule::kMixedOne)
+    operands.user |= packed_sources(operands);
+  operands.hooked = rule != ShadowRule::kNone && flow_.is_needed(inst.pc);
+}
+
+void LaneObserver::add_kernel(uint64_t kernel_object) {
+  const auto table = memory_.snapshot();
+  const emulator::Region* const region = table->find(kernel_object);
+  if (region == nullptr || !region->contains(kernel_object, 64)) return;
+  const auto descriptor =
+      codeobj::decode_descriptor({region->host + (kernel_object - region->address), 64});
+  if (!descriptor) return;
+  const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes);
+  flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor), *table);
 }
 
 void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
@@ -146,28 +73,34 @@ void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
     const uint32_t size = std::max<uint32_t>(1, info.dispatch->workgroup_size[axis]);
     groups_[axis] = (info.dispatch->grid_size[axis] + size - 1) / size;
   }
+  const uint64_t entry =
+      info.dispatch->kernel_object + static_cast<uint64_t>(info.descriptor->entry_offset_bytes);
+  namespace operand = emulator::operand;
+  const uint32_t sgprs = std::min<uint32_t>(emulator::initialised_sgprs(*info.descriptor), 106);
+  scalars_.fill(0);
+  std::fill_n(scalars_.begin(), sgprs, ~0u);
+  // Registers that every wave starts with, and sources that are no SGPR.
+  std::fill(scalars_.begin() + operand::kTtmp0, scalars_.begin() + operand::kM0, ~0u);
+  std::fill(scalars_.begin() + operand::kNull, scalars_.end(), ~0u);
+  scalars_[operand::kScc] = 0;
+  for (const uint16_t code : flow_.never_undefined(entry)) scalars_[code] = ~0u;
 }
 
 void LaneObserver::dispatch_end() { regions_.reset(); }
 
 void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::WaveInfo& info) {
-  std::memset(state.defined, 0, sizeof state.defined);
-  std::memset(state.written, 0, sizeof state.written);
-  std::memset(state.writer, 0, sizeof state.writer);
-  std::fill_n(state.defined, std::min<uint32_t>(info.initialised_sgprs, 106), ~0u);
-  // Sources that are no SGPR, and registers that every wave starts with.
-  std::fill(state.defined + kAlwaysDefined, state.defined + emulator::operand::kScc, ~0u);
-  std::fill(state.defined + emulator::operand::kTtmp0, state.defined + emulator::operand::kM0, ~0u);
-  for (const unsigned code :
-       {emulator::operand::kNull, emulator::operand::kExecLo, emulator::operand::kExecHi}) {
-    state.defined[code] = ~0u;
-  }
-  const uint32_t vectors = std::min<uint32_t>(info.initialised_vgprs, 256);
-  std::fill_n(state.defined + kFirstVector, vectors, ~0u);
-  std::fill_n(state.written, vectors, ~0u);
+  // Registers that the kernel does not have are never looked at.
+  const uint32_t vectors = std::min<uint32_t>(info.vgprs, 256);
+  uint32_t* const vector_defined = state.defined + kFirstVector;
+  std::copy(scalars_.begin(), scalars_.end(), state.defined);
+  std::fill_n(vector_defined, vectors, 0u);
+  std::fill_n(state.written, vectors, 0u);
+  std::fill_n(state.writer, vectors, 0u);
+  const uint32_t initialised = std::min<uint32_t>(info.initialised_vgprs, vectors);
+  std::fill_n(vector_defined, initialised, ~0u);
+  std::fill_n(state.written, initialised, ~0u);
   state.launched = info.launched_lanes;
   state.region_base = state.region_size = 0;
-  state.scalar_base = state.scalar_size = 0;
   state.place.launch = launch_;
   state.place.workgroup = info.workgroup;
   state.place.group =
@@ -180,8 +113,10 @@ void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::Wav
 }
 
 void LaneObserver::wave_end(WaveState& state, const Wave&) {
-  dropped_lanes_.fetch_add(state.dropped_lanes, std::memory_order_relaxed);
-  empty_exec_loads_.fetch_add(state.empty_exec_loads, std::memory_order_relaxed);
+  if (state.dropped_lanes != 0)
+    dropped_lanes_.fetch_add(state.dropped_lanes, std::memory_order_relaxed);
+  if (state.empty_exec_loads != 0)
+    empty_exec_loads_.fetch_add(state.empty_exec_loads, std::memory_order_relaxed);
   state.dropped_lanes = state.empty_exec_loads = 0;
 }
 
@@ -213,17 +148,6 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       const uint32_t lane = 1u << (wave.read32(&inst, 1) & 31);
       set(inst.dst, lane, of(inst.src[0]) == ~0u ? ~0u : 0);
       state.written[inst.dst & 255] |= lane;
-      return;
-    }
-    case ShadowRule::kWide: {
-      const bool mad = inst.op != Op::v_lshlrev_b64;
-      uint32_t low = of(inst.src[0]) & of(inst.src[1]);
-      if (mad) low &= of(inst.src[2]);
-      set(inst.dst, exec, low);
-      set(inst.dst + 1u, exec, all);
-      state.written[inst.dst & 255] = state.written[(inst.dst + 1u) & 255] = exec;
-      // The carry of a product whose high half nobody needs is not needed either.
-      if (inst.sdst < 128) state.defined[inst.sdst] = all | ~exec;
       return;
     }
     case ShadowRule::kCrossLane: all = (all & exec) == exec ? ~0u : all; break;
@@ -350,11 +274,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   const emulator::Region* const region = regions_->find(event.address);
   const bool mapped = region != nullptr && region->contains(event.address, event.bytes);
   if (wave.exec() == 0) ++state.empty_exec_loads;
-  if (mapped) {
-    state.scalar_base = region->address;
-    state.scalar_size = region->mapped_bytes;
-    if (!undefined) return true;
-  }
+  if (mapped && !undefined) return true;
   if (!mapped && belongs_to_host_call(state, event.address)) return false;
   LaneEvent found;
   found.finding_class = FindingClass::kE3;

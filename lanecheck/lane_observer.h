@@ -11,44 +11,25 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "emulator/observer.h"
+#include "lanecheck/address_flow.h"
 #include "lanecheck/check.h"
+#include "lanecheck/shadow_rule.h"
 #include "lanecheck/sites.h"
 
 namespace gfxgraph::lanecheck {
 
-// How an instruction changes the shadow: InstOperands::user[0], chosen when it is decoded.
-enum class ShadowRule : uint32_t {
-  kNone,       // no register result
-  kVector,     // VGPRs: defined where all sources are
-  kVectorOne,  // the same with one result and at most three source dwords: the usual case
-  kScalar,     // SGPRs: defined if all sources are
-  kDefined,    // SGPRs from memory or hardware: defined
-  kLaneMask,   // SGPRs with a bit per lane (v_cmp): a bit is defined where the lane's sources are
-  kMixed,      // VGPRs and a lane mask (v_add_co)
-  kLoad,       // VGPRs from memory that may be scratch
-  kReadLane,   // one lane of a VGPR
-  kWriteLane,  // one lane of a VGPR changes
-  kCrossLane,  // lanes read other lanes: defined where the lane is active and all active sources
-               // are
-  kSelect,     // v_cndmask: the source that is chosen counts
-  kWide,       // 64-bit result whose low half does not depend on the sources' high halves
-};
-
 struct LaneWaveState {
-  // Indexed by operand code: 0..127 SGPRs, 253 SCC, 256.. VGPRs.
+  // Indexed by operand code: 0..127 SGPRs, 128..255 constants (253: SCC), 256.. VGPRs.
   alignas(64) uint32_t defined[512];
   uint32_t written[256];  // lanes that the last write included
   uint32_t writer[256];   // low half of the pc of the last write
   uint32_t launched = 0;
   uint64_t region_base = 0;  // the buffer that was hit last, as requested
   uint64_t region_size = 0;
-  uint64_t scalar_base = 0;  // the same for scalar loads, as mapped
-  uint64_t scalar_size = 0;
   uint64_t dropped_lanes = 0;
   uint64_t empty_exec_loads = 0;
   EventPlace place;
@@ -67,6 +48,8 @@ class LaneObserver {
  public:
   static constexpr bool kInstructions = true;
   static constexpr bool kMemory = true;
+  static constexpr bool kLds = false;
+  static constexpr bool kSuspectsOnly = true;
   static constexpr bool kOperands = true;
   using WaveState = LaneWaveState;
   using Inst = emulator::Inst;
@@ -79,6 +62,9 @@ class LaneObserver {
   LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options)
       : memory_(memory), sites_(sites), options_(options) {}
 
+  // Looks at a kernel's code before it runs: what does not bear on addresses is then not watched.
+  // Optional, but to be called for all kernels before the first dispatch; their code must stay.
+  void add_kernel(uint64_t kernel_object);
   // Before each dispatch, by the thread that calls Engine::run.
   void next_launch(uint64_t launch, uint32_t kernel) {
     launch_ = launch;
@@ -96,7 +82,13 @@ class LaneObserver {
   void dispatch_end();
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(WaveState& state, const Wave& wave);
+  static constexpr unsigned kHookKinds = kShadowRules;
+  static unsigned hook_kind(const emulator::InstOperands& operands) {
+    return operands.user >> kRuleShift;
+  }
+  template <unsigned kRule>
   GFXGRAPH_INLINE void before(WaveState&, const Wave&, const Inst&) {}
+  template <unsigned kRule>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
                                   const emulator::MemoryEvent& event);
@@ -119,6 +111,8 @@ class LaneObserver {
   void report(WaveState& state, const Inst& inst, FindingClass finding_class, uint32_t lanes,
               const emulator::MemoryEvent& event, const char* address_class);
 
+  static constexpr unsigned kRuleShift = 27;  // in InstOperands::user, above packed_sources()
+
   emulator::MemoryMap& memory_;
   Sites& sites_;
   Options options_;
@@ -126,6 +120,9 @@ class LaneObserver {
   uint32_t kernel_ = 0;
   std::array<uint32_t, 3> groups_ = {1, 1, 1};
   std::shared_ptr<const emulator::RegionTable> regions_;
+  AddressFlow flow_;
+  // The shadow of SGPRs and constants that waves of the running kernel begin with.
+  std::array<uint32_t, 256> scalars_ = {};
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};
   std::atomic<bool> called_host_{false};

@@ -68,15 +68,29 @@ GFXGRAPH_INLINE uint32_t outside(const uint64_t* address, uint64_t base, uint64_
 
 }  // namespace shadow
 
+template <unsigned kRule>
 GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
   const emulator::InstOperands& operands = emulator::operands_of(inst);
-  const auto rule = static_cast<ShadowRule>(operands.user[0]);
-  if (rule == ShadowRule::kNone) return;
-  if (rule == ShadowRule::kVectorOne) [[likely]] {
-    const uint32_t packed = operands.user[1];
+  constexpr auto rule = static_cast<ShadowRule>(kRule);
+  if constexpr (rule == ShadowRule::kVectorOne || rule == ShadowRule::kMixedOne) {
+    const uint32_t packed = operands.user;
     const uint32_t defined = state.defined[packed & 511] & state.defined[packed >> 9 & 511] &
                              state.defined[packed >> 18 & 511];
-    shadow::set_register(state, operands.user[2], wave.exec(), defined, inst.pc);
+    const uint32_t exec = wave.exec();
+    shadow::set_register(state, inst.dst, exec, defined, inst.pc);
+    if constexpr (rule == ShadowRule::kMixedOne)
+      state.defined[operands.dest[0].code & 511] = defined | ~exec;
+    return;
+  }
+  if constexpr (rule == ShadowRule::kWide) {
+    const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
+    const uint32_t all = shadow::sources(state, operands);
+    uint32_t low = of(inst.src[0]) & of(inst.src[1]);
+    if (inst.op != emulator::Op::v_lshlrev_b64) low &= of(inst.src[2]);
+    shadow::set_register(state, inst.dst, wave.exec(), low, inst.pc);
+    shadow::set_register(state, inst.dst + 1u, wave.exec(), all, inst.pc);
+    // The carry of a product whose high half nobody needs is not needed either.
+    if (inst.sdst < 128) state.defined[inst.sdst] = all | ~wave.exec();
     return;
   }
   switch (rule) {
@@ -130,11 +144,8 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
 GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::ScalarEvent& event) {
   const uint32_t defined = shadow::sources(state, emulator::operands_of(inst));
-  const uint64_t offset = event.address - state.scalar_base;
-  if (defined == ~0u && wave.exec() != 0 && offset < state.scalar_size &&
-      event.bytes <= state.scalar_size - offset) [[likely]] {
+  if (defined == ~0u && wave.exec() != 0 && event.mapped) [[likely]]
     return true;
-  }
   return judge_scalar(state, wave, inst, event);
 }
 

@@ -343,26 +343,84 @@ template <class P>
   return i->next();
 }
 
-// Accesses at base + offset.lane[l]; `offset` is the caller's copy, no destination row.
+// As global_rows(), with the host address of `base`.
 template <class P>
-GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset,
-                                        const Lanes& lanes) {
-  if (lanes.exec == 0) return i->next();
-  uintptr_t host = 0;
-  bool fast = resolve<P::kWrite>(w, i, base, active_bounds(offset, *lanes.mask), P::kBytes, host);
+GFXGRAPH_INLINE const Inst* global_rows_at(Wave& w, const Inst* i, uint64_t base, const Row& offset,
+                                           const Lanes& lanes, uintptr_t host) {
   if constexpr (P::kKind == AccessKind::kAtomic) {
     uint32_t low = 0;
     for (unsigned l = 0; l < kLanes; ++l)
       low |= (static_cast<uint32_t>(base) + offset.lane[l]) & lanes.mask->lane[l];
-    fast = fast && low % P::kBytes == 0;
+    if (low % P::kBytes != 0) [[unlikely]]
+      host = 0;
   }
-  if (fast) [[likely]] {
+  if (host != 0) [[likely]] {
     P::rows(w, i, host, offset, lanes.exec, *lanes.mask);
     return i->next();
   }
   Row64 address;
   for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + offset.lane[l];
   return global_lanes<P>(w, i, address, lanes.exec);
+}
+// Accesses at base + offset.lane[l]; `offset` is the caller's copy, no destination row.
+template <class P>
+GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, const Row& offset,
+                                        const Lanes& lanes) {
+  if (lanes.exec == 0) return i->next();
+  uintptr_t host = 0;
+  if (!resolve<P::kWrite>(w, i, base, active_bounds(offset, *lanes.mask), P::kBytes, host))
+    host = 0;
+  return global_rows_at<P>(w, i, base, offset, lanes, host);
+}
+
+// Whether all launched lanes, active or not, stay within what the program requested of one region:
+// then `host` is where device address `base` is. `high`, if any, are the upper halves of the lanes'
+// addresses; active lanes have `hi`.
+template <bool kWrite>
+GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t base,
+                                            const Row& offset, uint32_t bytes, const Row* high,
+                                            uint32_t hi, uintptr_t& host) {
+  RegionCacheEntry& entry = cache_entry(w, i);
+  const uint32_t lanes = w.exec() | w.launched_lanes;
+  Bounds bounds;
+  if (lanes == w.exec()) [[likely]] {
+    bounds = active_bounds(offset, w.exec_mask);
+  } else {
+    Row mask;
+    Wave::expand_mask(lanes, mask);
+    if (high != nullptr && !active_equal(*high, hi, mask)) return false;
+    bounds = active_bounds(offset, mask);
+  }
+  const uint64_t address = base + bounds.lo;
+  const uint64_t span = uint64_t{bounds.hi} - bounds.lo + bytes;
+  const auto within = [&] {
+    const uint64_t limit = kWrite && entry.writable_size == 0 ? uint64_t{0} : entry.requested_size;
+    const uint64_t into = address - entry.base;
+    return into < limit && span <= limit - into;
+  };
+  if (!within()) [[unlikely]] {
+    // Inactive lanes may lead anywhere: not worth a search.
+    if (lanes != w.exec() || find_range(w, entry, address, span, kWrite) == nullptr || !within())
+      return false;
+  }
+  host = reinterpret_cast<uintptr_t>(entry.host) + (base - entry.base);
+  return true;
+}
+
+// Tells the observer, if it wants to know, and does what it leaves.
+template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t base,
+                                          const Row& offset) {
+  Lanes lanes;
+  all_lanes<Observer>(w, lanes);
+  if constexpr (Observer::kSuspectsOnly) {
+    uintptr_t host = 0;
+    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, nullptr, 0, host))
+        [[likely]]
+      return global_rows_at<P>(w, i, base, offset, lanes, host);
+  }
+  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
+  return global_rows<P>(w, i, base, offset, lanes);
 }
 
 // ---- LDS ----
@@ -385,7 +443,7 @@ GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const
   for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base.lane[l] + imm;
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
-  report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
+  if constexpr (Observer::kLds) report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
   if (lanes.exec == 0) return i->next();
   const Bounds bounds = active_bounds(address, *lanes.mask);
   if (uint64_t{bounds.hi} + P::kBytes <= w.group->lds_bytes) [[likely]]

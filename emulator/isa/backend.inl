@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <utility>
 
 #include "emulator/backend.h"
 #include "emulator/isa/buffer_format.inl"
@@ -12,36 +13,44 @@
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
-template <class Observer>
-uint64_t run_wave(Wave& wave) {
+inline uint64_t run_wave(Wave& wave) {
   const Inst* inst = wave.resume;
   uint64_t left = wave.slice;
-  if constexpr (!Observer::kInstructions) {
-    do {
-      inst = inst->handler.load(std::memory_order_acquire)(wave, inst);
-      --left;
-    } while (inst != nullptr && left != 0);
-  } else {
-    auto& observer = *static_cast<Observer*>(wave.observer);
-    auto& state = *static_cast<typename Observer::WaveState*>(wave.observer_state);
-    do {
-      const Handler handler = inst->handler.load(std::memory_order_acquire);
-      if (handler == decode_only || handler == cross_only) [[unlikely]] {
-        inst = handler(wave, inst);
-        continue;
-      }
-      observer.before(state, wave, *inst);
-      const Inst* ran = inst;
-      inst = handler(wave, inst);
-      --left;
-      if (inst != nullptr || wave.exit != WaveExit::kFault) observer.after(state, wave, *ran);
-    } while (inst != nullptr && left != 0);
-  }
+  do {
+    inst = inst->handler.load(std::memory_order_acquire)(wave, inst);
+    --left;
+  } while (inst != nullptr && left != 0);
   if (inst != nullptr) {
     wave.exit = WaveExit::kSlice;
     wave.resume = inst;
   }
   return wave.slice - left;
+}
+
+// Runs an instruction between the observer's hooks.
+template <class Observer, unsigned kKind>
+const Inst* hooked(Wave& wave, const Inst* inst) {
+  auto& observer = *static_cast<Observer*>(wave.observer);
+  auto& state = *static_cast<typename Observer::WaveState*>(wave.observer_state);
+  constexpr bool kKinds = requires { Observer::kHookKinds; };
+  if constexpr (kKinds)
+    observer.template before<kKind>(state, wave, *inst);
+  else
+    observer.before(state, wave, *inst);
+  const Inst* next = operands_of(*inst).handler(wave, inst);
+  if (next == nullptr && wave.exit == WaveExit::kFault) [[unlikely]]
+    return nullptr;
+  if constexpr (kKinds)
+    observer.template after<kKind>(state, wave, *inst);
+  else
+    observer.after(state, wave, *inst);
+  return next;
+}
+
+template <class Observer, unsigned... kKind>
+Handler hook_of_kind(unsigned kind, std::integer_sequence<unsigned, kKind...>) {
+  static constexpr Handler kHandlers[] = {hooked<Observer, kKind>...};
+  return kHandlers[kind];
 }
 
 template <class Observer>
@@ -85,15 +94,24 @@ struct BackendFor {
   static void wave_end(void* o, void* s, const Wave& w) {
     self(o).wave_end(*static_cast<State*>(s), w);
   }
+  static Handler hook(const InstOperands& operands) {
+    if constexpr (!Observer::kInstructions)
+      return operands.handler;
+    else if constexpr (requires { Observer::kHookKinds; })
+      return hook_of_kind<Observer>(Observer::hook_kind(operands),
+                                    std::make_integer_sequence<unsigned, Observer::kHookKinds>());
+    else
+      return hooked<Observer, 0>;
+  }
   static constexpr Backend make(const char* isa) {
     if constexpr (!Observer::kInstructions && !Observer::kMemory && !Observer::kOperands)
-      return Backend{.isa = isa, .run = run_wave<Observer>, .bind = bind<Observer>};
+      return Backend{.isa = isa, .run = run_wave, .bind = bind<Observer>};
     else
       return Backend{.isa = isa,
-                     .run = run_wave<Observer>,
+                     .run = run_wave,
                      .bind = bind<Observer>,
-                     .keeps_operands = Observer::kOperands,
-                     .instruction_hooks = Observer::kInstructions,
+                     .keeps_operands = Observer::kOperands || Observer::kInstructions,
+                     .hook = hook,
                      .decoded = decoded,
                      .wave_state_bytes = sizeof(State),
                      .wave_state_align = alignof(State),

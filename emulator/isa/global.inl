@@ -35,8 +35,8 @@ template <class Observer, class P>
 // Active lanes share their upper halves, inactive ones have their own: the event has all, the fast
 // path the rest.
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm,
-                                            uint32_t other_space) {
+[[gnu::noinline]] const Inst* global_reported(Wave& w, const Inst* i, uint32_t hi, uint64_t imm,
+                                              uint32_t other_space) {
   const Row* v = &w.v(i->src[0]);
   const Row offset = v[0];
   Row64 address;
@@ -52,13 +52,37 @@ GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi,
 }
 
 template <class Observer, class P>
+GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi, uint64_t imm) {
+  const Row* v = &w.v(i->src[0]);
+  if constexpr (Observer::kSuspectsOnly) {
+    const uint64_t base = (uint64_t{hi} << 32) + imm;
+    const Row offset = v[0];
+    uintptr_t host = 0;
+    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, &v[1], hi, host))
+        [[likely]] {
+      Lanes lanes;
+      all_lanes<Observer>(w, lanes);
+      return global_rows_at<P>(w, i, base, offset, lanes, host);
+    }
+  }
+  uint32_t other = 0;
+  if (i->format == Format::kFlat) {
+    const uint32_t group = w.dispatch->group_aperture_hi;
+    const uint32_t priv = w.dispatch->private_aperture_hi;
+    for (unsigned l = 0; l < kLanes; ++l)
+      other |= static_cast<uint32_t>(v[1].lane[l] == group || v[1].lane[l] == priv) << l;
+  }
+  return global_reported<Observer, P>(w, i, hi, imm, other);
+}
+
+template <class Observer, class P>
 const Inst* global_vaddr(Wave& w, const Inst* i) {
   const Row* v = &w.v(i->src[0]);
   const uint32_t hi = v[1].lane[first_lane(w.exec())];
   if (!active_equal(v[1], hi, w.exec_mask)) [[unlikely]]
     return global_scattered<Observer, P>(w, i, ~0u);
   if constexpr (Observer::kMemory) {
-    return global_observed<Observer, P>(w, i, hi, static_cast<uint64_t>(int64_t{i->imm}), 0);
+    return global_observed<Observer, P>(w, i, hi, static_cast<uint64_t>(int64_t{i->imm}));
   } else {
     const Row offset = v[0];
     Lanes lanes;
@@ -72,10 +96,7 @@ template <class Observer, class P>
 const Inst* global_saddr(Wave& w, const Inst* i) {
   const uint64_t base = w.pair(i->src[2]) + static_cast<uint64_t>(int64_t{i->imm});
   const Row offset = w.v(i->src[0]);
-  Lanes lanes;
-  all_lanes<Observer>(w, lanes);
-  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
-  return global_rows<P>(w, i, base, offset, lanes);
+  return global_access<Observer, P>(w, i, base, offset);
 }
 
 // global_load_dword_addtid: saddr + imm + 4 * lane.
@@ -85,10 +106,7 @@ const Inst* global_addtid(Wave& w, const Inst* i) {
                         static_cast<uint64_t>(int64_t{i->imm});
   Row offset;
   for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * (w.first_lane + l);
-  Lanes lanes;
-  all_lanes<Observer>(w, lanes);
-  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
-  return global_rows<P>(w, i, base, offset, lanes);
+  return global_access<Observer, P>(w, i, base, offset);
 }
 
 // ---- FLAT ----
@@ -121,7 +139,7 @@ template <class Observer, class P>
     Lanes lanes;
     all_lanes<Observer>(w, lanes);
     narrow_lanes(lanes, lds);
-    if constexpr (Observer::kMemory) {
+    if constexpr (Observer::kLds) {
       Row64 offsets;
       for (unsigned l = 0; l < kLanes; ++l) offsets.lane[l] = low.lane[l];
       MemoryEvent event;
@@ -159,10 +177,7 @@ const Inst* flat(Wave& w, const Inst* i) {
     return flat_mixed<Observer, P>(w, i);
   if constexpr (Observer::kMemory) {
     if (hi == priv) return flat_mixed<Observer, P>(w, i);
-    uint32_t other = 0;
-    for (unsigned l = 0; l < kLanes; ++l)
-      other |= static_cast<uint32_t>(v[1].lane[l] == group || v[1].lane[l] == priv) << l;
-    return global_observed<Observer, P>(w, i, hi, imm, other);
+    return global_observed<Observer, P>(w, i, hi, imm);
   }
   if (hi == w.dispatch->private_aperture_hi) {
     Row offset;
@@ -212,12 +227,13 @@ GFXGRAPH_INLINE const Inst* scalar_result(Wave& w, const Inst* i, const uint32_t
 
 template <class Observer, uint32_t kDwords>
 GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint32_t bytes,
-                                  bool in_range) {
+                                  bool in_range, bool mapped) {
   if constexpr (Observer::kMemory) {
     ScalarEvent event;
     event.address = address;
     event.bytes = bytes;
     event.in_range = in_range;
+    event.mapped = mapped && cache_entry(w, i).requested_size != 0;  // scratch is no region
     return static_cast<Observer*>(w.observer)
         ->scalar_load(*static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
   }
@@ -230,9 +246,10 @@ const Inst* s_load(Wave& w, const Inst* i) {
   if (i->src[1] != operand::kNone) address += w.read32(i, 1);
   address &= ~uint64_t{3};
   uint32_t value[kDwords] = {};
-  if (scalar_event<Observer, kDwords>(w, i, address, kDwords * 4, true)) {
-    uintptr_t host = 0;
-    if (!resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host)) {
+  uintptr_t host = 0;
+  const bool mapped = resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host);
+  if (scalar_event<Observer, kDwords>(w, i, address, kDwords * 4, true, mapped)) {
+    if (!mapped) {
       raise_access(w, i, FaultKind::kMemory, 0, address, kDwords * 4, false, nullptr);
       w.fault.lane = -1;
       return nullptr;
@@ -255,10 +272,12 @@ const Inst* s_buffer_load(Wave& w, const Inst* i) {
   uint32_t inside = 0;
   while (inside < kDwords && offset + 4 * (inside + 1) <= size) ++inside;
   uint32_t value[kDwords] = {};
-  if (scalar_event<Observer, kDwords>(w, i, base + offset, inside * 4, inside == kDwords) &&
+  uintptr_t host = 0;
+  const bool mapped =
+      inside != 0 && resolve<false>(w, i, base + offset, Bounds{0, 0}, inside * 4, host);
+  if (scalar_event<Observer, kDwords>(w, i, base + offset, inside * 4, inside == kDwords, mapped) &&
       inside != 0) {
-    uintptr_t host = 0;
-    if (!resolve<false>(w, i, base + offset, Bounds{0, 0}, inside * 4, host)) {
+    if (!mapped) {
       raise_access(w, i, FaultKind::kMemory, 0, base + offset, inside * 4, false, nullptr);
       w.fault.lane = -1;
       return nullptr;

@@ -138,13 +138,18 @@ GFXGRAPH_INLINE void store(uint32_t* d, unsigned l, uint32_t m, Value value) {
 #define GFXGRAPH_LANES _Pragma("GCC ivdep") for (unsigned l = 0; l < kLanes; ++l)
 #endif
 
+// A lane mask for when EXEC is full: the old contents of the destination are not read.
+struct AllLanes {
+  GFXGRAPH_INLINE constexpr uint32_t operator[](unsigned) const { return ~0u; }
+};
+
 // F: (a[, b[, c]]) -> d, a captureless lambda.
 template <auto F, T D, T A, T B = T::kNone, T C = T::kNone>
 struct LaneOp {
   static constexpr T kDst = D;
   static constexpr T kSrc[3] = {A, B, C};
-  template <class SA, class SB, class SC>
-  GFXGRAPH_INLINE static void run(uint32_t* d, const uint32_t* mask, SA a, SB b, SC c) {
+  template <class Mask, class SA, class SB, class SC>
+  GFXGRAPH_INLINE static void run(uint32_t* d, Mask mask, SA a, SB b, SC c) {
     GFXGRAPH_LANES {
       if constexpr (C != T::kNone) {
         store<D>(d, l, mask[l], F(load<A>(a, l), load<B>(b, l), load<C>(c, l)));
@@ -178,8 +183,17 @@ GFXGRAPH_INLINE auto plain_source(const Wave& w, const Inst* i) {
 
 template <class O, unsigned Kinds>
 const Inst* plain_handler(Wave& w, const Inst* i) {
-  O::run(w.v(i->dst).lane, w.exec_mask.lane, plain_source<O, 0, Kinds>(w, i),
-         plain_source<O, 1, Kinds>(w, i), plain_source<O, 2, Kinds>(w, i));
+  uint32_t* d = w.v(i->dst).lane;
+  const auto a = plain_source<O, 0, Kinds>(w, i);
+  const auto b = plain_source<O, 1, Kinds>(w, i);
+  const auto c = plain_source<O, 2, Kinds>(w, i);
+  if constexpr (requires { O::run(d, AllLanes(), a, b, c); }) {
+    if (w.exec() == ~0u) {
+      O::run(d, AllLanes(), a, b, c);
+      return i->next();
+    }
+  }
+  O::run(d, static_cast<const uint32_t*>(w.exec_mask.lane), a, b, c);
   return i->next();
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 #include "emulator/memory_map.h"
@@ -72,6 +73,45 @@ TEST_F(MemoryMapTest, RemoveAndGenerations) {
   EXPECT_EQ(map_.snapshot()->find(0x1000), nullptr);
   EXPECT_NE(old->find(0x1000), nullptr) << "a snapshot does not change";
   EXPECT_EQ(map_.generation(), before + 2);
+}
+
+// Thousands of regions in a scrambled order, then every other one removed: against a std::map.
+TEST_F(MemoryMapTest, ManyRegions) {
+  constexpr uint64_t kCount = 3001;  // prime: k * 7 passes through all numbers
+  constexpr uint64_t kStep = 0x1000;
+  std::map<uint64_t, uint64_t> model;
+  const auto compare = [&] {
+    const auto table = map_.snapshot();
+    for (uint64_t n = 0; n <= kCount + 1; ++n) {
+      const uint64_t begin = n * kStep;
+      const bool there = model.count(begin) != 0;
+      ASSERT_EQ(table->find(begin) != nullptr, there) << begin;
+      ASSERT_EQ(table->find(begin + 0xff) != nullptr, there);
+      ASSERT_EQ(table->find(begin + 0x100), nullptr);
+      const auto next = model.upper_bound(begin);
+      const Region* const after = table->after(begin);
+      ASSERT_EQ(after != nullptr, next != model.end()) << begin;
+      if (after != nullptr) {
+        ASSERT_EQ(after->address, next->first);
+      }
+    }
+  };
+  for (uint64_t k = 0; k < kCount; ++k) {
+    const uint64_t address = (k * 7 % kCount + 1) * kStep;
+    ASSERT_TRUE(map_.add(region(address, 0x100)));
+    model[address] = 0x100;
+    ASSERT_FALSE(map_.add(region(address + 0x80, 0x100)));
+    ASSERT_FALSE(map_.add(region(address - 0x80, 0x100)));
+  }
+  compare();
+  for (uint64_t n = 1; n <= kCount; ++n) {
+    if (n % 2 == 0 && n < kCount - 200) continue;  // whole parts vanish at the end
+    ASSERT_TRUE(map_.remove(n * kStep));
+    model.erase(n * kStep);
+  }
+  compare();
+  ASSERT_TRUE(map_.add(region(0x10, 0x100)));
+  EXPECT_EQ(map_.snapshot()->find(0x20)->address, 0x10u);
 }
 
 }  // namespace

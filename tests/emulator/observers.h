@@ -19,6 +19,8 @@ class Recorder {
  public:
   static constexpr bool kInstructions = true;
   static constexpr bool kMemory = true;
+  static constexpr bool kLds = true;
+  static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = true;
   struct WaveState {
     uint64_t before = 0;
@@ -83,6 +85,8 @@ class Definedness {
  public:
   static constexpr bool kInstructions = true;
   static constexpr bool kMemory = false;
+  static constexpr bool kLds = false;
+  static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = true;
   struct WaveState {
     std::array<uint32_t, 256> vgpr = {};  // lanes

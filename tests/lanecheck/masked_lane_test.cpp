@@ -2,6 +2,8 @@
 // ends with the buffer.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/lanecheck/trace_builder.h"
 
 namespace gfxgraph::lanecheck {
@@ -134,6 +136,27 @@ TEST(MaskedLanes, LaunchesOfOneSiteAreOneFinding) {
     EXPECT_EQ(finding.launch, 1U);
     EXPECT_EQ(finding.launches, 3U);
     EXPECT_EQ(finding.events, 3U);
+  }
+}
+
+// trace.check() compares with a check that watches all registers: here in code where it is not
+// plain which of them reach an address.
+TEST(MaskedLanes, WatchingFewerRegistersFindsTheSame) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const MaskedLaneMode mode : {MaskedLaneMode::kError, MaskedLaneMode::kLiteral}) {
+    TraceBuilder trace;
+    const auto a = trace.buffer(50 * 4, 50 * 4);
+    const auto b = trace.buffer(60 * 4, 60 * 4);
+    const auto c = trace.buffer(50 * 4, 50 * 4);
+    trace.launch("pointer_paths", 2, 64, {a, b, c, 20, 40});
+    for (const int which : {1, 2, 3}) trace.launch("spilled_pointers", 2, 48, {a, c, 20, which});
+    trace.launch("called_pointer", 2, 48, {a, c, 12, 0});
+    const Report report = trace.check(mode);
+    std::set<std::string> kernels;
+    for (const Finding& finding : report.findings) kernels.insert(finding.kernel);
+    EXPECT_EQ(kernels.count("pointer_paths"), 1U) << render_text(report, "t");
+    EXPECT_EQ(kernels.count("spilled_pointers"), 1U) << render_text(report, "t");
+    EXPECT_EQ(kernels.count("called_pointer"), 1U) << render_text(report, "t");
   }
 }
 

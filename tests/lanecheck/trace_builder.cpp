@@ -192,7 +192,15 @@ format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches)
 Result<Report> TraceBuilder::try_check(const CheckOptions& options) {
   check_or_throw(writer_->seal());
   const auto trace = value_or_throw(format::Trace::open(path_));
-  return check_trace(*trace, options);
+  Result<Report> report = check_trace(*trace, options);
+  CheckOptions everything = options;
+  everything.watch_all = true;
+  const Result<Report> all = check_trace(*trace, everything);
+  EXPECT_EQ(report.has_value(), all.has_value());
+  if (report && all) {
+    EXPECT_EQ(render_json(*report, "t"), render_json(*all, "t"));
+  }
+  return report;
 }
 
 Report TraceBuilder::check(MaskedLaneMode mode, bool strict) {

@@ -56,7 +56,8 @@ class TraceBuilder {
   format::GraphId graph(const std::vector<format::Launch>& launches);
   format::Content content(const std::vector<uint32_t>& words);
 
-  // Seals, opens and checks.
+  // Seals, opens and checks; twice, so that each test also shows that watching fewer registers
+  // finds the same.
   Result<Report> try_check(const CheckOptions& options = {});
   Report check(MaskedLaneMode mode = MaskedLaneMode::kError, bool strict = false);
   const codeobj::CodeObject& code() const { return *object_; }

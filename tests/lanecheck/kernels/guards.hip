@@ -150,3 +150,51 @@ extern "C" __global__ void shape(unsigned* out) {
     out[blockIdx.x * 3 + 2] = blockIdx.x;
   }
 }
+
+// Pointers that differ by path: nested conditions, a loop that lanes leave one by one, registers
+// that are written on some ways only.
+extern "C" __global__ void pointer_paths(const float* a, const float* b, float* c, int n, int m) {
+  const int i = ITEM;
+  const float* p = a + i;
+  PIN(p);
+  float sum = 0;
+  for (int k = 0; k < (i & 3) + 1; ++k) {
+    if (((i >> k) & 1) != 0) {
+      const float* q = b + i * k;
+      PIN(q);
+      if (i < m)
+        p = q;
+      else
+        sum += 1;
+    }
+    if (i + k < n) sum += *p;
+    p += 32;
+    PIN(p);
+  }
+  float* to = c + i;
+  PIN(to);
+  if (i < n) *to = sum;
+}
+
+// Pointers that rest in scratch memory; entry 2 is written in even lanes only.
+extern "C" __global__ void spilled_pointers(const float* a, float* c, int n, int which) {
+  const int i = ITEM;
+  const float* volatile kept[4];
+  for (int k = 0; k < 4; ++k)
+    if (k != 2 || (i & 1) == 0) kept[k] = a + i + 8 * k;
+  const float* p = kept[which & 3];
+  PIN(p);
+  if (i < n) c[i] = *p;
+}
+
+// A pointer that a called function computes.
+__attribute__((noinline)) __device__ const float* far_pointer(const float* a, int i) {
+  const float* p = a + i * 3;
+  PIN(p);
+  return p;
+}
+extern "C" __global__ void called_pointer(const float* a, float* c, int n, int) {
+  const int i = ITEM;
+  const float* p = far_pointer(a, i);
+  if (i < n) c[i] = *p;
+}

@@ -1,0 +1,347 @@
+#include "lanecheck/address_flow.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cstring>
+#include <optional>
+
+#include "emulator/observer.h"
+#include "lanecheck/shadow_rule.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Format;
+using emulator::Inst;
+using emulator::InstOperands;
+using emulator::Op;
+using emulator::OperandRef;
+namespace operand = emulator::operand;
+
+constexpr unsigned kCodes = 512;
+constexpr unsigned kScalars = 256;  // SGPRs, and SCC among the constants
+using Registers = std::bitset<kCodes>;
+using Scalars = std::bitset<kScalars>;
+// A kernel longer than this is watched as a whole.
+constexpr size_t kMaxInstructions = 1 << 20;
+
+// What is known before an instruction, on every way to it.
+struct Known {
+  bool exec_full = false;  // EXEC includes all lanes that the wave began with
+  Scalars full;            // registers that hold such a mask
+  Scalars defined;
+  bool meet(const Known& other) {
+    const Known old = *this;
+    exec_full = exec_full && other.exec_full;
+    full &= other.full;
+    defined &= other.defined;
+    return exec_full != old.exec_full || full != old.full || defined != old.defined;
+  }
+};
+
+struct Node {
+  uint64_t pc = 0;
+  uint32_t successor[2] = {0, 0};
+  uint8_t successors = 0;
+  bool reached = false;
+  bool needed = false;
+  ShadowRule rule = ShadowRule::kNone;
+  Format format = Format::kSopp;
+  Op op = Op{0};
+  uint16_t source[2] = {operand::kNone, operand::kNone};  // as in the instruction
+  InstOperands operands;
+  Known before;
+  Registers live;  // before it
+};
+
+template <typename Visit>
+void for_each(const OperandRef* list, unsigned count, const Visit& visit) {
+  for (unsigned n = 0; n < count; ++n)
+    for (unsigned d = 0; d < list[n].dwords; ++d)
+      visit(static_cast<unsigned>(list[n].code + d) & (kCodes - 1), list[n].role);
+}
+template <typename Visit>
+void sources(const Node& node, const Visit& visit) {
+  for_each(node.operands.source, node.operands.source_count, visit);
+}
+template <typename Visit>
+void dests(const Node& node, const Visit& visit) {
+  for_each(node.operands.dest, node.operands.dest_count, visit);
+}
+
+bool may_be_scratch(Format format) {
+  return format == Format::kMubuf || format == Format::kMtbuf || format == Format::kFlat ||
+         format == Format::kScratch;
+}
+bool has_address(Format format) {
+  return format == Format::kSmem || format == Format::kGlobal || may_be_scratch(format);
+}
+
+class Kernel {
+ public:
+  Kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory)
+      : memory_(memory), sgprs_(sgprs), traced_(trace(entry)) {
+    if (!traced_) return;
+    forward();
+    find_never_undefined();
+    backward();
+  }
+  // False: it has code that cannot be followed.
+  bool traced() const { return traced_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::vector<uint16_t> never_undefined() const {
+    std::vector<uint16_t> codes;
+    for (unsigned code = 0; code < kScalars; ++code)
+      if (constant_[code]) codes.push_back(static_cast<uint16_t>(code));
+    return codes;
+  }
+
+ private:
+  // ---- control flow ----
+
+  bool trace(uint64_t entry) {
+    bool followed = true;
+    node_at(entry);
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_.size() > kMaxInstructions) return false;
+      followed = follow(n) && followed;
+    }
+    return followed;
+  }
+
+  uint32_t node_at(uint64_t pc) {
+    const auto [at, added] = index_.try_emplace(pc, static_cast<uint32_t>(nodes_.size()));
+    if (added) nodes_.emplace_back().pc = pc;
+    return at->second;
+  }
+
+  // False when it cannot be told where the code goes on.
+  bool follow(uint32_t n) {
+    const uint64_t pc = nodes_[n].pc;
+    Inst inst;
+    // What cannot be decoded ends the wave.
+    if (!decode_at(pc, inst)) return true;
+    InstOperands operands;
+    emulator::describe_operands(inst, operands);
+    Node& node = nodes_[n];
+    node.rule = shadow_rule(inst, operands);
+    node.operands = operands;
+    node.format = inst.format;
+    node.op = inst.op;
+    node.source[0] = inst.src[0];
+    node.source[1] = inst.src[1];
+    const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
+    switch (inst.op) {
+      case Op::s_endpgm:
+      case Op::s_endpgm_saved:
+      case Op::s_code_end: return true;
+      case Op::s_branch: add_successor(n, target); return true;
+      case Op::s_cbranch_scc0:
+      case Op::s_cbranch_scc1:
+      case Op::s_cbranch_vccz:
+      case Op::s_cbranch_vccnz:
+      case Op::s_cbranch_execz:
+      case Op::s_cbranch_execnz: add_successor(n, target); break;
+      default:  // calls, returns, jump tables and the like
+        if ((emulator::op_info(inst.op).flags & emulator::OpInfo::kBranch) != 0) return false;
+        break;
+    }
+    add_successor(n, inst.next_pc());
+    return true;
+  }
+
+  void add_successor(uint32_t n, uint64_t pc) {
+    const uint32_t to = node_at(pc);
+    Node& node = nodes_[n];
+    node.successor[node.successors++] = to;
+  }
+
+  bool decode_at(uint64_t pc, Inst& inst) {
+    if (region_ == nullptr || !region_->contains(pc, 4)) region_ = memory_.find(pc);
+    if (region_ == nullptr || pc % 4 != 0) return false;
+    uint32_t words[5] = {};
+    const uint64_t offset = pc - region_->address;
+    const size_t available = std::min<uint64_t>(5, (region_->mapped_bytes - offset) / 4);
+    std::memcpy(words, region_->host + offset, available * 4);
+    return emulator::decode(words, available, pc, inst) == emulator::DecodeStatus::kOk;
+  }
+
+  // ---- forward: EXEC and the definedness of SGPRs ----
+
+  void forward() {
+    Known& start = nodes_[0].before;
+    start.exec_full = true;
+    for (unsigned code = 0; code < std::min(sgprs_, 106u); ++code) start.defined.set(code);
+    for (unsigned code = operand::kTtmp0; code < operand::kM0; ++code) start.defined.set(code);
+    for (unsigned code = operand::kNull; code < kScalars; ++code) start.defined.set(code);
+    start.defined.reset(operand::kScc);
+    nodes_[0].reached = true;
+    std::vector<uint32_t> work = {0};
+    while (!work.empty()) {
+      const Node& node = nodes_[work.back()];
+      work.pop_back();
+      const Known after = step(node);
+      for (unsigned s = 0; s < node.successors; ++s) {
+        Node& next = nodes_[node.successor[s]];
+        const bool changed = next.reached ? next.before.meet(after) : true;
+        if (!next.reached) next.before = after;
+        next.reached = true;
+        if (changed) work.push_back(node.successor[s]);
+      }
+    }
+  }
+
+  static bool is_full(const Known& known, uint16_t code) {
+    if (code == operand::kExecLo) return known.exec_full;
+    return operand::is_sgpr(code) && known.full[code];
+  }
+
+  // Constants do not count as full: EXEC would get lanes that were never launched.
+  static Known step(const Node& node) {
+    const Known& before = node.before;
+    Known after = before;
+    const bool first = is_full(before, node.source[0]);
+    const bool second = is_full(before, node.source[1]);
+    bool defined = node.rule == ShadowRule::kScalar || node.rule == ShadowRule::kDefined;
+    if (node.rule == ShadowRule::kScalar)
+      sources(node, [&](unsigned code, uint8_t) {
+        defined = defined && code < kScalars && before.defined[code];
+      });
+    uint16_t dest = operand::kNone;
+    for (unsigned n = 0; n < node.operands.dest_count; ++n)
+      if (dest == operand::kNone && operand::is_sgpr(node.operands.dest[n].code))
+        dest = node.operands.dest[n].code;
+    dests(node, [&](unsigned code, uint8_t) {
+      if (code >= kScalars) return;
+      after.defined.set(code, defined);
+      after.full.reset(code);
+      if (code == operand::kExecLo) after.exec_full = false;
+    });
+    const auto fill = [&](uint16_t code) {
+      if (code == operand::kExecLo)
+        after.exec_full = true;
+      else if (operand::is_sgpr(code))
+        after.full.set(code);
+    };
+    switch (node.op) {
+      case Op::s_mov_b32:
+        if (first) fill(dest);
+        break;
+      case Op::s_or_b32:
+        if (first || second) fill(dest);
+        break;
+      case Op::s_and_saveexec_b32:
+      case Op::s_andn2_saveexec_b32:
+      case Op::s_or_saveexec_b32:
+      case Op::s_xor_saveexec_b32:
+        if (dest != operand::kExecLo && before.exec_full) fill(dest);
+        if (node.op == Op::s_or_saveexec_b32 && (before.exec_full || first)) after.exec_full = true;
+        break;
+      case Op::s_movreld_b32:  // write a register that only M0 knows
+      case Op::s_movreld_b64:
+      case Op::s_movrelsd_2_b32:
+        after.full.reset();
+        after.exec_full = false;
+        break;
+      default: break;
+    }
+    return after;
+  }
+
+  // ---- SGPRs that are defined wherever they are read, and by whatever writes them ----
+
+  void find_never_undefined() {
+    for (unsigned code = 0; code < 128; ++code) constant_.set(code);
+    constant_.set(operand::kScc);
+    for (const Node& node : nodes_) {
+      if (!node.reached) continue;
+      sources(node, [&](unsigned code, uint8_t) {
+        if (code < kScalars && !node.before.defined[code]) constant_.reset(code);
+      });
+      const Known after = step(node);
+      dests(node, [&](unsigned code, uint8_t) {
+        if (code < kScalars && !after.defined[code]) constant_.reset(code);
+      });
+    }
+  }
+
+  // ---- backward: registers whose shadow may reach an address ----
+
+  void backward() {
+    // Code mostly runs upwards: from the last address on, a few rounds are enough.
+    std::vector<uint32_t> order(nodes_.size());
+    for (uint32_t n = 0; n < order.size(); ++n) order[n] = n;
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return nodes_[a].pc > nodes_[b].pc; });
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const uint32_t n : order) changed = update(nodes_[n]) || changed;
+    }
+  }
+
+  bool counts(unsigned code) const { return code >= kScalars || !constant_[code]; }
+
+  bool update(Node& node) const {
+    Registers live;
+    for (unsigned s = 0; s < node.successors; ++s) live |= nodes_[node.successor[s]].live;
+    bool needed = node.rule == ShadowRule::kLoad;  // takes note of what scratch held
+    dests(node, [&](unsigned code, uint8_t) { needed = needed || (counts(code) && live[code]); });
+    dests(node, [&](unsigned code, uint8_t) {
+      if (replaces(node, code)) live.reset(code);
+    });
+    const bool address = has_address(node.format);
+    sources(node, [&](unsigned code, uint8_t role) {
+      const bool root = address && ((role & OperandRef::kAddress) != 0 ||
+                                    node.format == Format::kSmem || may_be_scratch(node.format));
+      if ((needed || root) && counts(code)) live.set(code);
+    });
+    const bool changed = live != node.live || needed != node.needed;
+    node.live = live;
+    node.needed = needed;
+    return changed;
+  }
+
+  // Whether nothing of the destination's old shadow is left.
+  static bool replaces(const Node& node, unsigned code) {
+    if (node.rule == ShadowRule::kWriteLane) return false;
+    return code < kScalars || node.before.exec_full;
+  }
+
+  const emulator::RegionTable& memory_;
+  const emulator::Region* region_ = nullptr;
+  std::unordered_map<uint64_t, uint32_t> index_;
+  std::vector<Node> nodes_;
+  Scalars constant_;
+  const uint32_t sgprs_;
+  const bool traced_;
+};
+
+}  // namespace
+
+void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory) {
+  const Kernel kernel(entry, sgprs, memory);
+  std::vector<uint16_t> constant;
+  if (kernel.traced()) constant = kernel.never_undefined();
+  const auto [at, added] = never_undefined_.try_emplace(entry, constant);
+  if (!added && at->second != constant) watch_all_ = true;
+  for (const Node& node : kernel.nodes()) add_needed(node.pc, !kernel.traced() || node.needed);
+}
+
+void AddressFlow::add_needed(uint64_t pc, bool needed) {
+  const auto [at, added] = needed_.try_emplace(pc, needed);
+  if (!added && at->second != needed) watch_all_ = true;
+}
+
+bool AddressFlow::is_needed(uint64_t pc) const {
+  const auto found = needed_.find(pc);
+  return watch_all_ || found == needed_.end() || found->second;
+}
+
+const std::vector<uint16_t>& AddressFlow::never_undefined(uint64_t entry) const {
+  static const std::vector<uint16_t> kNone;
+  const auto found = never_undefined_.find(entry);
+  return watch_all_ || found == never_undefined_.end() ? kNone : found->second;
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,41 @@
+// Which instructions of a kernel can have a say in an address of global memory or scratch. The
+// shadow of all other registers is never looked at, so their instructions need not be watched, and
+// findings stay the same to the bit.
+//
+// Backward over the control flow from every memory instruction: a register counts where its shadow
+// may reach an address operand. A vector write ends what was there before only if it surely writes
+// all launched lanes: forward, it is followed where EXEC holds the lanes that the kernel began
+// with. SGPRs that are defined wherever they are read do not count at all. Kernels that jump to an
+// address in a register (calls, jump tables) are watched as a whole.
+//
+// Not thread-safe: kernels are added before the first one runs, then it is only read.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/memory_map.h"
+
+namespace gfxgraph::lanecheck {
+
+class AddressFlow {
+ public:
+  // Analyses the code that is reached from `entry`. The wave begins with s0..s(sgprs - 1).
+  void add_kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory);
+  // False: the shadow of what the instruction writes does not matter. True for code that no added
+  // kernel reaches.
+  bool is_needed(uint64_t pc) const;
+  // SGPRs and SCC, by operand code, whose shadow is to be all ones from a wave's beginning.
+  const std::vector<uint16_t>& never_undefined(uint64_t entry) const;
+
+ private:
+  void add_needed(uint64_t pc, bool needed);
+
+  std::unordered_map<uint64_t, bool> needed_;
+  std::unordered_map<uint64_t, std::vector<uint16_t>> never_undefined_;
+  // Two kernels that share code have different needs there: all of it is watched.
+  bool watch_all_ = false;
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,113 @@
+#include "lanecheck/shadow_rule.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Format;
+using emulator::Inst;
+using emulator::InstOperands;
+using emulator::Op;
+using emulator::OperandRef;
+using emulator::VopExtra;
+
+constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
+
+bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
+
+bool reads_other_lanes(const Inst& inst) {
+  switch (inst.op) {
+    case Op::v_permlane16_b32:
+    case Op::v_permlanex16_b32:
+    case Op::ds_permute_b32:
+    case Op::ds_bpermute_b32:
+    case Op::ds_swizzle_b32: return true;
+    default:
+      return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
+             (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
+  }
+}
+
+// With how many dwords of a destination kind the instruction writes.
+struct DestKinds {
+  unsigned vector = 0;
+  unsigned scalar = 0;
+};
+DestKinds dest_kinds(const InstOperands& operands) {
+  DestKinds kinds;
+  for (unsigned n = 0; n < operands.dest_count; ++n) {
+    const OperandRef& dest = operands.dest[n];
+    (dest.code >= kFirstVector ? kinds.vector : kinds.scalar) += dest.dwords;
+  }
+  return kinds;
+}
+
+unsigned dwords_of(const OperandRef* list, unsigned count) {
+  unsigned dwords = 0;
+  for (unsigned n = 0; n < count; ++n) dwords += list[n].dwords;
+  return dwords;
+}
+
+// A destination that keeps a part of its old value is also listed as a source. The part that is
+// written counts: code that fills a register half by half starts with an undefined one.
+void drop_kept_parts(const Inst& inst, InstOperands& operands) {
+  const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
+  if (!keeps || inst.dst < kFirstVector) return;
+  unsigned kept = 0;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    if (operands.source[n].code != inst.dst) operands.source[kept++] = operands.source[n];
+  }
+  operands.source_count = static_cast<uint8_t>(kept);
+}
+
+ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
+  const DestKinds kinds = dest_kinds(operands);
+  if (kinds.vector + kinds.scalar == 0) return ShadowRule::kNone;
+  switch (inst.op) {
+    case Op::v_readlane_b32:
+    case Op::v_readfirstlane_b32: return ShadowRule::kReadLane;
+    case Op::v_writelane_b32: return ShadowRule::kWriteLane;
+    case Op::v_mad_u64_u32:
+    case Op::v_mad_i64_i32:
+    case Op::v_lshlrev_b64: return ShadowRule::kWide;
+    case Op::v_cndmask_b32:
+      return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
+    default: break;
+  }
+  if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
+  if (inst.format == Format::kSmem) return ShadowRule::kDefined;
+  if (inst.format == Format::kMubuf || inst.format == Format::kMtbuf ||
+      inst.format == Format::kFlat || inst.format == Format::kScratch) {
+    return ShadowRule::kLoad;
+  }
+  if (kinds.vector == 0) {
+    return is_vector_alu(inst.format) ? ShadowRule::kLaneMask : ShadowRule::kScalar;
+  }
+  const bool one = kinds.vector == 1 && dwords_of(operands.source, operands.source_count) <= 3;
+  if (kinds.scalar != 0) {
+    const bool carry = one && operands.dest_count == 2 && kinds.scalar == 1 &&
+                       operands.dest[1].code == inst.dst && inst.dst >= kFirstVector;
+    return carry ? ShadowRule::kMixedOne : ShadowRule::kMixed;
+  }
+  return one && operands.dest_count == 1 ? ShadowRule::kVectorOne : ShadowRule::kVector;
+}
+
+}  // namespace
+
+ShadowRule shadow_rule(const Inst& inst, InstOperands& operands) {
+  drop_kept_parts(inst, operands);
+  return rule_for(inst, operands);
+}
+
+uint32_t packed_sources(const InstOperands& operands) {
+  uint32_t packed = kAlwaysDefined | kAlwaysDefined << 9 | kAlwaysDefined << 18;
+  unsigned count = 0;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    for (unsigned d = 0; d < operands.source[n].dwords && count < 3; ++d, ++count) {
+      packed &= ~(511u << (9 * count));
+      packed |= ((operands.source[n].code + d) & 511u) << (9 * count);
+    }
+  }
+  return packed;
+}
+
+}  // namespace gfxgraph::lanecheck
