@@ -273,7 +273,7 @@ TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
     EXPECT_FALSE(std::filesystem::exists(path())) << program;
   };
   expect_message("/no/such/program", "no such program", 1);
-  expect_message("no-such-program-anywhere", "no such program in PATH", 1);
+  expect_message("no-such-program-anywhere", "no such program; give its path", 1);
   expect_message("/etc/passwd", "is not executable", 1);
   expect_message("/etc", "is a folder", 1);
   expect_message(std::string(PROGRAMS) + "/static_program", "is statically linked", 1);
