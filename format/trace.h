@@ -132,7 +132,8 @@ struct AllocationBegin {
   AllocationId id = 0;
   AllocationKind kind = AllocationKind::kDevice;
   uint64_t recorded_address = 0;  // device address
-  uint64_t host_address = 0;      // kHostPinned, kHostRegistered, kManaged: as the host sees it
+  uint64_t host_address = 0;      // kHostPinned, kHostRegistered, kManaged: as the host sees
+                                  // it; kModuleGlobal: not 0 for a __managed__ variable
   uint64_t size_bytes = 0;        // as requested
   uint64_t mapped_bytes = 0;      // as mapped, 0 when unknown
   uint32_t flags = 0;             // hipHostMalloc / hipHostRegister / hipMallocManaged flags
