@@ -31,6 +31,10 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
+// LLVM is built without exceptions: what it holds when an allocation fails stays allocated.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:llvm::\n"; }
+
 namespace gfxgraph::recorder {
 
 void start_counting_allocations() noexcept {
