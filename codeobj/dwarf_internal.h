@@ -68,8 +68,7 @@ class DwarfCursor {
 // The zero-terminated text at `offset` of a string section; "" outside it.
 std::string_view dwarf_text(ByteSpan section, uint64_t offset);
 
-// ---- functions (dwarf_functions.cpp)
-// --------------------------------------------------------------
+// ---- functions (dwarf_functions.cpp) ----
 
 struct DwarfRange {
   uint64_t low = 0;
@@ -91,8 +90,7 @@ struct DwarfFunctions {
 // Damaged units are left out, from the damage on.
 DwarfFunctions read_dwarf_functions(const DwarfSections& sections);
 
-// ---- lines (dwarf_lines.cpp)
-// ----------------------------------------------------------------------
+// ---- lines (dwarf_lines.cpp) ----
 
 struct DwarfRow {
   uint64_t address = 0;

@@ -60,8 +60,8 @@ struct ScalarEvent {
   bool mapped = false;   // all bytes lie in one region of the memory map
 };
 
-// ---- operands of an instruction, in a form for generic shadow state
-// -------------------------------
+// ---- operands of an instruction ----
+// In a form for generic shadow state.
 
 // VCC, EXEC, SCC and M0 appear as operands too where they are read or written implicitly; EXEC as
 // the lane mask of vector instructions does not.

@@ -149,8 +149,7 @@ const char* gfxgraph_status_name(gfxgraph_status_t status) noexcept {
 const char* gfxgraph_last_error(void) noexcept { return last_error.c_str(); }
 const char* gfxgraph_version(void) noexcept { return GFXGRAPH_VERSION_TEXT; }
 
-// ---- trace
-// ----------------------------------------------------------------------------------------
+// ---- trace ----
 
 gfxgraph_trace_options_t gfxgraph_trace_options_default(void) noexcept {
   return gfxgraph_trace_options_t{sizeof(gfxgraph_trace_options_t), 0};
@@ -298,8 +297,7 @@ gfxgraph_status_t gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t all
   });
 }
 
-// ---- plan
-// -----------------------------------------------------------------------------------------
+// ---- plan ----
 
 gfxgraph_plan_options_t gfxgraph_plan_options_default(void) noexcept {
   return gfxgraph_plan_options_t{sizeof(gfxgraph_plan_options_t), 0};
@@ -338,8 +336,7 @@ gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation, 
   });
 }
 
-// ---- replay
-// ---------------------------------------------------------------------------------------
+// ---- replay ----
 
 gfxgraph_replay_options_t gfxgraph_replay_options_default(void) noexcept {
   return gfxgraph_replay_options_t{
