@@ -7,6 +7,7 @@
 //   rows(w, i, p, offset, exec, mask)  the active lanes, lane l at host address p + offset.lane[l]
 //   lane(w, i, l, p)                   one lane at host address p
 //   dropped(w, i, l)                   a lane whose access was dropped: loads give 0
+//   row(w, i, p)                       only if kDwords is 1: all lanes, lane l at p + 4 * l
 #pragma once
 
 #include "emulator/context.h"
@@ -180,6 +181,8 @@ struct Load {
                                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)), 1);
   }
 #endif
+  // All lanes, one dword each, from p on.
+  GFXGRAPH_INLINE static void row(Wave& w, const Inst* i, uintptr_t p) { copy_row(w.v(i->dst), p); }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     Row* dst = &w.v(i->dst);
     for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
@@ -202,14 +205,9 @@ struct Store {
     from(&w.v(i->src[1]), p, offset, exec);
   }
   GFXGRAPH_INLINE static void from(const Row* data, uintptr_t p, const Row& offset, uint32_t exec) {
-#if !defined(__SANITIZE_THREAD__)
     if constexpr (kDwords == 1) {
-      if (exec == ~0u && contiguous<4>(offset)) {
-        std::memcpy(reinterpret_cast<void*>(p + offset.lane[0]), data, sizeof(Row));
-        return;
-      }
+      if (exec == ~0u && contiguous<4>(offset)) return copy_row(*data, p + offset.lane[0]);
     }
-#endif
     if (exec == ~0u) {
       for (unsigned l = 0; l < kLanes; ++l) put(data, l, p + offset.lane[l]);
     } else {
@@ -218,6 +216,16 @@ struct Store {
         put(data, l, p + offset.lane[l]);
       }
     }
+  }
+  GFXGRAPH_INLINE static void copy_row(const Row& data, uintptr_t p) {
+#if defined(__SANITIZE_THREAD__)
+    for (unsigned l = 0; l < kLanes; ++l) store_host(p + 4 * l, data.lane[l]);
+#else
+    std::memcpy(reinterpret_cast<void*>(p), &data, sizeof(Row));
+#endif
+  }
+  GFXGRAPH_INLINE static void row(Wave& w, const Inst* i, uintptr_t p) {
+    copy_row(w.v(i->src[1]), p);
   }
   GFXGRAPH_INLINE static void put(const Row* data, unsigned l, uintptr_t p) {
     const uint32_t value = data->lane[l];
@@ -407,10 +415,31 @@ GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t bas
   return true;
 }
 
+// The usual access: all lanes, a dword each, one after the other from `address` on. False: it is
+// for the longer way, and nothing was done.
+template <class Observer, class P>
+GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
+  if constexpr (P::kKind == AccessKind::kAtomic || (Observer::kMemory && !Observer::kSuspectsOnly))
+    return false;
+  const RegionCacheEntry& entry = cache_entry(w, i);
+  uint64_t limit = P::kWrite ? entry.writable_size : entry.size;
+  if (Observer::kMemory && limit != 0) limit = entry.requested_size;
+  const uint64_t into = address - entry.base;
+  if (limit < sizeof(Row) || into > limit - sizeof(Row)) [[unlikely]]
+    return false;
+  P::row(w, i, reinterpret_cast<uintptr_t>(entry.host) + into);
+  return true;
+}
+
 // Tells the observer, if it wants to know, and does what it leaves.
 template <class Observer, class P>
 GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t base,
                                           const Row& offset) {
+  if constexpr (P::kDwords == 1) {
+    if (w.exec() == ~0u && in_a_row(offset) && whole_row<Observer, P>(w, i, base + offset.lane[0]))
+        [[likely]]
+      return i->next();
+  }
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if constexpr (Observer::kSuspectsOnly) {

@@ -78,6 +78,17 @@ GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi,
 template <class Observer, class P>
 const Inst* global_vaddr(Wave& w, const Inst* i) {
   const Row* v = &w.v(i->src[0]);
+  if constexpr (P::kDwords == 1) {
+    if (w.exec() == ~0u) {
+      const uint32_t high = v[1].lane[0];
+      uint32_t difference = 0;
+      for (unsigned l = 0; l < kLanes; ++l) difference |= v[1].lane[l] ^ high;
+      const uint64_t first = (v[0].lane[0] | uint64_t{high} << 32);
+      if (difference == 0 && in_a_row(v[0]) &&
+          whole_row<Observer, P>(w, i, first + static_cast<uint64_t>(int64_t{i->imm}))) [[likely]]
+        return i->next();
+    }
+  }
   const uint32_t hi = v[1].lane[first_lane(w.exec())];
   if (!active_equal(v[1], hi, w.exec_mask)) [[unlikely]]
     return global_scattered<Observer, P>(w, i, ~0u);

@@ -51,6 +51,11 @@ GFXGRAPH_INLINE bool contiguous(const Row& row) {
   return difference == 0;
 }
 
+// The same for dwords one after the other, which do not wrap around.
+GFXGRAPH_INLINE bool in_a_row(const Row& offset) {
+  return offset.lane[0] <= ~0u - 4 * kLanes && contiguous<4>(offset);
+}
+
 // dst = mask ? value : dst.
 GFXGRAPH_INLINE void blend_into(Row& dst, const Row& value, const Row& mask) {
   for (unsigned l = 0; l < kLanes; ++l)

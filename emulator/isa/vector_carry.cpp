@@ -15,10 +15,9 @@ template <Kind kind, bool kCarryIn, bool kClamp>
 struct Carry {
   static constexpr T kDst = U;
   static constexpr T kSrc[3] = {U, U, T::kNone};
-  template <class SA, class SB>
-  GFXGRAPH_INLINE static uint32_t run(uint32_t* d, const uint32_t* mask, SA a, SB b,
-                                      uint32_t carry_in) {
-    uint32_t out = 0;
+  template <class Mask, class SA, class SB>
+  GFXGRAPH_INLINE static uint32_t run(uint32_t* d, Mask mask, SA a, SB b, uint32_t carry_in) {
+    Row out;
     GFXGRAPH_LANES {
       const uint32_t x = kind == Kind::kReverse ? b.lo(l) : a.lo(l);
       const uint32_t y = kind == Kind::kReverse ? a.lo(l) : b.lo(l);
@@ -36,10 +35,10 @@ struct Carry {
         carry = (x < y ? ~0u : 0u) | (difference < in ? ~0u : 0u);
         if (kClamp) r = carry != 0 ? 0u : r;
       }
-      GFXGRAPH_COLLECT_BITS(out, carry);
+      out.lane[l] = carry;
       d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
     }
-    return out;
+    return lane_bits(out);
   }
   static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                          const uint32_t*, uint32_t bits) {
@@ -50,8 +49,14 @@ struct Carry {
 template <class O, bool kCarryIn, unsigned Kinds>
 const Inst* carry_handler(Wave& w, const Inst* i) {
   const uint32_t in = kCarryIn ? w.read32(i, 2) : 0;
-  const uint32_t out = O::run(w.v(i->dst).lane, w.exec_mask.lane, plain_source<O, 0, Kinds>(w, i),
-                              plain_source<O, 1, Kinds>(w, i), in);
+  uint32_t* d = w.v(i->dst).lane;
+  const auto a = plain_source<O, 0, Kinds>(w, i);
+  const auto b = plain_source<O, 1, Kinds>(w, i);
+  if (w.exec() == ~0u) {
+    w.write32(i->sdst, O::run(d, AllLanes(), a, b, in));
+    return i->next();
+  }
+  const uint32_t out = O::run(d, static_cast<const uint32_t*>(w.exec_mask.lane), a, b, in);
   w.write32(i->sdst, out & w.exec());
   return i->next();
 }
@@ -74,7 +79,7 @@ struct MadWide {
   static constexpr T kSrc[3] = {U, U, kDst};
   template <class SA, class SB, class SC>
   GFXGRAPH_INLINE static uint32_t run(uint32_t* d, const uint32_t* mask, SA a, SB b, SC c) {
-    uint32_t out = 0;
+    Row out;
     GFXGRAPH_LANES {
       const uint64_t addend = load<T::kU64>(c, l);
       const uint64_t product = kSigned
@@ -90,11 +95,10 @@ struct MadWide {
                                                 : ~uint64_t{0} >> 1;
       // Signed: bit 64 of the 65-bit sum, that is its sign.
       const bool negative = (static_cast<int64_t>(product + addend) < 0) != overflow;
-      const uint32_t carry = (kSigned ? negative : overflow) ? ~0u : 0u;
-      GFXGRAPH_COLLECT_BITS(out, carry);
+      out.lane[l] = (kSigned ? negative : overflow) ? ~0u : 0u;
       store<T::kU64>(d, l, mask[l], r);
     }
-    return out;
+    return lane_bits(out);
   }
   static uint32_t kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                          const uint32_t* c, uint32_t) {
@@ -119,6 +123,7 @@ VectorOp mad_wide() {
   op.plain[0] = mad_wide_handler<O, 0>;
   op.plain[1] = mad_wide_handler<O, 1>;
   op.plain[2] = mad_wide_handler<O, 2>;
+  op.plain[3] = mad_wide_handler<O, 3>;
   op.plain[4] = mad_wide_handler<O, 4>;
   op.plain[5] = mad_wide_handler<O, 5>;
   op.plain[6] = mad_wide_handler<O, 6>;

@@ -12,12 +12,9 @@ struct Comparison {
   static constexpr T kSrc[3] = {A, B, T::kNone};
   template <class SA, class SB>
   GFXGRAPH_INLINE static uint32_t run(SA a, SB b) {
-    uint32_t out = 0;
-    GFXGRAPH_LANES {
-      const uint32_t condition = F(load<A>(a, l), load<B>(b, l)) ? ~0u : 0u;
-      GFXGRAPH_COLLECT_BITS(out, condition);
-    }
-    return out;
+    Row out;
+    GFXGRAPH_LANES out.lane[l] = F(load<A>(a, l), load<B>(b, l)) ? ~0u : 0u;
+    return lane_bits(out);
   }
   static uint32_t kernel(uint32_t*, const uint32_t*, const uint32_t* a, const uint32_t* b,
                          const uint32_t*, uint32_t) {

@@ -23,16 +23,17 @@ GFXGRAPH_INLINE void negate_and_abs(T type, bool neg, bool abs, uint32_t* rows) 
 }
 
 // SDWA: 0..3 a byte, 4..5 a word, 6 all.
-void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
+GFXGRAPH_INLINE void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
   if (selector >= 6) return;
   const unsigned width = selector < 4 ? 8 : 16;
   const unsigned shift = selector < 4 ? 8 * selector : 16 * (selector - 4);
   const unsigned up = 32 - width;
+  const uint32_t field = width == 8 ? 0xffu : 0xffffu;
   if (sign_extend) {
     for (unsigned l = 0; l < kLanes; ++l)
       r[l] = static_cast<uint32_t>(static_cast<int32_t>(r[l] >> shift << up) >> up);
   } else {
-    for (unsigned l = 0; l < kLanes; ++l) r[l] = r[l] >> shift << up >> up;
+    for (unsigned l = 0; l < kLanes; ++l) r[l] = r[l] >> shift & field;
   }
 }
 
@@ -266,6 +267,39 @@ bool form_supported(const Inst& i, const VectorOp& op) {
   return true;
 }
 
+// ---- SDWA with a whole register as destination, the usual form ----
+
+// Source n with its byte or word selected: the register itself, or `staged`.
+GFXGRAPH_INLINE const uint32_t* sdwa_source(const Wave& w, const Inst* i, int n, Row& staged) {
+  const uint32_t control = static_cast<uint32_t>(i->imm) >> (n == 0 ? 16 : 24);
+  const uint16_t code = i->src[n];
+  if (operand::is_vgpr(code)) {
+    const uint32_t* in = w.v(code).lane;
+    if ((control & 7) >= 6) return in;
+    for (unsigned l = 0; l < kLanes; ++l) staged.lane[l] = in[l];
+  } else {
+    const uint32_t v = w.read32(i, n);
+    for (unsigned l = 0; l < kLanes; ++l) staged.lane[l] = v;
+  }
+  sdwa_select(control & 7, (control >> 3 & 1) != 0, staged.lane);
+  return staged.lane;
+}
+
+const Inst* sdwa_handler(Wave& w, const Inst* i) {
+  Row staged[2];
+  const uint32_t* a = sdwa_source(w, i, 0, staged[0]);
+  const uint32_t* b = i->src[1] == operand::kNone ? nullptr : sdwa_source(w, i, 1, staged[1]);
+  reinterpret_cast<Kernel>(i->k[2])(w.v(i->dst).lane, w.exec_mask.lane, a, b, nullptr, 0);
+  return i->next();
+}
+
+bool is_plain_sdwa(const Inst& inst, const VectorOp& op) {
+  const bool whole = (static_cast<uint32_t>(inst.imm) >> 8 & 7) >= 6;
+  return inst.extra() == VopExtra::kSdwa && whole && (inst.mods & vmod::kAny) == 0 &&
+         op.flags == 0 && op.src[2] == T::kNone && !is_half(op.dst) && rows_of(op.dst) == 1 &&
+         !is_wide(op.src[0]) && !is_wide(op.src[1]);
+}
+
 struct FilledTable : VectorTable {
   FilledTable() {
     add_float32(*this);
@@ -350,6 +384,9 @@ static Handler bind_vector(Inst& inst) {
     if (op.plain[kinds] != nullptr) return op.plain[kinds];
   } else if (op.modified != nullptr) {
     return op.modified;
+  } else if (is_plain_sdwa(inst, op)) {
+    inst.k[2] = reinterpret_cast<uint64_t>(op.kernel);
+    return sdwa_handler;
   }
   return generic_handler;
 }

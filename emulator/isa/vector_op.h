@@ -13,6 +13,10 @@
 #include "emulator/isa/half.h"
 #include "emulator/wave.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 
@@ -270,8 +274,23 @@ GFXGRAPH_INLINE uint32_t select(bool condition, uint32_t yes, uint32_t no) {
   return condition ? yes : no;
 }
 
-// An OR over lanes of the bits whose condition holds; `condition` is all ones or zero.
-#define GFXGRAPH_COLLECT_BITS(bits, condition) bits |= (condition) & (1u << l)
+// A bit for each lane whose word is all ones; the others are zero.
+GFXGRAPH_INLINE uint32_t lane_bits(const Row& conditions) {
+  uint32_t bits = 0;
+#if defined(__AVX512DQ__)
+  for (unsigned l = 0; l < kLanes; l += 16)
+    bits |= uint32_t{_mm512_movepi32_mask(_mm512_load_si512(&conditions.lane[l]))} << l;
+#elif defined(__AVX2__)
+  for (unsigned l = 0; l < kLanes; l += 8) {
+    const auto* eight = reinterpret_cast<const __m256i*>(&conditions.lane[l]);
+    const __m256 signs = _mm256_castsi256_ps(_mm256_load_si256(eight));
+    bits |= static_cast<uint32_t>(_mm256_movemask_ps(signs)) << l;
+  }
+#else
+  for (unsigned l = 0; l < kLanes; ++l) bits |= conditions.lane[l] & (1u << l);
+#endif
+  return bits;
+}
 
 }  // namespace GFXGRAPH_ISA
 }  // namespace gfxgraph::emulator

@@ -195,8 +195,13 @@ class Case {
     const bool scalar = pick(2) == 0;
     const uint64_t base = base_;
     std::array<uint64_t, 32> at{};
+    // Dwords one after the other take a shorter way; also with one lane elsewhere.
+    const bool row = pick(3) == 0;
+    const uint32_t first = offset_below(2048);
+    const unsigned stray = pick(64);
     for (unsigned l = 0; l < 32; ++l) {
-      at[l] = 4096 + offset_below(4096);
+      at[l] = 4096 + (row && l != stray ? first + 4 * l : offset_below(4096));
+      if (row && spec_.type == AccessType::kAtomic) at[l] = at[l] / 8 * 8;
       const uint64_t address = base + at[l] - static_cast<uint64_t>(int64_t{imm});
       if (scalar)
         set_address(l, active(l) ? static_cast<uint32_t>(at[l]) : bits32(), false);
