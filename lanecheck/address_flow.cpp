@@ -52,6 +52,7 @@ struct Node {
   InstOperands operands;
   Known before;
   Registers live;  // before it
+  bool in_run = false;
 };
 
 template <typename Visit>
@@ -85,10 +86,19 @@ class Kernel {
     forward();
     find_never_undefined();
     backward();
+    find_runs();
   }
   // False: it has code that cannot be followed.
   bool traced() const { return traced_; }
   const std::vector<Node>& nodes() const { return nodes_; }
+  // Of a scalar load: whether no source of its address can be undefined.
+  bool address_defined(const Node& node) const {
+    return node.format == Format::kSmem && !looks_at_shadow(node);
+  }
+  // The runs, with the pcs of their ends.
+  std::vector<std::pair<uint64_t, std::unique_ptr<const ShadowRun>>> take_runs() {
+    return std::move(runs_);
+  }
   std::vector<uint16_t> never_undefined() const {
     std::vector<uint16_t> codes;
     for (unsigned code = 0; code < kScalars; ++code)
@@ -308,8 +318,118 @@ class Kernel {
     return code < kScalars || node.before.exec_full;
   }
 
+  // ---- runs ----
+
+  void find_runs() {
+    std::vector<uint32_t> order(nodes_.size());
+    for (uint32_t n = 0; n < order.size(); ++n) order[n] = n;
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return nodes_[a].pc < nodes_[b].pc; });
+    std::vector<uint32_t> ways(nodes_.size(), 0);
+    ways[0] = 1;
+    for (const Node& node : nodes_)
+      for (unsigned s = 0; s < node.successors; ++s) ++ways[node.successor[s]];
+    Straight straight;
+    for (const uint32_t n : order) {
+      const bool goes_on = !straight.nodes.empty() && ways[n] == 1 &&
+                           nodes_[straight.nodes.back()].successors == 1 &&
+                           nodes_[straight.nodes.back()].successor[0] == n;
+      if (!goes_on || !extend(straight, n)) {
+        close(straight);
+        if (!extend(straight, n)) straight = {};
+      }
+    }
+    close(straight);
+  }
+
+  // A way without branches, and the SGPRs that nothing on it may write any more.
+  struct Straight {
+    std::vector<uint32_t> nodes;
+    Scalars kept;
+  };
+
+  bool extend(Straight& straight, uint32_t n) {
+    const Node& node = nodes_[n];
+    bool may = !looks_at_shadow(node);
+    dests(node, [&](unsigned code, uint8_t) {
+      may = may && code != operand::kExecLo && (code >= kScalars || !straight.kept[code]);
+    });
+    if (!may) return false;
+    if (node.needed) {
+      ShadowStep step;
+      if (!fill_step(node, step) || !may_be_in_run(step)) return false;
+      const uint16_t value = value_of(step);
+      if (value == operand::kExecLo) return false;
+      if (value != operand::kNone) straight.kept.set(value);
+    } else if (writes_unnamed_register(node.op)) {
+      return false;
+    }
+    straight.nodes.push_back(n);
+    return true;
+  }
+
+  // An access makes use of its address registers' shadow, and scratch of more.
+  bool looks_at_shadow(const Node& node) const {
+    if (node.rule == ShadowRule::kLoad) return true;
+    if (!has_address(node.format)) return false;
+    if (node.format != Format::kSmem) return true;
+    bool looks = false;
+    sources(node, [&](unsigned code, uint8_t) { looks = looks || counts(code); });
+    return looks;
+  }
+
+  static bool writes_unnamed_register(Op op) {
+    return op == Op::s_movreld_b32 || op == Op::s_movreld_b64 || op == Op::s_movrelsd_2_b32;
+  }
+
+  bool fill_step(const Node& node, ShadowStep& step) {
+    if (!decode_at(node.pc, step.inst)) return false;
+    step.operands = node.operands;
+    step.rule = node.rule;
+    if (step.rule == ShadowRule::kVectorOne || step.rule == ShadowRule::kMixedOne)
+      step.operands.user = packed_sources(step.operands);
+    return true;
+  }
+
+  void close(Straight& straight) {
+    std::vector<uint32_t> needed;
+    for (const uint32_t n : straight.nodes)
+      if (nodes_[n].needed) needed.push_back(n);
+    if (!straight.nodes.empty()) make_runs(needed, live_after(straight.nodes.back()));
+    straight = {};
+  }
+
+  Registers live_after(uint32_t n) const {
+    Registers live;
+    for (unsigned s = 0; s < nodes_[n].successors; ++s) live |= nodes_[nodes_[n].successor[s]].live;
+    return live;
+  }
+
+  // One run of these nodes, or several where one would have too many registers.
+  void make_runs(const std::vector<uint32_t>& needed, const Registers& live) {
+    if (needed.size() < 2) return;
+    ShadowSteps steps;
+    for (const uint32_t n : needed) {
+      auto step = std::make_unique<ShadowStep>();
+      if (!fill_step(nodes_[n], *step)) return;
+      steps.push_back(std::move(step));
+    }
+    auto run = make_run(
+        std::move(steps), [&](uint16_t code) { return counts(code) && live[code]; },
+        [&](uint16_t code) { return !counts(code); });
+    if (run == nullptr) {
+      const auto middle = needed.begin() + static_cast<std::ptrdiff_t>(needed.size() / 2);
+      make_runs({needed.begin(), middle}, nodes_[*middle].live);
+      make_runs({middle, needed.end()}, live);
+      return;
+    }
+    for (const uint32_t n : needed) nodes_[n].in_run = true;
+    runs_.emplace_back(nodes_[needed.back()].pc, std::move(run));
+  }
+
   const emulator::RegionTable& memory_;
   const emulator::Region* region_ = nullptr;
+  std::vector<std::pair<uint64_t, std::unique_ptr<const ShadowRun>>> runs_;
   std::unordered_map<uint64_t, uint32_t> index_;
   std::vector<Node> nodes_;
   Scalars constant_;
@@ -320,22 +440,39 @@ class Kernel {
 }  // namespace
 
 void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory) {
-  const Kernel kernel(entry, sgprs, memory);
+  Kernel kernel(entry, sgprs, memory);
   std::vector<uint16_t> constant;
   if (kernel.traced()) constant = kernel.never_undefined();
   const auto [at, added] = never_undefined_.try_emplace(entry, constant);
   if (!added && at->second != constant) watch_all_ = true;
-  for (const Node& node : kernel.nodes()) add_needed(node.pc, !kernel.traced() || node.needed);
+  std::unordered_map<uint64_t, uint32_t> ends;
+  for (auto& [pc, run] : kernel.take_runs()) {
+    ends.emplace(pc, static_cast<uint32_t>(runs_.size()));
+    runs_.push_back(std::move(run));
+  }
+  for (const Node& node : kernel.nodes()) {
+    const auto end = ends.find(node.pc);
+    Watch watch;
+    if (end != ends.end())
+      watch = {Watch::How::kRun, end->second, false};
+    else if (kernel.traced() && (!node.needed || node.in_run))
+      watch.how = Watch::How::kNot;
+    watch.address_defined = kernel.traced() && kernel.address_defined(node);
+    add_watch(node.pc, watch);
+  }
 }
 
-void AddressFlow::add_needed(uint64_t pc, bool needed) {
-  const auto [at, added] = needed_.try_emplace(pc, needed);
-  if (!added && at->second != needed) watch_all_ = true;
+void AddressFlow::add_watch(uint64_t pc, const Watch& watch) {
+  const auto [at, added] = watches_.try_emplace(pc, watch);
+  if (added) return;
+  const bool same = at->second.how == watch.how &&
+                    (watch.how != Watch::How::kRun || run(watch.run) == run(at->second.run));
+  if (!same) watch_all_ = true;
 }
 
-bool AddressFlow::is_needed(uint64_t pc) const {
-  const auto found = needed_.find(pc);
-  return watch_all_ || found == needed_.end() || found->second;
+AddressFlow::Watch AddressFlow::watch(uint64_t pc) const {
+  const auto found = watches_.find(pc);
+  return watch_all_ || found == watches_.end() ? Watch() : found->second;
 }
 
 const std::vector<uint16_t>& AddressFlow::never_undefined(uint64_t entry) const {

@@ -8,14 +8,18 @@
 // with. SGPRs that are defined wherever they are read do not count at all. Kernels that jump to an
 // address in a register (calls, jump tables) are watched as a whole.
 //
+// Of the instructions that count, straight runs are watched as one (shadow_run.h).
+//
 // Not thread-safe: kernels are added before the first one runs, then it is only read.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "emulator/memory_map.h"
+#include "lanecheck/shadow_run.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -23,16 +27,27 @@ class AddressFlow {
  public:
   // Analyses the code that is reached from `entry`. The wave begins with s0..s(sgprs - 1).
   void add_kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory);
-  // False: the shadow of what the instruction writes does not matter. True for code that no added
-  // kernel reaches.
-  bool is_needed(uint64_t pc) const;
+  // How the instruction is to be watched; alone for code that no added kernel reaches.
+  struct Watch {
+    enum class How : uint8_t {
+      kNot,  // the shadow of what it writes does not matter, or a run's end sees to it
+      kAlone,
+      kRun  // it is the end of a run
+    };
+    How how = How::kAlone;
+    uint32_t run = 0;
+    bool address_defined = false;  // scalar loads: whatever the wave did before
+  };
+  Watch watch(uint64_t pc) const;
+  const ShadowRun& run(uint32_t index) const { return *runs_[index]; }
   // SGPRs and SCC, by operand code, whose shadow is to be all ones from a wave's beginning.
   const std::vector<uint16_t>& never_undefined(uint64_t entry) const;
 
  private:
-  void add_needed(uint64_t pc, bool needed);
+  void add_watch(uint64_t pc, const Watch& watch);
 
-  std::unordered_map<uint64_t, bool> needed_;
+  std::unordered_map<uint64_t, Watch> watches_;
+  std::vector<std::unique_ptr<const ShadowRun>> runs_;
   std::unordered_map<uint64_t, std::vector<uint16_t>> never_undefined_;
   // Two kernels that share code have different needs there: all of it is watched.
   bool watch_all_ = false;

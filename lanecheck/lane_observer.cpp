@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 
 #include "emulator/launch.h"
+#include "lanecheck/lane_observer.inl"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -53,7 +55,12 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
   operands.user = static_cast<uint32_t>(rule) << kRuleShift;
   if (rule == ShadowRule::kVectorOne || rule == ShadowRule::kMixedOne)
     operands.user |= packed_sources(operands);
-  operands.hooked = rule != ShadowRule::kNone && flow_.is_needed(inst.pc);
+  const AddressFlow::Watch watch = flow_.watch(inst.pc);
+  if (watch.how == AddressFlow::Watch::How::kRun)
+    operands.user = static_cast<uint32_t>(ShadowRule::kRun) << kRuleShift | watch.run;
+  else if (inst.format == emulator::Format::kSmem && watch.address_defined)
+    operands.user |= kAddressDefined;
+  operands.hooked = rule != ShadowRule::kNone && watch.how != AddressFlow::Watch::How::kNot;
 }
 
 void LaneObserver::add_kernel(uint64_t kernel_object) {
@@ -83,7 +90,16 @@ void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   std::fill(scalars_.begin() + operand::kTtmp0, scalars_.begin() + operand::kM0, ~0u);
   std::fill(scalars_.begin() + operand::kNull, scalars_.end(), ~0u);
   scalars_[operand::kScc] = 0;
-  for (const uint16_t code : flow_.never_undefined(entry)) scalars_[code] = ~0u;
+  std::bitset<256> always;
+  for (const uint16_t code : flow_.never_undefined(entry)) always.set(code);
+  changing_.clear();
+  for (uint16_t code = 0; code < 256; ++code) {
+    if (always[code])
+      scalars_[code] = ~0u;
+    else if (code < operand::kFirstConstant || code == operand::kScc)
+      changing_.push_back(code);
+  }
+  ++dispatches_;
 }
 
 void LaneObserver::dispatch_end() { regions_.reset(); }
@@ -92,7 +108,12 @@ void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::Wav
   // Registers that the kernel does not have are never looked at.
   const uint32_t vectors = std::min<uint32_t>(info.vgprs, 256);
   uint32_t* const vector_defined = state.defined + kFirstVector;
-  std::copy(scalars_.begin(), scalars_.end(), state.defined);
+  if (state.dispatch == dispatches_) {
+    for (const uint16_t code : changing_) state.defined[code] = scalars_[code];
+  } else {
+    std::copy(scalars_.begin(), scalars_.end(), state.defined);
+    state.dispatch = dispatches_;
+  }
   std::fill_n(vector_defined, vectors, 0u);
   std::fill_n(state.written, vectors, 0u);
   std::fill_n(state.writer, vectors, 0u);
@@ -120,9 +141,25 @@ void LaneObserver::wave_end(WaveState& state, const Wave&) {
   state.dropped_lanes = state.empty_exec_loads = 0;
 }
 
+template <unsigned... kRule>
+static void apply_rule(LaneWaveState& state, const emulator::Wave& wave, const ShadowStep& step,
+                       std::integer_sequence<unsigned, kRule...>) {
+  const auto apply = [&]<unsigned kOne>() {
+    if (static_cast<unsigned>(step.rule) == kOne)
+      shadow::apply<static_cast<ShadowRule>(kOne)>(state, wave, step.inst, step.operands);
+  };
+  (apply.template operator()<kRule>(), ...);
+}
+
+void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run) {
+  // All rules but kNone and kRun.
+  constexpr unsigned kCount = static_cast<unsigned>(ShadowRule::kRun);
+  for (const auto& step : run.steps)
+    apply_rule(state, wave, *step, std::make_integer_sequence<unsigned, kCount>());
+}
+
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
-                              ShadowRule rule) {
-  const InstOperands& operands = emulator::operands_of(inst);
+                              const InstOperands& operands, ShadowRule rule) {
   const uint32_t exec = wave.exec();
   const auto of = [&](uint16_t code, unsigned dword = 0) {
     return code < 512 ? state.defined[(code + dword) & 511] : ~0u;

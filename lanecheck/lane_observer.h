@@ -27,6 +27,7 @@ struct LaneWaveState {
   alignas(64) uint32_t defined[512];
   uint32_t written[256];  // lanes that the last write included
   uint32_t writer[256];   // low half of the pc of the last write
+  uint64_t dispatch = 0;  // whose scalars the shadow was filled with
   uint32_t launched = 0;
   uint64_t region_base = 0;  // the buffer that was hit last, as requested
   uint64_t region_size = 0;
@@ -94,10 +95,13 @@ class LaneObserver {
                                   const emulator::MemoryEvent& event);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
+  // Rare rules; compiled once.
+  static void after_rare(WaveState& state, const Wave& wave, const Inst& inst,
+                         const emulator::InstOperands& operands, ShadowRule rule);
+  // The steps of a run, one by one.
+  static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run);
 
  private:
-  // Rare rules; compiled once.
-  static void after_rare(WaveState& state, const Wave& wave, const Inst& inst, ShadowRule rule);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
   void judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
@@ -111,7 +115,10 @@ class LaneObserver {
   void report(WaveState& state, const Inst& inst, FindingClass finding_class, uint32_t lanes,
               const emulator::MemoryEvent& event, const char* address_class);
 
-  static constexpr unsigned kRuleShift = 27;  // in InstOperands::user, above packed_sources()
+  // In InstOperands::user, above packed_sources() or the number of a run.
+  static constexpr unsigned kRuleShift = 27;
+  static constexpr uint32_t kUserMask = (1u << kRuleShift) - 1;
+  static constexpr uint32_t kAddressDefined = 1;  // SMEM: no source of the address can be undefined
 
   emulator::MemoryMap& memory_;
   Sites& sites_;
@@ -123,6 +130,8 @@ class LaneObserver {
   AddressFlow flow_;
   // The shadow of SGPRs and constants that waves of the running kernel begin with.
   std::array<uint32_t, 256> scalars_ = {};
+  std::vector<uint16_t> changing_;  // the codes whose shadow a wave may change
+  uint64_t dispatches_ = 0;
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};
   std::atomic<bool> called_host_{false};

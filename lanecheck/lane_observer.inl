@@ -68,50 +68,79 @@ GFXGRAPH_INLINE uint32_t outside(const uint64_t* address, uint64_t base, uint64_
 
 }  // namespace shadow
 
-template <unsigned kRule>
-GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
-  const emulator::InstOperands& operands = emulator::operands_of(inst);
-  constexpr auto rule = static_cast<ShadowRule>(kRule);
+namespace shadow {
+
+// Brings the shadow up to date after `inst`.
+template <ShadowRule rule>
+GFXGRAPH_INLINE void apply(LaneWaveState& state, const emulator::Wave& wave,
+                           const emulator::Inst& inst, const emulator::InstOperands& operands) {
   if constexpr (rule == ShadowRule::kVectorOne || rule == ShadowRule::kMixedOne) {
     const uint32_t packed = operands.user;
     const uint32_t defined = state.defined[packed & 511] & state.defined[packed >> 9 & 511] &
                              state.defined[packed >> 18 & 511];
     const uint32_t exec = wave.exec();
-    shadow::set_register(state, inst.dst, exec, defined, inst.pc);
+    set_register(state, inst.dst, exec, defined, inst.pc);
     if constexpr (rule == ShadowRule::kMixedOne)
       state.defined[operands.dest[0].code & 511] = defined | ~exec;
     return;
   }
-  if constexpr (rule == ShadowRule::kWide) {
-    const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
-    const uint32_t all = shadow::sources(state, operands);
-    uint32_t low = of(inst.src[0]) & of(inst.src[1]);
-    if (inst.op != emulator::Op::v_lshlrev_b64) low &= of(inst.src[2]);
-    shadow::set_register(state, inst.dst, wave.exec(), low, inst.pc);
-    shadow::set_register(state, inst.dst + 1u, wave.exec(), all, inst.pc);
-    // The carry of a product whose high half nobody needs is not needed either.
-    if (inst.sdst < 128) state.defined[inst.sdst] = all | ~wave.exec();
-    return;
-  }
+  const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
   switch (rule) {
     case ShadowRule::kVector:
     case ShadowRule::kMixed:
     case ShadowRule::kLaneMask:
-      shadow::set_dests(state, operands, wave.exec(), shadow::sources(state, operands), inst.pc);
+      set_dests(state, operands, wave.exec(), sources(state, operands), inst.pc);
       return;
-    case ShadowRule::kScalar:
-      shadow::set_scalars(state, operands, shadow::sources(state, operands));
-      return;
-    case ShadowRule::kDefined: shadow::set_scalars(state, operands, ~0u); return;
+    case ShadowRule::kScalar: set_scalars(state, operands, sources(state, operands)); return;
+    case ShadowRule::kDefined: set_scalars(state, operands, ~0u); return;
     case ShadowRule::kSelect: {
-      const auto of = [&](uint16_t code) { return code < 512 ? state.defined[code] : ~0u; };
       const uint16_t select = inst.src[2];
       const uint32_t bits = emulator::operand::is_sgpr(select) ? wave.sgpr[select] : 0;
       const uint32_t defined = ((bits & of(inst.src[1])) | (~bits & of(inst.src[0]))) & of(select);
-      shadow::set_register(state, inst.dst, wave.exec(), defined, inst.pc);
+      set_register(state, inst.dst, wave.exec(), defined, inst.pc);
       return;
     }
-    default: after_rare(state, wave, inst, rule); return;
+    case ShadowRule::kWide: {
+      const uint32_t all = sources(state, operands);
+      uint32_t low = of(inst.src[0]) & of(inst.src[1]);
+      if (inst.op != emulator::Op::v_lshlrev_b64) low &= of(inst.src[2]);
+      set_register(state, inst.dst, wave.exec(), low, inst.pc);
+      set_register(state, inst.dst + 1u, wave.exec(), all, inst.pc);
+      // The carry of a product whose high half nobody needs is not needed either.
+      if (inst.sdst < 128) state.defined[inst.sdst] = all | ~wave.exec();
+      return;
+    }
+    default: LaneObserver::after_rare(state, wave, inst, operands, rule); return;
+  }
+}
+
+// False, and nothing is done: not all that the run begins with is defined.
+GFXGRAPH_INLINE bool finish(LaneWaveState& state, const ShadowRun& run, uint32_t exec) {
+  uint32_t defined = ~exec;
+  unsigned n = 0;
+  uint32_t vectors = ~0u;
+  for (; n < run.vector_sources; ++n) vectors &= state.defined[run.source[n]];
+  defined |= vectors;
+  for (const unsigned end = n + run.scalar_sources; n < end; ++n)
+    defined &= state.defined[run.source[n]];
+  if (defined != ~0u || exec == 0) return false;
+  for (n = 0; n < run.vector_dests; ++n) set_register(state, run.dest[n], exec, ~0u, run.writer[n]);
+  for (const unsigned end = n + run.scalar_dests; n < end; ++n) state.defined[run.dest[n]] = ~0u;
+  return true;
+}
+
+}  // namespace shadow
+
+template <unsigned kRule>
+GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  constexpr auto rule = static_cast<ShadowRule>(kRule);
+  if constexpr (rule == ShadowRule::kRun) {
+    const ShadowRun& run = flow_.run(operands.user & kUserMask);
+    if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
+      take_steps(state, wave, run);
+  } else {
+    shadow::apply<rule>(state, wave, inst, operands);
   }
 }
 
@@ -143,8 +172,10 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
 
 GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::ScalarEvent& event) {
-  const uint32_t defined = shadow::sources(state, emulator::operands_of(inst));
-  if (defined == ~0u && wave.exec() != 0 && event.mapped) [[likely]]
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  const bool defined =
+      (operands.user & kAddressDefined) != 0 || shadow::sources(state, operands) == ~0u;
+  if (defined && wave.exec() != 0 && event.mapped) [[likely]]
     return true;
   return judge_scalar(state, wave, inst, event);
 }

@@ -28,8 +28,9 @@ enum class ShadowRule : uint32_t {
                // are
   kSelect,     // v_cndmask: the source that is chosen counts
   kWide,       // 64-bit result whose low half does not depend on the sources' high halves
+  kRun,        // the end of a run of instructions (shadow_run.h)
 };
-inline constexpr unsigned kShadowRules = static_cast<unsigned>(ShadowRule::kWide) + 1;
+inline constexpr unsigned kShadowRules = static_cast<unsigned>(ShadowRule::kRun) + 1;
 
 // The rule of an instruction. Takes from `operands` the sources that do not count: a destination
 // that keeps a part of its old value.
