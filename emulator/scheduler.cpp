@@ -16,6 +16,7 @@ constexpr uint64_t kHelpInstructions = 10000;
 // Full rounds without an end before more workgroups are taken in, if no wave asks to sleep.
 constexpr unsigned kStaleRounds = 8;
 constexpr uint32_t kMaxResidentWaves = 4096;
+constexpr uint64_t kMostClaimed = 16;  // workgroups
 constexpr size_t kKeptStorage = 64;
 constexpr unsigned kIdleRoundsBeforeSleep = 64;
 
@@ -82,10 +83,22 @@ class Scheduler::Worker {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 
+  // Takes the next workgroups of the launch: several at a time while there are many, because all
+  // workers ask for them.
+  bool claim_groups() {
+    const uint64_t count = job_.launch.group_count;
+    const uint64_t next = job_.next_group.load(std::memory_order_relaxed);
+    if (next >= count) return false;
+    const uint64_t share = (count - next) / (kMostClaimed * scheduler_.threads_);
+    const uint64_t wanted = std::clamp<uint64_t>(share, 1, kMostClaimed);
+    claimed_ = job_.next_group.fetch_add(wanted, std::memory_order_relaxed);
+    claimed_end_ = std::min(claimed_ + wanted, count);
+    return claimed_ < claimed_end_;
+  }
+
   bool start_group() {
-    if (job_.next_group.load(std::memory_order_relaxed) >= job_.launch.group_count) return false;
-    const uint64_t index = job_.next_group.fetch_add(1, std::memory_order_relaxed);
-    if (index >= job_.launch.group_count) return false;
+    if (claimed_ >= claimed_end_ && !claim_groups()) return false;
+    const uint64_t index = claimed_++;
     std::unique_ptr<ResidentGroup> group = spare_ ? std::move(spare_) : scheduler_.take_storage();
     prepare(*group, index);
     resident_.push_back(std::move(group));
@@ -278,6 +291,8 @@ class Scheduler::Worker {
   Scheduler& scheduler_;
   Job& job_;
   const bool caller_;
+  uint64_t claimed_ = 0;  // the next workgroup to start, of those that are this worker's
+  uint64_t claimed_end_ = 0;
   size_t target_ = 1;
   unsigned stale_ = 0;
   unsigned idle_ = 0;

@@ -103,8 +103,8 @@ inline const Inst* ds_bpermute(Wave& w, const Inst* i) {
   Row from;  // 0 where the source lane is inactive
   for (unsigned l = 0; l < kLanes; ++l) from.lane[l] = data.lane[l] & w.exec_mask.lane[l];
   Row result;
-  for (unsigned l = 0; l < kLanes; ++l)
-    result.lane[l] = from.lane[(address.lane[l] + imm) >> 2 & 31];
+  for (unsigned l = 0; l < kLanes; ++l) result.lane[l] = (address.lane[l] + imm) >> 2 & 31;
+  take_lanes(result, from);
   blend_into(w.v(i->dst), result, w.exec_mask);
   return i->next();
 }

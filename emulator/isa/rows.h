@@ -62,6 +62,20 @@ GFXGRAPH_INLINE void blend_into(Row& dst, const Row& value, const Row& mask) {
     dst.lane[l] = (value.lane[l] & mask.lane[l]) | (dst.lane[l] & ~mask.lane[l]);
 }
 
+// lane[l] = from.lane[lane[l]]; the lanes' numbers are below 32.
+GFXGRAPH_INLINE void take_lanes(Row& row, const Row& from) {
+#if defined(__AVX512F__)
+  const __m512i low = _mm512_load_si512(&from.lane[0]);
+  const __m512i high = _mm512_load_si512(&from.lane[16]);
+  for (unsigned l = 0; l < kLanes; l += 16) {
+    const __m512i index = _mm512_load_si512(&row.lane[l]);
+    _mm512_store_si512(&row.lane[l], _mm512_permutex2var_epi32(low, index, high));
+  }
+#else
+  for (unsigned l = 0; l < kLanes; ++l) row.lane[l] = from.lane[row.lane[l] & 31];
+#endif
+}
+
 // Under the thread sanitizer aligned accesses are atomic, as they are on the machine; lanes of
 // several waves may meet in one word (spin locks).
 template <typename T>
