@@ -131,10 +131,40 @@ struct Load {
       } else {
         gather32(*dst, p, offset, mask);
       }
+    } else if constexpr (kDwords == 2) {
+      pairs(dst, p, offset, exec);
     } else {
       wide(dst, p, offset, exec, mask);
     }
   }
+  // One read of 64 bits a lane: what another workgroup's 64-bit atomics write is never seen half.
+  GFXGRAPH_INLINE static void pairs(Row* dst, uintptr_t p, const Row& offset, uint32_t exec) {
+#if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
+    if (exec == ~0u) {
+      for (unsigned l = 0; l < kLanes; l += 4) {
+        const __m128 a = two_lanes(p + offset.lane[l], p + offset.lane[l + 1]);
+        const __m128 b = two_lanes(p + offset.lane[l + 2], p + offset.lane[l + 3]);
+        _mm_store_ps(reinterpret_cast<float*>(&dst[0].lane[l]), _mm_shuffle_ps(a, b, 0x88));
+        _mm_store_ps(reinterpret_cast<float*>(&dst[1].lane[l]), _mm_shuffle_ps(a, b, 0xdd));
+      }
+      return;
+    }
+#endif
+    for (uint32_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      put_pair(dst, l, load_host<uint64_t>(p + offset.lane[l]));
+    }
+  }
+  GFXGRAPH_INLINE static void put_pair(Row* dst, unsigned l, uint64_t value) {
+    dst[0].lane[l] = static_cast<uint32_t>(value);
+    dst[1].lane[l] = static_cast<uint32_t>(value >> 32);
+  }
+#if defined(__AVX2__)
+  GFXGRAPH_INLINE static __m128 two_lanes(uintptr_t first, uintptr_t second) {
+    const __m128d low = _mm_load_sd(reinterpret_cast<const double*>(first));
+    return _mm_castpd_ps(_mm_loadh_pd(low, reinterpret_cast<const double*>(second)));
+  }
+#endif
   GFXGRAPH_INLINE static void copy_row(Row& dst, uintptr_t p) {
 #if defined(__SANITIZE_THREAD__)
     for (unsigned l = 0; l < kLanes; ++l) dst.lane[l] = load_host<uint32_t>(p + 4 * l);
@@ -185,6 +215,7 @@ struct Load {
   GFXGRAPH_INLINE static void row(Wave& w, const Inst* i, uintptr_t p) { copy_row(w.v(i->dst), p); }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     Row* dst = &w.v(i->dst);
+    if constexpr (kDwords == 2) return put_pair(dst, l, load_host<uint64_t>(p));
     for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
   }
   GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {

@@ -315,6 +315,23 @@ KERNEL long_work(const unsigned* in, unsigned* out, unsigned rounds) {
   out[item] = v;
 }
 
+// Reads a word that somebody changes all the time between 0 and ~0, with all lanes, with some and
+// from different places; counts the words with two different halves.
+KERNEL torn(const volatile unsigned long long* words, unsigned* count, unsigned rounds) {
+  const unsigned lane = threadIdx.x;
+  const volatile unsigned long long* const mine = words + (lane % 2) * 16;
+  unsigned bad = 0;
+  const auto look = [&](unsigned long long word) {
+    bad += static_cast<unsigned>(word) != static_cast<unsigned>(word >> 32);
+  };
+  for (unsigned r = 0; r < rounds; ++r) {
+    look(words[0]);
+    look(*mine);
+    if (lane < 7) look(words[lane]);
+  }
+  atomicAdd(count, bad);
+}
+
 // Global wave sync: `waves` waves of several workgroups meet, twice.
 KERNEL gws_init(unsigned waves) { __builtin_amdgcn_ds_gws_init(waves - 1, 0); }
 KERNEL gws_meet(volatile unsigned* slots, unsigned* out, unsigned waves) {
