@@ -13,12 +13,17 @@ namespace {
 constexpr uint64_t kSliceInstructions = 4000;
 // A dispatch this long is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
-// Full rounds without an end before more workgroups are taken in, if no wave asks to sleep.
-constexpr unsigned kStaleRounds = 8;
+// While some waves sleep: what the others do until those go on is likely to be in vain (locks).
+constexpr uint64_t kShortSlice = 256;
+// Instructions of each wave, and rounds in which all sleep, without an end before more workgroups
+// are taken in. One that ends is not replaced while there are more than a few.
+constexpr uint64_t kStaleInstructions = 8 * kSliceInstructions;
+constexpr unsigned kSleptRounds = 16;
+constexpr size_t kFewGroups = 4;
 constexpr uint32_t kMaxResidentWaves = 4096;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
 constexpr size_t kKeptStorage = 64;
-constexpr unsigned kIdleRoundsBeforeSleep = 64;
+constexpr unsigned kIdleRoundsBeforeSleep = 1024;
 
 }  // namespace
 
@@ -52,15 +57,15 @@ class Scheduler::Worker {
       if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions)
         scheduler_.ask_for_help(job_);
       if (round.ended_group || job_.stopped.load(std::memory_order_relaxed)) {
-        stale_ = idle_ = 0;
+        stale_ = slept_ = idle_ = 0;
         continue;
       }
       if (job_.since_wave_end.load(std::memory_order_relaxed) > limit()) return livelock();
-      if (round.all_slept || ++stale_ >= kStaleRounds) {
-        stale_ = 0;
+      if (round.all_slept ? ++slept_ >= kSleptRounds : (stale_ += slice_) >= kStaleInstructions) {
+        stale_ = slept_ = 0;
         target_ = std::min<size_t>(target_ * 2, cap);
       }
-      if (round.all_slept) wait_a_little();
+      if (round.all_slept && (target_ == cap || all_started())) wait_a_little();
     }
   }
 
@@ -81,6 +86,18 @@ class Scheduler::Worker {
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+  bool all_started() const {
+    return claimed_ >= claimed_end_ &&
+           job_.next_group.load(std::memory_order_relaxed) >= job_.launch.group_count;
+  }
+
+  void set_slice(uint64_t slice) {
+    if (slice == slice_) return;
+    slice_ = slice;
+    for (const auto& group : resident_)
+      for (const WavePointer& wave : group->waves) wave->slice = slice;
   }
 
   // Takes the next workgroups of the launch: several at a time while there are many, because all
@@ -169,7 +186,7 @@ class Scheduler::Worker {
     wave.observer = job_.observer;
     wave.upper = job_.launch.lanes == 64 ? g.uppers[n].get() : nullptr;
     wave.index = n;
-    wave.slice = kSliceInstructions;
+    wave.slice = slice_;
     const WaveInfo info = start_wave(job_.launch, g.shape, wave);
     if (job_.backend.wave_begin != nullptr)
       job_.backend.wave_begin(job_.observer, wave.observer_state, wave, info);
@@ -178,6 +195,7 @@ class Scheduler::Worker {
   Round run_round() {
     Round round;
     uint64_t ran = 0;
+    some_slept_ = false;
     for (size_t n = 0; n < resident_.size();) {
       ResidentGroup& g = *resident_[n];
       const bool slept = run_group(g, ran);
@@ -185,12 +203,14 @@ class Scheduler::Worker {
       if (g.live == 0) {
         round.ended_group = true;
         spare_storage(n);
+        if (target_ > kFewGroups) --target_;
         continue;
       }
       round.all_slept = round.all_slept && slept;
       ++n;
     }
     total_ += ran;
+    set_slice(some_slept_ && !round.all_slept ? kShortSlice : kSliceInstructions);
     if (limit() != UINT64_MAX) {
       if (round.ended_group)
         job_.since_wave_end.store(0, std::memory_order_relaxed);
@@ -209,7 +229,7 @@ class Scheduler::Worker {
   // Gives every wave of the workgroup about a slice, through as many barriers as that takes.
   // Returns whether all waves that could run went to sleep.
   bool run_group(ResidentGroup& g, uint64_t& ran) {
-    const uint64_t budget = kSliceInstructions * g.shape.wave_count;
+    const uint64_t budget = slice_ * g.shape.wave_count;
     uint64_t used = 0;
     bool slept = true;
     do {
@@ -242,6 +262,7 @@ class Scheduler::Worker {
     const uint64_t ran = job_.backend.run(wave);
     wave.clock += ran;
     state = wave.exit;
+    some_slept_ = some_slept_ || state == WaveExit::kYield;
     if (state == WaveExit::kEnded) {
       --g.live;
       if (job_.backend.wave_end != nullptr)
@@ -294,7 +315,10 @@ class Scheduler::Worker {
   uint64_t claimed_ = 0;  // the next workgroup to start, of those that are this worker's
   uint64_t claimed_end_ = 0;
   size_t target_ = 1;
-  unsigned stale_ = 0;
+  uint64_t slice_ = kSliceInstructions;
+  uint64_t stale_ = 0;
+  unsigned slept_ = 0;
+  bool some_slept_ = false;  // in this round
   unsigned idle_ = 0;
   uint64_t total_ = 0;  // instructions
   uint64_t waves_ = 0;
