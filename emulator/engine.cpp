@@ -111,6 +111,7 @@ class EngineImpl final : public Engine {
       backend_.dispatch_begin(observer_, DispatchInfo{&launch->dispatch, &launch->descriptor, name,
                                                       launch->scratch_lane_bytes});
     }
+    if (dispatch.set_grid_barrier) gws_.init(0, static_cast<uint32_t>(launch->group_count - 1));
     scheduler_.run(job);
     if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
     if (job.fault) return tl::unexpected<Fault>(std::move(*job.fault));

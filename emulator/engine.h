@@ -32,6 +32,11 @@ struct Dispatch {
   uint64_t dispatch_id = 0;
   uint32_t group_aperture_base_hi = kDefaultGroupApertureHi;
   uint32_t private_aperture_base_hi = kDefaultPrivateApertureHi;
+  // A cooperative launch: all workgroups must fit on the device at a time, else it is refused.
+  bool cooperative = false;
+  // Counter of the first grid barrier (GWS resource 0) set to the number of workgroups, which a HIP
+  // runtime does by a kernel of its own; for those who run a launch without one.
+  bool set_grid_barrier = false;
   static constexpr uint32_t kDefaultGroupApertureHi = 0x00010000;
   static constexpr uint32_t kDefaultPrivateApertureHi = 0x00020000;
 };

@@ -14,6 +14,11 @@ namespace {
 
 constexpr uint32_t kMaxWorkgroupItems = 1024;
 constexpr uint64_t kMaxScratchLaneBytes = 1 << 20;
+// What a board with 72 compute units, which are 36 workgroup processors, holds at a time. Source:
+// RDNA2 ISA guide "Work-group processor": 4 SIMDs of 16 waves, 128 KB of LDS.
+constexpr uint32_t kWorkgroupProcessors = 36;
+constexpr uint32_t kProcessorWaves = 64;
+constexpr uint32_t kProcessorLdsBytes = 131072;
 // Round to nearest even, all denormals, DX10_CLAMP, IEEE.
 constexpr uint32_t kFullMode = 0x3f0;
 
@@ -90,6 +95,21 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
   return {};
 }
 
+// Workgroups that wait for each other must all be there. Registers are not looked at: the runtime
+// has done that, and waves without some make no difference here.
+tl::expected<void, Fault> check_cooperative(const Launch& launch) {
+  uint32_t per_processor = kProcessorWaves / launch.max_waves;
+  if (launch.lds_bytes != 0)
+    per_processor = std::min(per_processor, kProcessorLdsBytes / launch.lds_bytes);
+  const uint32_t most = kWorkgroupProcessors * per_processor;
+  if (launch.group_count <= most) return {};
+  return refuse(
+      FaultKind::kBadDispatch, launch.dispatch,
+      fmt::format("a cooperative launch of {} workgroups of {} waves and {} bytes of LDS; "
+                  "the device holds {} of them at a time",
+                  launch.group_count, launch.max_waves, launch.lds_bytes, most));
+}
+
 // The buffer resource in s0..s3 that addresses scratch: swizzled, add_tid, index stride 32.
 // Source: RDNA2 ISA guide "Buffer Resource"; AMDGPUUsage "Private Segment Buffer".
 std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
@@ -153,6 +173,9 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   launch.mode = mode_of(descriptor->compute_pgm_rsrc1);
   if (auto ok = check_descriptor(launch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
   launch.lds_bytes = (launch.lds_bytes + 511) / 512 * 512;  // allocation granule
+  if (dispatch.cooperative)
+    if (auto ok = check_cooperative(launch); !ok)
+      return tl::unexpected<Fault>(std::move(ok.error()));
   return launch;
 }
 

@@ -209,6 +209,7 @@ bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t in
   dispatch.packet_address = reinterpret_cast<uint64_t>(&packet);
   dispatch.queue_address = reinterpret_cast<uint64_t>(shared_);
   dispatch.dispatch_id = index;
+  dispatch.cooperative = shared_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE;
   if (Device::run(dispatch)) return true;
   if (!stopping()) fail_queue(HSA_STATUS_ERROR_EXCEPTION);
   return false;

@@ -185,6 +185,7 @@ class TraceCheck {
     dispatch.packet_address = packet_;
     dispatch.queue_address = queue_;
     dispatch.dispatch_id = index;
+    dispatch.cooperative = dispatch.set_grid_barrier = launch.cooperative;
     PacketValues packet;
     packet.kernel_object = dispatch.kernel_object;
     packet.kernarg_address = kernarg_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -281,6 +282,57 @@ TEST_P(EngineTest, WavesOfSeveralWorkgroupsMeetAtAGlobalBarrier) {
   launch("gws_meet", {.grid = {32 * kWaves, 1, 1}, .block = {64, 1, 1}}, slots, out, kWaves);
   constexpr unsigned kSum = kWaves * (kWaves + 1) / 2;
   for (unsigned k = 0; k < 2 * kWaves; ++k) EXPECT_EQ(out[k], k < kWaves ? kSum : 2 * kSum) << k;
+}
+
+TEST_P(EngineTest, WordsOf64BitsAreReadInOnePiece) {
+  auto* words = device_.array<uint64_t>(32);
+  auto* count = device_.array<unsigned>(1);
+  std::atomic<bool> started{false};
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    started = true;
+    for (uint64_t value = 0; !stop.load(std::memory_order_relaxed); value = ~value) {
+      __atomic_store_n(&words[0], value, __ATOMIC_RELAXED);
+      __atomic_store_n(&words[16], value, __ATOMIC_RELAXED);
+    }
+  });
+  while (!started) std::this_thread::yield();
+  launch("torn", kOneWave, words, count, 100000u);
+  stop = true;
+  writer.join();
+  EXPECT_EQ(*count, 0u);
+}
+
+TEST_P(EngineTest, ACooperativeLaunchBringsItsGridBarrier) {
+  constexpr unsigned kWaves = 40;
+  auto* slots = device_.array<unsigned>(kWaves);
+  auto* out = device_.array<unsigned>(2 * kWaves);
+  launch("gws_meet", {.grid = {32 * kWaves, 1, 1}, .block = {32, 1, 1}, .cooperative = true}, slots,
+         out, kWaves);
+  constexpr unsigned kSum = kWaves * (kWaves + 1) / 2;
+  for (unsigned k = 0; k < 2 * kWaves; ++k) EXPECT_EQ(out[k], k < kWaves ? kSum : 2 * kSum) << k;
+}
+
+TEST_P(EngineTest, ACooperativeLaunchThatTheDeviceCannotHoldIsRefused) {
+  const auto meet = [&](uint32_t groups, uint32_t lds) {
+    return device_.launch(
+        "gws_init",
+        {.grid = {64 * groups, 1, 1}, .block = {64, 1, 1}, .dynamic_lds = lds, .cooperative = true},
+        groups);
+  };
+  EXPECT_TRUE(meet(36 * 32, 0));
+  EXPECT_TRUE(meet(36 * 2, 65536));
+  const auto waves = meet(36 * 32 + 1, 0);
+  ASSERT_FALSE(waves);
+  EXPECT_EQ(waves.error().kind, FaultKind::kBadDispatch);
+  EXPECT_NE(waves.error().to_string().find("a cooperative launch of 1153 workgroups of 2 waves"),
+            std::string::npos)
+      << waves.error().to_string();
+  const auto lds = meet(36 * 2 + 1, 65536);
+  ASSERT_FALSE(lds);
+  EXPECT_NE(lds.error().to_string().find("65536 bytes of LDS; the device holds 72"),
+            std::string::npos)
+      << lds.error().to_string();
 }
 
 TEST_P(EngineTest, ClocksAdvanceAndRepeat) {

@@ -20,6 +20,7 @@ struct Shape {
   std::array<uint32_t, 3> grid = {1, 1, 1};  // work items
   std::array<uint16_t, 3> block = {1, 1, 1};
   uint32_t dynamic_lds = 0;
+  bool cooperative = false;  // with the first grid barrier set
 };
 
 class TestDevice {
@@ -112,6 +113,7 @@ class TestDevice {
     d.kernel_object = load_address_ + kernel.descriptor_address;
     d.grid_size = shape.grid;
     d.workgroup_size = shape.block;
+    d.cooperative = d.set_grid_barrier = shape.cooperative;
     d.group_segment_bytes = kernel.descriptor.group_segment_bytes + shape.dynamic_lds;
     d.private_segment_bytes = kernel.descriptor.private_segment_bytes;
     d.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);

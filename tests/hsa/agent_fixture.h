@@ -75,10 +75,9 @@ class AgentTest : public testing::Test {
                                      HSA_WAIT_STATE_BLOCKED) < 1;
   }
 
-  hsa_queue_t* queue(uint32_t slots = 64) {
+  hsa_queue_t* queue(uint32_t slots = 64, hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI) {
     hsa_queue_t* made = nullptr;
-    EXPECT_EQ(hsa_queue_create(gpu_, slots, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
-                               UINT32_MAX, &made),
+    EXPECT_EQ(hsa_queue_create(gpu_, slots, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &made),
               HSA_STATUS_SUCCESS);
     return made;
   }

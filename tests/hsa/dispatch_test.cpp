@@ -152,6 +152,25 @@ TEST_F(DispatchDeathTest, AFaultIsToldAndRefusesWhatFollows) {
       "device fault: .*write_at.*(global_store|flat_store).*exit status 1 instead of 0");
 }
 
+TEST_F(DispatchDeathTest, ACooperativeQueueTakesWhatTheDeviceHoldsAndNoMore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        hsa_queue_t* const q = queue(64, HSA_QUEUE_TYPE_COOPERATIVE);
+        auto* const out = allocate<uint32_t>(device_pool(), 100);
+        arguments(out, uint32_t{5}, uint32_t{100});
+        const hsa_signal_t fits = signal(1);
+        submit(q, packet("fill.kd", 36 * 64 * 32, 32, fits));
+        const bool good = wait_until_zero(fits) && out[99] != 0;
+        const hsa_signal_t too_many = signal(1);
+        submit(q, packet("fill.kd", 36 * 64 * 32 + 1, 32, too_many));
+        std::exit(good && wait_until_zero(too_many) ? 3 : 7);
+      },
+      testing::ExitedWithCode(3),
+      "a cooperative launch of 2305 workgroups of 1 waves and 0 bytes of LDS; the device holds "
+      "2304");
+}
+
 TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
