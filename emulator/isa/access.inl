@@ -133,8 +133,10 @@ struct Load {
       }
     } else if constexpr (kDwords == 2) {
       pairs(dst, p, offset, exec);
+    } else if constexpr (kDwords == 4) {
+      quads(dst, p, offset, exec);
     } else {
-      wide(dst, p, offset, exec, mask);
+      for (uint32_t d = 0; d < kDwords; ++d) gather32(dst[d], p + 4 * d, offset, mask);
     }
   }
   // One read of 64 bits a lane: what another workgroup's 64-bit atomics write is never seen half.
@@ -172,15 +174,19 @@ struct Load {
     std::memcpy(&dst, reinterpret_cast<const void*>(p), sizeof(Row));
 #endif
   }
-  GFXGRAPH_INLINE static void wide(Row* dst, uintptr_t p, const Row& offset, uint32_t exec,
-                                   const Row& mask) {
+  // The same for 128 bits: look-back scans of 64-bit values keep a state and a value in them.
+  GFXGRAPH_INLINE static void quads(Row* dst, uintptr_t p, const Row& offset, uint32_t exec) {
 #if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
-    if constexpr (kDwords == 4) {
-      if (exec == ~0u) return transpose4(dst, p, offset);
-    }
+    if (exec == ~0u) return transpose4(dst, p, offset);
 #endif
-    for (uint32_t d = 0; d < kDwords; ++d) gather32(dst[d], p + 4 * d, offset, mask);
-    static_cast<void>(exec);
+    for (uint32_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      put_quad(dst, l, p + offset.lane[l]);
+    }
+  }
+  GFXGRAPH_INLINE static void put_quad(Row* dst, unsigned l, uintptr_t p) {
+    const Quad value = load_quad(p);
+    for (unsigned d = 0; d < 4; ++d) dst[d].lane[l] = value.dword[d];
   }
 #if defined(__AVX2__)
   // Eight lanes at a time: 16 bytes of lanes l and l + 4 in the halves of a vector, then 4x4
@@ -216,6 +222,7 @@ struct Load {
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {
     Row* dst = &w.v(i->dst);
     if constexpr (kDwords == 2) return put_pair(dst, l, load_host<uint64_t>(p));
+    if constexpr (kDwords == 4) return put_quad(dst, l, p);
     for (uint32_t d = 0; d < kDwords; ++d) dst[d].lane[l] = load_host<uint32_t>(p + 4 * d);
   }
   GFXGRAPH_INLINE static void dropped(Wave& w, const Inst* i, unsigned l) {
@@ -262,7 +269,9 @@ struct Store {
     const uint32_t value = data->lane[l];
     if constexpr (kDwords == 1) store_host(p, value);
     if constexpr (kDwords == 2) store_host(p, value | uint64_t{data[1].lane[l]} << 32);
-    if constexpr (kDwords > 2)
+    if constexpr (kDwords == 4)
+      store_quad(p, Quad{{value, data[1].lane[l], data[2].lane[l], data[3].lane[l]}});
+    if constexpr (kDwords == 3)
       for (uint32_t d = 0; d < kDwords; ++d) store_host(p + 4 * d, data[d].lane[l]);
   }
   GFXGRAPH_INLINE static void lane(Wave& w, const Inst* i, unsigned l, uintptr_t p) {

@@ -1,6 +1,8 @@
 // 32-lane building blocks of the memory handlers. For files in emulator/isa/ only.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -93,6 +95,29 @@ GFXGRAPH_INLINE void store_host(uintptr_t p, T value) {
   if (p % sizeof(T) == 0) return __atomic_store_n(reinterpret_cast<T*>(p), value, __ATOMIC_RELEASE);
 #endif
   std::memcpy(reinterpret_cast<void*>(p), &value, sizeof(T));
+}
+
+// 128 bits, in one access where they are aligned.
+struct alignas(16) Quad {
+  uint32_t dword[4];
+};
+GFXGRAPH_INLINE Quad load_quad(uintptr_t p) {
+  Quad value;
+#if defined(__SANITIZE_THREAD__)  // which knows no accesses of this size
+  for (unsigned d = 0; d < 4; ++d) value.dword[d] = load_host<uint32_t>(p + 4 * d);
+#else
+  _mm_store_si128(reinterpret_cast<__m128i*>(&value),
+                  _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#endif
+  return value;
+}
+GFXGRAPH_INLINE void store_quad(uintptr_t p, const Quad& value) {
+#if defined(__SANITIZE_THREAD__)
+  for (unsigned d = 0; d < 4; ++d) store_host(p + 4 * d, value.dword[d]);
+#else
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm_load_si128(reinterpret_cast<const __m128i*>(&value)));
+#endif
 }
 
 // ---- 32-bit gathers: dst[l] = *(p + offset[l]) for lanes in the mask, others keep dst ----

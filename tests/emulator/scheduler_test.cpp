@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -68,6 +69,22 @@ TEST(Scheduler, SameBytesAtAnyThreadCount) {
     EXPECT_EQ(result->wave_instructions, instructions);
     EXPECT_EQ(result->workgroups, 256u);
     EXPECT_EQ(result->waves, 512u);
+  }
+}
+
+// Full waves and partial ones take different ways.
+TEST(Scheduler, NoLaneSeesHalfOfAQuad) {
+  for (const uint16_t lanes : {uint16_t{32}, uint16_t{29}}) {
+    TestDevice device(threads(2));
+    ASSERT_EQ(device.load(kCode), "");
+    auto* quads = reinterpret_cast<uint32_t*>(device.array<std::array<uint64_t, 2>>(32));
+    auto* torn = device.array<unsigned>(1);
+    const Shape shape{.grid = {32u * lanes, 1, 1}, .block = {lanes, 1, 1}};
+    const auto result = device.launch("torn_quads", shape, quads, torn, 30000u);
+    ASSERT_TRUE(result) << result.error().to_string();
+#if !defined(__SANITIZE_THREAD__)  // there they are four accesses
+    EXPECT_EQ(*torn, 0u) << lanes << " lanes";
+#endif
   }
 }
 

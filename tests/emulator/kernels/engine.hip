@@ -167,6 +167,22 @@ KERNEL wait_for_later(unsigned* flags, unsigned groups) {
   }
 }
 
+// Even workgroups count up in elements whose words are all the same; odd ones look at them meanwhile
+// and count what they see half written.
+typedef unsigned Words4 __attribute__((ext_vector_type(4)));
+KERNEL torn_quads(Words4* element, unsigned* torn, unsigned rounds) {
+  for (unsigned k = 1; k <= rounds; ++k) {
+    if (blockIdx.x % 2 == 0) {
+      const Words4 value = k;
+      __builtin_nontemporal_store(value, &element[threadIdx.x]);
+    } else {
+      const Words4 value = __builtin_nontemporal_load(&element[threadIdx.x]);
+      if (value.x != value.y || value.x != value.z || value.x != value.w) atomicAdd(torn, 1u);
+    }
+    asm volatile("" ::: "memory");
+  }
+}
+
 KERNEL wait_for_host(volatile unsigned* flag, unsigned* out) {
   __builtin_amdgcn_s_sendmsg(1, 0);
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
