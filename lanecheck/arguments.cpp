@@ -46,9 +46,9 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const format::Launch
   if (kind == "hidden_private_base") return emulator::Dispatch::kDefaultPrivateApertureHi;
   // Of OpenCL's device-side enqueue; HIP kernels list them and never follow them.
   if (kind == "hidden_default_queue" || kind == "hidden_completion_action") return 0;
-  // V4 lists it for every kernel that might synchronise grids; zero says that there is no such
-  // grid.
-  if (kind == "hidden_multigrid_sync_arg") return 0;
+  // V4 lists it for every kernel that might synchronise grids: zero says that there is no such
+  // grid, one that it is this launch's own.
+  if (kind == "hidden_multigrid_sync_arg") return launch.cooperative ? 1 : 0;
   if (kind == "hidden_heap_v1") return 0;
   return std::nullopt;
 }

@@ -72,8 +72,9 @@ hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3
                        void** params, size_t shared_bytes, Handle stream, bool cooperative,
                        Call&& call) {
   KernelEntry* kernel = recorder().find_kernel(stub, true, display_name(index).data());
+  // HIP 5.2 runs a cooperative launch at once, also in a capture.
   return launch(index, kernel, shape_of(grid, block, shared_bytes, cooperative), params, nullptr,
-                stream, std::forward<Call>(call));
+                stream, std::forward<Call>(call), cooperative);
 }
 
 // Work-item counted launch with events around it.

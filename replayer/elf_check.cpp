@@ -63,4 +63,16 @@ Result<void> check_code_object(std::span<const std::byte> bytes) {
   return {};
 }
 
+bool has_variables(std::span<const std::byte> bytes) {
+  const auto header = load<Elf64_Ehdr>(bytes, 0);
+  for (uint16_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = load<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_NOBITS) continue;
+    if ((section.sh_flags & SHF_ALLOC) != 0 && (section.sh_flags & SHF_WRITE) != 0 &&
+        section.sh_size != 0)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace gfxgraph::replayer

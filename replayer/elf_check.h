@@ -13,4 +13,7 @@ namespace gfxgraph::replayer {
 // `bytes`; else kCorrupt with what is wrong.
 Result<void> check_code_object(std::span<const std::byte> bytes);
 
+// Whether a checked code object has memory that kernels can write to.
+bool has_variables(std::span<const std::byte> bytes);
+
 }  // namespace gfxgraph::replayer

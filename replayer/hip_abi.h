@@ -46,6 +46,15 @@ struct Dim3 {
   uint32_t z = 1;
 };
 
+// What __hipRegisterFatBinary takes; compilers write it into a program's .hipFatBinSegment.
+struct FatBinary {
+  uint32_t magic = 0x48495046;  // "HIPF"
+  uint32_t version = 1;
+  const void* binary = nullptr;  // an offload bundle
+  void* unused = nullptr;
+};
+static_assert(sizeof(FatBinary) == 24);
+
 // hipKernelNodeParams (hip_runtime_api.h).
 struct KernelNodeParams {
   Dim3 block;

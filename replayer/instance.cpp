@@ -144,6 +144,7 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
   operations_.push_back({OperationKind::kLaunch, false, static_cast<uint32_t>(launches_.size())});
   PreparedLaunch& launch = launches_.emplace_back();
   launch.function = modules_->function(recorded.kernel);
+  launch.stub = modules_->stub(recorded.kernel);
   launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
   launch.block = {recorded.block[0], recorded.block[1], recorded.block[2]};
   launch.lds_bytes = recorded.dynamic_lds_bytes;
@@ -171,7 +172,8 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
                     "which {} lacks",
                     operation.launch_index, kernel.name, library_->path()));
   }
-  if (launch.cooperative && hip().hipModuleLaunchCooperativeKernel == nullptr) {
+  if (launch.cooperative && launch.stub == nullptr &&
+      hip().hipModuleLaunchCooperativeKernel == nullptr) {
     return fail(Status::kUnsupported,
                 fmt::format("launch {} kernel {}: a cooperative launch needs "
                             "hipModuleLaunchCooperativeKernel, which {} lacks",
@@ -327,6 +329,10 @@ hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
 
 hip::Error Instance::submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept {
   if (launch.cooperative) [[unlikely]] {
+    if (launch.stub != nullptr) {
+      return hip().hipLaunchCooperativeKernel(launch.stub, launch.grid, launch.block,
+                                              launch.parameters.data(), launch.lds_bytes, stream);
+    }
     return hip().hipModuleLaunchCooperativeKernel(
         launch.function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
         launch.block.y, launch.block.z, launch.lds_bytes, stream, launch.parameters.data());

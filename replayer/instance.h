@@ -20,8 +20,9 @@ namespace gfxgraph::replayer {
 
 struct PreparedLaunch {
   hip::Function function = nullptr;
-  hip::Dim3 grid;   // workgroups
-  hip::Dim3 block;  // work items
+  const void* stub = nullptr;  // instead of it: Modules::stub()
+  hip::Dim3 grid;              // workgroups
+  hip::Dim3 block;             // work items
   uint32_t lds_bytes = 0;
   bool cooperative = false;
   bool partial = false;  // `work_items` is no multiple of the block

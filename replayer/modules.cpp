@@ -29,27 +29,50 @@ Result<void> Modules::load_module(const Program& program, format::CodeObjectId i
   return {};
 }
 
+Result<void> Modules::load_function(const format::Kernel& kernel, hip::Function& function) {
+  const hip::Error code = library_->table().hipModuleGetFunction(
+      &function, modules_[kernel.code_object - 1], kernel.name.c_str());
+  if (code == hip::kSuccess) return {};
+  function = nullptr;
+  Error error = library_->error(code, fmt::format("kernel {} is not found in code object {}",
+                                                  kernel.name, kernel.code_object));
+  if (error.status == Status::kDevice) error.status = Status::kNotFound;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+Result<void> Modules::load_stub(const Program& program, const Operation& operation) {
+  const HipTable& table = library_->table();
+  const format::KernelId id = operation.launch->kernel;
+  if (!operation.launch->cooperative || stubs_[id - 1] != nullptr ||
+      table.hipModuleLaunchCooperativeKernel != nullptr || !RegisteredKernels::possible(table))
+    return {};
+  const format::Kernel& kernel = program.kernel(*operation.launch);
+  const format::CodeObject& object = program.trace().code_objects()[kernel.code_object - 1];
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
+  const Result<const void*> stub = registered_.add(program, id, elf);
+  if (!stub) {
+    return with_context(stub.error(),
+                        fmt::format("launch {} kernel {}", operation.launch_index, kernel.name));
+  }
+  stubs_[id - 1] = *stub;
+  return {};
+}
+
 Result<std::unique_ptr<Modules>> Modules::load(std::shared_ptr<const HipLibrary> library,
                                                const Program& program) {
   std::unique_ptr<Modules> modules(new Modules(std::move(library)));
   modules->modules_.resize(program.trace().code_objects().size());
   modules->functions_.resize(program.trace().kernels().size());
+  modules->stubs_.resize(program.trace().kernels().size());
   for (const Operation& operation : program.operations()) {
     if (operation.kind != OperationKind::kLaunch) continue;
     const format::Kernel& kernel = program.kernel(*operation.launch);
     hip::Function& function = modules->functions_[operation.launch->kernel - 1];
-    if (function != nullptr) continue;
-    GFXGRAPH_TRY(modules->load_module(program, kernel.code_object));
-    const hip::Error code = modules->library_->table().hipModuleGetFunction(
-        &function, modules->modules_[kernel.code_object - 1], kernel.name.c_str());
-    if (code != hip::kSuccess) {
-      function = nullptr;
-      Error error = modules->library_->error(
-          code,
-          fmt::format("kernel {} is not found in code object {}", kernel.name, kernel.code_object));
-      if (error.status == Status::kDevice) error.status = Status::kNotFound;
-      return tl::unexpected<Error>(std::move(error));
+    if (function == nullptr) {
+      GFXGRAPH_TRY(modules->load_module(program, kernel.code_object));
+      GFXGRAPH_TRY(modules->load_function(kernel, function));
     }
+    GFXGRAPH_TRY(modules->load_stub(program, operation));
   }
   for (const AllocationInfo& info : program.allocations()) {
     if (info.begin == nullptr || info.begin->kind != format::AllocationKind::kModuleGlobal)

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "replayer/hip_library.h"
 #include "replayer/program.h"
+#include "replayer/registered.h"
 
 namespace gfxgraph::replayer {
 
@@ -22,6 +23,9 @@ class Modules {
   Modules& operator=(const Modules&) = delete;
 
   hip::Function function(format::KernelId id) const { return functions_[id - 1]; }
+  // For hipLaunchCooperativeKernel, where HIP does not launch a module's function cooperatively and
+  // the program does so; else null.
+  const void* stub(format::KernelId id) const { return stubs_[id - 1]; }
   struct Global {
     void* address = nullptr;
     size_t size_bytes = 0;
@@ -31,12 +35,17 @@ class Modules {
   Result<Global> global(format::CodeObjectId code_object, const std::string& symbol) const;
 
  private:
-  explicit Modules(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
+  explicit Modules(std::shared_ptr<const HipLibrary> library)
+      : library_(library), registered_(std::move(library)) {}
   Result<void> load_module(const Program& program, format::CodeObjectId id);
+  Result<void> load_function(const format::Kernel& kernel, hip::Function& function);
+  Result<void> load_stub(const Program& program, const Operation& operation);
 
   std::shared_ptr<const HipLibrary> library_;
   std::vector<hip::Module> modules_;      // index = id - 1, null: not needed
   std::vector<hip::Function> functions_;  // index = kernel id - 1, null: not launched
+  RegisteredKernels registered_;
+  std::vector<const void*> stubs_;  // index = kernel id - 1
 };
 
 }  // namespace gfxgraph::replayer

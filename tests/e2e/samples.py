@@ -45,6 +45,25 @@ def replays(build, scratch, sample, *arguments):
             require(report["launches"] >= launches, f"{what}: {report['launches']} launches")
 
 
+def cooperative(build, scratch):
+    """Grid barriers: recorded, checked, and replayed in every mode and layout."""
+    program = build.root / "tests" / "hsa" / "hip" / "hip_cooperative"
+    trace = scratch / "cooperative.gfxg"
+    run(build.record(trace, program))
+    checked = run(build.tool("gfxgraph", "check", trace)).stdout
+    require("8 launches checked, 0 not" in checked, checked)
+    require("0 errors" in checked and "16 of 16 buffers end as recorded" in checked, checked)
+    report_path = scratch / "report.json"
+    for mode in MODES:
+        for layout in LAYOUTS:
+            run(build.replay(trace, "--mode", mode, "--layout", layout, "--verify", "--json",
+                             report_path))
+            report = json.loads(report_path.read_text())
+            what = f"cooperative {mode} {layout}: {report['buffers']}"
+            require(report["buffers"]["identical"] > 0 and report["buffers"]["different"] == 0, what)
+            require(report["launches"] == 8, f"{what}: {report['launches']} launches")
+
+
 def lookalike(build, scratch):
     """A scalar that looks like an address is relocated, but reported as ambiguous."""
     trace = record_sample(build, scratch, "struct_args", "--lookalike")
@@ -62,4 +81,4 @@ def decode_shape(build, scratch):
     require(report["relocations"]["ambiguous"] == 0, f"{report['relocations']}")
 
 
-main({"runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+main({"cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})

@@ -61,6 +61,16 @@ TEST(Arguments, HiddenOnesAreFilledAsTheRuntimeDoes) {
   EXPECT_EQ(at<uint32_t>(*segment, 40), 99U);
 }
 
+TEST(Arguments, OnlyACooperativeLaunchHasAGridToSynchronise) {
+  format::Kernel kernel;
+  kernel.kernarg_size_bytes = 16;
+  kernel.arguments = {hidden("hidden_multigrid_sync_arg", 8, 8)};
+  format::Launch launch = partial_launch();
+  EXPECT_EQ(at<uint64_t>(*kernarg_segment(kernel, launch, {}), 8), 0U);
+  launch.cooperative = true;
+  EXPECT_EQ(at<uint64_t>(*kernarg_segment(kernel, launch, {}), 8), 1U);
+}
+
 TEST(Arguments, UnknownHiddenOnesAreRefusedByName) {
   format::Kernel kernel;
   kernel.kernarg_size_bytes = 16;

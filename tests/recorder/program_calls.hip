@@ -153,7 +153,7 @@ static void launches(const char* module_path) {
   CHECK(hipModuleUnload(module));
 }
 
-// The agent has no cooperative queue: the runtime refuses, and nothing was done to the device.
+// In a program with device variables. A runtime that refuses has done nothing to the device.
 static void cooperative() {
   int* data = device_buffer();
   int n = kCount;

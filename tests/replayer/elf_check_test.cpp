@@ -47,6 +47,32 @@ TEST(ElfCheck, RejectsTablesAndSegmentsOutside) {
   EXPECT_FALSE(accepted(with<uint64_t>(segment + offsetof(Elf64_Phdr, p_offset), UINT64_MAX)));
 }
 
+TEST(ElfCheck, TellsVariablesFromCode) {
+  std::vector<uint8_t> elf = smallest_code_object();
+  EXPECT_FALSE(has_variables(std::as_bytes(std::span(elf))));
+  Elf64_Ehdr header = {};
+  std::memcpy(&header, elf.data(), sizeof(header));
+  header.e_shoff = elf.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 1;
+  std::memcpy(elf.data(), &header, sizeof(header));
+  elf.resize(elf.size() + sizeof(Elf64_Shdr));
+  const auto variables = [&](uint32_t type, uint64_t flags, uint64_t size) {
+    Elf64_Shdr section = {};
+    section.sh_type = type;
+    section.sh_flags = flags;
+    section.sh_size = size;
+    std::memcpy(elf.data() + header.e_shoff, &section, sizeof(section));
+    EXPECT_TRUE(accepted(elf));
+    return has_variables(std::as_bytes(std::span(elf)));
+  };
+  EXPECT_TRUE(variables(SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 4));
+  EXPECT_TRUE(variables(SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 4));
+  EXPECT_FALSE(variables(SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 0));
+  EXPECT_FALSE(variables(SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 4));
+  EXPECT_FALSE(variables(SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, 16));
+}
+
 // The golden traces carry text where a code object belongs: an error, not the runtime's crash.
 TEST(ElfCheck, RejectsText) {
   const std::string text =

@@ -150,6 +150,28 @@ bool FakeHip::is_device_memory(const void* pointer, size_t size) const {
   return false;
 }
 
+// As in a program: the bundle's magic and whatever follows it.
+void add_registration(HipTable& t) {
+  t.__hipRegisterFatBinary = [](const void* wrapper) -> void** {
+    const auto& binary = *static_cast<const hip::FatBinary*>(wrapper);
+    fake->registered_bundle.assign(static_cast<const char*>(binary.binary), 4096 + 64);
+    if (binary.magic != 0x48495046 || binary.version != 1) return nullptr;
+    return static_cast<void**>(fake->new_handle());
+  };
+  t.__hipUnregisterFatBinary = [](void** registration) { destroy(registration); };
+  t.__hipRegisterFunction = [](void**, const void* stub, char*, const char* name, unsigned, void*,
+                               void*, void*, void*, int*) { fake->registered[stub] = name; };
+  t.hipLaunchCooperativeKernel = [](const void* stub, hip::Dim3 grid, hip::Dim3 block,
+                                    void** parameters, unsigned, void*) {
+    ENTER("cooperative launch", true);
+    FakeLaunch launch;
+    launch.kernarg = static_cast<const uint8_t*>(parameters[0]);
+    launch.work_items = uint64_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
+    fake->kernels.at(fake->registered.at(stub))(launch);
+    return 0;
+  };
+}
+
 HipTable FakeHip::table() const {
   HipTable t;
   t.hipInit = [](unsigned) {
@@ -402,6 +424,7 @@ HipTable FakeHip::table() const {
     fake->graphs.erase(executable);
     return destroy(executable);
   };
+  if (registers_kernels) add_registration(t);
   return t;
 }
 

@@ -49,6 +49,7 @@ class FakeHip {
   std::string arch = "gfx1030";
   int version = 50221153;
   bool lose_graph_node = false;         // hipGraphGetNodes says one too few
+  bool registers_kernels = false;       // what a program needs to launch cooperatively; set early
   bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
 
   // The N-th fallible call from now on fails, counted from 1; 0: none. `failed` says whether it
@@ -75,6 +76,8 @@ class FakeHip {
   };
   hip::Error enter(const char* name, bool logged = false);
   std::map<uint8_t*, size_t> memory;
+  std::map<const void*, std::string> registered;  // kernels by stub
+  std::string registered_bundle;                  // of the last registration
   std::set<void*> handles;
   std::map<void*, Graph> graphs;
   uintptr_t next_handle = 0x1000;

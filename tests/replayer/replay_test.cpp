@@ -285,6 +285,44 @@ TEST_F(ReplayTest, RefusesCooperativeLaunchByNameWhereTheRuntimeLacksIt) {
   EXPECT_THAT(replay.error().message, HasSubstr("double"));
 }
 
+TEST_F(ReplayTest, LaunchesCooperativelyThroughARegisteredKernel) {
+  fake.registers_kernels = true;
+  const auto a = trace.allocate(64);
+  trace.edit_launch = [](format::Launch& launch) { launch.cooperative = true; };
+  launch_double(a);
+  launch_double(a);
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    const auto replay = load(fake, program, options);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(fake.registered_bundle.substr(0, 24), "__CLANG_OFFLOAD_BUNDLE__");
+    EXPECT_THAT(fake.registered_bundle, HasSubstr("hipv4-amdgcn-amd-amdhsa--gfx1030"));
+    EXPECT_EQ(fake.registered_bundle.substr(4096, 4),
+              "\x7f"
+              "ELF");
+    fake.log.clear();
+    expect_identical(*replay);
+    EXPECT_EQ(std::count(fake.log.begin(), fake.log.end(), "cooperative launch"), 2);
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
+TEST_F(ReplayTest, RefusesACooperativeSecondCopyOfVariables) {
+  fake.registers_kernels = true;
+  fake.globals["table"] = std::vector<uint8_t>(64);
+  trace.allocate(64, {}, format::AllocationKind::kModuleGlobal, "table");
+  const auto a = trace.allocate(64);
+  trace.edit_launch = [](format::Launch& launch) { launch.cooperative = true; };
+  launch_double(a);
+  const auto replay = try_load({});
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().status, Status::kUnsupported);
+  EXPECT_THAT(replay.error().message, HasSubstr("launch 0 kernel double"));
+  EXPECT_THAT(replay.error().message, HasSubstr("which has variables"));
+}
+
 TEST_F(ReplayTest, RefusesAnotherArchitectureNamingBoth) {
   trace.arch = "gfx1100";
   trace.allocate(64);
