@@ -117,7 +117,7 @@ int main() {
   run_rounds(dim3(17), dim3(64), streams[0]);
   run_rounds(dim3(5, 3), dim3(32, 4), streams[1]);
   run_rounds(dim3(2, 3, 4), dim3(8, 3, 3), streams[0]);
-  run_rounds(dim3(64), dim3(1024), nullptr);
+  run_rounds(dim3(30), dim3(1024), nullptr);
   run_share(10007);
   run_limit();
   digest.print();
