@@ -19,6 +19,9 @@ if(GFXGRAPH_SANITIZE)
     $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(gfxgraph_options INTERFACE -fsanitize=${GFXGRAPH_SANITIZE})
 endif()
+if(GFXGRAPH_FUZZ)  # the engine must see which code of the libraries an input reaches
+  target_compile_options(gfxgraph_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_include_directories(gfxgraph_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 

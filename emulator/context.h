@@ -16,7 +16,7 @@ namespace gfxgraph::emulator {
 class CodeCache;
 class Gws;
 
-// Read-only while the dispatch runs, but for `regions`.
+// Read-only while the dispatch runs, but for `messages`.
 struct DispatchContext {
   const Dispatch* dispatch = nullptr;
   MemoryMap* memory = nullptr;
@@ -26,6 +26,7 @@ struct DispatchContext {
   uint64_t address_mask = ~uint64_t{0};  // clears EngineOptions::ignored_address_bits
   uint32_t group_aperture_hi = 0;
   uint32_t private_aperture_hi = 0;
+  std::atomic<uint32_t> messages{0};  // sent to the host by its waves
 };
 
 struct Workgroup {

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "emulator/backend.h"
@@ -106,6 +108,9 @@ class EngineImpl final : public Engine {
     job.describe = [&](const Wave& wave, const ResidentGroup& group) {
       return describe(dispatch, wave, group);
     };
+    job.warn_of_barriers = [&](const BarrierPair& pair, const ResidentGroup& group) {
+      warn_of_barriers(dispatch, pair, group);
+    };
     if (backend_.dispatch_begin != nullptr) {
       const std::string name = kernel_name(dispatch.kernel_object);
       backend_.dispatch_begin(observer_, DispatchInfo{&launch->dispatch, &launch->descriptor, name,
@@ -115,6 +120,7 @@ class EngineImpl final : public Engine {
     scheduler_.run(job);
     if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
     if (job.fault) return tl::unexpected<Fault>(std::move(*job.fault));
+    if (!job.given_up.empty()) return tl::unexpected<Fault>(describe_standstill(dispatch, job));
     RunStatistics statistics;
     statistics.wave_instructions = job.instructions.load();
     statistics.workgroups = launch->group_count;
@@ -151,18 +157,8 @@ class EngineImpl final : public Engine {
     return "";
   }
 
-  Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {
-    const PendingFault& pending = wave.fault;
-    Fault fault;
-    fault.kind = pending.kind;
-    fault.kernel = kernel_name(dispatch.kernel_object);
-    fault.workgroup = group.shape.id;
-    fault.wave = wave.index;
-    fault.lane = pending.lane;
-    fault.pc = wave.resume->pc;
-    fault.address = pending.address;
-    fault.access_bytes = pending.access_bytes;
-    fault.write = pending.write;
+  // Fills what stands at fault.pc: instruction, source line.
+  void describe_place(Fault& fault) const {
     Inst inst;
     std::array<uint32_t, 5> words = {};
     size_t dwords = 0;
@@ -175,10 +171,87 @@ class EngineImpl final : public Engine {
     std::memcpy(fault.bytes.data(), words.data(),
                 std::min<size_t>(fault.byte_count, sizeof(words)));
     const Object object = object_at(fault.pc);
-    if (object.code != nullptr) {
-      fault.code_address = fault.pc - object.address;
-      fault.source = object.code->source_location(fault.code_address);
-    }
+    if (object.code == nullptr) return;
+    fault.code_address = fault.pc - object.address;
+    fault.source = object.code->source_location(fault.code_address);
+  }
+
+  // "saxpy+0x40 global_load_dword (saxpy.cpp:12)".
+  std::string place_text(uint64_t pc) const {
+    Fault fault;
+    fault.pc = pc;
+    describe_place(fault);
+    std::string text = fmt::format("pc {:#x}", fault.code_address != 0 ? fault.code_address : pc);
+    const Object object = object_at(pc);
+    const codeobj::Kernel* const kernel =
+        object.code == nullptr ? nullptr : object.code->kernel_at(fault.code_address);
+    if (kernel != nullptr)
+      text = fmt::format("{}+{:#x}", kernel->name, fault.code_address - kernel->entry_address);
+    if (!fault.mnemonic.empty()) text += " " + fault.mnemonic;
+    if (fault.source) text += fmt::format(" ({}:{})", fault.source->file, fault.source->line);
+    return text;
+  }
+
+  // "0x7f00 in \"buffer\" + 16".
+  std::string buffer_text(uint64_t address) const {
+    const auto table = memory_.snapshot();
+    const Region* region = table->find(address & ~options_.ignored_address_bits);
+    std::string text = fmt::format("{:#x}", address);
+    if (region != nullptr && !region->name.empty())
+      text += fmt::format(" (\"{}\" + {})", region->name, address - region->address);
+    return text;
+  }
+
+  Fault describe_standstill(const Dispatch& dispatch, Job& job) const {
+    Fault fault;
+    fault.kind = FaultKind::kDeadlock;
+    fault.kernel = kernel_name(dispatch.kernel_object);
+    fault.detail = job.given_up + list_stuck_waves(
+                                      job.stuck, [&](uint64_t pc) { return place_text(pc); },
+                                      [&](uint64_t address) { return buffer_text(address); });
+    if (job.stuck.empty()) return fault;
+    const StuckWave& first = *std::min_element(
+        job.stuck.begin(), job.stuck.end(), [](const StuckWave& a, const StuckWave& b) {
+          return std::tie(a.workgroup[2], a.workgroup[1], a.workgroup[0], a.wave) <
+                 std::tie(b.workgroup[2], b.workgroup[1], b.workgroup[0], b.wave);
+        });
+    fault.workgroup = first.workgroup;
+    fault.wave = first.wave;
+    fault.pc = first.pc;
+    fault.address = first.spin.address;
+    describe_place(fault);
+    return fault;
+  }
+
+  void warn_of_barriers(const Dispatch& dispatch, const BarrierPair& pair,
+                        const ResidentGroup& group) {
+    if (!options_.on_warning) return;
+    constexpr uint64_t kBarrierBytes = 4;
+    const std::scoped_lock lock(warned_mutex_);
+    if (!warned_.insert(dispatch.kernel_object).second) return;
+    const std::string kernel = kernel_name(dispatch.kernel_object);
+    options_.on_warning(
+        fmt::format("kernel {}, workgroup ({},{},{}): waves meet at different barriers: wave {} at "
+                    "{}, wave {} at "
+                    "{}; __syncthreads must be reached by all work items at one place",
+                    kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
+                    group.shape.id[2], pair.wave[0], place_text(pair.pc[0] - kBarrierBytes),
+                    pair.wave[1], place_text(pair.pc[1] - kBarrierBytes)));
+  }
+
+  Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {
+    const PendingFault& pending = wave.fault;
+    Fault fault;
+    fault.kind = pending.kind;
+    fault.kernel = kernel_name(dispatch.kernel_object);
+    fault.workgroup = group.shape.id;
+    fault.wave = wave.index;
+    fault.lane = pending.lane;
+    fault.pc = wave.resume->pc;
+    fault.address = pending.address;
+    fault.access_bytes = pending.access_bytes;
+    fault.write = pending.write;
+    describe_place(fault);
     if (fault.kind == FaultKind::kMemory && pending.detail == nullptr)
       fault.detail = place_of(fault.address & ~options_.ignored_address_bits, fault.access_bytes,
                               fault.write, *memory_.snapshot());
@@ -197,6 +270,8 @@ class EngineImpl final : public Engine {
   Scheduler scheduler_;
   mutable std::shared_mutex objects_mutex_;
   std::vector<Object> objects_;
+  std::mutex warned_mutex_;
+  std::set<uint64_t> warned_;  // kernel objects
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +48,16 @@ struct RunStatistics {
   uint64_t workgroups = 0;
 };
 
+// A dispatch that was proven to go on only if somebody outside of it changes memory: every live
+// wave comes back to the same state without a change of memory, or waits for such waves
+// (standstill.h).
+struct Standstill {
+  const Dispatch* dispatch = nullptr;
+  std::chrono::nanoseconds lasted{0};  // since it was first seen to be so
+  bool reads_host_memory = false;      // a wave looks at memory that the host may write
+  bool sent_message = false;           // a wave of this dispatch has sent the host a message
+};
+
 struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
@@ -54,8 +65,15 @@ struct EngineOptions {
   // workers.
   std::function<void(uint32_t message, uint32_t m0)> on_message;
   // Wave-instructions a dispatch may run without any wave ending before it is reported as livelock;
-  // 0: no limit.
+  // 0: no limit. For loops that count and so never come back to the same state: it may hit a kernel
+  // that would go on.
   uint64_t livelock_instructions = 0;
+  // Asked about every 50 us for as long as a dispatch stands still; true ends it with kDeadlock.
+  // Called from workers. Null: at once, which is right where nothing outside can change memory.
+  std::function<bool(const Standstill&)> give_up;
+  // What a kernel does that works here and should not be relied on, with its name, places and
+  // source lines: once per kernel. Called from workers, one at a time.
+  std::function<void(const std::string& text)> on_warning;
   // Host-registered memory is handed to the device as host | 1 << 47 (design note in hsa/): bits
   // cleared from every address before it is looked up.
   uint64_t ignored_address_bits = 0;

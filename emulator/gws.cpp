@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "emulator/access_watch.h"
 #include "emulator/context.h"
 
 namespace gfxgraph::emulator {
@@ -29,8 +30,25 @@ uint32_t Gws::phase(uint32_t resource) const {
   return resources_[resource].phase;
 }
 
+uint32_t Gws::missing(uint32_t resource) const {
+  const std::scoped_lock lock(mutex_);
+  return resources_[resource].counter + 1;
+}
+
+namespace {
+
+uint32_t resource_of(const Wave& wave, const Inst* inst) {
+  return (wave.sgpr[operand::kM0] >> 16 & 63) + (static_cast<uint32_t>(inst->imm) & 63);
+}
+
+}  // namespace
+
+uint32_t gws_missing(const Wave& wave) {
+  return wave.dispatch->gws->missing(resource_of(wave, wave.resume));
+}
+
 const Inst* run_gws(Wave& wave, const Inst* inst) {
-  const uint32_t resource = (wave.sgpr[operand::kM0] >> 16 & 63) + (inst->imm & 63);
+  const uint32_t resource = resource_of(wave, inst);
   if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
   Gws& gws = *wave.dispatch->gws;
   // The first active lane's value; of a wave64 without lower lanes the upper half's.
@@ -40,10 +58,12 @@ const Inst* run_gws(Wave& wave, const Inst* inst) {
   const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
   const uint32_t count = half.v(inst->src[0]).lane[lane];
   if (inst->op == Op::ds_gws_init) {
+    AccessWatch::note_change();
     gws.init(resource, count);
     return inst->next();
   }
   if (!wave.gws_waits) {
+    AccessWatch::note_change();
     if (gws.arrive(resource, count, wave.gws_phase)) return inst->next();
     wave.gws_waits = true;
   } else if (gws.phase(resource) != wave.gws_phase) {

@@ -8,6 +8,8 @@
 
 namespace gfxgraph::emulator {
 
+struct Wave;
+
 // Thread-safe.
 class Gws {
  public:
@@ -19,6 +21,8 @@ class Gws {
   // `next_count`. False: it waits until phase() differs from `phase`.
   bool arrive(uint32_t resource, uint32_t next_count, uint32_t& phase);
   uint32_t phase(uint32_t resource) const;
+  // How many waves must still arrive before those that wait may go.
+  uint32_t missing(uint32_t resource) const;
 
  private:
   struct Resource {
@@ -28,5 +32,8 @@ class Gws {
   mutable std::mutex mutex_;
   std::array<Resource, kResources> resources_;
 };
+
+// The same for the barrier that a wave waits at (Wave::gws_waits).
+uint32_t gws_missing(const Wave& wave);
 
 }  // namespace gfxgraph::emulator

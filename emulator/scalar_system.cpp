@@ -1,5 +1,6 @@
 // Scalar instructions that reach outside of the wave: hardware registers, messages, computed jumps.
 // Source: RDNA2 ISA guide, "Hardware Registers" (numbers as in LLVM's AMDGPU operand syntax).
+#include "emulator/access_watch.h"
 #include "emulator/code_cache.h"
 #include "emulator/context.h"
 #include "emulator/executable.h"
@@ -37,6 +38,7 @@ Field field_of(const Inst* inst) {
 
 uint64_t read_clock(Wave& wave) {
   // Advances with every read, and by the instructions of each past slice; the same in every run.
+  AccessWatch::note_change();
   wave.clock += 40;
   return wave.clock;
 }
@@ -104,6 +106,8 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
 const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
   const uint32_t message = static_cast<uint32_t>(inst->imm) & 15;
   if (message != 1) return wave.unsupported(inst, "a message other than MSG_INTERRUPT");
+  AccessWatch::note_change();
+  wave.dispatch->messages.fetch_add(1, std::memory_order_relaxed);
   const auto& receiver = wave.dispatch->options->on_message;
   if (receiver) receiver(message, wave.sgpr[operand::kM0]);
   return inst->next();

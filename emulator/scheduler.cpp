@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "emulator/gws.h"
+
 namespace gfxgraph::emulator {
 namespace {
 
@@ -24,6 +26,12 @@ constexpr uint32_t kMaxResidentWaves = 4096;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
 constexpr size_t kKeptStorage = 64;
 constexpr unsigned kIdleRoundsBeforeSleep = 1024;
+// Work without a wave's end after which a worker looks for a standstill, in instructions; doubled
+// after each look in vain, so that looking costs a long kernel next to nothing. A round in which
+// all slept counts as much as the time it takes.
+constexpr uint64_t kFirstLook = 1 << 21;
+constexpr uint64_t kLastLook = 1 << 28;
+constexpr uint64_t kSleptRound = 20000;
 
 }  // namespace
 
@@ -39,33 +47,47 @@ void WaveDeleter::operator()(Wave* wave) const {
 class Scheduler::Worker {
  public:
   Worker(Scheduler& scheduler, Job& job, bool caller)
-      : scheduler_(scheduler), job_(job), caller_(caller) {}
+      : scheduler_(scheduler), job_(job), caller_(caller) {
+    job_.workers.fetch_add(1);
+  }
   ~Worker() {
+    leave();
     job_.instructions.fetch_add(total_, std::memory_order_relaxed);
     job_.waves.fetch_add(waves_, std::memory_order_relaxed);
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
   }
 
   void work() {
-    const uint32_t cap = std::max(1u, kMaxResidentWaves / std::max(job_.launch.max_waves, 1u));
     while (!job_.stopped.load(std::memory_order_relaxed)) {
       if (scheduler_.stopping()) return stop();
       while (resident_.size() < target_ && start_group()) {
       }
       if (resident_.empty()) return;
+      if (effort_ >= patience_) {
+        if (look_for_standstill()) {
+          wait_a_little();
+          continue;
+        }
+        effort_ = 0;
+        patience_ = std::min(patience_ * 2, kLastLook);
+      }
+      beat();
       const Round round = run_round();
+      beat();
       if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions)
         scheduler_.ask_for_help(job_);
       if (round.ended_group || job_.stopped.load(std::memory_order_relaxed)) {
         stale_ = slept_ = idle_ = 0;
         continue;
       }
-      if (job_.since_wave_end.load(std::memory_order_relaxed) > limit()) return livelock();
+      if (round.all_slept) effort_ += kSleptRound;
+      if (job_.since_wave_end.load(std::memory_order_relaxed) > limit())
+        return give_up(fmt::format("no wave ended during {} instructions", limit()), false);
       if (round.all_slept ? ++slept_ >= kSleptRounds : (stale_ += slice_) >= kStaleInstructions) {
         stale_ = slept_ = 0;
-        target_ = std::min<size_t>(target_ * 2, cap);
+        target_ = std::min<size_t>(target_ * 2, most_groups());
       }
-      if (round.all_slept && (target_ == cap || all_started())) wait_a_little();
+      if (round.all_slept && (target_ == most_groups() || all_started())) wait_a_little();
     }
   }
 
@@ -74,6 +96,15 @@ class Scheduler::Worker {
     bool ended_group = false;
     bool all_slept = true;
   };
+
+  uint32_t most_groups() const {
+    return std::max(1u, kMaxResidentWaves / std::max(job_.launch.max_waves, 1u));
+  }
+  // Only this thread writes it.
+  void beat() {
+    pulse_.rounds.store(pulse_.rounds.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_release);
+  }
 
   uint64_t limit() const {
     const uint64_t limit = job_.context.options->livelock_instructions;
@@ -144,6 +175,7 @@ class Scheduler::Worker {
     g.live = g.shape.wave_count;
     waves_ += g.shape.wave_count;
     g.states.assign(g.shape.wave_count, WaveExit::kSlice);
+    g.spins.clear();
     while (g.waves.size() < g.shape.wave_count) add_wave(g);
     if (launch.lanes == 64)
       while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(std::make_unique<Wave>());
@@ -210,6 +242,7 @@ class Scheduler::Worker {
       ++n;
     }
     total_ += ran;
+    effort_ += ran;
     set_slice(some_slept_ && !round.all_slept ? kShortSlice : kSliceInstructions);
     if (limit() != UINT64_MAX) {
       if (round.ended_group)
@@ -247,14 +280,29 @@ class Scheduler::Worker {
       }
       // Waves that ended do not count at a barrier.
       if (waiting == g.live && g.live != 0) {
-        for (WaveExit& state : g.states)
-          if (state == WaveExit::kBarrier) state = WaveExit::kSlice;
+        pass_barrier(g);
         slept = false;
       }
     } while (g.live != 0 && used < budget && !slept &&
              !job_.stopped.load(std::memory_order_relaxed));
     ran += used;
     return slept;
+  }
+
+  void pass_barrier(ResidentGroup& g) {
+    const Inst* first = nullptr;
+    uint32_t first_wave = 0;
+    for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
+      if (g.states[n] != WaveExit::kBarrier) continue;
+      g.states[n] = WaveExit::kSlice;
+      const Inst* const at = g.waves[n]->resume;
+      if (first == nullptr) {
+        first = at;
+        first_wave = n;
+      } else if (at != first && !job_.barriers_told.exchange(true)) [[unlikely]] {
+        job_.warn_of_barriers({{first->pc, at->pc}, {first_wave, n}}, g);
+      }
+    }
   }
 
   uint64_t run_wave(ResidentGroup& g, uint32_t n, WaveExit& state) {
@@ -265,6 +313,7 @@ class Scheduler::Worker {
     some_slept_ = some_slept_ || state == WaveExit::kYield;
     if (state == WaveExit::kEnded) {
       --g.live;
+      effort_ = 0;
       if (job_.backend.wave_end != nullptr)
         job_.backend.wave_end(job_.observer, wave.observer_state, wave);
       if (limit() != UINT64_MAX) job_.since_wave_end.store(0, std::memory_order_relaxed);
@@ -287,26 +336,131 @@ class Scheduler::Worker {
     report(std::move(fault));
   }
 
-  void livelock() {
-    const ResidentGroup& first = *resident_.front();
-    uint32_t n = 0;
-    while (first.states[n] == WaveExit::kEnded) ++n;
-    Wave& wave = *first.waves[n];
-    wave.fault = PendingFault{FaultKind::kDeadlock, -1, 0, 0, false, nullptr};
-    Fault fault = job_.describe(wave, first);
-    fault.detail = fmt::format("no wave ended during {} instructions; waves:", limit());
-    constexpr size_t kListed = 32;
-    size_t listed = 0;
-    for (const auto& group : resident_)
-      for (uint32_t w = 0; w < group->shape.wave_count; ++w) {
-        if (group->states[w] == WaveExit::kEnded || ++listed > kListed) continue;
-        fault.detail +=
-            fmt::format(" ({},{},{})/{} at {:#x}{}", group->shape.id[0], group->shape.id[1],
-                        group->shape.id[2], w, group->waves[w]->resume->pc,
-                        group->states[w] == WaveExit::kBarrier ? " in a barrier" : "");
+  // ---- standstill ----
+
+  // Steps all waves of this worker. False: one of them went on, or more workgroups can be taken in.
+  // True: none did. Gives the dispatch up when that holds for all workers and nobody else helps.
+  bool look_for_standstill() {
+    if (resident_.size() < most_groups() &&
+        job_.next_group.load(std::memory_order_relaxed) < job_.launch.group_count) {
+      target_ = std::min<size_t>(std::max(target_, resident_.size()) * 2, most_groups());
+      patience_ = std::max(patience_ / 2, kFirstLook);  // this was no look
+      return false;
+    }
+    const uint64_t before = join_look();
+    StandstillProbe probe(job_.launch);
+    for (const auto& group : resident_) {
+      if (stands_still(probe, *group)) continue;
+      beat();
+      beat();
+      const std::scoped_lock lock(job_.mutex);
+      pulse_.still_at = WorkerPulse::kMoves;
+      return false;
+    }
+    return conclude(before, probe.reads_host_memory());
+  }
+
+  bool stands_still(StandstillProbe& probe, ResidentGroup& g) {
+    for (auto& wave : g.waves) wave->slice = 1;
+    uint64_t ran = 0;
+    const bool still =
+        probe.stands_still(g, [&](uint32_t n) { ran += run_wave(g, n, g.states[n]); });
+    for (auto& wave : g.waves) wave->slice = slice_;
+    total_ += ran;
+    return still;
+  }
+
+  // With the job's mutex held: changes whenever a worker that looks has run waves unwatched, or a
+  // worker has left.
+  uint64_t sum_of_pulses() const {
+    uint64_t sum = job_.left_workers.load();
+    for (const WorkerPulse* pulse : job_.pulses)
+      sum += pulse->rounds.load(std::memory_order_acquire);
+    return sum;
+  }
+
+  uint64_t join_look() {
+    const std::scoped_lock lock(job_.mutex);
+    if (!looked_) job_.pulses.push_back(&pulse_);
+    looked_ = true;
+    return sum_of_pulses();
+  }
+
+  bool conclude(uint64_t before, bool reads_host) {
+    Standstill standstill;
+    {
+      const std::scoped_lock lock(job_.mutex);
+      pulse_.still_at = before;
+      pulse_.reads_host = reads_host;
+      // Others run, or have looked before somebody ran: look again.
+      if (job_.pulses.size() != job_.workers.load() || sum_of_pulses() != before) return true;
+      for (const WorkerPulse* pulse : job_.pulses) {
+        if (pulse->still_at != before) return true;
+        standstill.reads_host_memory = standstill.reads_host_memory || pulse->reads_host;
       }
-    if (listed > kListed) fault.detail += fmt::format(" and {} more", listed - kListed);
-    report(std::move(fault));
+      const auto now = std::chrono::steady_clock::now();
+      if (!job_.still_since || job_.still_sum != before) job_.still_since = now;
+      job_.still_sum = before;
+      standstill.lasted = now - *job_.still_since;
+    }
+    standstill.dispatch = &job_.launch.dispatch;
+    standstill.sent_message = job_.context.messages.load(std::memory_order_relaxed) != 0;
+    const auto& ask = job_.context.options->give_up;
+    if (!ask || ask(standstill))
+      give_up("no wave can go on: each one waits, or repeats a loop without changing memory", true);
+    return true;
+  }
+
+  void give_up(std::string why, bool proven) {
+    const uint64_t started = std::min(job_.next_group.load(), job_.launch.group_count);
+    if (started < job_.launch.group_count)
+      why += fmt::format("; {} workgroups are not started, {} waves are resident at most",
+                         job_.launch.group_count - started, kMaxResidentWaves);
+    const std::scoped_lock lock(job_.mutex);
+    if (!job_.fault && job_.given_up.empty()) {
+      job_.given_up = std::move(why);
+      job_.loops_known = proven;
+    }
+    job_.stopped.store(true, std::memory_order_relaxed);
+  }
+
+  // The worker is done. When the dispatch was given up, says where its waves are.
+  void leave() {
+    job_.left_workers.fetch_add(1);
+    if (looked_ || job_.stopped.load()) {
+      const std::scoped_lock lock(job_.mutex);
+      job_.pulses.erase(std::remove(job_.pulses.begin(), job_.pulses.end(), &pulse_),
+                        job_.pulses.end());
+      // As if it were still there: the sum never goes back.
+      job_.left_workers.fetch_add(pulse_.rounds.load());
+      if (!job_.given_up.empty())
+        for (const auto& group : resident_) add_stuck_waves(*group);
+    }
+    job_.workers.fetch_sub(1);
+  }
+
+  void add_stuck_waves(const ResidentGroup& g) {
+    constexpr uint64_t kBarrierBytes = 4;
+    for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
+      if (g.states[n] == WaveExit::kEnded) continue;
+      const Wave& wave = *g.waves[n];
+      StuckWave stuck;
+      stuck.workgroup = g.shape.id;
+      stuck.wave = n;
+      stuck.pc = wave.resume->pc;
+      if (g.states[n] == WaveExit::kBarrier) {
+        stuck.why = StuckWave::Why::kBarrier;
+        stuck.pc -= kBarrierBytes;
+      } else if (wave.gws_waits) {
+        stuck.why = StuckWave::Why::kGws;
+        stuck.gws_missing = gws_missing(wave);
+      } else if (job_.loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
+        stuck.why = StuckWave::Why::kRepeats;
+        stuck.spin = g.spins[n];
+        stuck.pc = stuck.spin.poll_pc != 0 ? stuck.spin.poll_pc : stuck.spin.low_pc;
+      }
+      job_.stuck.push_back(stuck);
+    }
   }
 
   Scheduler& scheduler_;
@@ -320,6 +474,10 @@ class Scheduler::Worker {
   unsigned slept_ = 0;
   bool some_slept_ = false;  // in this round
   unsigned idle_ = 0;
+  uint64_t effort_ = 0;  // since a wave ended, or the last look for a standstill
+  uint64_t patience_ = kFirstLook;
+  bool looked_ = false;
+  WorkerPulse pulse_;
   uint64_t total_ = 0;  // instructions
   uint64_t waves_ = 0;
   std::vector<std::unique_ptr<ResidentGroup>> resident_;

@@ -2,20 +2,25 @@
 //
 // Workgroups start in order. A worker keeps a few of them resident and gives their waves time
 // slices; when none ends, it takes in more, so that a workgroup that waits for another one does not
-// wait for ever.
+// wait for ever. After a long time without an end it looks whether its waves can go on at all
+// (standstill.h); when no worker's can, the dispatch ends with kDeadlock, unless help may come from
+// outside (EngineOptions::give_up).
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "emulator/backend.h"
 #include "emulator/launch.h"
+#include "emulator/standstill.h"
 
 namespace gfxgraph::emulator {
 
@@ -39,6 +44,21 @@ struct ResidentGroup {
   uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
   bool used_scratch = false;
   uint32_t live = 0;
+  std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
+};
+
+// What a worker that looks for a standstill shows the others.
+struct WorkerPulse {
+  static constexpr uint64_t kMoves = UINT64_MAX;
+  std::atomic<uint64_t> rounds{0};  // begun and ended; odd while one runs
+  // Guarded by Job::mutex: the sum of all pulses when its waves were last proven to stand still.
+  uint64_t still_at = kMoves;
+  bool reads_host = false;
+};
+
+struct BarrierPair {  // two barriers at which waves of one workgroup met
+  uint64_t pc[2];     // of the instruction after s_barrier
+  uint32_t wave[2];
 };
 
 struct Job {
@@ -57,6 +77,17 @@ struct Job {
   std::optional<Fault> fault;  // the first one
   // What a fault needs to know that the scheduler does not.
   std::function<Fault(const Wave&, const ResidentGroup&)> describe;
+  std::function<void(const BarrierPair&, const ResidentGroup&)> warn_of_barriers;
+  std::atomic<bool> barriers_told{false};
+  std::atomic<uint32_t> workers{0};       // that work on it
+  std::atomic<uint64_t> left_workers{0};  // that have left it
+  std::vector<WorkerPulse*> pulses;       // guarded by mutex; of workers that have looked
+  std::optional<std::chrono::steady_clock::time_point> still_since;  // guarded by mutex
+  uint64_t still_sum = 0;                                            // guarded by mutex
+  // Set when the dispatch was given up: why, and where all its waves were. Guarded by mutex.
+  std::string given_up;
+  bool loops_known = false;  // ResidentGroup::spins are of now
+  std::vector<StuckWave> stuck;
   unsigned helpers = 0;         // guarded by the scheduler's mutex
   bool asked_for_help = false;  // caller's thread only
 };

@@ -1,5 +1,6 @@
 #include "emulator/wave.h"
 
+#include "emulator/access_watch.h"
 #include "emulator/context.h"
 
 namespace gfxgraph::emulator {
@@ -42,11 +43,14 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
   const Region* region = table->find(address & mask);
   if (region == nullptr || !region->contains(address & mask, bytes) || (write && region->read_only))
     return nullptr;
+  AccessWatch* const watch = AccessWatch::current();
+  if (watch != nullptr && !watch->access(*region, address & mask, bytes, write)) return nullptr;
   // The entry keeps the address bits that are ignored, so that hits need no masking.
   entry.base = (address & ~mask) | region->address;
   entry.size = region->mapped_bytes;
   entry.host = region->host;
-  entry.writable_size = region->read_only ? 0 : region->mapped_bytes;
+  // Under watch each write comes here.
+  entry.writable_size = region->read_only || watch != nullptr ? 0 : region->mapped_bytes;
   entry.requested_size = region->requested_bytes;
   return entry.host + (address - entry.base);
 }

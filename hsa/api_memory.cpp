@@ -11,6 +11,7 @@
 #include "hsa/copy.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
+#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
 
@@ -409,6 +410,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t val
     if (!range_is_allowed(pointer, *bytes)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
     }
+    note_activity();
     std::fill_n(static_cast<uint32_t*>(host_pointer(pointer)), count, value);
     return HSA_STATUS_SUCCESS;
   });
@@ -422,6 +424,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_copy(void* to, const void* from, siz
     if (!range_is_allowed(to, size) || !range_is_allowed(from, size)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
     }
+    note_activity();
     std::memmove(host_pointer(to), host_pointer(from), size);
     return HSA_STATUS_SUCCESS;
   });

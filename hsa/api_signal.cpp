@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hsa/handlers.h"
+#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
 
@@ -30,6 +31,7 @@ void store(hsa_signal_t handle, int64_t value, bool silent) {
   Signal* const signal = Signal::from(handle);
   if (signal == nullptr) return;
   signal->value().store(value, std::memory_order_seq_cst);
+  note_activity();
   if (!silent) signal->notify();
 }
 
@@ -39,6 +41,7 @@ int64_t update(hsa_signal_t handle, const Operation& operation) {
   Signal* const signal = Signal::from(handle);
   if (signal == nullptr) return 0;
   const int64_t old = operation(signal->value());
+  note_activity();
   signal->notify();
   return old;
 }

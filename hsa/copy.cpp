@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "hsa/patience.h"
 #include "hsa/wait.h"
 
 namespace gfxgraph::hsa {
@@ -83,6 +84,7 @@ class CopyThread {
 }  // namespace
 
 void copy_now(const CopyShape& shape) noexcept {
+  note_activity();
   for (uint64_t plane = 0; plane < shape.planes; ++plane) {
     std::byte* to = shape.to + plane * shape.to_slice_bytes;
     const std::byte* from = shape.from + plane * shape.from_slice_bytes;

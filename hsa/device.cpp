@@ -1,7 +1,9 @@
 #include "hsa/device.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 
 #include "base/log.h"
 #include "hsa/memory.h"
+#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/wait.h"
 
@@ -28,6 +31,9 @@ struct State {
   std::mutex code_mutex;
   uint32_t running = 0;
   std::vector<std::pair<uint64_t, std::byte*>> retired;
+  // Code of HIP's own kernels (fills, copies), which the program did not launch: [begin, end).
+  std::vector<std::pair<uint64_t, uint64_t>> runtime_code;
+  uint64_t launches = 0;  // of other kernels
 
   std::atomic<bool> faulted{false};
   std::atomic<uint64_t> skipped{0};
@@ -52,6 +58,15 @@ emulator::Engine& engine() {
     // Device code that sends a message has written a signal that host threads may wait for.
     options.on_message = [](uint32_t, uint32_t) { notify_all_watchers(); };
     options.ignored_address_bits = kLockedBit;
+    options.on_warning = [](const std::string& text) { log(LogLevel::kWarning, "{}", text); };
+    options.give_up = [&s](const emulator::Standstill& standstill) {
+      uint32_t running = 0;
+      {
+        const std::lock_guard lock(s.code_mutex);
+        running = s.running;
+      }
+      return out_of_patience(standstill, running);
+    };
     s.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
   });
   return *s.engine.load(std::memory_order_acquire);
@@ -59,14 +74,21 @@ emulator::Engine& engine() {
 
 void forget(const std::pair<uint64_t, std::byte*>& code) {
   if (!state().null_device) engine().remove_code(code.first);
+  std::erase_if(state().runtime_code, [&](const auto& range) { return range.first == code.first; });
   release_agent_memory(code.second);
 }
 
 class RunningKernel {
  public:
-  RunningKernel() {
-    const std::lock_guard lock(state().code_mutex);
-    ++state().running;
+  explicit RunningKernel(uint64_t kernel_object) {
+    State& s = state();
+    const std::lock_guard lock(s.code_mutex);
+    ++s.running;
+    const bool of_runtime =
+        std::any_of(s.runtime_code.begin(), s.runtime_code.end(), [&](const auto& range) {
+          return kernel_object >= range.first && kernel_object < range.second;
+        });
+    if (!of_runtime) launch_ = ++s.launches;
   }
   ~RunningKernel() {
     State& s = state();
@@ -77,6 +99,13 @@ class RunningKernel {
   }
   RunningKernel(const RunningKernel&) = delete;
   RunningKernel& operator=(const RunningKernel&) = delete;
+  // "launch 3", counted from 1 over the process.
+  std::string name() const {
+    return launch_ == 0 ? "HIP's own kernel" : fmt::format("launch {}", launch_);
+  }
+
+ private:
+  uint64_t launch_ = 0;
 };
 
 // The exit status that the program asked for, for at_exit().
@@ -109,19 +138,32 @@ bool Device::run(const emulator::Dispatch& dispatch) {
     s.skipped.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  const RunningKernel running;
+  const RunningKernel running(dispatch.kernel_object);
   const auto result = engine().run(dispatch);
   if (result) return true;
   const emulator::Fault& fault = result.error();
   if (fault.kind == emulator::FaultKind::kStopped) return false;
-  record_fault(fault.to_string(), fault.kind == emulator::FaultKind::kMemory, fault.address);
+  record_fault(fmt::format("{}: {}", running.name(), fault.to_string()),
+               fault.kind == emulator::FaultKind::kMemory, fault.address);
   return false;
 }
 
 Result<void> Device::add_code(uint64_t load_address,
                               std::shared_ptr<const codeobj::CodeObject> code) {
-  if (state().null_device) return {};
-  return engine().add_code(load_address, std::move(code));
+  State& s = state();
+  if (s.null_device) return {};
+  const auto& kernels = code->kernels();
+  const bool of_runtime =
+      !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const auto& kernel) {
+        return kernel.name.starts_with("__amd_rocclr_");
+      });
+  const uint64_t end = load_address + code->load_size_bytes();
+  GFXGRAPH_TRY(engine().add_code(load_address, std::move(code)));
+  if (of_runtime) {
+    const std::lock_guard lock(s.code_mutex);
+    s.runtime_code.emplace_back(load_address, end);
+  }
+  return {};
 }
 
 void Device::remove_code(uint64_t load_address, std::byte* memory) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "hsa/patience.h"
 #include "hsa/wait.h"
 
 namespace gfxgraph::hsa {
@@ -132,6 +133,7 @@ void Handler::signalled() noexcept {
 bool Handler::look() {
   const int64_t value = when_.signal->value().load(std::memory_order_seq_cst);
   if (!condition_holds(when_.condition, value, when_.compare)) return true;
+  note_activity();
   if (!function_(value, arg_)) return false;
   signalled();  // armed again: the condition may still hold
   return true;

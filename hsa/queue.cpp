@@ -13,6 +13,7 @@
 #include "emulator/engine.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
+#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
 
@@ -162,6 +163,7 @@ bool Queue::process(uint64_t index) {
   uint64_t start = 0;
   if (done != nullptr) start = timestamp_ns();
 
+  note_activity();
   bool good = true;
   const uint16_t bits = header.load(std::memory_order_relaxed);
   switch (packet_type(bits)) {

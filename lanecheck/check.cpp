@@ -73,6 +73,9 @@ class TraceCheck {
     emulator::EngineOptions engine_options;
     engine_options.threads = options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
+    engine_options.on_warning = [this](const std::string& text) {
+      report_.notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
+    };
     engine_ = emulator::create_engine(memory_.map(), engine_options, lane_backend(), &observer_);
     GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, report_.notes));
     for (const LoadedCode& code : code_) {

@@ -45,7 +45,8 @@ struct CheckOptions {
   MaskedLaneMode masked_lane = MaskedLaneMode::kWarn;
   bool strict = false;   // E2 is an error
   unsigned threads = 0;  // of the emulator; 0: all cores
-  // Give up on a launch when so many wave-instructions pass without a wave ending.
+  // Give up on a launch when so many wave-instructions pass without a wave ending. A launch of
+  // which it is proven that no wave can go on ends at once.
   uint64_t livelock_instructions = uint64_t{1} << 31;
   // Follow all registers, not only those that can reach an address: slower, the same findings. To
   // test the difference.

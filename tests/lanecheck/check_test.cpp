@@ -6,6 +6,7 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::vector<uint32_t> counting(uint32_t count, uint32_t first = 0) {
@@ -282,6 +283,24 @@ TEST(Launches, WhatCannotRunIsNamed) {
   EXPECT_EQ(report->failed[0].kernel, "no_guard");
   EXPECT_EQ(report->launches, 2U);
   EXPECT_THAT(render_text(*report, "t"), HasSubstr("was not checked"));
+}
+
+TEST(Launches, OneThatStandsStillIsEndedWithItsWaves) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto flag = trace.buffer(4);
+  trace.launch("waits", 3, 64, {flag});
+  trace.launch("two_barriers", 1, 64, {});
+  const Result<Report> report = trace.try_check();
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->failed.size(), 1U) << render_text(*report, "t");
+  EXPECT_THAT(report->failed[0].reason,
+              AllOf(HasSubstr("no wave can go on"), HasSubstr("6 waves repeating waits+0x"),
+                    HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
+  ASSERT_EQ(report->notes.size(), 1U) << render_text(*report, "t");
+  EXPECT_THAT(report->notes[0],
+              HasSubstr("launch 1: kernel two_barriers, workgroup (0,0,0): waves meet at different "
+                        "barriers: wave 0 at two_barriers+0x"));
 }
 
 TEST(Launches, CallsOfTheHostAreNamedAndOthersRun) {

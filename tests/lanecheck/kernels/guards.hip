@@ -198,3 +198,16 @@ extern "C" __global__ void called_pointer(const float* a, float* c, int n, int) 
   const float* p = far_pointer(a, i);
   if (i < n) c[i] = *p;
 }
+
+// Nobody sets the flag.
+extern "C" __global__ void waits(const unsigned* flag) {
+  while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+}
+
+// Two barriers where there should be one; by hand, because compilers assume one.
+extern "C" __global__ void two_barriers() {
+  if (threadIdx.x < 32)
+    asm volatile("s_barrier" ::: "memory");
+  else
+    asm volatile("s_nop 1\n s_barrier" ::: "memory");
+}

@@ -1,0 +1,27 @@
+// Whether a kernel that stands still (emulator/standstill.h) may still be helped: by the host, a
+// copy, or another queue's kernel. Nobody can know; the agent waits until nothing has happened for
+// a while.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "emulator/engine.h"
+
+namespace gfxgraph::hsa {
+
+namespace internal {
+inline std::atomic<uint64_t> activity{0};
+}
+
+// Something that may change what a kernel waits for begins or ends: a packet, a copy, a fill, a
+// signal that the host stores to, a handler.
+inline void note_activity() noexcept { internal::activity.fetch_add(1, std::memory_order_relaxed); }
+
+// EngineOptions::give_up of the agent: true when the dispatch has stood still, all other running
+// kernels have too, and nothing else happened, for $GFXGRAPH_LIVELOCK_SECONDS (default 30, 0:
+// never). False as long as a kernel that called the host (printf) looks at host memory: its answer
+// may take any time. `running`: kernels that run now. Thread-safe.
+bool out_of_patience(const emulator::Standstill& standstill, uint32_t running);
+
+}  // namespace gfxgraph::hsa
