@@ -67,6 +67,8 @@ class ParsedCodeObject final : public CodeObject {
     GFXGRAPH_TRY(set_target(image, metadata.target));
     kernels_ = std::move(metadata.kernels);
     GFXGRAPH_TRY(place_kernels());
+    for (size_t i = 0; i < kernels_.size(); ++i)
+      GFXGRAPH_TRY(check_agreement(kernels_[i], metadata.sizes[i]));
     return {};
   }
 
@@ -225,6 +227,40 @@ class ParsedCodeObject final : public CodeObject {
                               where, descriptor->entry_offset_bytes, kernel.entry_address));
     }
     kernel.uses_dynamic_stack |= descriptor->dynamic_stack();
+    return {};
+  }
+
+  // Metadata and descriptor come from one kernel: where both say something, they say the same.
+  // Kernels written in assembly may leave the descriptor's sizes at zero.
+  Result<void> check_agreement(const Kernel& kernel, const internal::FixedSizes& sizes) const {
+    const KernelDescriptor& d = kernel.descriptor;
+    const auto differ = [&](std::string_view field, uint64_t note, std::string_view name,
+                            uint64_t value) {
+      return fail(Status::kCorrupt,
+                  fmt::format("kernel {}: the metadata's {} is {}, its descriptor's {} is {}",
+                              kernel.name, field, note, name, value));
+    };
+    if (d.kernarg_bytes != 0 && d.kernarg_bytes != kernel.kernarg_size_bytes)
+      return differ(".kernarg_segment_size", kernel.kernarg_size_bytes, "kernarg_size",
+                    d.kernarg_bytes);
+    if (d.group_segment_bytes != 0 && sizes.group_segment_bytes &&
+        *sizes.group_segment_bytes != d.group_segment_bytes)
+      return differ(".group_segment_fixed_size", *sizes.group_segment_bytes,
+                    "group_segment_fixed_size", d.group_segment_bytes);
+    if (d.private_segment_bytes != 0 && sizes.private_segment_bytes &&
+        *sizes.private_segment_bytes != d.private_segment_bytes)
+      return differ(".private_segment_fixed_size", *sizes.private_segment_bytes,
+                    "private_segment_fixed_size", d.private_segment_bytes);
+    // Granules and wave sizes as GFX10 has them.
+    if (!gpu_arch_.starts_with("gfx10")) return {};
+    const uint32_t lanes = d.wave32() ? 32 : 64;
+    if (kernel.wavefront_size != lanes)
+      return differ(".wavefront_size", kernel.wavefront_size, "wave size", lanes);
+    if (kernel.vgpr_count > d.vgpr_count(d.wave32()))
+      return differ(".vgpr_count", kernel.vgpr_count, "allocated VGPRs", d.vgpr_count(d.wave32()));
+    constexpr uint32_t kSgprs = 108;  // a wave has all of them, whatever it uses; VCC included
+    if (kernel.sgpr_count > kSgprs)
+      return differ(".sgpr_count", kernel.sgpr_count, "allocated SGPRs", kSgprs);
     return {};
   }
 

@@ -125,12 +125,19 @@ Result<std::vector<Segment>> ElfImage::segments() const {
       return fail(Status::kCorrupt, fmt::format("segment {}: p_align {:#x} is no power of two",
                                                 number, uint64_t{header.p_align}));
     }
+    const uint64_t align = std::max<uint64_t>(1, header.p_align);
+    if (header.p_filesz != 0 && (header.p_vaddr - header.p_offset) % align != 0) {
+      return fail(Status::kCorrupt,
+                  fmt::format("segment {}: p_vaddr {:#x} and p_offset {:#x} disagree about p_align "
+                              "{:#x}",
+                              number, uint64_t{header.p_vaddr}, uint64_t{header.p_offset}, align));
+    }
     Segment segment;
     segment.address = header.p_vaddr;
     segment.memory_bytes = header.p_memsz;
     segment.file_offset = header.p_offset;
     segment.file_bytes = header.p_filesz;
-    segment.align_bytes = std::max<uint64_t>(1, header.p_align);
+    segment.align_bytes = align;
     segment.writable = (header.p_flags & llvm::ELF::PF_W) != 0;
     segment.executable = (header.p_flags & llvm::ELF::PF_X) != 0;
     segments.push_back(segment);

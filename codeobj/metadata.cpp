@@ -183,6 +183,20 @@ Result<Kernel> read_kernel(const DocNode& map, size_t index) {
   return kernel;
 }
 
+Result<FixedSizes> read_sizes(const DocNode& map, const std::string& kernel) {
+  const Fields fields{map, "kernel " + kernel};
+  FixedSizes sizes;
+  if (find(map, ".group_segment_fixed_size")) {
+    GFXGRAPH_ASSIGN_OR_RETURN(sizes.group_segment_bytes,
+                              fields.number(".group_segment_fixed_size", true, UINT32_MAX));
+  }
+  if (find(map, ".private_segment_fixed_size")) {
+    GFXGRAPH_ASSIGN_OR_RETURN(sizes.private_segment_bytes,
+                              fields.number(".private_segment_fixed_size", true, UINT32_MAX));
+  }
+  return sizes;
+}
+
 Result<void> check_version(const DocNode& root) {
   std::optional<DocNode> version = find(root, "amdhsa.version");
   if (!version || !version->isArray() || version->getArray().size() != 2) {
@@ -225,6 +239,9 @@ Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
     if (!names.insert(kernel.name).second) {
       return fail(Status::kCorrupt, fmt::format("kernel {} is listed twice", kernel.name));
     }
+    GFXGRAPH_ASSIGN_OR_RETURN(const FixedSizes sizes,
+                              read_sizes(kernels->getArray()[i], kernel.name));
+    metadata.sizes.push_back(sizes);
     metadata.kernels.push_back(std::move(kernel));
   }
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,15 @@
 
 namespace gfxgraph::codeobj::internal {
 
+// What the notes say twice: it must be in the descriptor too. Nothing: not said.
+struct FixedSizes {
+  std::optional<uint32_t> group_segment_bytes;
+  std::optional<uint32_t> private_segment_bytes;
+};
+
 struct Metadata {
-  std::string target;  // "amdhsa.target"; empty in V3
+  std::string target;             // "amdhsa.target"; empty in V3
+  std::vector<FixedSizes> sizes;  // of each of `kernels`
   // Names, sizes and arguments; descriptor and addresses are still zero.
   std::vector<Kernel> kernels;
 };

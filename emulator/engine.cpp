@@ -33,13 +33,24 @@ unsigned thread_count(unsigned asked) {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+std::string region_kind_name(RegionKind kind) {
+  switch (kind) {
+    case RegionKind::kDevice: return "an allocation of device memory";
+    case RegionKind::kHost: return "an allocation of host memory";
+    case RegionKind::kKernarg: return "kernel arguments";
+    case RegionKind::kCode: return "code";
+    case RegionKind::kSystem: return "memory of the runtime";
+  }
+  return "a region";
+}
+
 // "64 bytes past the end of `x` (0x7f00, 4096 bytes)".
 std::string place_of(uint64_t address, uint32_t bytes, bool write, const RegionTable& table) {
   const Region* region = table.find(address);
   const Region* nearest = region != nullptr ? region : table.nearest(address);
   if (nearest == nullptr) return "; nothing is mapped";
   const std::string name =
-      nearest->name.empty() ? std::string("the region") : "\"" + nearest->name + "\"";
+      nearest->name.empty() ? region_kind_name(nearest->kind) : "\"" + nearest->name + "\"";
   const std::string what =
       fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
   if (region != nullptr) {
@@ -63,7 +74,7 @@ class EngineImpl final : public Engine {
         observer_(observer),
         code_(memory, backend, observer),
         code64_(memory, backend, nullptr, CodeCache::WaveSize::k64),
-        scheduler_(thread_count(options.threads), backend) {}
+        scheduler_(thread_count(options.threads)) {}
 
   Result<void> add_code(uint64_t load_address,
                         std::shared_ptr<const codeobj::CodeObject> code) override {
@@ -206,9 +217,15 @@ class EngineImpl final : public Engine {
     Fault fault;
     fault.kind = FaultKind::kDeadlock;
     fault.kernel = kernel_name(dispatch.kernel_object);
-    fault.detail = job.given_up + list_stuck_waves(
-                                      job.stuck, [&](uint64_t pc) { return place_text(pc); },
-                                      [&](uint64_t address) { return buffer_text(address); });
+    fault.detail = job.given_up;
+    const uint64_t count = job.launch.group_count;
+    const uint64_t waiting = count - std::min(job.next_group.load(), count) + job.claimed_in_vain;
+    if (waiting != 0)
+      fault.detail += fmt::format("; {} workgroups are not started, {} waves are resident at most",
+                                  waiting, kMaxResidentWaves);
+    fault.detail += list_stuck_waves(
+        job.stuck, [&](uint64_t pc) { return place_text(pc); },
+        [&](uint64_t address) { return buffer_text(address); });
     if (job.stuck.empty()) return fault;
     const StuckWave& first = *std::min_element(
         job.stuck.begin(), job.stuck.end(), [](const StuckWave& a, const StuckWave& b) {

@@ -35,6 +35,7 @@ std::string Fault::to_string() const {
   if (kind == FaultKind::kMemory || kind == FaultKind::kAlignment)
     text +=
         fmt::format(": {} of {} bytes at {:#x}", write ? "write" : "read", access_bytes, address);
+  if (kind == FaultKind::kIllegal && address != 0) text += fmt::format(": to {:#x}", address);
   if (!detail.empty()) text += (kind == FaultKind::kMemory ? " " : ": ") + detail;
   return text;
 }

@@ -22,7 +22,6 @@ constexpr uint64_t kShortSlice = 256;
 constexpr uint64_t kStaleInstructions = 8 * kSliceInstructions;
 constexpr unsigned kSleptRounds = 16;
 constexpr size_t kFewGroups = 4;
-constexpr uint32_t kMaxResidentWaves = 4096;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
 constexpr size_t kKeptStorage = 64;
 constexpr unsigned kIdleRoundsBeforeSleep = 1024;
@@ -341,8 +340,9 @@ class Scheduler::Worker {
   // Steps all waves of this worker. False: one of them went on, or more workgroups can be taken in.
   // True: none did. Gives the dispatch up when that holds for all workers and nobody else helps.
   bool look_for_standstill() {
-    if (resident_.size() < most_groups() &&
-        job_.next_group.load(std::memory_order_relaxed) < job_.launch.group_count) {
+    const bool more = claimed_ < claimed_end_ ||
+                      job_.next_group.load(std::memory_order_relaxed) < job_.launch.group_count;
+    if (more && resident_.size() < most_groups()) {
       target_ = std::min<size_t>(std::max(target_, resident_.size()) * 2, most_groups());
       patience_ = std::max(patience_ / 2, kFirstLook);  // this was no look
       return false;
@@ -412,10 +412,6 @@ class Scheduler::Worker {
   }
 
   void give_up(std::string why, bool proven) {
-    const uint64_t started = std::min(job_.next_group.load(), job_.launch.group_count);
-    if (started < job_.launch.group_count)
-      why += fmt::format("; {} workgroups are not started, {} waves are resident at most",
-                         job_.launch.group_count - started, kMaxResidentWaves);
     const std::scoped_lock lock(job_.mutex);
     if (!job_.fault && job_.given_up.empty()) {
       job_.given_up = std::move(why);
@@ -433,8 +429,10 @@ class Scheduler::Worker {
                         job_.pulses.end());
       // As if it were still there: the sum never goes back.
       job_.left_workers.fetch_add(pulse_.rounds.load());
-      if (!job_.given_up.empty())
+      if (!job_.given_up.empty()) {
+        job_.claimed_in_vain += claimed_end_ - claimed_;
         for (const auto& group : resident_) add_stuck_waves(*group);
+      }
     }
     job_.workers.fetch_sub(1);
   }

@@ -24,6 +24,9 @@
 
 namespace gfxgraph::emulator {
 
+// Of one worker, so that workgroups that wait for later ones find room.
+inline constexpr uint32_t kMaxResidentWaves = 4096;
+
 struct WaveDeleter {
   const Backend* backend = nullptr;
   void operator()(Wave* wave) const;
@@ -88,13 +91,14 @@ struct Job {
   std::string given_up;
   bool loops_known = false;  // ResidentGroup::spins are of now
   std::vector<StuckWave> stuck;
-  unsigned helpers = 0;         // guarded by the scheduler's mutex
-  bool asked_for_help = false;  // caller's thread only
+  uint64_t claimed_in_vain = 0;  // workgroups that a worker had taken and not started
+  unsigned helpers = 0;          // guarded by the scheduler's mutex
+  bool asked_for_help = false;   // caller's thread only
 };
 
 class Scheduler {
  public:
-  Scheduler(unsigned threads, const Backend& backend) : threads_(threads), backend_(backend) {}
+  explicit Scheduler(unsigned threads) : threads_(threads) {}
   ~Scheduler();
   // Runs all workgroups of the job; returns when no thread works on it any more.
   void run(Job& job);
@@ -109,7 +113,6 @@ class Scheduler {
   void give_storage(std::unique_ptr<ResidentGroup> storage);
 
   const unsigned threads_;
-  const Backend& backend_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable work_;  // helpers wait for jobs

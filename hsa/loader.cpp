@@ -71,6 +71,13 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
       return fail(Status::kCorrupt,
                   fmt::format("segment at {:#x} has impossible sizes", segment.address));
     }
+    if (segment.align_bytes > kPageBytes) {
+      return fail(
+          Status::kUnsupported,
+          fmt::format("segment at {:#x}: p_align {:#x} is more than the pages of {:#x} that "
+                      "memory is aligned to",
+                      segment.address, segment.align_bytes, uint64_t{kPageBytes}));
+    }
     end = std::max(end, *segment_end);
   }
   if (end - first > kMaxLoadBytes || end == first) {
@@ -148,7 +155,9 @@ Result<LoadedObject> load(const Reader& reader,
     if (defined == definitions.end()) return std::nullopt;
     return defined->second;
   };
-  GFXGRAPH_TRY(codeobj::load_segments(*code, span, load_address, resolve));
+  // The block begins at a page; the first segment may begin inside of it.
+  const uint64_t begin = code->segments().front().address - first;
+  GFXGRAPH_TRY(codeobj::load_segments(*code, span.subspan(begin), load_address, resolve));
   GFXGRAPH_TRY(Device::add_code(load_address, code));
 
   LoadedObject object;
@@ -263,7 +272,13 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
     source = found_reader->second;
     definitions = found->second.definitions;
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(LoadedObject object, load(*source, definitions));
+  Result<LoadedObject> loaded = load(*source, definitions);
+  if (!loaded) {
+    return with_context(std::move(loaded).error(),
+                        fmt::format("the code object of {} bytes at {}", source->bytes.size(),
+                                    static_cast<const void*>(source->bytes.data())));
+  }
+  LoadedObject object = std::move(*loaded);
   const std::vector<LoadedSymbol> symbols = describe_symbols(*object.code, object.load_address);
 
   const std::lock_guard lock(t.mutex);

@@ -217,6 +217,10 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80,
                       ".kernarg_segment_size is no number"},
         Contradiction{"Wavefront", ".wavefront_size", 0, 31, ".wavefront_size is 31"},
+        Contradiction{"Sgprs", ".sgpr_count", 0, 109,
+                      "kernel unsized: the metadata's .sgpr_count is 109, its descriptor's "
+                      "allocated SGPRs is 108"},
+        Contradiction{"Vgprs", ".vgpr_count", 0, 41, "the metadata's .vgpr_count is 41"},
         Contradiction{"Align", ".kernarg_segment_align", 0, 7, ".kernarg_segment_align is 7"},
         Contradiction{"ValueKind", ".value_kind", 0, 5, "metadata note"},
         Contradiction{"Version", "amdhsa.version\x92", 0, 2, "amdhsa.version 2"}),
@@ -297,6 +301,100 @@ TEST(Descriptor, RejectsWhatLiesOutsideTheFileOrCode) {
   }
   FAIL() << "no descriptor symbol found";
 }
+
+// What the descriptor says, changed in place, against the metadata: the kernel and both fields must
+// be in the message.
+struct Disagreement {
+  const char* name;
+  size_t offset;  // in the descriptor
+  uint32_t bits;  // flipped there
+  const char* message;
+};
+
+class Disagreements : public testing::TestWithParam<Disagreement> {};
+
+TEST_P(Disagreements, AreErrors) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const Kernel& kernel = (*object)->kernels()[0];
+  const auto segment = std::find_if(
+      (*object)->segments().begin(), (*object)->segments().end(),
+      [&](const Segment& s) { return kernel.descriptor_address - s.address < s.file_bytes; });
+  const size_t at = kernel.descriptor_address - segment->address + segment->file_offset;
+  Bytes changed = bytes;
+  write_at<uint32_t>(changed, at + GetParam().offset,
+                     read_at<uint32_t>(bytes, at + GetParam().offset) ^ GetParam().bits);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, Disagreements,
+    testing::Values(
+        Disagreement{"Lds", 0, 1024,
+                     "kernel unsized: the metadata's .group_segment_fixed_size is 0, its "
+                     "descriptor's group_segment_fixed_size is 1024"},
+        Disagreement{"Scratch", 4, 16,
+                     "kernel unsized: the metadata's .private_segment_fixed_size is 0, its "
+                     "descriptor's private_segment_fixed_size is 16"},
+        Disagreement{"Kernarg", 8, 256,
+                     "kernel unsized: the metadata's .kernarg_segment_size is 8, its descriptor's "
+                     "kernarg_size is 256"},
+        Disagreement{"Vgprs", 48, 4,  // granules less one: 4 becomes 0
+                     "kernel unsized: the metadata's .vgpr_count is 40, its descriptor's allocated "
+                     "VGPRs is 8"},
+        Disagreement{"WaveSize", 56, 1 << 10,
+                     "kernel unsized: the metadata's .wavefront_size is 32, its descriptor's wave "
+                     "size is 64"}),
+    [](const testing::TestParamInfo<Disagreement>& row) { return row.param.name; });
+
+// A program header's field, changed in place: ELF64 layout, offsets in the header.
+struct BadSegment {
+  const char* name;
+  size_t field;
+  uint64_t value;
+  const char* message;
+};
+
+class SegmentFields : public testing::TestWithParam<BadSegment> {};
+
+TEST_P(SegmentFields, AreRefused) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const auto headers = read_at<uint64_t>(bytes, 0x20);
+  const auto count = read_at<uint16_t>(bytes, 0x38);
+  for (size_t n = 0; n < count; ++n) {
+    const size_t header = headers + n * 56;
+    const bool code = read_at<uint32_t>(bytes, header) == 1 &&  // PT_LOAD, executable
+                      (read_at<uint32_t>(bytes, header + 4) & 1) != 0;
+    if (!code) continue;
+    Bytes changed = bytes;
+    write_at<uint64_t>(changed, header + GetParam().field, GetParam().value);
+    EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr(GetParam().message));
+    return;
+  }
+  FAIL() << "no code segment";
+}
+
+TEST(Segments, ThatOverlapAreRefused) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  size_t header = read_at<uint64_t>(bytes, 0x20);
+  while (read_at<uint32_t>(bytes, header) != 1) header += 56;  // the first PT_LOAD
+  Bytes changed = bytes;
+  write_at<uint64_t>(changed, header + 0x28, 0x8000);  // p_memsz
+  EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("overlap"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, SegmentFields,
+    testing::Values(BadSegment{"FilePastEnd", 0x20, 1 << 30, "lies outside the file"},
+                    BadSegment{"FileRangeWraps", 0x08, ~uint64_t{0}, "lies outside the file"},
+                    BadSegment{"MoreInFileThanInMemory", 0x28, 1,
+                               "p_filesz is larger than p_memsz"},
+                    BadSegment{"FarAway", 0x10, uint64_t{1} << 62, "reach past the limit"},
+                    BadSegment{"Huge", 0x28, uint64_t{1} << 50, "reach past the limit"},
+                    BadSegment{"NoPowerOfTwo", 0x30, 48, "p_align 0x30 is no power of two"},
+                    BadSegment{"Unaligned", 0x10, 0x1004, "disagree about p_align"}),
+    [](const testing::TestParamInfo<BadSegment>& row) { return row.param.name; });
 
 TEST(Descriptor, DecodesFields) {
   Bytes bytes(64);

@@ -166,6 +166,52 @@ TEST_F(LoaderTest, FlippedBytesNeverCrash) {
   }
 }
 
+// The first segment without its first 64 bytes (the ELF header): all else must stay where it was.
+TEST_F(LoaderTest, TheFirstSegmentMayBeginInsideAPage) {
+  constexpr uint64_t kCut = 64;
+  std::vector<std::byte> cut = elf_;
+  const auto get = [&](size_t at) {
+    uint64_t value = 0;
+    std::memcpy(&value, &cut[at], 8);
+    return value;
+  };
+  const auto put = [&](size_t at, uint64_t value) { std::memcpy(&cut[at], &value, 8); };
+  size_t header = get(0x20);
+  while (static_cast<uint32_t>(get(header)) != 1) header += 56;  // PT_LOAD
+  ASSERT_EQ(get(header + 0x10), 0u);
+  for (const size_t field : {0x08, 0x10, 0x18}) put(header + field, get(header + field) + kCut);
+  for (const size_t field : {0x20, 0x28}) put(header + field, get(header + field) - kCut);
+  hsa_executable_t whole{};
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &whole), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(load(cut, &executable), HSA_STATUS_SUCCESS);
+  const auto object = [&](hsa_executable_t e) {
+    return reinterpret_cast<const void*>(
+        info<uint64_t>(symbol(e, "fill.kd"), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT));
+  };
+  EXPECT_EQ(std::memcmp(object(executable), object(whole), 64), 0);
+  hsa_executable_destroy(whole);
+  hsa_executable_destroy(executable);
+}
+
+TEST_F(LoaderTest, AnErrorNamesTheObjectAndTheField) {
+  std::vector<std::byte> bad = elf_;
+  uint64_t headers = 0;
+  std::memcpy(&headers, &bad[0x20], 8);
+  size_t header = headers;
+  while (bad[header] != std::byte{1}) header += 56;
+  bad[header + 0x30] = std::byte{3};  // p_align
+  testing::internal::CaptureStderr();
+  hsa_executable_t executable{};
+  EXPECT_EQ(load(bad, &executable), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+  hsa_executable_destroy(executable);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("the code object of " + std::to_string(bad.size()) + " bytes"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("p_align"), std::string::npos) << text;
+}
+
 TEST_F(LoaderTest, LoaderExtension) {
   hsa_ven_amd_loader_1_01_pfn_t table{};
   ASSERT_EQ(

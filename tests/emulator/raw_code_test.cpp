@@ -1,0 +1,130 @@
+// Code that ends where it must not, and dispatches of absurd sizes: words put into memory by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/emulator/test_device.h"
+
+namespace gfxgraph::emulator {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TestDevice;
+
+constexpr uint32_t kNop = 0xbf800000, kEnd = 0xbf810000, kCodeEnd = 0xbf9f0000;
+constexpr uint32_t kBranch = 0xbf820000;      // and a signed number of dwords
+constexpr uint32_t kSetpc = 0xbe802000;       // s_setpc_b64 s[0:1]
+constexpr uint32_t kFirstOfTwo = 0xf4040000;  // s_load_dwordx2 s[0:1], s[0:1], without its offset
+constexpr size_t kBytes = 4096;
+
+class RawCode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    memory_ = device_.allocate(kBytes, RegionKind::kCode, "raw code");
+    dispatch_.kernel_object = reinterpret_cast<uint64_t>(memory_);
+    dispatch_.workgroup_size = {32, 1, 1};
+    dispatch_.grid_size = {32, 1, 1};
+    // Code begins 256 bytes after the descriptor; wave32, float mode as compilers set it.
+    const uint32_t rsrc1 = 0xf0u << 12 | 1u << 21 | 1u << 23;
+    const uint16_t properties = 1 << 10;
+    put(16, int64_t{256});
+    put(48, rsrc1);
+    put(56, properties);
+  }
+  template <typename T>
+  void put(size_t offset, T value) {
+    std::memcpy(memory_ + offset, &value, sizeof(value));
+  }
+  void code(size_t offset, std::initializer_list<uint32_t> words) {
+    put(16, static_cast<int64_t>(offset));
+    for (const uint32_t word : words) {
+      put(offset, word);
+      offset += 4;
+    }
+  }
+  Fault fault() {
+    const auto result = device_.engine().run(dispatch_);
+    EXPECT_FALSE(result) << "it ended";
+    return result ? Fault() : result.error();
+  }
+  // The fault of code that is no good at `pc`, an offset.
+  void expect_illegal(uint64_t pc, const char* why) {
+    const Fault f = fault();
+    EXPECT_EQ(f.kind, FaultKind::kIllegal);
+    EXPECT_EQ(f.pc, reinterpret_cast<uint64_t>(memory_) + pc) << f.to_string();
+    EXPECT_THAT(f.to_string(), HasSubstr(why));
+  }
+  void expect_bad(const char* why) {
+    const Fault f = fault();
+    EXPECT_EQ(f.kind, FaultKind::kBadDispatch) << f.to_string();
+    EXPECT_THAT(f.to_string(), HasSubstr(why));
+  }
+
+  TestDevice device_;
+  std::byte* memory_ = nullptr;
+  Dispatch dispatch_;
+};
+
+TEST_F(RawCode, Ends) {
+  code(256, {kNop, kEnd});
+  EXPECT_TRUE(device_.engine().run(dispatch_));
+}
+
+TEST_F(RawCode, RunsOffTheEndOfItsMemory) {
+  code(kBytes - 4, {kNop});
+  expect_illegal(kBytes, "pc 0x");
+}
+
+TEST_F(RawCode, RunsIntoPadding) {
+  code(256, {kNop});  // zeros follow
+  expect_illegal(260, "these bytes are no gfx1030 instruction");
+  code(512, {kNop, kCodeEnd});
+  expect_illegal(516, "execution ran off the end of code");
+}
+
+TEST_F(RawCode, AnInstructionIsCutOff) {
+  code(kBytes - 4, {kFirstOfTwo});
+  expect_illegal(kBytes - 4, "the instruction reaches past its memory region");
+}
+
+TEST_F(RawCode, LeavesItsMemory) {
+  code(256, {kBranch | 0x7fff});
+  expect_illegal(256, "branch to an address outside of code");
+  code(512, {kSetpc});
+  expect_illegal(512, "jump to an address outside of code");
+}
+
+TEST_F(RawCode, TheEntryIsNoPlaceForCode) {
+  code(256, {kEnd});
+  put(16, int64_t{1} << 40);
+  expect_bad("entry");
+  put(16, int64_t{258});
+  expect_bad("entry");
+}
+
+TEST_F(RawCode, AbsurdSizes) {
+  code(256, {kEnd});
+  const Dispatch good = dispatch_;
+  dispatch_.grid_size = {~0u, ~0u, ~0u};
+  dispatch_.workgroup_size = {1, 1, 1};
+  expect_bad("more than 2^64 workgroups");
+  dispatch_ = good;
+  dispatch_.workgroup_size = {65535, 65535, 65535};
+  expect_bad("a workgroup of 281462092005375 work items");
+  dispatch_ = good;
+  dispatch_.group_segment_bytes = ~0u;
+  expect_bad("4294967295 bytes of LDS");
+  dispatch_ = good;
+  dispatch_.private_segment_bytes = ~0u;
+  expect_bad("4294967295 bytes of scratch per work item");
+  dispatch_ = good;
+  put(0, uint32_t{65537});  // the descriptor's group_segment_fixed_size
+  expect_bad("65537 bytes of LDS");
+  put(0, uint32_t{0});
+  put(56, static_cast<uint16_t>(1 << 10 | 8));  // kernarg pointer, without room for it
+  expect_bad("asks for 2 user SGPRs and has room for 0");
+  put(12, uint32_t{1});
+  expect_bad("reserved byte 12");
+}
+
+}  // namespace
+}  // namespace gfxgraph::emulator
