@@ -1,5 +1,5 @@
 // Workgroups that wait for each other: locks with far more workgroups than the device holds, and
-// kernels on two streams, and the host, that hand a ball to and fro.
+// kernels on two streams, and the host, that hand a ball back and forth.
 #include "array.h"
 
 struct Shared {
