@@ -9,6 +9,8 @@
 
 namespace gfxgraph::emulator {
 
+struct HalfPlan;
+
 // All functions are set unless said otherwise. `observer` is the object given to create_engine().
 struct Backend {
   const char* isa = "";  // "x86-64-v3"
@@ -30,6 +32,10 @@ struct Backend {
   void (*dispatch_end)(void* observer) = nullptr;
   void (*wave_begin)(void* observer, void* state, const Wave& wave, const WaveInfo& info) = nullptr;
   void (*wave_end)(void* observer, void* state, const Wave& wave) = nullptr;
+  // Around the two halves of a wave64's vector instruction. May be null.
+  void (*before_halves)(void* low_state, void* high_state, const HalfPlan& plan) = nullptr;
+  void (*after_halves)(void* observer, void* low_state, void* high_state,
+                       const HalfPlan& plan) = nullptr;
 };
 
 // One backend per host instruction set.

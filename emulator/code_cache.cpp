@@ -28,12 +28,12 @@ bool is_direct_branch(const Inst& inst) {
 // Handlers of slots that hold no instruction yet (advance is 0). The real one runs at once, so that
 // it counts as one instruction.
 const Inst* decode_and_run(Wave& wave, const Inst* inst) {
-  inst = wave.dispatch->code->decode_slot(wave, inst);
+  inst = wave.code_cache->decode_slot(wave, inst);
   return inst == nullptr ? nullptr : inst->handler.load(std::memory_order_acquire)(wave, inst);
 }
 
 const Inst* cross_and_run(Wave& wave, const Inst* inst) {
-  const Inst* real = wave.dispatch->code->at(inst->pc);
+  const Inst* real = wave.code_cache->at(inst->pc);
   if (real != nullptr) return real->handler.load(std::memory_order_acquire)(wave, real);
   return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
                                        "execution ran off the end of code"});
@@ -170,27 +170,42 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
   if (is_direct_branch(decoded))
     decoded.k[0] =
         reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));
+  if (mode_ == Mode::kAny) decoded.flags |= Inst::kAnyMode;
+  std::unique_lock lock(mutex_, std::defer_lock);
   std::unique_ptr<HalfPlan> plan;
-  Handler handler =
-      wave_size_ == WaveSize::k64 ? bind_wave64(backend_, decoded, plan) : backend_.bind(decoded);
+  Handler handler = nullptr;
+  if (wave_size_ == WaveSize::k64) {
+    lock.lock();
+    handler = bind_wave64(backend_, decoded, half_insts_, plan);
+  } else {
+    handler = backend_.bind(decoded);
+    lock.lock();
+  }
   if (handler == nullptr)
     return wave.raise(slot,
                       PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
                                    "the emulator does not have this instruction in this form"});
-  const std::scoped_lock lock(mutex_);
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
   if (target.advance != 0) return slot;     // another wave was faster
   target.copy_fields(decoded);
-  if (plan != nullptr) find_range(slot->pc)->plans.push_back(std::move(plan));
-  if (backend_.keeps_operands) {
-    auto& operands = const_cast<InstOperands&>(operands_of(target));
-    describe_operands(target, operands);
-    if (backend_.decoded != nullptr) backend_.decoded(observer_, target, operands);
-    operands.handler = handler;
-    if (operands.hooked && backend_.hook != nullptr) handler = backend_.hook(operands);
+  if (plan != nullptr) {
+    if (backend_.keeps_operands)
+      for (Inst* half : {plan->low, plan->high})
+        half->handler = observe(*half, half->handler.load(std::memory_order_relaxed));
+    find_range(slot->pc)->plans.push_back(std::move(plan));
+  } else if (backend_.keeps_operands) {
+    handler = observe(target, handler);
   }
   target.handler.store(handler, std::memory_order_release);
   return slot;
+}
+
+Handler CodeCache::observe(const Inst& inst, Handler handler) {
+  auto& operands = const_cast<InstOperands&>(operands_of(inst));
+  describe_operands(inst, operands);
+  if (backend_.decoded != nullptr) backend_.decoded(observer_, inst, operands);
+  operands.handler = handler;
+  return operands.hooked && backend_.hook != nullptr ? backend_.hook(operands) : handler;
 }
 
 }  // namespace gfxgraph::emulator

@@ -26,9 +26,16 @@ class CodeCache {
  public:
   // Code is decoded for one wave size: the same bytes mean other lane masks in the other one.
   enum class WaveSize : uint8_t { k32, k64 };
-  CodeCache(MemoryMap& memory, const Backend& backend, void* observer,
-            WaveSize wave_size = WaveSize::k32)
-      : memory_(memory), backend_(backend), observer_(observer), wave_size_(wave_size) {}
+  // And for the default float mode, or for any.
+  enum class Mode : uint8_t { kDefault, kAny };
+  CodeCache(MemoryMap& memory, const Backend& backend, void* observer, WaveSize wave_size,
+            Mode mode)
+      : memory_(memory),
+        backend_(backend),
+        observer_(observer),
+        wave_size_(wave_size),
+        mode_(mode),
+        half_insts_(backend.keeps_operands) {}
   ~CodeCache();
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
@@ -60,14 +67,32 @@ class CodeCache {
   Chunk* chunk(Range& range, size_t index);
   void publish(std::unique_ptr<const Ranges> ranges);
   static void free_chunks(Range& range);
+  // Describes an instruction to the observer and gives the handler with its hooks.
+  Handler observe(const Inst& inst, Handler handler);
 
   MemoryMap& memory_;
   const Backend& backend_;
   void* observer_;
   const WaveSize wave_size_;
+  const Mode mode_;
+  HalfInsts half_insts_;      // writers only; kept until the end
   mutable std::mutex mutex_;  // writers; readers use published snapshots
   std::atomic<const Ranges*> ranges_{nullptr};
   std::vector<std::unique_ptr<const Ranges>> all_ranges_;  // readers may still look at old ones
+};
+
+// The caches of one wave size.
+struct CodeCaches {
+  CodeCache default_mode;
+  CodeCache any_mode;
+  CodeCaches(MemoryMap& memory, const Backend& backend, void* observer,
+             CodeCache::WaveSize wave_size)
+      : default_mode(memory, backend, observer, wave_size, CodeCache::Mode::kDefault),
+        any_mode(memory, backend, observer, wave_size, CodeCache::Mode::kAny) {}
+  void drop(uint64_t address, uint64_t bytes) {
+    default_mode.drop(address, bytes);
+    any_mode.drop(address, bytes);
+  }
 };
 
 }  // namespace gfxgraph::emulator

@@ -20,7 +20,8 @@ class Gws;
 struct DispatchContext {
   const Dispatch* dispatch = nullptr;
   MemoryMap* memory = nullptr;
-  CodeCache* code = nullptr;
+  CodeCache* code = nullptr;           // for waves in the default mode
+  CodeCache* code_any_mode = nullptr;  // for others
   Gws* gws = nullptr;
   const EngineOptions* options = nullptr;
   uint64_t address_mask = ~uint64_t{0};  // clears EngineOptions::ignored_address_bits
@@ -49,6 +50,7 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
 // Instructions with effects outside the wave, compiled once (scalar_system.cpp, gws.cpp).
 const Inst* run_getreg(Wave& wave, const Inst* inst);
 const Inst* run_setreg(Wave& wave, const Inst* inst);
+const Inst* run_set_float_mode(Wave& wave, const Inst* inst);  // s_round_mode, s_denorm_mode
 const Inst* run_sendmsg(Wave& wave, const Inst* inst);
 const Inst* run_gws(Wave& wave, const Inst* inst);  // ds_gws_init, ds_gws_barrier
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);

@@ -72,8 +72,8 @@ class EngineImpl final : public Engine {
         options_(options),
         backend_(backend),
         observer_(observer),
-        code_(memory, backend, observer),
-        code64_(memory, backend, nullptr, CodeCache::WaveSize::k64),
+        code_(memory, backend, observer, CodeCache::WaveSize::k32),
+        code64_(memory, backend, observer, CodeCache::WaveSize::k64),
         scheduler_(thread_count(options.threads)) {}
 
   Result<void> add_code(uint64_t load_address,
@@ -99,9 +99,7 @@ class EngineImpl final : public Engine {
   }
 
   tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) override {
-    // Observers see 32 lanes at a time and one scalar state for them.
-    auto launch = prepare_launch(dispatch, memory_, code_,
-                                 backend_.dispatch_begin == nullptr ? &code64_ : nullptr);
+    auto launch = prepare_launch(dispatch, memory_, code_, code64_);
     if (!launch) {
       Fault fault = std::move(launch.error());
       fault.kernel = kernel_name(dispatch.kernel_object);
@@ -110,7 +108,8 @@ class EngineImpl final : public Engine {
     Job job(*launch, backend_, observer_);
     job.context.dispatch = &launch->dispatch;
     job.context.memory = &memory_;
-    job.context.code = launch->lanes == 64 ? &code64_ : &code_;
+    job.context.code = &launch->code->default_mode;
+    job.context.code_any_mode = &launch->code->any_mode;
     job.context.gws = &gws_;
     job.context.options = &options_;
     job.context.address_mask = ~options_.ignored_address_bits;
@@ -173,7 +172,7 @@ class EngineImpl final : public Engine {
     Inst inst;
     std::array<uint32_t, 5> words = {};
     size_t dwords = 0;
-    if (code_.decode_at(fault.pc, inst, &words, &dwords) == DecodeStatus::kOk) {
+    if (code_.default_mode.decode_at(fault.pc, inst, &words, &dwords) == DecodeStatus::kOk) {
       fault.mnemonic = op_name(inst.op);
       fault.byte_count = inst.size_bytes();
     } else {
@@ -281,8 +280,8 @@ class EngineImpl final : public Engine {
   const EngineOptions options_;
   const Backend& backend_;
   void* observer_;
-  CodeCache code_;
-  CodeCache code64_;
+  CodeCaches code_;
+  CodeCaches code64_;
   Gws gws_;
   Scheduler scheduler_;
   mutable std::shared_mutex objects_mutex_;

@@ -92,6 +92,7 @@ inline constexpr uint32_t kOmodShift = 13;     // 2 bits: 0 none, 1 x2, 2 x4, 3 
 inline constexpr uint32_t kClamp = 1u << 15;
 inline constexpr uint32_t kAny = 0xffff;  // "no modifier at all" is (mods & kAny) == 0 (not VOP3P)
 inline constexpr uint32_t kExtraShift = 16;  // 2 bits: VopExtra
+inline constexpr uint32_t kKindsShift = 18;  // 3 bits for handlers: which sources are no VGPRs
 }  // namespace vmod
 
 // Inst::mods bits of memory instructions.
@@ -139,6 +140,8 @@ struct alignas(64) Inst {
   uint32_t mods = 0;  // vmod or mmod bits
 
   static constexpr uint8_t kHasSpecialSource = 1;  // a source is operand::is_special
+  static constexpr uint8_t kAnyMode =
+      2;  // before binding: for waves whose MODE is not kDefaultMode
 
   const Inst* next() const {
     return reinterpret_cast<const Inst*>(reinterpret_cast<const char*>(this) + advance);

@@ -19,8 +19,6 @@ constexpr uint64_t kMaxScratchLaneBytes = 1 << 20;
 constexpr uint32_t kWorkgroupProcessors = 36;
 constexpr uint32_t kProcessorWaves = 64;
 constexpr uint32_t kProcessorLdsBytes = 131072;
-// Round to nearest even, all denormals, DX10_CLAMP, IEEE.
-constexpr uint32_t kFullMode = 0x3f0;
 
 // AMDGPUUsage, kernel_code_properties.
 enum Property : uint32_t {
@@ -128,7 +126,7 @@ std::array<uint32_t, 4> scratch_srd(const Launch& launch) {
 }  // namespace
 
 tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
-                                           CodeCache& code, CodeCache* code64) {
+                                           CodeCaches& code, CodeCaches& code64) {
   Launch launch;
   launch.dispatch = dispatch;
   if (auto ok = check_shape(dispatch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
@@ -143,10 +141,10 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   if (!descriptor) return refuse(FaultKind::kBadDispatch, dispatch, descriptor.error().message);
   launch.descriptor = *descriptor;
   launch.lanes = descriptor->wave32() ? 32 : 64;
-  if (launch.lanes == 64 && code64 == nullptr)
-    return refuse(FaultKind::kUnsupported, dispatch,
-                  "a wave64 kernel cannot be checked: compile it with -mno-wavefrontsize64");
-  CodeCache& cache = launch.lanes == 64 ? *code64 : code;
+  launch.code = launch.lanes == 64 ? &code64 : &code;
+  launch.mode = mode_of(descriptor->compute_pgm_rsrc1);
+  CodeCache& cache =
+      launch.mode == kDefaultMode ? launch.code->default_mode : launch.code->any_mode;
   launch.entry =
       cache.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
   if (launch.entry == nullptr)
@@ -170,7 +168,6 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   launch.scratch_wave_bytes =
       (uint64_t{launch.scratch_lane_bytes} * launch.lanes + 1023) / 1024 * 1024;
   launch.vgprs = std::min(descriptor->vgpr_count(launch.lanes == 32), 256u);
-  launch.mode = mode_of(descriptor->compute_pgm_rsrc1);
   if (auto ok = check_descriptor(launch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
   launch.lds_bytes = (launch.lds_bytes + 511) / 512 * 512;  // allocation granule
   if (dispatch.cooperative)
@@ -252,7 +249,9 @@ void start_upper(Wave& wave) {
   upper.scratch_row = wave.scratch_row;
   upper.group = wave.group;
   upper.dispatch = wave.dispatch;
-  upper.observer = nullptr;
+  upper.code_cache = wave.code_cache;
+  upper.observer = wave.observer;
+  upper.index = wave.index;
 }
 
 }  // namespace
@@ -270,6 +269,8 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   std::memset(wave.sgpr, 0, sizeof(wave.sgpr));
   wave.scc = 0;
   wave.mode = launch.mode;
+  wave.code_cache =
+      launch.mode == kDefaultMode ? &launch.code->default_mode : &launch.code->any_mode;
   wave.trap_status = 0;
   wave.flat_scratch[0] = wave.flat_scratch[1] = 0;
   wave.clock = 0;
@@ -321,11 +322,10 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
 }
 
 std::string why_refused(const codeobj::KernelDescriptor& descriptor) {
-  const uint32_t mode = mode_of(descriptor.compute_pgm_rsrc1);
-  if (mode != kFullMode)
-    return fmt::format(
-        "float mode {:#x}: only {:#x} (round to nearest, denormals on, IEEE, DX10_CLAMP) is there",
-        mode, kFullMode);
+  // AMDGPUUsage: COMPUTE_PGM_RSRC1 bit 26, FP16_OVFL.
+  if ((descriptor.compute_pgm_rsrc1 >> 26 & 1) != 0)
+    return "float mode FP16_OVFL (binary16 results that overflow become the largest number): "
+           "compile without it";
   return {};
 }
 

@@ -13,10 +13,13 @@
 
 namespace gfxgraph::emulator {
 
+struct CodeCaches;
+
 // A dispatch, checked and ready to start workgroups.
 struct Launch {
   Dispatch dispatch;
   codeobj::KernelDescriptor descriptor;
+  CodeCaches* code = nullptr;  // of the wave size
   const Inst* entry = nullptr;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t group_count = 0;
@@ -29,9 +32,9 @@ struct Launch {
   uint32_t mode = 0;
 };
 
-// `code` and `code64`: for wave32 and wave64 kernels; code64 null: those are refused.
+// `code` and `code64`: for wave32 and wave64 kernels.
 tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& memory,
-                                           CodeCache& code, CodeCache* code64);
+                                           CodeCaches& code, CodeCaches& code64);
 
 // The size of workgroup `index` in work items: smaller at the upper edges of the grid.
 struct GroupShape {
@@ -46,7 +49,7 @@ GroupShape group_shape(const Launch& launch, uint64_t index);
 uint32_t initialised_sgprs(const codeobj::KernelDescriptor& descriptor);
 
 // Sets up the architectural state; the caller has set the context, index and scratch of the wave
-// and of its upper half, if it has one.
+// and of its upper half, if it has one. The upper half's WaveInfo differs in launched_lanes only.
 WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave);
 
 }  // namespace gfxgraph::emulator

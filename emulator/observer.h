@@ -14,7 +14,7 @@
 //
 // One observer object serves all worker threads: hooks of different waves may run at the same time,
 // those of one wave do not. Per-wave state goes into WaveState: the engine keeps one per resident
-// wave.
+// wave of 32 lanes.
 #pragma once
 
 #include <array>
@@ -114,6 +114,8 @@ struct WaveInfo {
   uint32_t vgprs = 0;              // that the kernel has
 };
 
+struct HalfPlan;  // wave64.h
+
 struct NullObserver {
   static constexpr bool kInstructions = false;  // before() and after()
   static constexpr bool kMemory = false;        // memory() and scalar_load()
@@ -123,6 +125,13 @@ struct NullObserver {
   static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = false;  // operands_of() is valid
   struct WaveState {};
+  // A wave64 is two waves of 32 lanes to an observer (Wave::first_lane), each with a WaveState;
+  // scalar instructions are those of the lower one. Its vector instructions run on both, with
+  // scalar operands of the upper one in other registers: an observer with a shadow of registers may
+  // define
+  //   static void before_halves(WaveState& low, WaveState& high, const HalfPlan&)
+  //   void after_halves(WaveState& low, WaveState& high, const HalfPlan&)     (wave64.h)
+  // and move its shadow as HalfPlan moves the values.
   // Hooks, in the form that an active observer has them:
   void decoded(const Inst&, InstOperands&) {}  // once per decoded instruction, under a lock
   void dispatch_begin(const DispatchInfo&) {}

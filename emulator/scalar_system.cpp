@@ -34,6 +34,19 @@ Field field_of(const Inst* inst) {
   return {imm & 63, imm >> 6 & 31, size == 32 ? ~0u : (1u << size) - 1};
 }
 
+// Goes on in the code that is bound for the new mode.
+const Inst* set_mode(Wave& wave, const Inst* inst, uint32_t mode) {
+  if (((wave.mode ^ mode) & ~kModeBits) != 0)
+    return wave.unsupported(
+        inst, "a change of MODE other than of rounding, denormals, DX10_CLAMP and IEEE");
+  const bool was_default = wave.mode == kDefaultMode;
+  wave.mode = mode;
+  if (wave.upper != nullptr) wave.upper->mode = mode;
+  if (was_default == (mode == kDefaultMode)) return inst->next();
+  wave.code_cache = was_default ? wave.dispatch->code_any_mode : wave.dispatch->code;
+  return jump_to(wave, inst, inst->next_pc());
+}
+
 }  // namespace
 
 uint64_t read_clock(Wave& wave) {
@@ -44,7 +57,7 @@ uint64_t read_clock(Wave& wave) {
 }
 
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc) {
-  const Inst* target = wave.dispatch->code->at(pc);
+  const Inst* target = wave.code_cache->at(pc);
   if (target != nullptr) return target;
   return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, pc, 0, false,
                                        "jump to an address outside of code"});
@@ -86,11 +99,7 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
   const uint32_t mask = field.mask << field.shift;
   const uint32_t bits = source << field.shift & mask;
   switch (field.id) {
-    case kMode:
-      // The vector ALU has one mode: round to nearest even, denormals, IEEE, DX10_CLAMP.
-      if (((wave.mode & ~mask) | bits) != wave.mode)
-        return wave.unsupported(inst, "a change of the float MODE");
-      break;
+    case kMode: return set_mode(wave, inst, (wave.mode & ~mask) | bits);
     case kTrapsts: wave.trap_status = (wave.trap_status & ~mask) | bits; break;
     case kFlatScrLo: wave.flat_scratch[0] = (wave.flat_scratch[0] & ~mask) | bits; break;
     case kFlatScrHi: wave.flat_scratch[1] = (wave.flat_scratch[1] & ~mask) | bits; break;
@@ -101,6 +110,12 @@ const Inst* run_setreg(Wave& wave, const Inst* inst) {
     wave.upper->flat_scratch[1] = wave.flat_scratch[1];
   }
   return inst->next();
+}
+
+const Inst* run_set_float_mode(Wave& wave, const Inst* inst) {
+  const uint32_t shift = inst->op == Op::s_round_mode ? 0 : 4;
+  const uint32_t value = static_cast<uint32_t>(inst->imm) & 15;
+  return set_mode(wave, inst, (wave.mode & ~(15u << shift)) | value << shift);
 }
 
 const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
@@ -123,10 +138,9 @@ bool is_refused_when_run(const Inst& inst) {
   switch (inst.op) {
     case Op::s_getreg_b32: return (kReadable >> id & 1) == 0;
     case Op::s_setreg_imm32_b32:
-      if (id == kMode) {  // every kernel starts with this mode: see why_refused()
-        constexpr uint32_t kFullMode = 0x3f0;
+      if (id == kMode) {  // every kernel starts without other bits
         const Field field = field_of(&inst);
-        return ((kFullMode >> field.shift ^ static_cast<uint32_t>(inst.k[0])) & field.mask) != 0;
+        return (static_cast<uint32_t>(inst.k[0]) & field.mask) << field.shift > kModeBits;
       }
       [[fallthrough]];
     case Op::s_setreg_b32: return (kWritable >> id & 1) == 0;

@@ -1,6 +1,7 @@
 #include "emulator/scheduler.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +32,7 @@ constexpr unsigned kIdleRoundsBeforeSleep = 1024;
 constexpr uint64_t kFirstLook = 1 << 21;
 constexpr uint64_t kLastLook = 1 << 28;
 constexpr uint64_t kSleptRound = 20000;
+constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals, no traps
 
 }  // namespace
 
@@ -47,10 +49,13 @@ class Scheduler::Worker {
  public:
   Worker(Scheduler& scheduler, Job& job, bool caller)
       : scheduler_(scheduler), job_(job), caller_(caller) {
+    // The host program may flush denormals, or round otherwise.
+    _mm_setcsr(kHostFloatDefaults);
     job_.workers.fetch_add(1);
   }
   ~Worker() {
     leave();
+    _mm_setcsr(host_control_);
     job_.instructions.fetch_add(total_, std::memory_order_relaxed);
     job_.waves.fetch_add(waves_, std::memory_order_relaxed);
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
@@ -177,7 +182,7 @@ class Scheduler::Worker {
     g.spins.clear();
     while (g.waves.size() < g.shape.wave_count) add_wave(g);
     if (launch.lanes == 64)
-      while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(std::make_unique<Wave>());
+      while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(new_wave());
     if (clear) {
       for (auto& wave : g.waves) clear_regions(*wave);
       for (auto& wave : g.uppers) clear_regions(*wave);
@@ -189,7 +194,7 @@ class Scheduler::Worker {
     for (RegionCacheEntry& entry : wave.regions) entry = RegionCacheEntry();
   }
 
-  void add_wave(ResidentGroup& g) {
+  WavePointer new_wave() {
     WavePointer wave(new Wave, WaveDeleter{&job_.backend});
     wave->observer_state = nullptr;
     if (job_.backend.construct_state != nullptr) {
@@ -197,7 +202,10 @@ class Scheduler::Worker {
                                             std::align_val_t{job_.backend.wave_state_align});
       job_.backend.construct_state(wave->observer_state);
     }
-    g.waves.push_back(std::move(wave));
+    return wave;
+  }
+  void add_wave(ResidentGroup& g) {
+    g.waves.push_back(new_wave());
     g.scratch.emplace_back();
     g.scratch_capacity.push_back(0);
   }
@@ -219,8 +227,13 @@ class Scheduler::Worker {
     wave.index = n;
     wave.slice = slice_;
     const WaveInfo info = start_wave(job_.launch, g.shape, wave);
-    if (job_.backend.wave_begin != nullptr)
-      job_.backend.wave_begin(job_.observer, wave.observer_state, wave, info);
+    if (job_.backend.wave_begin == nullptr) return;
+    if (wave.upper != nullptr) {
+      WaveInfo upper = info;
+      upper.launched_lanes = wave.upper->launched_lanes;
+      job_.backend.wave_begin(job_.observer, wave.upper->observer_state, *wave.upper, upper);
+    }
+    job_.backend.wave_begin(job_.observer, wave.observer_state, wave, info);
   }
 
   Round run_round() {
@@ -313,8 +326,11 @@ class Scheduler::Worker {
     if (state == WaveExit::kEnded) {
       --g.live;
       effort_ = 0;
-      if (job_.backend.wave_end != nullptr)
+      if (job_.backend.wave_end != nullptr) {
         job_.backend.wave_end(job_.observer, wave.observer_state, wave);
+        if (wave.upper != nullptr)
+          job_.backend.wave_end(job_.observer, wave.upper->observer_state, *wave.upper);
+      }
       if (limit() != UINT64_MAX) job_.since_wave_end.store(0, std::memory_order_relaxed);
     } else if (state == WaveExit::kFault) {
       report(job_.describe(wave, g));
@@ -478,6 +494,7 @@ class Scheduler::Worker {
   WorkerPulse pulse_;
   uint64_t total_ = 0;  // instructions
   uint64_t waves_ = 0;
+  const uint32_t host_control_ = _mm_getcsr();
   std::vector<std::unique_ptr<ResidentGroup>> resident_;
   std::unique_ptr<ResidentGroup> spare_;
   friend class Scheduler;

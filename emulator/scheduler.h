@@ -38,8 +38,8 @@ struct ResidentGroup {
   Workgroup group;
   GroupShape shape;
   std::vector<WavePointer> waves;
-  std::vector<std::unique_ptr<Wave>> uppers;  // of wave64 waves; empty until one ran here
-  std::vector<WaveExit> states;               // kEnded, kBarrier; anything else: can run
+  std::vector<WavePointer> uppers;  // of wave64 waves; empty until one ran here
+  std::vector<WaveExit> states;     // kEnded, kBarrier; anything else: can run
   std::unique_ptr<std::byte[]> lds;
   uint32_t lds_capacity = 0;
   std::vector<std::unique_ptr<std::byte[]>> scratch;

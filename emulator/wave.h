@@ -16,11 +16,18 @@ namespace gfxgraph::emulator {
 
 inline constexpr unsigned kLanes = 32;
 
+// MODE of ROCm's kernels: round to nearest even, all denormals, DX10_CLAMP, IEEE. Handlers are for
+// this mode unless they are bound for any (Inst::kAnyMode). Bits that programs may change:
+// rounding, denormals, DX10_CLAMP, IEEE.
+inline constexpr uint32_t kDefaultMode = 0x3f0;
+inline constexpr uint32_t kModeBits = 0x3ff;
+
 // One VGPR of a wave32, or half of a wave64's.
 struct alignas(64) Row {
   uint32_t lane[kLanes];
 };
 
+class CodeCache;
 struct Workgroup;
 struct DispatchContext;
 
@@ -79,14 +86,15 @@ struct alignas(64) Wave {
   const Inst* resume;  // valid when the loop was left (for kFault: the instruction at fault)
   Workgroup* group;
   DispatchContext* dispatch;
-  void* observer;        // of the compiled-in type
-  void* observer_state;  // its WaveState
-  uint64_t clock;        // instructions this wave has run before the present slice
-  uint64_t slice;        // size of the present slice; with the loop's countdown gives "now"
-  uint32_t index;        // in the workgroup
-  uint32_t sleep;        // idle slices asked for by s_sleep
-  uint32_t gws_phase;    // of the barrier that the wave waits at
-  bool gws_waits;        // at ds_gws_barrier
+  CodeCache* code_cache;  // of this wave size and mode
+  void* observer;         // of the compiled-in type
+  void* observer_state;   // its WaveState
+  uint64_t clock;         // instructions this wave has run before the present slice
+  uint64_t slice;         // size of the present slice; with the loop's countdown gives "now"
+  uint32_t index;         // in the workgroup
+  uint32_t sleep;         // idle slices asked for by s_sleep
+  uint32_t gws_phase;     // of the barrier that the wave waits at
+  bool gws_waits;         // at ds_gws_barrier
   PendingFault fault;
   RegionCacheEntry regions[kRegionCacheEntries];
 

@@ -11,7 +11,6 @@ namespace {
 // Registers of the upper Wave that hold renamed operands.
 constexpr uint16_t kSourceSlot[3] = {16, 24, 32};
 constexpr uint16_t kResourceSlot = 40;
-constexpr uint16_t kMaskSlot = 48;
 
 uint64_t exec64(const Wave& w) { return w.pair(operand::kExecLo); }
 
@@ -19,20 +18,23 @@ uint64_t exec64(const Wave& w) { return w.pair(operand::kExecLo); }
 
 const Inst* run_halves(Wave& w, const Inst* i) {
   const HalfPlan& plan = *reinterpret_cast<const HalfPlan*>(i->k[0]);
+  const Backend& backend = *plan.backend;
   Wave& upper = *w.upper;
+  if (backend.before_halves != nullptr)
+    backend.before_halves(w.observer_state, upper.observer_state, plan);
   for (unsigned n = 0; n < plan.copy_count; ++n)
     upper.sgpr[plan.copies[n].to] = w.sgpr[plan.copies[n].from];
   for (int n = 0; n < 3; ++n) {
     if ((plan.specials >> n & 1) == 0) continue;
     const bool wide = op_info(i->op).src_dwords[n] == 2;
-    const uint64_t value = wide ? w.read64(&plan.low, n) : w.read32(&plan.low, n);
+    const uint64_t value = wide ? w.read64(plan.low, n) : w.read32(plan.low, n);
     std::memcpy(&upper.sgpr[kSourceSlot[n]], &value, sizeof(value));
   }
-  if (plan.low.handler.load(std::memory_order_relaxed)(w, &plan.low) == nullptr) {
+  if (plan.low->handler.load(std::memory_order_relaxed)(w, plan.low) == nullptr) {
     w.resume = i;
     return nullptr;
   }
-  if (plan.high.handler.load(std::memory_order_relaxed)(upper, &plan.high) == nullptr) {
+  if (plan.high->handler.load(std::memory_order_relaxed)(upper, plan.high) == nullptr) {
     w.fault = upper.fault;
     if (w.fault.lane >= 0) w.fault.lane += static_cast<int32_t>(kLanes);
     w.exit = upper.exit;
@@ -40,8 +42,9 @@ const Inst* run_halves(Wave& w, const Inst* i) {
     return nullptr;
   }
   if (plan.mask_result != HalfPlan::kNone)
-    w.sgpr[plan.mask_result] =
-        upper.sgpr[plan.mask_result == operand::kExecHi ? uint16_t{operand::kExecLo} : kMaskSlot];
+    w.sgpr[plan.mask_result] = upper.sgpr[plan.mask_source()];
+  if (backend.after_halves != nullptr)
+    backend.after_halves(w.observer, w.observer_state, upper.observer_state, plan);
   return i->next();
 }
 
@@ -155,15 +158,15 @@ void rename_source(HalfPlan& plan, const Inst& inst, int n) {
     const unsigned dwords = op_info(inst.op).src_dwords[n];
     copy(plan, code, kSourceSlot[n], dwords == 0 ? 1 : dwords);
   }
-  plan.high.src[n] = kSourceSlot[n];
-  plan.high.flags &= static_cast<uint8_t>(~Inst::kHasSpecialSource);
+  plan.high->src[n] = kSourceSlot[n];
+  plan.high->flags &= static_cast<uint8_t>(~Inst::kHasSpecialSource);
 }
 
 void rename_mask_result(HalfPlan& plan, uint16_t& high_operand) {
   const uint16_t code = high_operand;
   if (code == operand::kNull) return;
   plan.mask_result = static_cast<uint8_t>(code + 1);
-  if (code != operand::kExecLo) high_operand = kMaskSlot;
+  if (code != operand::kExecLo) high_operand = HalfPlan::kMaskSlot;
 }
 
 // What an instruction does differently in lanes 32..63.
@@ -180,22 +183,22 @@ void adapt_upper(const Inst& inst, Inst& high) {
 
 void fill_plan(HalfPlan& plan, const Inst& inst) {
   plan.mask_result = HalfPlan::kNone;
-  plan.low.copy_fields(inst);
-  plan.high.copy_fields(inst);
-  adapt_upper(inst, plan.high);
+  plan.low->copy_fields(inst);
+  plan.high->copy_fields(inst);
+  adapt_upper(inst, *plan.high);
   for (int n = 0; n < 3; ++n)
     if (inst.src[n] != operand::kNone) rename_source(plan, inst, n);
   const OpInfo& info = op_info(inst.op);
   if (!is_vop(inst.format)) {
     if (inst.sdst != operand::kNone) {  // a buffer resource
       copy(plan, inst.sdst, kResourceSlot, 4);
-      plan.high.sdst = kResourceSlot;
+      plan.high->sdst = kResourceSlot;
     }
   } else {
-    if (inst.sdst != operand::kNone) rename_mask_result(plan, plan.high.sdst);
+    if (inst.sdst != operand::kNone) rename_mask_result(plan, plan.high->sdst);
     // Only comparisons are left of those with an SGPR as destination.
     if (inst.dst != operand::kNone && operand::is_sgpr(inst.dst))
-      rename_mask_result(plan, plan.high.dst);
+      rename_mask_result(plan, plan.high->dst);
     if (inst.op == Op::v_div_fmas_f32 || inst.op == Op::v_div_fmas_f64)
       copy(plan, operand::kVccHi, operand::kVccLo, 1);
   }
@@ -205,7 +208,18 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
 
 }  // namespace
 
-Handler bind_wave64(const Backend& backend, Inst& inst, std::unique_ptr<HalfPlan>& plan) {
+Inst* HalfInsts::take() {
+  if (used_ % kChunkInsts == 0) {
+    const size_t bytes = kChunkSlots * sizeof(Inst);
+    void* block = ::operator new(bytes*(keeps_operands_ ? 2 : 1), std::align_val_t{64});
+    std::memset(block, 0, bytes * (keeps_operands_ ? 2 : 1));
+    blocks_.emplace_back(block);
+  }
+  return new (static_cast<Inst*>(blocks_.back().get()) + used_++ % kChunkInsts) Inst;
+}
+
+Handler bind_wave64(const Backend& backend, Inst& inst, HalfInsts& store,
+                    std::unique_ptr<HalfPlan>& plan) {
   // Whether the instruction is there in this form is the backend's knowledge.
   Inst probe;
   probe.copy_fields(inst);
@@ -213,12 +227,15 @@ Handler bind_wave64(const Backend& backend, Inst& inst, std::unique_ptr<HalfPlan
     return backend.bind(probe) == nullptr ? nullptr : whole;
   if (runs_once(inst)) return backend.bind(inst);
   plan = std::make_unique<HalfPlan>();
+  plan->backend = &backend;
+  plan->low = store.take();
+  plan->high = store.take();
   fill_plan(*plan, inst);
-  const Handler low = backend.bind(plan->low);
-  const Handler high = low == nullptr ? nullptr : backend.bind(plan->high);
+  const Handler low = backend.bind(*plan->low);
+  const Handler high = low == nullptr ? nullptr : backend.bind(*plan->high);
   if (high == nullptr) return nullptr;
-  plan->low.handler.store(low, std::memory_order_relaxed);
-  plan->high.handler.store(high, std::memory_order_relaxed);
+  plan->low->handler.store(low, std::memory_order_relaxed);
+  plan->high->handler.store(high, std::memory_order_relaxed);
   inst.k[0] = reinterpret_cast<uint64_t>(plan.get());
   return run_halves;
 }

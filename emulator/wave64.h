@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <vector>
 
 #include "emulator/backend.h"
 #include "emulator/inst.h"
@@ -17,10 +19,27 @@
 
 namespace gfxgraph::emulator {
 
+// Room for the halves' Insts, laid out as in the code cache, so that operands_of() works for them.
+// Pointers stay valid as long as the store.
+class HalfInsts {
+ public:
+  explicit HalfInsts(bool keeps_operands) : keeps_operands_(keeps_operands) {}
+  Inst* take();
+
+ private:
+  struct Free {
+    void operator()(void* block) const { ::operator delete(block, std::align_val_t{64}); }
+  };
+  const bool keeps_operands_;
+  size_t used_ = 0;
+  std::vector<std::unique_ptr<void, Free>> blocks_;
+};
+
 // How a vector instruction runs in two halves. The cache's Inst refers to it by k[0].
 struct HalfPlan {
-  Inst low;
-  Inst high;
+  Inst* low = nullptr;
+  Inst* high = nullptr;
+  const Backend* backend = nullptr;
   struct Copy {
     uint8_t from, to;  // SGPRs of the wave and of its upper half
   };
@@ -29,10 +48,16 @@ struct HalfPlan {
   uint8_t specials = 0;     // sources that are neither register nor constant: one bit each
   uint8_t mask_result = 0;  // SGPR that gets the upper half's lane mask; kNone: no such result
   static constexpr uint8_t kNone = 255;
+  // The upper Wave's register with that mask.
+  static constexpr uint16_t kMaskSlot = 48;
+  uint16_t mask_source() const {
+    return mask_result == operand::kExecHi ? uint16_t{operand::kExecLo} : kMaskSlot;
+  }
 };
 
 // Binds a decoded instruction for wave64: gives the handler for `inst` and, for vector
-// instructions, the plan, which must outlive it. Null: not supported.
-Handler bind_wave64(const Backend& backend, Inst& inst, std::unique_ptr<HalfPlan>& plan);
+// instructions, the plan, which must outlive it and refers to `store`. Null: not supported.
+Handler bind_wave64(const Backend& backend, Inst& inst, HalfInsts& store,
+                    std::unique_ptr<HalfPlan>& plan);
 
 }  // namespace gfxgraph::emulator

@@ -252,6 +252,7 @@ class Kernel {
       case Op::s_movrelsd_2_b32:
         after.full.reset();
         after.exec_full = false;
+        for (unsigned code = 0; code < operand::kVccLo; ++code) after.defined.reset(code);
         break;
       default: break;
     }
@@ -295,6 +296,7 @@ class Kernel {
   bool update(Node& node) const {
     Registers live;
     for (unsigned s = 0; s < node.successors; ++s) live |= nodes_[node.successor[s]].live;
+    if (node.rule == ShadowRule::kRelative) return update_relative(node, live);
     bool needed = node.rule == ShadowRule::kLoad;  // takes note of what scratch held
     dests(node, [&](unsigned code, uint8_t) { needed = needed || (counts(code) && live[code]); });
     dests(node, [&](unsigned code, uint8_t) {
@@ -306,6 +308,25 @@ class Kernel {
                                     node.format == Format::kSmem || may_be_scratch(node.format));
       if ((needed || root) && counts(code)) live.set(code);
     });
+    const bool changed = live != node.live || needed != node.needed;
+    node.live = live;
+    node.needed = needed;
+    return changed;
+  }
+
+  // Reads and writes registers that only M0 knows: all of the kind.
+  bool update_relative(Node& node, Registers live) const {
+    const bool needed = live.any();
+    const bool vector = node.format != Format::kSop1;
+    const unsigned first = vector ? operand::kVgpr0 : 0;
+    const unsigned end = vector ? kCodes : operand::kVccLo;
+    if (needed) {
+      for (unsigned code = first; code < end; ++code)
+        if (counts(code)) live.set(code);
+      sources(node, [&](unsigned code, uint8_t) {
+        if (counts(code)) live.set(code);
+      });
+    }
     const bool changed = live != node.live || needed != node.needed;
     node.live = live;
     node.needed = needed;

@@ -83,8 +83,8 @@ struct Finding {
   uint64_t event_sequence = 0;  // of the trace's event
   std::array<uint32_t, 3> workgroup = {0, 0, 0};
   uint32_t wave = 0;
-  uint32_t lanes = 0;  // bit mask
-  uint32_t exec = 0;
+  uint64_t lanes = 0;  // bit mask; a wave32 has 32
+  uint64_t exec = 0;
   uint64_t address = 0;  // of the first such lane
   uint32_t access_bytes = 0;
   bool write = false;
@@ -130,7 +130,7 @@ struct Report {
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
 // "20-31", "0-3,7".
-std::string lane_ranges(uint32_t lanes);
+std::string lane_ranges(uint64_t lanes);
 
 // For people, in the style of compilers; `trace_name` leads each line. Ends with a summary line.
 std::string render_text(const Report& report, const std::string& trace_name);

@@ -5,6 +5,7 @@
 #include <bitset>
 
 #include "emulator/launch.h"
+#include "emulator/wave64.h"
 #include "lanecheck/lane_observer.inl"
 
 namespace gfxgraph::lanecheck {
@@ -48,6 +49,20 @@ AddressShadow address_shadow(const LaneWaveState& state, const InstOperands& ope
   return result;
 }
 
+// The half of a wave64 that has the lane.
+LaneWaveState& half_of(LaneWaveState& state, const emulator::Wave& wave, uint32_t lane) {
+  const bool upper = wave.upper != nullptr && (lane & 32) != 0;
+  return upper ? *static_cast<LaneWaveState*>(wave.upper->observer_state) : state;
+}
+
+void write_register(LaneWaveState& state, unsigned code, uint32_t lanes, uint32_t defined,
+                    const Inst& inst) {
+  uint32_t& shadow = state.defined[code & 511];
+  shadow = (shadow & ~lanes) | (defined & lanes);
+  state.written[code & 255] = lanes;
+  state.writer[code & 255] = static_cast<uint32_t>(inst.pc);
+}
+
 }  // namespace
 
 void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
@@ -70,6 +85,8 @@ void LaneObserver::add_kernel(uint64_t kernel_object) {
   const auto descriptor =
       codeobj::decode_descriptor({region->host + (kernel_object - region->address), 64});
   if (!descriptor) return;
+  // Of a wave64, whose lane masks are pairs, all instructions are watched.
+  if (!descriptor->wave32()) return;
   const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes);
   flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor), *table);
 }
@@ -104,7 +121,7 @@ void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
 
 void LaneObserver::dispatch_end() { regions_.reset(); }
 
-void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::WaveInfo& info) {
+void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info) {
   // Registers that the kernel does not have are never looked at.
   const uint32_t vectors = std::min<uint32_t>(info.vgprs, 256);
   uint32_t* const vector_defined = state.defined + kFirstVector;
@@ -131,6 +148,33 @@ void LaneObserver::wave_begin(WaveState& state, const Wave&, const emulator::Wav
   state.scratch.clear();
   state.loaded_defined = ~0u;
   state.called_host = false;
+  state.pending.clear();
+  state.lower = nullptr;
+  if (wave.upper != nullptr) {
+    auto& upper = *static_cast<WaveState*>(wave.upper->observer_state);
+    upper.lower = &state;
+    upper.lower_wave = &wave;
+  }
+}
+
+void LaneObserver::before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan) {
+  for (unsigned n = 0; n < plan.copy_count; ++n)
+    high.defined[plan.copies[n].to] = low.defined[plan.copies[n].from];
+  for (unsigned n = 0; n < 3; ++n) {
+    if ((plan.specials >> n & 1) == 0) continue;
+    for (unsigned d = 0; d < 2; ++d) high.defined[plan.high->src[n] + d] = ~0u;
+  }
+}
+
+void LaneObserver::after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan) {
+  if (plan.mask_result != emulator::HalfPlan::kNone)
+    low.defined[plan.mask_result] = high.defined[plan.mask_source()];
+  if (!low.pending.empty()) flush(low);
+}
+
+void LaneObserver::flush(WaveState& low) {
+  for (const LaneEvent& event : low.pending) sites_.add(kernel_, event);
+  low.pending.clear();
 }
 
 void LaneObserver::wave_end(WaveState& state, const Wave&) {
@@ -160,14 +204,10 @@ void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRu
 
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
                               const InstOperands& operands, ShadowRule rule) {
+  if (rule == ShadowRule::kRelative) return after_relative(state, wave, inst);
   const uint32_t exec = wave.exec();
   const auto of = [&](uint16_t code, unsigned dword = 0) {
     return code < 512 ? state.defined[(code + dword) & 511] : ~0u;
-  };
-  const auto set = [&](unsigned code, uint32_t lanes, uint32_t defined) {
-    uint32_t& shadow = state.defined[code & 511];
-    shadow = (shadow & ~lanes) | (defined & lanes);
-    state.writer[code & 255] = static_cast<uint32_t>(inst.pc);
   };
   uint32_t all = ~0u;
   for (unsigned n = 0; n < operands.source_count; ++n) {
@@ -175,16 +215,24 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
   }
   switch (rule) {
     case ShadowRule::kReadLane: {
-      uint32_t lane = exec == 0 ? 0 : static_cast<uint32_t>(std::countr_zero(exec));
-      if (inst.op == Op::v_readlane_b32) lane = wave.read32(&inst, 1) & 31;
-      const bool defined = (of(inst.src[0]) >> lane & 1) != 0;
+      const uint64_t active =
+          exec | (wave.upper != nullptr ? uint64_t{wave.upper->exec()} << 32 : 0);
+      uint32_t lane = active == 0 ? 0 : static_cast<uint32_t>(std::countr_zero(active));
+      if (inst.op == Op::v_readlane_b32) lane = wave.read32(&inst, 1);
+      const WaveState& half = half_of(state, wave, lane);
+      const uint32_t shadow = inst.src[0] < 512 ? half.defined[inst.src[0]] : ~0u;
+      const bool defined = (shadow >> (lane & 31) & 1) != 0;
       if (inst.dst < 128) state.defined[inst.dst] = defined ? ~0u : 0;
       return;
     }
     case ShadowRule::kWriteLane: {
-      const uint32_t lane = 1u << (wave.read32(&inst, 1) & 31);
-      set(inst.dst, lane, of(inst.src[0]) == ~0u ? ~0u : 0);
-      state.written[inst.dst & 255] |= lane;
+      const uint32_t lane = wave.read32(&inst, 1);
+      WaveState& half = half_of(state, wave, lane);
+      const uint32_t bit = 1u << (lane & 31);
+      uint32_t& shadow = half.defined[inst.dst & 511];
+      shadow = of(inst.src[0]) == ~0u ? shadow | bit : shadow & ~bit;
+      half.writer[inst.dst & 255] = static_cast<uint32_t>(inst.pc);
+      half.written[inst.dst & 255] |= bit;
       return;
     }
     case ShadowRule::kCrossLane: all = (all & exec) == exec ? ~0u : all; break;
@@ -194,12 +242,16 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
       break;
     default: break;
   }
+  const bool for_both = inst.op == Op::ds_append || inst.op == Op::ds_consume;
+  if (for_both && wave.upper != nullptr) {
+    auto& upper = *static_cast<WaveState*>(wave.upper->observer_state);
+    write_register(upper, inst.dst, wave.upper->exec(), ~0u, inst);
+  }
   for (unsigned n = 0; n < operands.dest_count; ++n) {
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d) {
       const unsigned code = operands.dest[n].code + d;
       if (code >= kFirstVector) {
-        set(code, exec, all);
-        state.written[code & 255] = exec;
+        write_register(state, code, exec, all, inst);
       } else {
         state.defined[code & 511] = all | ~exec;
       }
@@ -207,22 +259,50 @@ void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& in
   }
 }
 
-void LaneObserver::report(WaveState& state, const Inst& inst, FindingClass finding_class,
-                          uint32_t lanes, const emulator::MemoryEvent& event,
-                          const char* address_class) {
+void LaneObserver::after_relative(WaveState& state, const Wave& wave, const Inst& inst) {
+  const RelativeRegisters at = relative_registers(inst, wave.sgpr[emulator::operand::kM0]);
+  const auto of = [&](uint32_t code) { return code < 512 ? state.defined[code] : ~0u; };
+  const bool wide = inst.op == Op::s_movreld_b64 || inst.op == Op::s_movrels_b64;
+  if (inst.dst < kFirstVector) {
+    const uint32_t low = of(at.source), high = wide ? of(at.source + 1u) : 0;
+    if (at.dest < 128) state.defined[at.dest] = low;
+    if (wide && at.dest + 1u < 128) state.defined[at.dest + 1u] = high;
+    return;
+  }
+  const uint32_t defined = of(at.source), old = of(at.dest);
+  write_register(state, at.dest, wave.exec(), defined, inst);
+  if (inst.op == Op::v_swaprel_b32) write_register(state, at.source, wave.exec(), old, inst);
+}
+
+void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
+                          FindingClass finding_class, uint32_t lanes,
+                          const emulator::MemoryEvent& event, const char* address_class) {
   LaneEvent found;
   found.finding_class = finding_class;
   found.place = state.place;
   found.pc = inst.pc;
   found.op = inst.op;
-  found.lanes = lanes;
-  found.exec = event.exec;
+  found.lanes = uint64_t{lanes} << wave.first_lane;
+  found.exec = uint64_t{event.exec} << wave.first_lane;
+  if (wave.upper != nullptr) found.exec |= uint64_t{wave.upper->exec()} << 32;
+  if (state.lower != nullptr) found.exec |= state.lower_wave->exec();
   found.address = event.address[std::countr_zero(lanes)];
   found.access_bytes = event.access_bytes;
   found.write = event.kind != emulator::AccessKind::kLoad;
   found.written_by = address_shadow(state, emulator::operands_of(inst)).writer;
   found.address_class = address_class;
-  sites_.add(kernel_, found);
+  if (wave.upper == nullptr && state.lower == nullptr) {
+    sites_.add(kernel_, found);
+    return;
+  }
+  // One instruction is one event, whichever halves it is seen in.
+  std::vector<LaneEvent>& pending = (state.lower != nullptr ? state.lower : &state)->pending;
+  for (LaneEvent& other : pending) {
+    if (other.finding_class != finding_class || other.pc != inst.pc) continue;
+    other.lanes |= found.lanes;
+    return;
+  }
+  pending.push_back(found);
 }
 
 bool LaneObserver::belongs_to_host_call(WaveState& state, uint64_t address) {
@@ -235,7 +315,7 @@ bool LaneObserver::belongs_to_host_call(WaveState& state, uint64_t address) {
   return state.called_host && address < kHostCallBytes;
 }
 
-uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& inst,
+uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                                     const emulator::MemoryEvent& event, uint32_t active) {
   uint32_t outside = 0;
   uint32_t slack = 0;
@@ -263,12 +343,12 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave&, const Inst& i
     state.region_base = region->address;
     state.region_size = region->requested_bytes;
   }
-  if (outside != 0) report(state, inst, FindingClass::kE1, outside, event, outside_class);
-  if (slack != 0) report(state, inst, FindingClass::kE2, slack, event, "slack");
+  if (outside != 0) report(state, wave, inst, FindingClass::kE1, outside, event, outside_class);
+  if (slack != 0) report(state, wave, inst, FindingClass::kE2, slack, event, "slack");
   return event.exec & ~(outside | silent);
 }
 
-void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
+void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                                 const emulator::MemoryEvent& event, uint32_t masked) {
   const AddressShadow shadow = address_shadow(state, emulator::operands_of(inst));
   const uint32_t undefined = masked & shadow.undefined;
@@ -293,14 +373,15 @@ void LaneObserver::judge_masked(WaveState& state, const Wave&, const Inst& inst,
   }
   const auto tell = [&](FindingClass finding_class, uint32_t lanes) {
     if (lanes == 0) return;
-    report(state, inst, finding_class, lanes, event,
+    report(state, wave, inst, finding_class, lanes, event,
            unmapped_class(event.address[std::countr_zero(lanes)]));
   };
   tell(FindingClass::kW1, unmapped & computed);
   tell(FindingClass::kI1, unmapped & stale);
   tell(FindingClass::kI2, unmapped & undefined);
   elsewhere &= computed;
-  if (elsewhere != 0) report(state, inst, FindingClass::kW2, elsewhere, event, elsewhere_class);
+  if (elsewhere != 0)
+    report(state, wave, inst, FindingClass::kW2, elsewhere, event, elsewhere_class);
 }
 
 bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
@@ -310,7 +391,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   const bool undefined = address_shadow(state, operands).undefined != 0;
   const emulator::Region* const region = regions_->find(event.address);
   const bool mapped = region != nullptr && region->contains(event.address, event.bytes);
-  if (wave.exec() == 0) ++state.empty_exec_loads;
+  if (wave.exec_is_zero()) ++state.empty_exec_loads;
   if (mapped && !undefined) return true;
   if (!mapped && belongs_to_host_call(state, event.address)) return false;
   LaneEvent found;
@@ -318,13 +399,13 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   found.place = state.place;
   found.pc = inst.pc;
   found.op = inst.op;
-  found.exec = wave.exec();
+  found.exec = wave.exec() | (wave.upper != nullptr ? uint64_t{wave.upper->exec()} << 32 : 0);
   found.address = event.address;
   found.access_bytes = event.bytes;
   found.address_class = mapped ? "in a buffer" : unmapped_class(event.address);
-  found.detail = undefined          ? "its address comes from a register that was never written"
-                 : wave.exec() == 0 ? "scalar loads run although EXEC is 0"
-                                    : "its address is in no live range";
+  found.detail = undefined             ? "its address comes from a register that was never written"
+                 : wave.exec_is_zero() ? "scalar loads run although EXEC is 0"
+                                       : "its address is in no live range";
   sites_.add(kernel_, found);
   return mapped;
 }
@@ -332,7 +413,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
 // Scratch holds spilled registers: what was not stored is as undefined as a register never written.
 void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
                                  const emulator::MemoryEvent& event) {
-  constexpr uint64_t kDwordStride = 32;  // dwords from one dword of a lane to its next
+  const uint64_t dword_stride = wave.scratch_row / 4;  // from one dword of a lane to its next
   const uint64_t dwords_in_wave = wave.scratch_bytes / 4;
   const unsigned dwords = std::max<unsigned>(1, event.access_bytes / 4u);
   const bool store = event.kind != emulator::AccessKind::kLoad;
@@ -342,7 +423,7 @@ void LaneObserver::watch_scratch(WaveState& state, const Wave& wave, const Inst&
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const uint64_t first = (event.address[lane] - wave.scratch_base) / 4;
     for (unsigned d = 0; d < dwords; ++d) {
-      const uint64_t at = first + d * kDwordStride;
+      const uint64_t at = first + d * dword_stride;
       if (at >= state.scratch.size()) {
         defined &= ~(1u << lane);
         break;

@@ -23,6 +23,7 @@
 namespace gfxgraph::lanecheck {
 
 struct LaneWaveState {
+  using Wave = emulator::Wave;
   // Indexed by operand code: 0..127 SGPRs, 128..255 constants (253: SCC), 256.. VGPRs.
   alignas(64) uint32_t defined[512];
   uint32_t written[256];  // lanes that the last write included
@@ -35,6 +36,10 @@ struct LaneWaveState {
   uint64_t empty_exec_loads = 0;
   EventPlace place;
   bool called_host = false;  // and went on with zeros for an answer
+  // Wave64: the upper half's events wait here for those of the lower half's same instruction.
+  LaneWaveState* lower = nullptr;  // of an upper half
+  const Wave* lower_wave = nullptr;
+  std::vector<LaneEvent> pending;  // of a lower half
   // One bit per dword of the wave's scratch; empty: nothing was stored yet.
   std::vector<bool> scratch;
   uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
@@ -101,7 +106,11 @@ class LaneObserver {
   // The steps of a run, one by one.
   static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run);
 
+  static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
+  void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
+
  private:
+  static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
   void judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
@@ -112,8 +121,9 @@ class LaneObserver {
                      const emulator::MemoryEvent& event);
   // An unmapped access that belongs to a call of the host, which is reported as such.
   bool belongs_to_host_call(WaveState& state, uint64_t address);
-  void report(WaveState& state, const Inst& inst, FindingClass finding_class, uint32_t lanes,
-              const emulator::MemoryEvent& event, const char* address_class);
+  void report(WaveState& state, const Wave& wave, const Inst& inst, FindingClass finding_class,
+              uint32_t lanes, const emulator::MemoryEvent& event, const char* address_class);
+  void flush(WaveState& low);
 
   // In InstOperands::user, above packed_sources() or the number of a run.
   static constexpr unsigned kRuleShift = 27;

@@ -175,7 +175,7 @@ GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wav
   const emulator::InstOperands& operands = emulator::operands_of(inst);
   const bool defined =
       (operands.user & kAddressDefined) != 0 || shadow::sources(state, operands) == ~0u;
-  if (defined && wave.exec() != 0 && event.mapped) [[likely]]
+  if (defined && !wave.exec_is_zero() && event.mapped) [[likely]]
     return true;
   return judge_scalar(state, wave, inst, event);
 }

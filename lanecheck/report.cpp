@@ -124,15 +124,15 @@ const char* severity_name(Severity severity) noexcept {
   return "note";
 }
 
-std::string lane_ranges(uint32_t lanes) {
+std::string lane_ranges(uint64_t lanes) {
   std::string text;
-  for (unsigned first = 0; first < 32;) {
+  for (unsigned first = 0; first < 64;) {
     if ((lanes >> first & 1) == 0) {
       ++first;
       continue;
     }
     unsigned last = first;
-    while (last + 1 < 32 && (lanes >> (last + 1) & 1) != 0) ++last;
+    while (last + 1 < 64 && (lanes >> (last + 1) & 1) != 0) ++last;
     if (!text.empty()) text += ',';
     text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
     first = last + 1;

@@ -69,6 +69,19 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
     case Op::v_mad_u64_u32:
     case Op::v_mad_i64_i32:
     case Op::v_lshlrev_b64: return ShadowRule::kWide;
+    case Op::v_movreld_b32:
+    case Op::v_movrels_b32:
+    case Op::v_movrelsd_b32:
+    case Op::v_movrelsd_2_b32:
+    case Op::v_swaprel_b32:
+    case Op::s_movreld_b32:
+    case Op::s_movreld_b64:
+    case Op::s_movrels_b32:
+    case Op::s_movrels_b64:
+    case Op::s_movrelsd_2_b32: return ShadowRule::kRelative;
+    // In a wave64 they run once for both halves.
+    case Op::ds_append:
+    case Op::ds_consume: return ShadowRule::kCrossLane;
     case Op::v_cndmask_b32:
       return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
     default: break;
@@ -96,6 +109,19 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
 ShadowRule shadow_rule(const Inst& inst, InstOperands& operands) {
   drop_kept_parts(inst, operands);
   return rule_for(inst, operands);
+}
+
+RelativeRegisters relative_registers(const Inst& inst, uint32_t m0) {
+  const bool split = inst.op == Op::v_movrelsd_2_b32 || inst.op == Op::s_movrelsd_2_b32 ||
+                     inst.op == Op::v_swaprel_b32;
+  const bool moves_dest = split || inst.op == Op::v_movreld_b32 || inst.op == Op::v_movrelsd_b32 ||
+                          inst.op == Op::s_movreld_b32 || inst.op == Op::s_movreld_b64;
+  const bool moves_source = split || inst.op == Op::v_movrels_b32 ||
+                            inst.op == Op::v_movrelsd_b32 || inst.op == Op::s_movrels_b32 ||
+                            inst.op == Op::s_movrels_b64;
+  const uint32_t source = inst.src[0] + (moves_source ? (split ? m0 & 0x3ff : m0) : 0);
+  const uint32_t dest = inst.dst + (moves_dest ? (split ? m0 >> 16 & 0x3ff : m0) : 0);
+  return {static_cast<uint16_t>(source), static_cast<uint16_t>(dest)};
 }
 
 uint32_t packed_sources(const InstOperands& operands) {

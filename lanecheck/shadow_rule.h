@@ -27,6 +27,7 @@ enum class ShadowRule : uint32_t {
   kCrossLane,  // lanes read other lanes: defined where the lane is active and all active sources
                // are
   kSelect,     // v_cndmask: the source that is chosen counts
+  kRelative,   // registers that M0 chooses
   kWide,       // 64-bit result whose low half does not depend on the sources' high halves
   kRun,        // the end of a run of instructions (shadow_run.h)
 };
@@ -35,6 +36,13 @@ inline constexpr unsigned kShadowRules = static_cast<unsigned>(ShadowRule::kRun)
 // The rule of an instruction. Takes from `operands` the sources that do not count: a destination
 // that keeps a part of its old value.
 ShadowRule shadow_rule(const emulator::Inst& inst, emulator::InstOperands& operands);
+
+// kRelative: the numbers of the registers that are read and written, with M0 added. The source is
+// `none` if it is no register.
+struct RelativeRegisters {
+  uint16_t source, dest;
+};
+RelativeRegisters relative_registers(const emulator::Inst& inst, uint32_t m0);
 
 // kVectorOne, kMixedOne: the sources' three registers, 9 bits each.
 uint32_t packed_sources(const emulator::InstOperands& operands);

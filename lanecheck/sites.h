@@ -27,8 +27,8 @@ struct LaneEvent {
   EventPlace place;
   uint64_t pc = 0;
   emulator::Op op = emulator::Op{0};
-  uint32_t lanes = 0;
-  uint32_t exec = 0;
+  uint64_t lanes = 0;
+  uint64_t exec = 0;
   uint64_t address = 0;  // of the first of these lanes
   uint32_t access_bytes = 0;
   bool write = false;

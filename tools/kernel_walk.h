@@ -21,7 +21,8 @@ struct KernelWalk {
   std::string name;
   uint64_t instructions = 0;                // distinct ones that can be reached
   std::map<std::string, uint64_t> missing;  // "v_foo_f32 (SDWA)" -> instructions
-  // Other reasons why it does not run: "float mode 0x1f0: ...", "0x1234: no gfx1030 instruction".
+  // Other reasons why it does not run: "float mode FP16_OVFL ...", "0x1234: no gfx1030
+  // instruction".
   std::vector<std::string> problems;
   std::optional<uint64_t> swept_because;  // the jump that made all code of the object count
 

@@ -94,6 +94,15 @@ struct BackendFor {
   static void wave_end(void* o, void* s, const Wave& w) {
     self(o).wave_end(*static_cast<State*>(s), w);
   }
+  static void before_halves(void* low, void* high, const HalfPlan& plan) {
+    if constexpr (requires { &Observer::before_halves; })
+      Observer::before_halves(*static_cast<State*>(low), *static_cast<State*>(high), plan);
+  }
+  static void after_halves(void* o, void* low, void* high, const HalfPlan& plan) {
+    if constexpr (requires { &Observer::after_halves; })
+      self(o).after_halves(*static_cast<State*>(low), *static_cast<State*>(high), plan);
+  }
+  static constexpr bool kHalves = requires { &Observer::before_halves; };
   static Handler hook(const InstOperands& operands) {
     if constexpr (!Observer::kInstructions)
       return operands.handler;
@@ -120,7 +129,9 @@ struct BackendFor {
                      .dispatch_begin = dispatch_begin,
                      .dispatch_end = dispatch_end,
                      .wave_begin = wave_begin,
-                     .wave_end = wave_end};
+                     .wave_end = wave_end,
+                     .before_halves = kHalves ? before_halves : nullptr,
+                     .after_halves = kHalves ? after_halves : nullptr};
   }
 };
 

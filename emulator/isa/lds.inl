@@ -3,6 +3,7 @@
 #pragma once
 
 #include "emulator/isa/atomics.inl"
+#include "emulator/isa/host_control.h"
 
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
@@ -197,6 +198,19 @@ Handler ds_narrow_store(Inst& inst) {
   return ds<O, NarrowStore<T>>;
 }
 
+// LDS additions flush denormals as MODE says for binary32; they round to nearest in every mode.
+template <class O>
+const Inst* ds_add_f32_in_mode(Wave& w, const Inst* i) {
+  const HostControl control(kHostDefaultControl | ((w.mode >> 4 & 1) != 0 ? 0 : kHostFlushInputs) |
+                            ((w.mode >> 5 & 1) != 0 ? 0 : kHostFlushResults));
+  return ds<O, AnyAtomic<uint32_t, true>>(w, i);
+}
+template <class O>
+Handler bind_ds_add_f32(Inst& inst) {
+  const Handler usual = ds_atomic<O, OpFadd, uint32_t>(inst);
+  return (inst.flags & Inst::kAnyMode) != 0 ? ds_add_f32_in_mode<O> : usual;
+}
+
 template <class O>
 Handler bind_ds_atomic(Inst& inst) {
   using U32 = uint32_t;
@@ -220,7 +234,6 @@ Handler bind_ds_atomic(Inst& inst) {
       GFXGRAPH_DS_ATOMIC(and, b32, OpAnd, U32)
       GFXGRAPH_DS_ATOMIC(or, b32, OpOr, U32)
       GFXGRAPH_DS_ATOMIC(xor, b32, OpXor, U32)
-      GFXGRAPH_DS_ATOMIC(add, f32, OpFadd, U32)
       GFXGRAPH_DS_ATOMIC(min, f32, OpFmin, U32)
       GFXGRAPH_DS_ATOMIC(max, f32, OpFmax, U32)
       GFXGRAPH_DS_ATOMIC(add, u64, OpAdd, U64)
@@ -238,6 +251,8 @@ Handler bind_ds_atomic(Inst& inst) {
       GFXGRAPH_DS_ATOMIC(min, f64, OpFmin, U64)
       GFXGRAPH_DS_ATOMIC(max, f64, OpFmax, U64)
 #undef GFXGRAPH_DS_ATOMIC
+    case Op::ds_add_f32:
+    case Op::ds_add_rtn_f32: return bind_ds_add_f32<O>(inst);
     case Op::ds_wrxchg_rtn_b32: return ds_atomic<O, OpSwap, U32>(inst);
     case Op::ds_wrxchg_rtn_b64: return ds_atomic<O, OpSwap, U64>(inst);
     case Op::ds_wrxchg2_rtn_b32: return ds_exchange2<O, U32, false>;

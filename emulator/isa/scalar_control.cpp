@@ -108,9 +108,8 @@ Handler bind_scalar_control(const Inst& inst) {
     case Op::s_clause:
     case Op::s_wait_idle:
     case Op::s_waitcnt_depctr: return nop;
-    // The vector ALU has round to nearest even and all denormals: other modes are refused.
-    case Op::s_round_mode: return (inst.imm & 15) == 0 ? nop : nullptr;
-    case Op::s_denorm_mode: return (inst.imm & 15) == 15 ? nop : nullptr;
+    case Op::s_round_mode:
+    case Op::s_denorm_mode: return run_set_float_mode;
     default: return nullptr;
   }
 }

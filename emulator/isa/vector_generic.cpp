@@ -2,6 +2,7 @@
 // kernel; and the choice of a handler for each decoded instruction. Source: RDNA2 ISA
 // guide 6.2, 6.4 (SDWA, DPP), 13.3.
 #include "emulator/isa/isa.h"
+#include "emulator/isa/vector_mode.h"
 #include "emulator/isa/vector_op.h"
 
 namespace gfxgraph::emulator {
@@ -156,34 +157,52 @@ double omod64(double v, uint32_t omod) {
 // are on.
 bool omod_applies(const Wave& w, T type) {
   const bool ieee = (w.mode >> 9 & 1) != 0;
-  const bool denormals = (w.mode >> (type == T::kF32 ? 5 : 7) & 1) != 0;
+  const bool denormals = !FloatMode{w.mode}.flushes_results(type);
   return !ieee && !denormals;
 }
 
 // With DX10_CLAMP a NaN becomes 0. -0 becomes +0.
 template <class F>
-F clamp01(F v) {
+F clamp01(F v, bool nan_to_zero) {
+  if (v != v && !nan_to_zero) return v;
   return v > F(0) ? (v < F(1) ? v : F(1)) : F(0);
 }
 
-void finish_float(T type, uint32_t omod, bool clamp, uint32_t* d) {
+// After output modifiers -0 is +0 and denormals are flushed (they apply only then).
+void scale_float(T type, uint32_t omod, uint32_t* d) {
   for (unsigned l = 0; l < kLanes; ++l) {
     if (type == T::kF64) {
-      double v = as<double>(static_cast<uint64_t>(d[kLanes + l]) << 32 | d[l]);
-      if (omod != 0) v = omod64(v, omod);
-      if (clamp) v = clamp01(v);
+      const double v = omod64(as<double>(static_cast<uint64_t>(d[kLanes + l]) << 32 | d[l]), omod);
       d[l] = static_cast<uint32_t>(bits_of(v));
       d[kLanes + l] = static_cast<uint32_t>(bits_of(v) >> 32);
     } else if (type == T::kF16) {
-      float v = half_to_float(d[l]);
-      if (omod != 0) v = omod32(v, omod);
-      if (clamp) v = clamp01(v);
-      d[l] = float_to_half(v);
+      d[l] = float_to_half(omod32(half_to_float(d[l]), omod));
     } else {
-      float v = as<float>(d[l]);
-      if (omod != 0) v = omod32(v, omod);
-      if (clamp) v = clamp01(v);
-      d[l] = bits_of(v);
+      d[l] = bits_of(omod32(as<float>(d[l]), omod));
+    }
+  }
+  flush_denormals(type, d);
+  uint32_t* const sign = type == T::kF64 ? d + kLanes : d;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const uint32_t low = type == T::kF64 ? d[l] : 0;
+    if (type == T::kF16)
+      sign[l] = (sign[l] & 0x7fffu) == 0 ? 0 : sign[l];
+    else
+      sign[l] = (sign[l] & 0x7fffffffu) == 0 && low == 0 ? 0 : sign[l];
+  }
+}
+
+void clamp_float(T type, bool nan_to_zero, uint32_t* d) {
+  for (unsigned l = 0; l < kLanes; ++l) {
+    if (type == T::kF64) {
+      const double v =
+          clamp01(as<double>(static_cast<uint64_t>(d[kLanes + l]) << 32 | d[l]), nan_to_zero);
+      d[l] = static_cast<uint32_t>(bits_of(v));
+      d[kLanes + l] = static_cast<uint32_t>(bits_of(v) >> 32);
+    } else if (type == T::kF16) {
+      d[l] = float_to_half(clamp01(half_to_float(d[l]), nan_to_zero));
+    } else {
+      d[l] = bits_of(clamp01(as<float>(d[l]), nan_to_zero));
     }
   }
 }
@@ -210,8 +229,9 @@ void finish(Wave& w, const Inst* i, const VectorOp& op, Staged& result, const ui
   const T type = op.dst;
   const bool is_float = type == T::kF32 || type == T::kB32 || type == T::kF64 || type == T::kF16;
   const uint32_t omod = omod_applies(w, type) ? i->omod() : 0;
-  if (is_float && (omod != 0 || i->clamp()))
-    finish_float(type, omod, i->clamp(), result.row[0].lane);
+  if (is_float && omod != 0) scale_float(type, omod, result.row[0].lane);
+  if (is_float && i->clamp())
+    clamp_float(type, FloatMode{w.mode}.nan_clamps_to_zero(), result.row[0].lane);
   uint32_t* d = w.v(i->dst).lane;
   const bool sdwa = i->extra() == VopExtra::kSdwa;
   const bool high = i->format == Format::kVop3 && (i->op_sel() & 8) != 0;
@@ -372,15 +392,47 @@ const Inst* generic_handler(Wave& w, const Inst* i) {
   return i->next();
 }
 
-static Handler bind_vector(Inst& inst) {
-  const VectorOp& op = vector_table().op[static_cast<unsigned>(inst.op)];
+const Inst* generic_in_mode(Wave& w, const Inst* i) {
+  const VectorOp& op = vector_table().op[static_cast<unsigned>(i->op)];
+  const FloatMode mode{w.mode};
+  Staged staged[3];
+  const uint32_t* source[3] = {nullptr, nullptr, nullptr};
+  uint32_t writable = ~0u;
+  for (int n = 0; n < 3; ++n) {
+    if (op.src[n] == T::kNone) continue;
+    source[n] = stage(w, i, op, n, staged[n], writable);
+    if (!flushes_source(i->op, mode, op.src[n])) continue;
+    uint32_t* own = staged[n].row[0].lane;
+    if (source[n] != own)
+      for (unsigned l = 0; l < rows_of(op.src[n]) * kLanes; ++l) own[l] = source[n][l];
+    flush_denormals(op.src[n], own);
+    source[n] = own;
+  }
+  uint32_t bits = 0;
+  if ((op.flags & VectorOp::kBitsFromSrc2) != 0) bits = w.read32(i, 2);
+  if ((op.flags & VectorOp::kBitsFromVcc) != 0) bits = w.sgpr[operand::kVccLo];
+  const uint32_t active = w.exec() & writable;
+  Row mask, all;
+  Wave::expand_mask(active, mask);
+  Wave::expand_mask(~0u, all);
+  Staged result{};
+  const uint32_t out = run_in_mode(mode, i->op, op.kernel, result.row[0].lane, all.lane, source[0],
+                                   source[1], source[2], bits);
+  if ((op.flags & VectorOp::kBitsToDst) != 0) {
+    write_bits(w, i, out & active);
+    return i->next();
+  }
+  finish(w, i, op, result, mask.lane);
+  if ((op.flags & VectorOp::kBitsToSdst) != 0) w.write32(i->sdst, out & active);
+  return i->next();
+}
+
+// `kinds`: which sources are no VGPRs, one bit each.
+static Handler bind_usual_mode(Inst& inst, const VectorOp& op, unsigned kinds) {
   if (op.custom != nullptr) return inst.extra() == VopExtra::kNone ? op.custom : nullptr;
   if (op.kernel == nullptr) return nullptr;
   if (!form_supported(inst, op)) return nullptr;
   if (plain_form(inst, op)) {
-    unsigned kinds = 0;
-    for (unsigned n = 0; n < 3; ++n)
-      if (op.src[n] != T::kNone && !operand::is_vgpr(inst.src[n])) kinds |= 1u << n;
     if (op.plain[kinds] != nullptr) return op.plain[kinds];
   } else if (op.modified != nullptr) {
     return op.modified;
@@ -389,6 +441,16 @@ static Handler bind_vector(Inst& inst) {
     return sdwa_handler;
   }
   return generic_handler;
+}
+
+static Handler bind_vector(Inst& inst) {
+  const VectorOp& op = vector_table().op[static_cast<unsigned>(inst.op)];
+  unsigned kinds = 0;
+  for (unsigned n = 0; n < 3; ++n)
+    if (op.src[n] != T::kNone && !operand::is_vgpr(inst.src[n])) kinds |= 1u << n;
+  const Handler usual = bind_usual_mode(inst, op, kinds);
+  if (usual == nullptr || (inst.flags & Inst::kAnyMode) == 0) return usual;
+  return bind_any_mode(inst, op, usual, kinds);
 }
 
 const VectorBinder kVectorBinder = {bind_vector};

@@ -57,15 +57,30 @@ TEST(Observer, SeesEveryInstructionWaveAndAccess) {
     EXPECT_EQ(store.address[l], reinterpret_cast<uint64_t>(y + 32 + l));
 }
 
-// Their events and states are of 32 lanes.
-TEST(Observer, RefusesWave64) {
+TEST(Observer, SeesAWave64AsTwoHalves) {
   Recorder recorder;
   TestDevice device(one_thread(), recorder_backend(), &recorder);
   ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/waves_64_O2.co"), "");
-  const auto result = device.launch("faults", kOneWave, device.array<unsigned>(64));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().kind, FaultKind::kUnsupported);
-  EXPECT_NE(result.error().to_string().find("wave64"), std::string::npos);
+  auto* in = device.array<unsigned>(64);
+  auto* out = device.array<unsigned>(64 * 18);
+  for (unsigned l = 0; l < 64; ++l) in[l] = 7;
+  recorder.drop_from = reinterpret_cast<uint64_t>(in + 48);
+  const Shape shape = {.grid = {60, 1, 1}, .block = {60, 1, 1}};
+  const auto result = device.launch("lanes", shape, in, out, 0u);
+  ASSERT_TRUE(result) << result.error().to_string();
+  ASSERT_EQ(recorder.waves.size(), 2u);
+  EXPECT_EQ(recorder.waves[0].launched_lanes | recorder.waves[1].launched_lanes, ~0u);
+  EXPECT_EQ(recorder.waves[0].launched_lanes & recorder.waves[1].launched_lanes, 0x0fffffffu);
+  std::vector<const Recorder::Seen*> loads;
+  for (const auto& event : recorder.events)
+    if (event.kind == AccessKind::kLoad && event.space == Space::kGlobal) loads.push_back(&event);
+  ASSERT_EQ(loads.size(), 2u);
+  EXPECT_EQ(loads[0]->exec, ~0u);
+  EXPECT_EQ(loads[1]->exec, 0x0fffffffu);
+  for (unsigned l = 0; l < 28; ++l) {
+    EXPECT_EQ(loads[0]->address[l], reinterpret_cast<uint64_t>(in + l));
+    EXPECT_EQ(loads[1]->address[l], reinterpret_cast<uint64_t>(in + 32 + l));
+  }
 }
 
 TEST(Observer, DroppedAccessesAreNotDone) {

@@ -283,10 +283,10 @@ const char* how_scalar_tested(const std::string& mnemonic) {
       "s_call_b64",       "s_getreg_b32",   "s_setreg_b32",   "s_setreg_imm32_b32",
       "s_branch",         "s_cbranch_scc0", "s_cbranch_scc1", "s_endpgm"};
   if (by_hand.contains(mnemonic)) return "scalar_test";
-  static const std::set<std::string> by_kernels = {
+  static const std::set<std::string> control = {
       "s_barrier",      "s_sleep",         "s_sendmsg",       "s_trap",           "s_code_end",
       "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz", "s_endpgm_saved"};
-  return by_kernels.contains(mnemonic) ? "kernels" : nullptr;
+  return control.contains(mnemonic) ? "scalar_control_test" : nullptr;
 }
 
 }  // namespace gfxgraph::emulator::spec

@@ -410,11 +410,18 @@ TEST_F(ScalarTest, HardwareRegisters) {
   });
   ASSERT_TRUE(flat);
   EXPECT_EQ(static_cast<uint32_t>(flat->result), 0x3456u);
-  // Another rounding mode is refused, never ignored.
-  const auto mode =
-      run(1, 0, false, 1, [](Assembler& c) { c.sopk("s_setreg_b32", 10, 1 | 3u << 11); });
-  ASSERT_FALSE(mode);
-  EXPECT_EQ(mode.error().kind, FaultKind::kUnsupported);
+  const auto mode = run(1, 0, false, 1, [](Assembler& c) {
+    c.sopk("s_setreg_b32", 10, 1 | 3u << 11);
+    c.sopp("s_denorm_mode", 6);
+    c.sopk("s_getreg_b32", 20, 1 | 31u << 11);
+  });
+  ASSERT_TRUE(mode) << mode.error().to_string();
+  EXPECT_EQ(static_cast<uint32_t>(mode->result), 0x361u);
+  // Exceptions are refused, never ignored.
+  const auto trap =
+      run(1, 0, false, 1, [](Assembler& c) { c.sopk("s_setreg_b32", 10, 1 | 12 << 6); });
+  ASSERT_FALSE(trap);
+  EXPECT_EQ(trap.error().kind, FaultKind::kUnsupported);
 }
 
 TEST_F(ScalarTest, JumpsAndCalls) {

@@ -11,12 +11,12 @@ namespace {
 using std::string;
 
 constexpr uint64_t kEdges32[] = {
-    0,          0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000, 0x00000001,
-    0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
-    0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xffabcdef, 0x4b800000,
-    0x4f000000, 0x4f800000, 0xcf000000, 0xcf000001, 0x3e800000, 0x38800000, 0x33800000,
-    0x477fe000, 0x477ff000, 0x40490fdb, 0xffffffff, 0x7fffffff, 0x0000ffff, 0x00008000,
-    31,         32,         0x20000000, 0x5f800000, 0x7e800000, 0x7f000000, 0x0c800000};
+    0,          0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000, 0x00000001, 0x80000001,
+    0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000,
+    0x7fc00000, 0xffc12345, 0x7f800001, 0xffabcdef, 0x4b800000, 0x4f000000, 0x4f800000, 0xcf000000,
+    0xcf000001, 0x3e800000, 0x38800000, 0x33800000, 0x477fe000, 0x477ff000, 0x40490fdb, 0xffffffff,
+    0x7fffffff, 0x0000ffff, 0x00008000, 31,         32,         0x20000000, 0x5f800000, 0x7e800000,
+    0x7f000000, 0x0c800000, 0x3f7fffff};
 constexpr uint64_t kEdges64[] = {0,
                                  0x8000000000000000,
                                  0x3ff0000000000000,
@@ -51,11 +51,12 @@ constexpr uint64_t kEdges64[] = {0,
                                  0x00000000ffffffff,
                                  0x43d0000000000000,
                                  0x7b00000000000000,
+                                 0x3fefffffffffffff,
                                  0x0200000000000000};
 constexpr uint64_t kEdges16[] = {0,      0x8000, 0x3c00, 0xbc00, 0x3800, 1,      0x8001,
                                  0x03ff, 0x0400, 0x8400, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
                                  0x7e00, 0xfe12, 0x7c01, 0xfd55, 0x6400, 0x6800, 0x7800,
-                                 0xffff, 0x7fff, 15,     16,     0x1400, 0x5bff};
+                                 0xffff, 0x7fff, 15,     16,     0x1400, 0x5bff, 0x3bff};
 
 uint32_t random32(Random& r) { return static_cast<uint32_t>(r()); }
 unsigned below(Random& r, unsigned n) { return static_cast<unsigned>(r() % n); }
@@ -211,10 +212,10 @@ int64_t ordered(char t, uint64_t v) {
 bool close(char t, uint64_t a, uint64_t b, double ulps) {
   return std::fabs(static_cast<double>(ordered(t, a)) - static_cast<double>(ordered(t, b))) <= ulps;
 }
-bool quiet_nan(char t, uint64_t v) {
-  if (t == 'd') return std::isnan(f64(v)) && (v >> 51 & 1) != 0;
-  if (t == 'f') return std::isnan(f32(v)) && (v >> 22 & 1) != 0;
-  return std::isnan(f16(v)) && (v >> 9 & 1) != 0;
+bool quiet_nan(char t, uint64_t v, bool signalling_too) {
+  if (t == 'd') return std::isnan(f64(v)) && (signalling_too || (v >> 51 & 1) != 0);
+  if (t == 'f') return std::isnan(f32(v)) && (signalling_too || (v >> 22 & 1) != 0);
+  return std::isnan(f16(v)) && (signalling_too || (v >> 9 & 1) != 0);
 }
 
 // Whether a lane of the destination may differ as it does.
@@ -226,7 +227,8 @@ bool allowed(const Instance& i, const Freedom& freedom, const State& expected, c
   const uint32_t e0 = expected.vgpr[i.vdst][lane], g0 = got.vgpr[i.vdst][lane];
   const auto acceptable = [&](char kind, uint64_t e, uint64_t g) {
     if (e == g) return true;
-    if (freedom.any_nan[lane] && quiet_nan(kind, e)) return quiet_nan(kind, g);
+    if (freedom.any_nan[lane] && quiet_nan(kind, e, freedom.nans_alike))
+      return quiet_nan(kind, g, freedom.nans_alike);
     return freedom.ulps[lane] > 0 && close(kind, e, g, freedom.ulps[lane]);
   };
   if (t == 'd') {

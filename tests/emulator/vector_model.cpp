@@ -110,7 +110,16 @@ uint64_t packed_value(const Instance& i, unsigned n, uint64_t v) {
   return low | high << 16;
 }
 
-uint64_t read_source(const Instance& i, unsigned n, const State& s, unsigned lane, unsigned from) {
+uint64_t flushed_source(const Instance& i, char t, uint64_t v, Mode mode) {
+  if (ignores_mode(i.row->mnemonic)) return v;
+  if (t == 'p' && i.row->mnemonic != "v_sat_pk_u8_i16")
+    return mode.flushes_inputs('h') ? flushed('p', v) : v;
+  const bool is_value = t == 'f' || t == 'F' || t == 'd' || t == 'h';
+  return is_value && mode.flushes_inputs(t) ? flushed(t, v) : v;
+}
+
+uint64_t read_source(const Instance& i, unsigned n, const State& s, unsigned lane, unsigned from,
+                     Mode mode) {
   const char t = i.source_type(n);
   uint64_t v =
       n == 0 && from != lane ? (from < 32 ? read_raw(i, n, s, from) : 0) : read_raw(i, n, s, lane);
@@ -119,8 +128,9 @@ uint64_t read_source(const Instance& i, unsigned n, const State& s, unsigned lan
     if (t == 'p' || t == 'P') return packed_value(i, n, v);
     if (t == 'x') {
       const bool half = (i.op_sel_hi >> n & 1) != 0;
-      const uint64_t wide =
-          half ? bits(static_cast<float>(f16(v >> ((i.op_sel >> n & 1) * 16) & 0xffff))) : v;
+      if (half) v = v >> ((i.op_sel >> n & 1) * 16) & 0xffff;
+      v = flushed_source(i, half ? 'h' : 'f', v, mode);
+      const uint64_t wide = half ? bits(static_cast<float>(f16(v))) : v;
       return sign_modified('f', wide, neg, abs);
     }
     return t == 'F' ? sign_modified('f', v, neg, abs) : v;
@@ -135,8 +145,9 @@ uint64_t read_source(const Instance& i, unsigned n, const State& s, unsigned lan
 
 // ---- writing ----
 
-uint64_t clamp_float(char t, uint64_t v) {
+uint64_t clamp_float(char t, uint64_t v, Mode mode) {
   const double x = t == 'd' ? f64(v) : t == 'h' ? f16(v) : f32(v);
+  if (std::isnan(x) && !mode.dx10_clamp()) return v;
   if (!(x > 0)) return 0;
   if (x < 1) return v;
   return t == 'd' ? bits(1.0) : t == 'h' ? 0x3c00 : bits(1.0f);
@@ -168,14 +179,33 @@ uint32_t placed(const Instance& i, uint32_t v, uint32_t old) {
   return high ? (old & 0xffff) | v << 16 : (old & 0xffff0000) | (v & 0xffff);
 }
 
-void write_lane(const Instance& i, const Out& out, State& s, unsigned lane) {
+// Output modifiers work without IEEE where result denormals are flushed; they make +0 of -0.
+uint64_t scaled(const Instance& i, char t, uint64_t v, Mode mode) {
+  if (i.omod == 0 || mode.ieee() || !mode.flushes_results(t)) return v;
+  const double factor = i.omod == 3 ? 0.5 : i.omod * 2.0;
+  if (t == 'd') {
+    const uint64_t r = flushed('d', bits(f64(v) * factor));
+    return f64(r) == 0 ? 0 : r;
+  }
+  if (t == 'h') {
+    const uint64_t r = flushed('h', to_f16(f16(v) * factor));
+    return f16(r) == 0 ? 0 : r;
+  }
+  const uint64_t r = flushed('f', bits(f32(v) * static_cast<float>(factor)));
+  return f32(r) == 0 ? 0 : r;
+}
+
+void write_lane(const Instance& i, const Out& out, State& s, unsigned lane, Mode mode) {
   const char t = i.dst_type();
   if (t == '4') {
     for (unsigned n = 0; n < 4; ++n) s.vgpr[i.vdst + n][lane] = out.quad[n];
     return;
   }
   uint64_t v = out.d;
-  if (i.clamp && is_float(t) && !i.clamps_integers()) v = clamp_float(t, v);
+  const bool value = t == 'f' || t == 'd' || t == 'h';
+  if (value && mode.flushes_results(t) && !ignores_mode(i.row->mnemonic)) v = flushed(t, v);
+  if (is_float(t)) v = scaled(i, t, v, mode);
+  if (i.clamp && is_float(t) && !i.clamps_integers()) v = clamp_float(t, v, mode);
   uint32_t& low = s.vgpr[i.vdst][lane];
   low = placed(i, static_cast<uint32_t>(is_half(t) ? v & 0xffff : v), low);
   if (is_wide(t)) s.vgpr[i.vdst + 1][lane] = static_cast<uint32_t>(v >> 32);
@@ -281,7 +311,9 @@ std::vector<uint32_t> Instance::encode() const {
   return w;
 }
 
-void run_model(const Instance& i, State& s, Freedom& freedom) {
+void run_model(const Instance& i, State& s, Freedom& freedom, Mode mode) {
+  const ModeRun* const in_mode = mode.is_default() ? nullptr : mode_run(i.row->mnemonic);
+  freedom.nans_alike = !mode.ieee();
   const State before = s;
   const uint32_t exec = before.sgpr[126];
   uint32_t mask = 0;
@@ -302,19 +334,23 @@ void run_model(const Instance& i, State& s, Freedom& freedom) {
       else if (t == '4')
         for (unsigned k = 0; k < 4; ++k) in.quad[k] = before.vgpr[i.src[n] - 256 + k][lane];
       else
-        in.s[n] = read_source(i, n, before, lane, n == 0 ? from : lane);
+        in.s[n] =
+            flushed_source(i, t, read_source(i, n, before, lane, n == 0 ? from : lane, mode), mode);
     }
     if (vcc_input) in.bit = (before.sgpr[106] >> lane & 1) != 0;
     if (!write) continue;
     Out out;
     for (unsigned n = 0; n < 4; ++n) out.quad[n] = in.quad[n];
-    i.spec->run(in, out);
+    if (in_mode != nullptr)
+      (*in_mode)(in, out, mode);
+    else
+      i.spec->run(in, out);
     if (out.bit) mask |= 1u << lane;
     freedom.ulps[lane] = out.ulps;
     if (i.dst_type() != 'c') {
-      freedom.any_nan[lane] =
-          result_nan(i.dst_type(), out.d) && (nan_inputs(i, in) != 1 || out.ulps != 0);
-      write_lane(i, out, s, lane);
+      freedom.any_nan[lane] = result_nan(i.dst_type(), out.d) &&
+                              (nan_inputs(i, in) != 1 || out.ulps != 0 || freedom.nans_alike);
+      write_lane(i, out, s, lane, mode);
     }
   }
   set_bits(i, mask, s);

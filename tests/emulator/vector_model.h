@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/mode_spec.h"
 #include "tests/emulator/vector_spec.h"
 
 namespace gfxgraph::emulator::spec {
@@ -70,8 +71,10 @@ struct Freedom {
   std::array<double, kWaveLanes> ulps{};
   std::array<bool, kWaveLanes>
       any_nan{};  // a NaN is expected and several inputs, or none, could have given it
+  // Without IEEE a NaN may stay signalling.
+  bool nans_alike = false;
 };
-void run_model(const Instance& instance, State& state, Freedom& freedom);
+void run_model(const Instance& instance, State& state, Freedom& freedom, Mode mode = {});
 
 // Equal but for the freedom in the destination. `difference` names the first register that is not.
 bool same(const Instance& instance, const Freedom& freedom, const State& expected, const State& got,

@@ -1,8 +1,12 @@
-set(vector_model vector_model.cpp vector_generate.cpp vector_host.cpp vector_tested.cpp
+find_path(GFXGRAPH_MPFR_INCLUDE mpfr.h REQUIRED)
+find_library(GFXGRAPH_MPFR mpfr REQUIRED)
+set(vector_model mode_spec.cpp vector_model.cpp vector_generate.cpp vector_host.cpp vector_tested.cpp
   spec_float.cpp spec_integer.cpp spec_convert.cpp spec_compare.cpp spec_packed.cpp)
 gfxgraph_test(emulator_vector_test LABEL unit SOURCES vector_random_test.cpp vector_lane_test.cpp
   vector_wave64_test.cpp row_host.cpp ${vector_model}
-  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+gfxgraph_test(emulator_float_mode_test LABEL unit SOURCES float_mode_test.cpp ${vector_model}
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
 
 llvm_map_components_to_libnames(decode_test_llvm AMDGPUDisassembler AMDGPUDesc AMDGPUInfo MC MCDisassembler Support
   TargetParser)
@@ -10,8 +14,20 @@ gfxgraph_test(emulator_decode_test LABEL unit SOURCES decode_test.cpp llvm_disas
   LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${decode_test_llvm})
 target_include_directories(emulator_decode_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 
+gfxgraph_test(emulator_transcendental_test LABEL unit SOURCES transcendental_test.cpp ${vector_model}
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR})
+target_compile_options(emulator_transcendental_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+
+# The whole of LLVM: its combiner runs with the AMDGPU target's knowledge.
+gfxgraph_test(emulator_llvm_folding_test LABEL unit SOURCES llvm_folding_test.cpp llvm_folding.cpp ${vector_model}
+  LIBS gfxgraph::emulator gfxgraph::codeobj fmt::fmt ${GFXGRAPH_MPFR} LLVM)
+target_include_directories(emulator_llvm_folding_test SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_options(emulator_llvm_folding_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+set_source_files_properties(llvm_folding.cpp PROPERTIES COMPILE_OPTIONS -fno-rtti)
+
 # GCC 12 warns of overlaps inside std::string that cannot be.
 target_compile_options(emulator_vector_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(emulator_float_mode_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_compile_options(emulator_decode_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # The checked-in tables are what the probe writes.
@@ -23,7 +39,8 @@ set_tests_properties(emulator_table_test PROPERTIES LABELS unit)
 # docs/isa-coverage.md is what the coverage program writes.
 add_executable(gfxgraph-isa-coverage coverage.cpp memory_model.cpp scalar_model.cpp ${vector_model})
 target_compile_options(gfxgraph-isa-coverage PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt)
+target_link_libraries(gfxgraph-isa-coverage PRIVATE gfxgraph_options gfxgraph::emulator gfxgraph::codeobj fmt::fmt
+  ${GFXGRAPH_MPFR})
 add_test(NAME emulator_coverage_test
   COMMAND ${CMAKE_COMMAND} -DCOVERAGE=$<TARGET_FILE:gfxgraph-isa-coverage> -DDOC=${PROJECT_SOURCE_DIR}/docs/isa-coverage.md
           -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR} -P ${CMAKE_CURRENT_SOURCE_DIR}/coverage_test.cmake)

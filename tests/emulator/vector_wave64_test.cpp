@@ -64,8 +64,9 @@ void store(const Wave& w, State& to) {
 std::string run_pair(const Backend& backend, const std::vector<uint32_t>& words, Pair& waves) {
   Inst inst;
   if (decode(words.data(), words.size(), 0, inst) != DecodeStatus::kOk) return "does not decode";
+  HalfInsts store(false);
   std::unique_ptr<HalfPlan> plan;
-  const Handler handler = bind_wave64(backend, inst, plan);
+  const Handler handler = bind_wave64(backend, inst, store, plan);
   if (handler == nullptr) return "not supported";
   return handler(*waves.low, &inst) == inst.next() ? "" : "did not go on";
 }

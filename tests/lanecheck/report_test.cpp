@@ -44,6 +44,8 @@ TEST(Report, LaneRanges) {
   EXPECT_EQ(lane_ranges(0xfff00000), "20-31");
   EXPECT_EQ(lane_ranges(0x8f), "0-3,7");
   EXPECT_EQ(lane_ranges(~0U), "0-31");
+  EXPECT_EQ(lane_ranges(0x8000000180000000), "31-32,63");
+  EXPECT_EQ(lane_ranges(~uint64_t{0}), "0-63");
 }
 
 TEST(Report, TextNamesEverythingThatIsNeededForTheFix) {

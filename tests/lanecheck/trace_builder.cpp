@@ -9,8 +9,8 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-std::filesystem::path object_path() {
-  return std::filesystem::path(LANECHECK_TEST_OBJECTS) / "guards.bundle";
+std::filesystem::path object_path(const std::string& name) {
+  return std::filesystem::path(LANECHECK_TEST_OBJECTS) / name;
 }
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
@@ -37,9 +37,9 @@ void check_or_throw(const Result<void>& result) {
 
 }  // namespace
 
-bool kernels_available() { return std::filesystem::exists(object_path()); }
+bool kernels_available() { return std::filesystem::exists(object_path("guards.bundle")); }
 
-TraceBuilder::TraceBuilder() {
+TraceBuilder::TraceBuilder(const std::string& object) {
   static std::atomic<int> number{0};
   path_ = std::filesystem::temp_directory_path() /
           ("lanecheck_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".gfxg");
@@ -47,7 +47,8 @@ TraceBuilder::TraceBuilder() {
   format::Environment environment;
   environment.gpu_arch = "gfx1030";
   check_or_throw(writer_->add(environment));
-  const auto entries = value_or_throw(codeobj::extract_device_elves(read_file(object_path())));
+  const auto entries =
+      value_or_throw(codeobj::extract_device_elves(read_file(object_path(object))));
   object_ = value_or_throw(codeobj::CodeObject::parse(entries.front().bytes));
   format::CodeObject code;
   code.id = 1;

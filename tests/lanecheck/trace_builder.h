@@ -23,7 +23,8 @@ bool kernels_available();
 
 class TraceBuilder {
  public:
-  TraceBuilder();
+  // `object`: the file with the kernels.
+  explicit TraceBuilder(const std::string& object = "guards.bundle");
   ~TraceBuilder();
 
   struct Buffer {
