@@ -20,6 +20,8 @@ bool is_direct_branch(const Inst& inst) {
     case Op::s_cbranch_vccnz:
     case Op::s_cbranch_execz:
     case Op::s_cbranch_execnz:
+    case Op::s_subvector_loop_begin:
+    case Op::s_subvector_loop_end:
     case Op::s_call_b64: return true;
     default: return false;
   }

@@ -16,6 +16,9 @@ namespace gfxgraph::emulator {
 class CodeCache;
 class Gws;
 
+// Global wave sync, as far as it is there.
+constexpr bool is_gws(Op op) { return op == Op::ds_gws_init || op == Op::ds_gws_barrier; }
+
 // Read-only while the dispatch runs, but for `messages`.
 struct DispatchContext {
   const Dispatch* dispatch = nullptr;
@@ -52,6 +55,8 @@ const Inst* run_getreg(Wave& wave, const Inst* inst);
 const Inst* run_setreg(Wave& wave, const Inst* inst);
 const Inst* run_set_float_mode(Wave& wave, const Inst* inst);  // s_round_mode, s_denorm_mode
 const Inst* run_sendmsg(Wave& wave, const Inst* inst);
+const Inst* run_subvector_begin(Wave& wave, const Inst* inst);
+const Inst* run_subvector_end(Wave& wave, const Inst* inst);
 const Inst* run_gws(Wave& wave, const Inst* inst);  // ds_gws_init, ds_gws_barrier
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);
 uint64_t read_clock(Wave& wave);

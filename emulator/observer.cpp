@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/backend.h"
+#include "emulator/context.h"
 
 namespace gfxgraph::emulator {
 namespace {
@@ -47,8 +48,7 @@ bool is_address_slot(const Inst& inst, int slot) {
     case Format::kSmem: return slot <= 1;
     case Format::kDs:
       return slot == 0 && inst.op != Op::ds_bpermute_b32 && inst.op != Op::ds_permute_b32 &&
-             inst.op != Op::ds_swizzle_b32 && inst.op != Op::ds_gws_init &&
-             inst.op != Op::ds_gws_barrier;
+             inst.op != Op::ds_swizzle_b32 && !is_gws(inst.op);
     case Format::kFlat:
     case Format::kGlobal:
     case Format::kScratch:

@@ -47,6 +47,12 @@ const Inst* set_mode(Wave& wave, const Inst* inst, uint32_t mode) {
   return jump_to(wave, inst, inst->next_pc());
 }
 
+const Inst* take_branch(Wave& wave, const Inst* inst) {
+  if (inst->target() != nullptr) return inst->target();
+  return wave.raise(inst, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
+                                       "branch to an address outside of code"});
+}
+
 }  // namespace
 
 uint64_t read_clock(Wave& wave) {
@@ -116,6 +122,35 @@ const Inst* run_set_float_mode(Wave& wave, const Inst* inst) {
   const uint32_t shift = inst->op == Op::s_round_mode ? 0 : 4;
   const uint32_t value = static_cast<uint32_t>(inst->imm) & 15;
   return set_mode(wave, inst, (wave.mode & ~(15u << shift)) | value << shift);
+}
+
+// ISA guide S_SUBVECTOR_LOOP_BEGIN and END: the code between runs for the lower half of a wave64,
+// then for the upper one; without active lanes a half is skipped. The register keeps the other
+// half's EXEC.
+const Inst* run_subvector_begin(Wave& wave, const Inst* inst) {
+  if (wave.upper == nullptr) return wave.unsupported(inst, "a subvector loop in wave32");
+  const uint32_t high = wave.sgpr[operand::kExecHi];
+  if (wave.exec() == 0 && high == 0) return take_branch(wave, inst);
+  if (wave.exec() == 0) {
+    wave.write32(inst->dst, 0);
+  } else {
+    wave.write32(inst->dst, high);
+    wave.write32(operand::kExecHi, 0);
+  }
+  return inst->next();
+}
+const Inst* run_subvector_end(Wave& wave, const Inst* inst) {
+  if (wave.upper == nullptr) return wave.unsupported(inst, "a subvector loop in wave32");
+  const uint32_t kept = wave.sgpr[inst->dst];
+  if (wave.sgpr[operand::kExecHi] != 0) {
+    wave.write32(operand::kExecLo, kept);
+    return inst->next();
+  }
+  if (kept == 0) return inst->next();
+  wave.write32(operand::kExecHi, kept);
+  wave.write32(inst->dst, wave.exec());
+  wave.write32(operand::kExecLo, 0);
+  return take_branch(wave, inst);
 }
 
 const Inst* run_sendmsg(Wave& wave, const Inst* inst) {

@@ -123,7 +123,7 @@ bool runs_once(const Inst& inst) {
     case Format::kSopk:
     case Format::kSopp:
     case Format::kSmem: return true;
-    case Format::kDs: return inst.op == Op::ds_gws_init || inst.op == Op::ds_gws_barrier;
+    case Format::kDs: return is_gws(inst.op);
     default: return false;
   }
 }
@@ -202,7 +202,8 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
     if (inst.op == Op::v_div_fmas_f32 || inst.op == Op::v_div_fmas_f64)
       copy(plan, operand::kVccHi, operand::kVccLo, 1);
   }
-  if ((info.flags & OpInfo::kReadsM0) != 0 || inst.format == Format::kDs)
+  const bool to_lds = inst.format == Format::kMubuf && (inst.mods & mmod::kLds) != 0;
+  if ((info.flags & OpInfo::kReadsM0) != 0 || inst.format == Format::kDs || to_lds)
     copy(plan, operand::kM0, operand::kM0, 1);
 }
 

@@ -278,8 +278,7 @@ Handler bind_ds_atomic(Inst& inst) {
 
 template <class O>
 Handler bind_ds(Inst& inst) {
-  if (inst.op == Op::ds_gws_init || inst.op == Op::ds_gws_barrier)
-    return (inst.mods & mmod::kGds) != 0 ? run_gws : nullptr;
+  if (is_gws(inst.op)) return (inst.mods & mmod::kGds) != 0 ? run_gws : nullptr;
   if ((inst.mods & mmod::kGds) != 0) return nullptr;
   switch (inst.op) {
     case Op::ds_read_u8: return ds_narrow_load<O, uint8_t, Narrow::kZeroExtend>(inst);

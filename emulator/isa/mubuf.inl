@@ -184,14 +184,43 @@ const Inst* buffer(Wave& w, const Inst* i) {
   return global_rows<P>(w, i, srd.base + soffset + imm, offset, lanes);
 }
 
+// Loads with LDS=1: the lane's dword goes to LDS at M0[15:0] + offset + 4 * lane instead of a
+// register (here: the row behind v255). Source: ISA guide, "Memory Buffer Load to LDS".
+inline constexpr uint16_t kRowForLds = operand::kVgpr0 + 256;
+template <class Observer, class P>
+const Inst* buffer_to_lds(Wave& w, const Inst* i) {
+  const Inst* next = buffer<Observer, P>(w, i);
+  if (next == nullptr) return nullptr;
+  const uint32_t first =
+      (w.sgpr[operand::kM0] & 0xffff) + (static_cast<uint32_t>(i->imm) & 0xfff) + 4 * w.first_lane;
+  for (uint32_t m = w.exec(); m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    const uint64_t at = uint64_t{first} + 4 * l;
+    if (at + 4 <= w.group->lds_bytes)
+      store_host(reinterpret_cast<uintptr_t>(w.group->lds) + at, w.v(kRowForLds).lane[l]);
+  }
+  return next;
+}
+inline bool can_load_to_lds(Op op) {
+  return op == Op::buffer_load_ubyte || op == Op::buffer_load_sbyte ||
+         op == Op::buffer_load_ushort || op == Op::buffer_load_sshort ||
+         op == Op::buffer_load_dword;
+}
+
 inline const Inst* buffer_nothing(Wave&, const Inst* i) { return i->next(); }
 
 // ---- binding of everything that FLAT, GLOBAL, SCRATCH and MUBUF share ----
 
 template <class O, class P>
-Handler bind_access(const Inst& inst) {
+Handler bind_access(Inst& inst) {
   if (inst.format != Format::kMubuf) return bind_segment<O, P>(inst);
-  return (inst.mods & (mmod::kLds | mmod::kTfe)) != 0 ? nullptr : buffer<O, P>;
+  if ((inst.mods & mmod::kTfe) != 0) return nullptr;
+  if ((inst.mods & mmod::kLds) == 0) return buffer<O, P>;
+  if constexpr (P::kKind == AccessKind::kLoad && P::kBytes <= 4) {
+    inst.dst = kRowForLds;
+    return buffer_to_lds<O, P>;
+  }
+  return nullptr;
 }
 template <class O, typename T, Narrow kKind>
 Handler bind_narrow_load(Inst& inst) {
@@ -223,7 +252,7 @@ Handler bind_buffer_format(Inst& inst);  // buffer_format.inl
 
 template <class O>
 Handler bind_vector_memory(Inst& inst) {
-  if ((inst.mods & mmod::kLds) != 0) return nullptr;
+  if ((inst.mods & mmod::kLds) != 0 && !can_load_to_lds(inst.op)) return nullptr;
   switch (inst.op) {
     case Op::buffer_gl0_inv:
     case Op::buffer_gl1_inv: return buffer_nothing;

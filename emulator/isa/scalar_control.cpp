@@ -86,6 +86,8 @@ Handler bind_scalar_control(const Inst& inst) {
     case Op::s_barrier: return barrier;
     case Op::s_sleep: return sleep;
     case Op::s_sendmsg: return run_sendmsg;
+    case Op::s_subvector_loop_begin: return run_subvector_begin;
+    case Op::s_subvector_loop_end: return run_subvector_end;
     case Op::s_trap: return trap;
     case Op::s_code_end: return code_end;
     case Op::s_sethalt: return (inst.imm & 1) == 0 ? nop : nullptr;

@@ -286,6 +286,7 @@ const char* how_scalar_tested(const std::string& mnemonic) {
   static const std::set<std::string> control = {
       "s_barrier",      "s_sleep",         "s_sendmsg",       "s_trap",           "s_code_end",
       "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz", "s_endpgm_saved"};
+  if (mnemonic.starts_with("s_subvector_loop_")) return "wave64_test";
   return control.contains(mnemonic) ? "scalar_control_test" : nullptr;
 }
 

@@ -41,6 +41,26 @@ INSTANTIATE_TEST_SUITE_P(Size, WaveSizeTest,
                                            Variant{64, "O2"}),
                          [](const auto& i) { return "Wave" + WaveSizeTest::name(i.param); });
 
+// S_SUBVECTOR_LOOP_BEGIN and END: halves without active lanes take no pass.
+TEST_P(WaveSizeTest, SubvectorLoopsTakeAPassForEachHalf) {
+  auto* out = device_.array<uint32_t>(64);
+  const Shape shape = {.grid = {64, 1, 1}, .block = {64, 1, 1}};
+  if (GetParam().size == 32) {
+    const auto result = device_.launch("subvectors", shape, out, 0u, 64u);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, FaultKind::kUnsupported);
+    return;
+  }
+  for (const auto& [from, to] : {std::pair{0u, 64u}, {0u, 20u}, {40u, 64u}, {10u, 40u}, {7u, 7u}}) {
+    launch("subvectors", shape, out, from, to);
+    for (unsigned l = 0; l < 64; ++l) {
+      const bool active = l >= from && l < to;
+      const unsigned pass = l < 32 ? 1 : from < 32 ? 2 : 1;
+      EXPECT_EQ(out[l], active ? pass : 0) << l << " of " << from << ".." << to;
+    }
+  }
+}
+
 TEST_P(WaveSizeTest, ItemsComputeWhatTheHostComputes) {
   constexpr unsigned kCount = 1000;
   auto* in = device_.array<uint64_t>(64);

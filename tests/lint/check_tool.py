@@ -6,8 +6,8 @@ import sys
 
 import sources
 
-# Words that codespell takes for misspelt: an instruction, an identifier, a word of the HSA headers.
-WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest"
+# Words that codespell takes for misspelt: instructions (also LLVM's), an identifier, a word of the HSA headers.
+WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest,olt"
 
 
 def is_shell(path):

@@ -102,6 +102,23 @@ KERNEL lanes(const unsigned* in, unsigned* out, unsigned limit) {
   OUT(17) = counter;
 }
 
+// Adds the number of the pass that the lane is in: the lower half's comes first.
+KERNEL subvectors(unsigned* out, unsigned from, unsigned to) {
+  unsigned passes = 0;
+  if (threadIdx.x >= from && threadIdx.x < to) {
+    asm volatile(
+        "s_mov_b32 s20, 0\n s_mov_b32 s21, 0\n"
+        "s_subvector_loop_begin s20, 2f\n"
+        "1:\n s_add_u32 s21, s21, 1\n v_mov_b32 %0, s21\n"
+        "s_subvector_loop_end s20, 1b\n"
+        "2:\n"
+        : "+v"(passes)
+        :
+        : "s20", "s21", "scc");
+  }
+  out[threadIdx.x] = passes;
+}
+
 KERNEL faults(unsigned* out) {
   if (threadIdx.x == 37) *reinterpret_cast<volatile unsigned*>(16) = 1;
   out[threadIdx.x] = 1;
