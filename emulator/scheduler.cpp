@@ -29,7 +29,11 @@ constexpr unsigned kIdleRoundsBeforeSleep = 1024;
 // Work without a wave's end after which a worker looks for a standstill, in instructions; doubled
 // after each look in vain, so that looking costs a long kernel next to nothing. A round in which
 // all slept counts as much as the time it takes.
+#ifdef GFXGRAPH_ONE_ISA  // a sanitizer's build: instructions take fifty times as long
+constexpr uint64_t kFirstLook = 1 << 16;
+#else
 constexpr uint64_t kFirstLook = 1 << 21;
+#endif
 constexpr uint64_t kLastLook = 1 << 28;
 constexpr uint64_t kSleptRound = 20000;
 constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals, no traps

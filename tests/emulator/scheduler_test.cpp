@@ -156,7 +156,11 @@ TEST(Scheduler, RaceFreeKernelsGiveTheSameBytesAtAnyThreadCount) {
   constexpr size_t kBytes = 1 << 20;
   for (const RaceFree& kernel : kRaceFree) {
     std::vector<std::byte> reference;
+#ifdef GFXGRAPH_ONE_ISA  // a sanitizer's build is slow
+    for (const unsigned count : {1u, 3u}) {
+#else
     for (const unsigned count : {1u, 2u, 3u, 8u}) {
+#endif
       TestDevice device(threads(count));
       ASSERT_EQ(device.load(kCode), "");
       std::byte* const memory = device.allocate(kBytes);

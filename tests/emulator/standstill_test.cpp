@@ -110,7 +110,11 @@ TEST_P(Standstill, KernelsThatGoOnAreNotAccused) {
   ASSERT_EQ(device.load(code()), "");
   auto* words = device.array<unsigned>(64);
   auto* out = device.array<unsigned>(4096);
+#ifdef GFXGRAPH_ONE_ISA  // a sanitizer's build: looks begin earlier there, too
+  const unsigned rounds = 10000;
+#else
   const unsigned rounds = GetParam().code[1] == '0' ? 40000 : 400000;
+#endif
   auto result = device.launch("count_down", shape(2, 64), words, out, rounds);
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(out[127], rounds);
@@ -120,7 +124,7 @@ TEST_P(Standstill, KernelsThatGoOnAreNotAccused) {
   result = device.launch("take_turns", shape(2, 1), words, 200u);
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(words[0], 400u);
-  result = device.launch("wait_for_clock", shape(1, 64), out);
+  result = device.launch("wait_for_clock", shape(1, 64), out, 100 * rounds);
   ASSERT_TRUE(result) << result.error().to_string();
   result = device.launch("wait_through_lds", shape(2, 64), out, 2 * rounds);
   ASSERT_TRUE(result) << result.error().to_string();
@@ -152,6 +156,9 @@ TEST_P(Standstill, HelpFromOutsideIsWaitedFor) {
 }
 
 TEST_P(Standstill, ThousandsOfWorkgroupsThatWaitForTheLast) {
+#ifdef GFXGRAPH_ONE_ISA
+  GTEST_SKIP() << "takes long";
+#endif
   if (GetParam().code[1] == '0') GTEST_SKIP() << "takes long";
   TestDevice device(options());
   ASSERT_EQ(device.load(code()), "");
@@ -163,6 +170,9 @@ TEST_P(Standstill, ThousandsOfWorkgroupsThatWaitForTheLast) {
 }
 
 TEST_P(Standstill, MoreWorkgroupsThanCanBeResidentAreSaid) {
+#ifdef GFXGRAPH_ONE_ISA
+  GTEST_SKIP() << "takes long";
+#endif
   if (GetParam().threads != 1 || GetParam().code[1] == '0')
     GTEST_SKIP() << "more may be resident, or takes long";
   EXPECT_THAT(report("poll_asleep", shape(5000, 32), 0),

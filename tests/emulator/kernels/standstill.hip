@@ -86,9 +86,9 @@ KERNEL take_turns(unsigned* turn, unsigned rounds) {
     __hip_atomic_store(turn, 2 * r + blockIdx.x + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
   }
 }
-KERNEL wait_for_clock(unsigned* out) {
+KERNEL wait_for_clock(unsigned* out, unsigned ticks) {
   const unsigned long long begin = clock64();
-  while (clock64() - begin < 40000000ull) {
+  while (clock64() - begin < ticks) {
   }
   out[threadIdx.x] = 1;
 }
