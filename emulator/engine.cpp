@@ -24,13 +24,20 @@ GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 
 namespace {
 
+unsigned from_environment(const char* name, long most, unsigned otherwise) {
+  if (const char* text = std::getenv(name)) {
+    const long value = std::strtol(text, nullptr, 10);
+    if (value > 0 && value <= most) return static_cast<unsigned>(value);
+  }
+  return otherwise;
+}
 unsigned thread_count(unsigned asked) {
   if (asked != 0) return asked;
-  if (const char* text = std::getenv("GFXGRAPH_THREADS")) {
-    const long value = std::strtol(text, nullptr, 10);
-    if (value > 0 && value <= 1024) return static_cast<unsigned>(value);
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
+  return from_environment("GFXGRAPH_THREADS", 1024,
+                          std::max(1u, std::thread::hardware_concurrency()));
+}
+unsigned time_slice(unsigned asked) {
+  return asked != 0 ? asked : from_environment("GFXGRAPH_TIME_SLICE", 1000000, kTimeSlice);
 }
 
 std::string region_kind_name(RegionKind kind) {
@@ -74,7 +81,7 @@ class EngineImpl final : public Engine {
         observer_(observer),
         code_(memory, backend, observer, CodeCache::WaveSize::k32),
         code64_(memory, backend, observer, CodeCache::WaveSize::k64),
-        scheduler_(thread_count(options.threads)) {}
+        scheduler_(thread_count(options.threads), time_slice(options.time_slice)) {}
 
   Result<void> add_code(uint64_t load_address,
                         std::shared_ptr<const codeobj::CodeObject> code) override {

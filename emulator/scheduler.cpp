@@ -13,14 +13,13 @@
 namespace gfxgraph::emulator {
 namespace {
 
-constexpr uint64_t kSliceInstructions = 4000;
 // A dispatch this long is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
 // While some waves sleep: what the others do until those go on is likely to be in vain (locks).
 constexpr uint64_t kShortSlice = 256;
 // Instructions of each wave, and rounds in which all sleep, without an end before more workgroups
 // are taken in. One that ends is not replaced while there are more than a few.
-constexpr uint64_t kStaleInstructions = 8 * kSliceInstructions;
+constexpr uint64_t kStaleInstructions = 8 * kTimeSlice;
 constexpr unsigned kSleptRounds = 16;
 constexpr size_t kFewGroups = 4;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
@@ -259,7 +258,8 @@ class Scheduler::Worker {
     }
     total_ += ran;
     effort_ += ran;
-    set_slice(some_slept_ && !round.all_slept ? kShortSlice : kSliceInstructions);
+    const uint64_t slice = scheduler_.time_slice_;
+    set_slice(some_slept_ && !round.all_slept ? std::min(kShortSlice, slice) : slice);
     if (limit() != UINT64_MAX) {
       if (round.ended_group)
         job_.since_wave_end.store(0, std::memory_order_relaxed);
@@ -487,7 +487,7 @@ class Scheduler::Worker {
   uint64_t claimed_ = 0;  // the next workgroup to start, of those that are this worker's
   uint64_t claimed_end_ = 0;
   size_t target_ = 1;
-  uint64_t slice_ = kSliceInstructions;
+  uint64_t slice_ = scheduler_.time_slice_;
   uint64_t stale_ = 0;
   unsigned slept_ = 0;
   bool some_slept_ = false;  // in this round

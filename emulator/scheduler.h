@@ -96,9 +96,11 @@ struct Job {
   bool asked_for_help = false;   // caller's thread only
 };
 
+constexpr uint32_t kTimeSlice = 4000;  // instructions, unless asked otherwise
+
 class Scheduler {
  public:
-  explicit Scheduler(unsigned threads) : threads_(threads) {}
+  Scheduler(unsigned threads, uint64_t time_slice) : threads_(threads), time_slice_(time_slice) {}
   ~Scheduler();
   // Runs all workgroups of the job; returns when no thread works on it any more.
   void run(Job& job);
@@ -113,6 +115,7 @@ class Scheduler {
   void give_storage(std::unique_ptr<ResidentGroup> storage);
 
   const unsigned threads_;
+  const uint64_t time_slice_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable work_;  // helpers wait for jobs

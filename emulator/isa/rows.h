@@ -106,8 +106,9 @@ GFXGRAPH_INLINE Quad load_quad(uintptr_t p) {
 #if defined(__SANITIZE_THREAD__)  // which knows no accesses of this size
   for (unsigned d = 0; d < 4; ++d) value.dword[d] = load_host<uint32_t>(p + 4 * d);
 #else
-  _mm_store_si128(reinterpret_cast<__m128i*>(&value),
-                  _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  __m128i whole = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  asm("" : "+x"(whole));  // else a compiler may load the dwords one by one
+  _mm_store_si128(reinterpret_cast<__m128i*>(&value), whole);
 #endif
   return value;
 }
@@ -115,8 +116,9 @@ GFXGRAPH_INLINE void store_quad(uintptr_t p, const Quad& value) {
 #if defined(__SANITIZE_THREAD__)
   for (unsigned d = 0; d < 4; ++d) store_host(p + 4 * d, value.dword[d]);
 #else
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
-                   _mm_load_si128(reinterpret_cast<const __m128i*>(&value)));
+  __m128i whole = _mm_load_si128(reinterpret_cast<const __m128i*>(&value));
+  asm("" : "+x"(whole));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), whole);
 #endif
 }
 

@@ -175,6 +175,25 @@ TEST(Scheduler, RaceFreeKernelsGiveTheSameBytesAtAnyThreadCount) {
   }
 }
 
+TEST(Scheduler, ShortTimeSlicesShowRaces) {
+  for (const uint32_t slice : {0u, 32u}) {
+    EngineOptions options = threads(1);
+    options.time_slice = slice;
+    TestDevice device(options);
+    ASSERT_EQ(device.load(kCode), "");
+    auto* count = device.array<unsigned>(1);
+    auto* seen = device.array<unsigned>(64);
+    const Shape shape{.grid = {64, 1, 1}, .block = {64, 1, 1}};
+    const auto result = device.launch("racing_waves", shape, count, seen, 100u);
+    ASSERT_TRUE(result) << result.error().to_string();
+    if (slice == 0) {
+      EXPECT_EQ(seen[63], 100u);
+    } else {
+      EXPECT_LT(seen[63], 50u);
+    }
+  }
+}
+
 TEST(Scheduler, AKernelWaitsForTheHost) {
   std::atomic<int> messages{0};
   EngineOptions options = threads(2);

@@ -183,6 +183,15 @@ KERNEL torn_quads(Words4* element, unsigned* torn, unsigned rounds) {
   }
 }
 
+// Wave 0 counts, the others look, with nothing between them: what they see depends on who is when.
+KERNEL racing_waves(volatile unsigned* count, unsigned* seen, unsigned rounds) {
+  if (threadIdx.x < 32) {
+    for (unsigned k = 1; k <= rounds; ++k) *count = k;
+  } else {
+    seen[threadIdx.x] = *count;
+  }
+}
+
 KERNEL wait_for_host(volatile unsigned* flag, unsigned* out) {
   __builtin_amdgcn_s_sendmsg(1, 0);
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
