@@ -13,7 +13,7 @@
 namespace gfxgraph::emulator {
 namespace {
 
-// A dispatch this long is worth waking other threads for (about a tenth of a millisecond).
+// So much work is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
 // While some waves sleep: what the others do until those go on is likely to be in vain (locks).
 constexpr uint64_t kShortSlice = 256;
@@ -81,8 +81,7 @@ class Scheduler::Worker {
       beat();
       const Round round = run_round();
       beat();
-      if (caller_ && !job_.asked_for_help && total_ > kHelpInstructions)
-        scheduler_.ask_for_help(job_);
+      if (caller_ && !job_.asked_for_help && is_worth_help()) scheduler_.ask_for_help(job_);
       if (round.ended_group || job_.stopped.load(std::memory_order_relaxed)) {
         stale_ = slept_ = idle_ = 0;
         continue;
@@ -106,6 +105,14 @@ class Scheduler::Worker {
 
   uint32_t most_groups() const {
     return std::max(1u, kMaxResidentWaves / std::max(job_.launch.max_waves, 1u));
+  }
+  // Much was done already, or is left to do if all workgroups are like those before.
+  bool is_worth_help() const {
+    if (total_ > kHelpInstructions) return true;
+    const uint64_t left = job_.launch.group_count - std::min(job_.launch.group_count, started_);
+    return started_ != 0 &&
+           static_cast<double>(total_) / static_cast<double>(started_) * static_cast<double>(left) >
+               static_cast<double>(2 * kHelpInstructions);
   }
   // Only this thread writes it.
   void beat() {
@@ -154,6 +161,7 @@ class Scheduler::Worker {
   bool start_group() {
     if (claimed_ >= claimed_end_ && !claim_groups()) return false;
     const uint64_t index = claimed_++;
+    ++started_;
     std::unique_ptr<ResidentGroup> group = spare_ ? std::move(spare_) : scheduler_.take_storage();
     prepare(*group, index);
     resident_.push_back(std::move(group));
@@ -486,6 +494,7 @@ class Scheduler::Worker {
   const bool caller_;
   uint64_t claimed_ = 0;  // the next workgroup to start, of those that are this worker's
   uint64_t claimed_end_ = 0;
+  uint64_t started_ = 0;
   size_t target_ = 1;
   uint64_t slice_ = scheduler_.time_slice_;
   uint64_t stale_ = 0;

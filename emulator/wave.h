@@ -47,6 +47,7 @@ struct RegionCacheEntry {
   uint64_t size = 0;  // 0: empty
   std::byte* host = nullptr;
   uint64_t writable_size = 0;   // size, or 0 for read-only regions
+  uint64_t last_offset = 0;     // of the last row that was read, to guess the next one
   uint64_t requested_size = 0;  // what the program asked for of it; 0 for the wave's scratch
 };
 

@@ -232,7 +232,7 @@ void run(Bench& bench) {
         a, b, c, n);
   }
   {
-    constexpr int n = 1 << 20;
+    constexpr int n = 1 << 22;
     auto* in = device.array<unsigned>(n);
     auto* out = device.array<unsigned>(256);
     for (unsigned k = 0; k < n; ++k) in[k] = k * 2654435761u >> 13;

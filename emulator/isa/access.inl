@@ -461,12 +461,21 @@ template <class Observer, class P>
 GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
   if constexpr (P::kKind == AccessKind::kAtomic || (Observer::kMemory && !Observer::kSuspectsOnly))
     return false;
-  const RegionCacheEntry& entry = cache_entry(w, i);
+  RegionCacheEntry& entry = cache_entry(w, i);
   uint64_t limit = P::kWrite ? entry.writable_size : entry.size;
   if (Observer::kMemory && limit != 0) limit = entry.requested_size;
   const uint64_t into = address - entry.base;
   if (limit < sizeof(Row) || into > limit - sizeof(Row)) [[unlikely]]
     return false;
+  if constexpr (!P::kWrite) {
+    // A loop's next round is likely to read as far ahead as this one did of the last.
+    const uint64_t ahead = into + (into - entry.last_offset);
+    entry.last_offset = into;
+    if (ahead < limit) {
+      __builtin_prefetch(entry.host + ahead);
+      __builtin_prefetch(entry.host + ahead + 64);
+    }
+  }
   P::row(w, i, reinterpret_cast<uintptr_t>(entry.host) + into);
   return true;
 }
