@@ -158,6 +158,7 @@ struct Load {
     }
   }
   GFXGRAPH_INLINE static void put_pair(Row* dst, unsigned l, uint64_t value) {
+    asm("" : "+r"(value));  // one load, as in load_quad()
     dst[0].lane[l] = static_cast<uint32_t>(value);
     dst[1].lane[l] = static_cast<uint32_t>(value >> 32);
   }
