@@ -159,7 +159,8 @@ struct alignas(64) Inst {
 
   // Everything but the handler.
   void copy_fields(const Inst& from) {
-    pc = from.pc;
+    // A slot of the code cache has its pc from the start, and others may be reading it.
+    if (pc != from.pc) pc = from.pc;
     for (int n = 0; n < 3; ++n) k[n] = from.k[n];
     advance = from.advance;
     op = from.op;
