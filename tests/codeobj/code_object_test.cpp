@@ -274,15 +274,21 @@ TEST(Metadata, RejectsMissingFieldsAndAbsurdCounts) {
   EXPECT_FALSE(CodeObject::parse(symbol));
 }
 
+// Where in the file the first kernel's descriptor is.
+size_t descriptor_offset(const CodeObject& object) {
+  const uint64_t address = object.kernels()[0].descriptor_address;
+  const auto segment =
+      std::find_if(object.segments().begin(), object.segments().end(),
+                   [&](const Segment& s) { return address - s.address < s.file_bytes; });
+  return address - segment->address + segment->file_offset;
+}
+
 TEST(Descriptor, RejectsWhatLiesOutsideTheFileOrCode) {
   GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
   const Result<ObjectPtr> object = CodeObject::parse(bytes);
   ASSERT_TRUE(object) << error_of(object);
   const Kernel& kernel = (*object)->kernels()[0];
-  const auto segment = std::find_if(
-      (*object)->segments().begin(), (*object)->segments().end(),
-      [&](const Segment& s) { return kernel.descriptor_address - s.address < s.file_bytes; });
-  const size_t at = kernel.descriptor_address - segment->address + segment->file_offset;
+  const size_t at = descriptor_offset(**object);
   Bytes far = bytes;
   write_at<int64_t>(far, at + 16, int64_t{1} << 40);
   EXPECT_THAT(error_of(CodeObject::parse(far)),
@@ -317,11 +323,7 @@ TEST_P(Disagreements, AreErrors) {
   GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
   const Result<ObjectPtr> object = CodeObject::parse(bytes);
   ASSERT_TRUE(object) << error_of(object);
-  const Kernel& kernel = (*object)->kernels()[0];
-  const auto segment = std::find_if(
-      (*object)->segments().begin(), (*object)->segments().end(),
-      [&](const Segment& s) { return kernel.descriptor_address - s.address < s.file_bytes; });
-  const size_t at = kernel.descriptor_address - segment->address + segment->file_offset;
+  const size_t at = descriptor_offset(**object);
   Bytes changed = bytes;
   write_at<uint32_t>(changed, at + GetParam().offset,
                      read_at<uint32_t>(bytes, at + GetParam().offset) ^ GetParam().bits);
