@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <new>
 
 #include "emulator/gws.h"
 
@@ -38,14 +36,6 @@ constexpr uint64_t kSleptRound = 20000;
 constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals, no traps
 
 }  // namespace
-
-void WaveDeleter::operator()(Wave* wave) const {
-  if (wave->observer_state != nullptr) {
-    backend->destroy_state(wave->observer_state);
-    ::operator delete(wave->observer_state, std::align_val_t{backend->wave_state_align});
-  }
-  delete wave;
-}
 
 // One thread's share of a job.
 class Scheduler::Worker {
@@ -163,88 +153,10 @@ class Scheduler::Worker {
     const uint64_t index = claimed_++;
     ++started_;
     std::unique_ptr<ResidentGroup> group = spare_ ? std::move(spare_) : scheduler_.take_storage();
-    prepare(*group, index);
+    starter_.start(*group, index, slice_);
+    waves_ += group->shape.wave_count;
     resident_.push_back(std::move(group));
     return true;
-  }
-
-  void prepare(ResidentGroup& g, uint64_t index) {
-    const Launch& launch = job_.launch;
-    g.shape = group_shape(launch, index);
-    g.group.id = g.shape.id;
-    g.group.wave_count = g.shape.wave_count;
-    g.group.lds_bytes = launch.lds_bytes;
-    if (g.lds_capacity < launch.lds_bytes) {
-      g.lds = std::make_unique<std::byte[]>(launch.lds_bytes + 64);
-      g.lds_capacity = launch.lds_bytes;
-    } else if (launch.lds_bytes != 0) {
-      std::memset(g.lds.get(), 0, launch.lds_bytes);
-    }
-    g.group.lds = g.lds.get();
-    // Cached ranges stay good from dispatch to dispatch as long as the memory map does not change.
-    const uint64_t generation = job_.context.memory->generation();
-    const bool clear =
-        generation != g.cache_generation || g.used_scratch || launch.scratch_wave_bytes != 0;
-    g.cache_generation = generation;
-    g.used_scratch = launch.scratch_wave_bytes != 0;
-    g.live = g.shape.wave_count;
-    waves_ += g.shape.wave_count;
-    g.states.assign(g.shape.wave_count, WaveExit::kSlice);
-    g.spins.clear();
-    while (g.waves.size() < g.shape.wave_count) add_wave(g);
-    if (launch.lanes == 64)
-      while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(new_wave());
-    if (clear) {
-      for (auto& wave : g.waves) clear_regions(*wave);
-      for (auto& wave : g.uppers) clear_regions(*wave);
-    }
-    for (uint32_t n = 0; n < g.shape.wave_count; ++n) start(g, n);
-  }
-
-  static void clear_regions(Wave& wave) {
-    for (RegionCacheEntry& entry : wave.regions) entry = RegionCacheEntry();
-  }
-
-  WavePointer new_wave() {
-    WavePointer wave(new Wave, WaveDeleter{&job_.backend});
-    wave->observer_state = nullptr;
-    if (job_.backend.construct_state != nullptr) {
-      wave->observer_state = ::operator new(job_.backend.wave_state_bytes,
-                                            std::align_val_t{job_.backend.wave_state_align});
-      job_.backend.construct_state(wave->observer_state);
-    }
-    return wave;
-  }
-  void add_wave(ResidentGroup& g) {
-    g.waves.push_back(new_wave());
-    g.scratch.emplace_back();
-    g.scratch_capacity.push_back(0);
-  }
-
-  void start(ResidentGroup& g, uint32_t n) {
-    Wave& wave = *g.waves[n];
-    const uint64_t scratch = job_.launch.scratch_wave_bytes;
-    if (g.scratch_capacity[n] < scratch) {
-      g.scratch[n] = std::make_unique<std::byte[]>(scratch);
-      g.scratch_capacity[n] = scratch;
-    }
-    wave.scratch = g.scratch[n].get();
-    wave.scratch_bytes = scratch;
-    wave.scratch_base = kScratchWindow + n * scratch;
-    wave.group = &g.group;
-    wave.dispatch = &job_.context;
-    wave.observer = job_.observer;
-    wave.upper = job_.launch.lanes == 64 ? g.uppers[n].get() : nullptr;
-    wave.index = n;
-    wave.slice = slice_;
-    const WaveInfo info = start_wave(job_.launch, g.shape, wave);
-    if (job_.backend.wave_begin == nullptr) return;
-    if (wave.upper != nullptr) {
-      WaveInfo upper = info;
-      upper.launched_lanes = wave.upper->launched_lanes;
-      job_.backend.wave_begin(job_.observer, wave.upper->observer_state, *wave.upper, upper);
-    }
-    job_.backend.wave_begin(job_.observer, wave.observer_state, wave, info);
   }
 
   Round run_round() {
@@ -492,6 +404,7 @@ class Scheduler::Worker {
   Scheduler& scheduler_;
   Job& job_;
   const bool caller_;
+  const GroupStarter starter_{job_.launch, job_.backend, job_.observer, job_.context};
   uint64_t claimed_ = 0;  // the next workgroup to start, of those that are this worker's
   uint64_t claimed_end_ = 0;
   uint64_t started_ = 0;

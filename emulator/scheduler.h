@@ -20,35 +20,13 @@
 
 #include "emulator/backend.h"
 #include "emulator/launch.h"
+#include "emulator/resident_group.h"
 #include "emulator/standstill.h"
 
 namespace gfxgraph::emulator {
 
 // Of one worker, so that workgroups that wait for later ones find room.
 inline constexpr uint32_t kMaxResidentWaves = 4096;
-
-struct WaveDeleter {
-  const Backend* backend = nullptr;
-  void operator()(Wave* wave) const;
-};
-using WavePointer = std::unique_ptr<Wave, WaveDeleter>;
-
-// A workgroup's storage, reused from one workgroup to the next.
-struct ResidentGroup {
-  Workgroup group;
-  GroupShape shape;
-  std::vector<WavePointer> waves;
-  std::vector<WavePointer> uppers;  // of wave64 waves; empty until one ran here
-  std::vector<WaveExit> states;     // kEnded, kBarrier; anything else: can run
-  std::unique_ptr<std::byte[]> lds;
-  uint32_t lds_capacity = 0;
-  std::vector<std::unique_ptr<std::byte[]>> scratch;
-  std::vector<uint64_t> scratch_capacity;
-  uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
-  bool used_scratch = false;
-  uint32_t live = 0;
-  std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
-};
 
 // What a worker that looks for a standstill shows the others.
 struct WorkerPulse {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <tuple>
 
-#include "emulator/scheduler.h"
+#include "emulator/resident_group.h"
 
 namespace gfxgraph::emulator {
 namespace {

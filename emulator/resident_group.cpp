@@ -1,0 +1,95 @@
+#include "emulator/resident_group.h"
+
+#include <cstring>
+#include <new>
+
+namespace gfxgraph::emulator {
+namespace {
+
+void clear_regions(Wave& wave) {
+  for (RegionCacheEntry& entry : wave.regions) entry = RegionCacheEntry();
+}
+
+}  // namespace
+
+void WaveDeleter::operator()(Wave* wave) const {
+  if (wave->observer_state != nullptr) {
+    backend->destroy_state(wave->observer_state);
+    ::operator delete(wave->observer_state, std::align_val_t{backend->wave_state_align});
+  }
+  delete wave;
+}
+
+WavePointer GroupStarter::new_wave() const {
+  WavePointer wave(new Wave, WaveDeleter{&backend_});
+  wave->observer_state = nullptr;
+  if (backend_.construct_state != nullptr) {
+    wave->observer_state =
+        ::operator new(backend_.wave_state_bytes, std::align_val_t{backend_.wave_state_align});
+    backend_.construct_state(wave->observer_state);
+  }
+  return wave;
+}
+
+void GroupStarter::start(ResidentGroup& g, uint64_t index, uint64_t slice) const {
+  g.shape = group_shape(launch_, index);
+  g.group.id = g.shape.id;
+  g.group.wave_count = g.shape.wave_count;
+  g.group.lds_bytes = launch_.lds_bytes;
+  if (g.lds_capacity < launch_.lds_bytes) {
+    g.lds = std::make_unique<std::byte[]>(launch_.lds_bytes + 64);
+    g.lds_capacity = launch_.lds_bytes;
+  } else if (launch_.lds_bytes != 0) {
+    std::memset(g.lds.get(), 0, launch_.lds_bytes);
+  }
+  g.group.lds = g.lds.get();
+  // Cached ranges stay good from dispatch to dispatch as long as the memory map does not change.
+  const uint64_t generation = context_.memory->generation();
+  const bool clear =
+      generation != g.cache_generation || g.used_scratch || launch_.scratch_wave_bytes != 0;
+  g.cache_generation = generation;
+  g.used_scratch = launch_.scratch_wave_bytes != 0;
+  g.live = g.shape.wave_count;
+  g.states.assign(g.shape.wave_count, WaveExit::kSlice);
+  g.spins.clear();
+  while (g.waves.size() < g.shape.wave_count) {
+    g.waves.push_back(new_wave());
+    g.scratch.emplace_back();
+    g.scratch_capacity.push_back(0);
+  }
+  if (launch_.lanes == 64)
+    while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(new_wave());
+  if (clear) {
+    for (auto& wave : g.waves) clear_regions(*wave);
+    for (auto& wave : g.uppers) clear_regions(*wave);
+  }
+  for (uint32_t n = 0; n < g.shape.wave_count; ++n) start_wave_of(g, n, slice);
+}
+
+void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n, uint64_t slice) const {
+  Wave& wave = *g.waves[n];
+  const uint64_t scratch = launch_.scratch_wave_bytes;
+  if (g.scratch_capacity[n] < scratch) {
+    g.scratch[n] = std::make_unique<std::byte[]>(scratch);
+    g.scratch_capacity[n] = scratch;
+  }
+  wave.scratch = g.scratch[n].get();
+  wave.scratch_bytes = scratch;
+  wave.scratch_base = kScratchWindow + n * scratch;
+  wave.group = &g.group;
+  wave.dispatch = &context_;
+  wave.observer = observer_;
+  wave.upper = launch_.lanes == 64 ? g.uppers[n].get() : nullptr;
+  wave.index = n;
+  wave.slice = slice;
+  const WaveInfo info = start_wave(launch_, g.shape, wave);
+  if (backend_.wave_begin == nullptr) return;
+  if (wave.upper != nullptr) {
+    WaveInfo upper = info;
+    upper.launched_lanes = wave.upper->launched_lanes;
+    backend_.wave_begin(observer_, wave.upper->observer_state, *wave.upper, upper);
+  }
+  backend_.wave_begin(observer_, wave.observer_state, wave, info);
+}
+
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,58 @@
+// A workgroup that runs: its waves, LDS and scratch. The storage is reused from one to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "emulator/backend.h"
+#include "emulator/launch.h"
+#include "emulator/standstill.h"
+
+namespace gfxgraph::emulator {
+
+struct WaveDeleter {
+  const Backend* backend = nullptr;
+  void operator()(Wave* wave) const;
+};
+using WavePointer = std::unique_ptr<Wave, WaveDeleter>;
+
+// A workgroup's storage, reused from one workgroup to the next.
+struct ResidentGroup {
+  Workgroup group;
+  GroupShape shape;
+  std::vector<WavePointer> waves;
+  std::vector<WavePointer> uppers;  // of wave64 waves; empty until one ran here
+  std::vector<WaveExit> states;     // kEnded, kBarrier; anything else: can run
+  std::unique_ptr<std::byte[]> lds;
+  uint32_t lds_capacity = 0;
+  std::vector<std::unique_ptr<std::byte[]>> scratch;
+  std::vector<uint64_t> scratch_capacity;
+  uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
+  bool used_scratch = false;
+  uint32_t live = 0;
+  std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
+};
+
+// Puts workgroups of one launch into storage, with all waves at their first instruction.
+class GroupStarter {
+ public:
+  // What is referred to must outlive the waves that are started.
+  GroupStarter(const Launch& launch, const Backend& backend, void* observer,
+               DispatchContext& context)
+      : launch_(launch), backend_(backend), observer_(observer), context_(context) {}
+  // The index-th workgroup; `slice`: instructions of a wave at a time.
+  void start(ResidentGroup& g, uint64_t index, uint64_t slice) const;
+
+ private:
+  WavePointer new_wave() const;
+  void start_wave_of(ResidentGroup& g, uint32_t n, uint64_t slice) const;
+
+  const Launch& launch_;
+  const Backend& backend_;
+  void* const observer_;
+  DispatchContext& context_;
+};
+
+}  // namespace gfxgraph::emulator
