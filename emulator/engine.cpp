@@ -128,6 +128,9 @@ class EngineImpl final : public Engine {
     job.warn_of_barriers = [&](const BarrierPair& pair, const ResidentGroup& group) {
       warn_of_barriers(dispatch, pair, group);
     };
+    job.tell_long_run = [&](std::chrono::nanoseconds without_end, const WaveCensus& census) {
+      tell_long_run(dispatch, job, without_end, census);
+    };
     if (backend_.dispatch_begin != nullptr) {
       const std::string name = kernel_name(dispatch.kernel_object);
       backend_.dispatch_begin(observer_, DispatchInfo{&launch->dispatch, &launch->descriptor, name,
@@ -219,22 +222,42 @@ class EngineImpl final : public Engine {
     return text;
   }
 
+  // "; 904 workgroups are not started ...", and a line for each place with waves.
+  std::string census_text(const Job& job, const WaveCensus& census) const {
+    std::string text;
+    const uint64_t count = job.launch.group_count;
+    const uint64_t waiting = count - std::min(job.next_group.load(), count) + census.claimed;
+    if (waiting != 0)
+      text = fmt::format("; {} workgroups are not started, {} waves are resident at most", waiting,
+                         kMaxResidentWaves);
+    return text + list_waves(
+                      census.waves, [&](uint64_t pc) { return place_text(pc); },
+                      [&](uint64_t address) { return buffer_text(address); });
+  }
+
+  void tell_long_run(const Dispatch& dispatch, const Job& job, std::chrono::nanoseconds without_end,
+                     const WaveCensus& census) {
+    if (!options_.on_warning) return;
+    const std::string kernel = kernel_name(dispatch.kernel_object);
+    const std::string text = fmt::format(
+        "kernel {}: no wave has ended for {:.3g} s; it goes on, and may be long or "
+        "never end{}",
+        kernel.empty() ? "(unknown)" : kernel, std::chrono::duration<double>(without_end).count(),
+        census_text(job, census));
+    const std::scoped_lock lock(warned_mutex_);
+    options_.on_warning(text);
+  }
+
   Fault describe_standstill(const Dispatch& dispatch, Job& job) const {
     Fault fault;
     fault.kind = FaultKind::kDeadlock;
     fault.kernel = kernel_name(dispatch.kernel_object);
     fault.detail = job.given_up;
-    const uint64_t count = job.launch.group_count;
-    const uint64_t waiting = count - std::min(job.next_group.load(), count) + job.claimed_in_vain;
-    if (waiting != 0)
-      fault.detail += fmt::format("; {} workgroups are not started, {} waves are resident at most",
-                                  waiting, kMaxResidentWaves);
-    fault.detail += list_stuck_waves(
-        job.stuck, [&](uint64_t pc) { return place_text(pc); },
-        [&](uint64_t address) { return buffer_text(address); });
-    if (job.stuck.empty()) return fault;
-    const StuckWave& first = *std::min_element(
-        job.stuck.begin(), job.stuck.end(), [](const StuckWave& a, const StuckWave& b) {
+    fault.detail += census_text(job, job.stuck);
+    const std::vector<WavePlace>& waves = job.stuck.waves;
+    if (waves.empty()) return fault;
+    const WavePlace& first =
+        *std::min_element(waves.begin(), waves.end(), [](const WavePlace& a, const WavePlace& b) {
           return std::tie(a.workgroup[2], a.workgroup[1], a.workgroup[0], a.wave) <
                  std::tie(b.workgroup[2], b.workgroup[1], b.workgroup[0], b.wave);
         });

@@ -58,6 +58,20 @@ struct Standstill {
   bool sent_message = false;           // a wave of this dispatch has sent the host a message
 };
 
+// A dispatch of which no wave has ended for a while, without a proof that it stands still: it
+// computes long, or is in a loop that never ends and counts, reads the clock, or changes memory and
+// changes it back.
+struct LongRun {
+  const Dispatch* dispatch = nullptr;
+  std::chrono::nanoseconds without_end{0};  // since a wave ended
+  uint32_t reports = 0;                     // that were asked for before, of this dispatch
+};
+enum class LongRunAnswer : uint8_t {
+  kGoOn,
+  kReport,  // and go on: on_warning is told where all waves are
+  kEnd,     // with kDeadlock
+};
+
 struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
@@ -74,6 +88,8 @@ struct EngineOptions {
   // Asked about every 50 us for as long as a dispatch stands still; true ends it with kDeadlock.
   // Called from workers. Null: at once, which is right where nothing outside can change memory.
   std::function<bool(const Standstill&)> give_up;
+  // Asked about every second of a long run. Called from workers. Null: goes on.
+  std::function<LongRunAnswer(const LongRun&)> long_run;
   // What a kernel does that works here and should not be relied on, with its name, places and
   // source lines: once per kernel. Called from workers, one at a time.
   std::function<void(const std::string& text)> on_warning;

@@ -33,6 +33,13 @@ constexpr uint64_t kFirstLook = 1 << 21;
 #endif
 constexpr uint64_t kLastLook = 1 << 28;
 constexpr uint64_t kSleptRound = 20000;
+
+int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals, no traps
 
 }  // namespace
@@ -60,8 +67,12 @@ class Scheduler::Worker {
       while (resident_.size() < target_ && start_group()) {
       }
       if (resident_.empty()) return;
+      if (job_.reports.load(std::memory_order_relaxed) != reports_) [[unlikely]]
+        join_report();
       if (effort_ >= patience_) {
-        if (look_for_standstill()) {
+        const bool still = look_for_standstill();
+        ask_about_long_run();
+        if (still) {
           wait_a_little();
           continue;
         }
@@ -250,6 +261,7 @@ class Scheduler::Worker {
     if (state == WaveExit::kEnded) {
       --g.live;
       effort_ = 0;
+      pulse_.no_end_since.store(0, std::memory_order_relaxed);
       if (job_.backend.wave_end != nullptr) {
         job_.backend.wave_end(job_.observer, wave.observer_state, wave);
         if (wave.upper != nullptr)
@@ -360,6 +372,56 @@ class Scheduler::Worker {
     job_.stopped.store(true, std::memory_order_relaxed);
   }
 
+  // ---- long runs ----
+
+  void ask_about_long_run() {
+    const auto& ask = job_.context.options->long_run;
+    if (!ask) return;
+    const int64_t now = steady_ns();
+    if (pulse_.no_end_since.load(std::memory_order_relaxed) == 0)
+      pulse_.no_end_since.store(now, std::memory_order_relaxed);
+    LongRun run;
+    run.dispatch = &job_.launch.dispatch;
+    {
+      const std::scoped_lock lock(job_.mutex);
+      // A worker that has not looked yet has had waves that ended.
+      if (job_.silent_workers != 0 || job_.pulses.size() != job_.workers.load()) return;
+      int64_t since = 0;
+      for (const WorkerPulse* pulse : job_.pulses) {
+        const int64_t of_worker = pulse->no_end_since.load(std::memory_order_relaxed);
+        if (of_worker == 0) return;
+        since = std::max(since, of_worker);
+      }
+      run.without_end = std::chrono::nanoseconds(now - since);
+      run.reports = job_.reports.load(std::memory_order_relaxed);
+    }
+    const LongRunAnswer answer = ask(run);
+    if (answer == LongRunAnswer::kEnd)
+      give_up(fmt::format("no wave ended for {:.3g} s",
+                          std::chrono::duration<double>(run.without_end).count()),
+              false);
+    if (answer != LongRunAnswer::kReport) return;
+    const std::scoped_lock lock(job_.mutex);
+    if (job_.reports.load(std::memory_order_relaxed) != run.reports) return;  // another asked, too
+    job_.report = WaveCensus();
+    job_.without_end = run.without_end;
+    job_.silent_workers = static_cast<uint32_t>(job_.pulses.size());
+    job_.reports.store(run.reports + 1, std::memory_order_relaxed);
+  }
+
+  void join_report() {
+    const std::scoped_lock lock(job_.mutex);
+    // One that has come since is not waited for.
+    if (looked_) add_to_report();
+    reports_ = job_.reports.load(std::memory_order_relaxed);
+  }
+
+  // With the mutex held.
+  void add_to_report() {
+    add_waves(job_.report, false);
+    if (--job_.silent_workers == 0) job_.tell_long_run(job_.without_end, job_.report);
+  }
+
   // The worker is done. When the dispatch was given up, says where its waves are.
   void leave() {
     job_.left_workers.fetch_add(1);
@@ -370,34 +432,40 @@ class Scheduler::Worker {
       // As if it were still there: the sum never goes back.
       job_.left_workers.fetch_add(pulse_.rounds.load());
       if (!job_.given_up.empty()) {
-        job_.claimed_in_vain += claimed_end_ - claimed_;
-        for (const auto& group : resident_) add_stuck_waves(*group);
+        add_waves(job_.stuck, job_.loops_known);
+      } else if (looked_ && job_.reports.load(std::memory_order_relaxed) != reports_) {
+        add_to_report();
       }
     }
     job_.workers.fetch_sub(1);
   }
 
-  void add_stuck_waves(const ResidentGroup& g) {
+  void add_waves(WaveCensus& to, bool loops_known) const {
+    to.claimed += claimed_end_ - claimed_;
+    for (const auto& group : resident_) add_waves(to, *group, loops_known);
+  }
+
+  static void add_waves(WaveCensus& to, const ResidentGroup& g, bool loops_known) {
     constexpr uint64_t kBarrierBytes = 4;
     for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
       if (g.states[n] == WaveExit::kEnded) continue;
       const Wave& wave = *g.waves[n];
-      StuckWave stuck;
+      WavePlace stuck;
       stuck.workgroup = g.shape.id;
       stuck.wave = n;
       stuck.pc = wave.resume->pc;
       if (g.states[n] == WaveExit::kBarrier) {
-        stuck.why = StuckWave::Why::kBarrier;
+        stuck.why = WavePlace::Why::kBarrier;
         stuck.pc -= kBarrierBytes;
       } else if (wave.gws_waits) {
-        stuck.why = StuckWave::Why::kGws;
+        stuck.why = WavePlace::Why::kGws;
         stuck.gws_missing = gws_missing(wave);
-      } else if (job_.loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
-        stuck.why = StuckWave::Why::kRepeats;
+      } else if (loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
+        stuck.why = WavePlace::Why::kRepeats;
         stuck.spin = g.spins[n];
         stuck.pc = stuck.spin.poll_pc != 0 ? stuck.spin.poll_pc : stuck.spin.low_pc;
       }
-      job_.stuck.push_back(stuck);
+      to.waves.push_back(stuck);
     }
   }
 
@@ -417,6 +485,7 @@ class Scheduler::Worker {
   uint64_t effort_ = 0;  // since a wave ended, or the last look for a standstill
   uint64_t patience_ = kFirstLook;
   bool looked_ = false;
+  uint32_t reports_ = job_.reports.load(std::memory_order_relaxed);  // the last one seen
   WorkerPulse pulse_;
   uint64_t total_ = 0;  // instructions
   uint64_t waves_ = 0;

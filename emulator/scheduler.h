@@ -32,6 +32,8 @@ inline constexpr uint32_t kMaxResidentWaves = 4096;
 struct WorkerPulse {
   static constexpr uint64_t kMoves = UINT64_MAX;
   std::atomic<uint64_t> rounds{0};  // begun and ended; odd while one runs
+  // Steady clock, ns: the first look since a wave of this worker ended; 0: none yet.
+  std::atomic<int64_t> no_end_since{0};
   // Guarded by Job::mutex: the sum of all pulses when its waves were last proven to stand still.
   uint64_t still_at = kMoves;
   bool reads_host = false;
@@ -40,6 +42,12 @@ struct WorkerPulse {
 struct BarrierPair {  // two barriers at which waves of one workgroup met
   uint64_t pc[2];     // of the instruction after s_barrier
   uint32_t wave[2];
+};
+
+// Where all waves of a dispatch are.
+struct WaveCensus {
+  std::vector<WavePlace> waves;
+  uint64_t claimed = 0;  // workgroups that a worker has taken and not started
 };
 
 struct Job {
@@ -68,10 +76,16 @@ struct Job {
   // Set when the dispatch was given up: why, and where all its waves were. Guarded by mutex.
   std::string given_up;
   bool loops_known = false;  // ResidentGroup::spins are of now
-  std::vector<StuckWave> stuck;
-  uint64_t claimed_in_vain = 0;  // workgroups that a worker had taken and not started
-  unsigned helpers = 0;          // guarded by the scheduler's mutex
-  bool asked_for_help = false;   // caller's thread only
+  WaveCensus stuck;
+  // A report of a dispatch that goes on (EngineOptions::long_run): its number, from 1, and what was
+  // said so far. `reports` changes with the mutex held, which guards the rest.
+  std::atomic<uint32_t> reports{0};
+  uint32_t silent_workers = 0;  // that have not said yet where their waves are
+  std::chrono::nanoseconds without_end{0};
+  WaveCensus report;
+  std::function<void(std::chrono::nanoseconds without_end, const WaveCensus&)> tell_long_run;
+  unsigned helpers = 0;         // guarded by the scheduler's mutex
+  bool asked_for_help = false;  // caller's thread only
 };
 
 constexpr uint32_t kTimeSlice = 4000;  // instructions, unless asked otherwise

@@ -202,7 +202,7 @@ std::string id_text(const std::array<uint32_t, 3>& id) {
   return fmt::format("({},{},{})", id[0], id[1], id[2]);
 }
 
-bool earlier(const StuckWave& a, const StuckWave& b) {
+bool earlier(const WavePlace& a, const WavePlace& b) {
   return std::tuple(a.workgroup[2], a.workgroup[1], a.workgroup[0], a.wave) <
          std::tuple(b.workgroup[2], b.workgroup[1], b.workgroup[0], b.wave);
 }
@@ -221,9 +221,9 @@ std::string wave_ranges(const std::vector<uint32_t>& waves) {
 }
 
 // Which waves stand at one place; they are in order.
-std::string who(const std::vector<StuckWave>& waves) {
+std::string who(const std::vector<WavePlace>& waves) {
   std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint32_t>>> groups;
-  for (const StuckWave& w : waves) {
+  for (const WavePlace& w : waves) {
     if (groups.empty() || groups.back().first != w.workgroup) groups.push_back({w.workgroup, {}});
     groups.back().second.push_back(w.wave);
   }
@@ -237,15 +237,15 @@ std::string who(const std::vector<StuckWave>& waves) {
   return text;
 }
 
-std::string what(const StuckWave& wave, const std::function<std::string(uint64_t)>& place,
+std::string what(const WavePlace& wave, const std::function<std::string(uint64_t)>& place,
                  const std::function<std::string(uint64_t)>& buffer) {
   switch (wave.why) {
-    case StuckWave::Why::kBarrier: return fmt::format("in the barrier at {}", place(wave.pc));
-    case StuckWave::Why::kGws:
+    case WavePlace::Why::kBarrier: return fmt::format("in the barrier at {}", place(wave.pc));
+    case WavePlace::Why::kGws:
       return fmt::format("in the global wave sync at {}, which {} more wave{} must reach",
                          place(wave.pc), wave.gws_missing, wave.gws_missing == 1 ? "" : "s");
-    case StuckWave::Why::kRuns: return fmt::format("at {}", place(wave.pc));
-    case StuckWave::Why::kRepeats: break;
+    case WavePlace::Why::kRuns: return fmt::format("at {}", place(wave.pc));
+    case WavePlace::Why::kRepeats: break;
   }
   if (wave.spin.poll_pc == 0)
     return fmt::format("in a loop of {} bytes at {} that nothing ends",
@@ -257,19 +257,19 @@ std::string what(const StuckWave& wave, const std::function<std::string(uint64_t
 
 }  // namespace
 
-std::string list_stuck_waves(std::vector<StuckWave> waves,
-                             const std::function<std::string(uint64_t)>& place,
-                             const std::function<std::string(uint64_t)>& buffer) {
+std::string list_waves(std::vector<WavePlace> waves,
+                       const std::function<std::string(uint64_t)>& place,
+                       const std::function<std::string(uint64_t)>& buffer) {
   std::sort(waves.begin(), waves.end(), earlier);
-  std::map<std::pair<StuckWave::Why, uint64_t>, std::vector<StuckWave>> places;
-  for (const StuckWave& wave : waves) places[{wave.why, wave.pc}].push_back(wave);
-  std::vector<const std::vector<StuckWave>*> order;
+  std::map<std::pair<WavePlace::Why, uint64_t>, std::vector<WavePlace>> places;
+  for (const WavePlace& wave : waves) places[{wave.why, wave.pc}].push_back(wave);
+  std::vector<const std::vector<WavePlace>*> order;
   for (const auto& [key, list] : places) order.push_back(&list);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto* a, const auto* b) { return earlier(a->front(), b->front()); });
   std::string text;
   for (size_t n = 0; n < std::min(order.size(), kListedPlaces); ++n) {
-    const std::vector<StuckWave>& list = *order[n];
+    const std::vector<WavePlace>& list = *order[n];
     text += fmt::format("\n  {} wave{} {}: {}", list.size(), list.size() == 1 ? "" : "s",
                         what(list.front(), place, buffer), who(list));
   }

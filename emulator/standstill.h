@@ -32,8 +32,8 @@ struct Spin {
   uint64_t address = 0;  // that it reads, 0: unknown or LDS
 };
 
-// Where a wave is when its dispatch is given up.
-struct StuckWave {
+// Where a wave is when its dispatch is given up, or is reported to run long.
+struct WavePlace {
   enum class Why : uint8_t { kRuns, kRepeats, kBarrier, kGws };
   Why why = Why::kRuns;
   uint64_t pc = 0;  // of the poll, the barrier or the next instruction
@@ -71,8 +71,8 @@ class StandstillProbe {
 
 // Text for a fault: the waves by place, the same place once with their number and range. `place`
 // names a pc, `buffer` an address. Of bounded length.
-std::string list_stuck_waves(std::vector<StuckWave> waves,
-                             const std::function<std::string(uint64_t pc)>& place,
-                             const std::function<std::string(uint64_t address)>& buffer);
+std::string list_waves(std::vector<WavePlace> waves,
+                       const std::function<std::string(uint64_t pc)>& place,
+                       const std::function<std::string(uint64_t address)>& buffer);
 
 }  // namespace gfxgraph::emulator

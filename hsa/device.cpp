@@ -67,6 +67,7 @@ emulator::Engine& engine() {
       }
       return out_of_patience(standstill, running);
     };
+    options.long_run = judge_long_run;
     s.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
   });
   return *s.engine.load(std::memory_order_acquire);

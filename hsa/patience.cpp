@@ -19,24 +19,23 @@ constexpr double kDefaultSeconds = 30;
 // A kernel that stands still says so much more often.
 constexpr uint64_t kFreshNs = 2'000'000'000;
 
-double read_seconds() {
-  const char* const text = std::getenv("GFXGRAPH_LIVELOCK_SECONDS");
-  if (text == nullptr) return kDefaultSeconds;
+double read_seconds(const char* variable, double otherwise) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
   double seconds = 0;
   const char* const end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, seconds);
   if (error == std::errc() && stop == end && std::isfinite(seconds) && seconds >= 0 &&
       seconds <= 1e6)
     return seconds;
-  log(LogLevel::kWarning,
-      "GFXGRAPH_LIVELOCK_SECONDS={} is no number of seconds from 0 to 1000000: "
-      "{} is used",
-      text, kDefaultSeconds);
-  return kDefaultSeconds;
+  log(LogLevel::kWarning, "{}={} is no number of seconds from 0 to 1000000: {} is used", variable,
+      text, otherwise);
+  return otherwise;
 }
 
 struct State {
-  const double seconds = read_seconds();
+  const double seconds = read_seconds("GFXGRAPH_LIVELOCK_SECONDS", kDefaultSeconds);
+  const double hang_seconds = read_seconds("GFXGRAPH_HANG_SECONDS", 0);
   std::mutex mutex;
   uint64_t activity = 0;
   uint64_t quiet_since_ns = 0;
@@ -64,6 +63,27 @@ bool out_of_patience(const emulator::Standstill& standstill, uint32_t running) {
   const double quiet = static_cast<double>(now - s.quiet_since_ns) * 1e-9;
   return quiet >= s.seconds &&
          std::chrono::duration<double>(standstill.lasted).count() >= s.seconds;
+}
+
+namespace {
+
+emulator::LongRunAnswer report(const emulator::LongRun& run) {
+  if (run.reports == 0)
+    log(LogLevel::kWarning,
+        "a kernel runs long; GFXGRAPH_HANG_SECONDS=N ends such a kernel when none of its waves "
+        "has ended for N seconds. Where it is:");
+  return emulator::LongRunAnswer::kReport;
+}
+
+}  // namespace
+
+emulator::LongRunAnswer judge_long_run(const emulator::LongRun& run) {
+  const State& s = state();
+  const double seconds = std::chrono::duration<double>(run.without_end).count();
+  if (s.hang_seconds != 0 && seconds >= s.hang_seconds) return emulator::LongRunAnswer::kEnd;
+  if (s.seconds != 0 && seconds >= std::ldexp(s.seconds, static_cast<int>(run.reports)))
+    return report(run);
+  return emulator::LongRunAnswer::kGoOn;
 }
 
 }  // namespace gfxgraph::hsa

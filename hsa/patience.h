@@ -1,6 +1,8 @@
-// Whether a kernel that stands still (emulator/standstill.h) may still be helped: by the host, a
-// copy, or another queue's kernel. Nobody can know; the agent waits until nothing has happened for
-// a while.
+// How long the agent waits for a kernel that does not come to its end.
+//
+// One that stands still (emulator/standstill.h) may be helped: by the host, a copy, or another
+// queue's kernel. Nobody can know; the agent waits until nothing has happened for a while. One that
+// runs long may end yet: it is reported, and goes on.
 #pragma once
 
 #include <atomic>
@@ -23,5 +25,10 @@ inline void note_activity() noexcept { internal::activity.fetch_add(1, std::memo
 // never). False as long as a kernel that called the host (printf) looks at host memory: its answer
 // may take any time. `running`: kernels that run now. Thread-safe.
 bool out_of_patience(const emulator::Standstill& standstill, uint32_t running);
+
+// EngineOptions::long_run of the agent: reports after $GFXGRAPH_LIVELOCK_SECONDS without a wave's
+// end, after twice, four times as many and so on; ends the kernel after $GFXGRAPH_HANG_SECONDS
+// (default 0: never). Thread-safe.
+emulator::LongRunAnswer judge_long_run(const emulator::LongRun& run);
 
 }  // namespace gfxgraph::hsa

@@ -155,6 +155,37 @@ TEST_P(Standstill, HelpFromOutsideIsWaitedFor) {
   EXPECT_EQ(out[63], 3u);
 }
 
+TEST_P(Standstill, LongRunsAreReportedAndGoOn) {
+  std::atomic<unsigned> asked{0};
+  std::vector<std::string> told;
+  EngineOptions reporting = options();
+  reporting.on_warning = [&](const std::string& text) { told.push_back(text); };
+  reporting.long_run = [&](const LongRun& run) {
+    EXPECT_GE(run.without_end.count(), 0);
+    // Every second question, so that some are answered while no report is due.
+    if (asked.fetch_add(1) % 2 == 0) return LongRunAnswer::kGoOn;
+    return run.reports < 2 ? LongRunAnswer::kReport : LongRunAnswer::kEnd;
+  };
+  TestDevice device(reporting);
+  ASSERT_EQ(device.load(code()), "");
+  auto* words = device.array<unsigned>(64);
+  auto* out = device.array<unsigned>(4096);
+  const auto result = device.launch("count_down", shape(8, 64), words, out, 4000000000u);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, FaultKind::kDeadlock);
+  EXPECT_THAT(result.error().to_string(), HasSubstr("no wave ended for "));
+  ASSERT_EQ(told.size(), 2u);
+  for (const std::string& text : told)
+    EXPECT_THAT(text, ContainsRegex("kernel count_down: no wave has ended for .* s; it goes on"));
+  // All waves are told of, those of the other worker too.
+  for (const std::string& text : {told[1], result.error().to_string()}) {
+    size_t waves = 0;
+    for (size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at + 1))
+      waves += std::strtoul(text.c_str() + at + 3, nullptr, 10);
+    EXPECT_EQ(waves, 16u) << text;
+  }
+}
+
 TEST_P(Standstill, ThousandsOfWorkgroupsThatWaitForTheLast) {
 #ifdef GFXGRAPH_ONE_ISA
   GTEST_SKIP() << "takes long";

@@ -1,4 +1,5 @@
-// Kernels that wait for a flag: nobody sets it, or the host or another stream does after a while.
+// Kernels that wait for a flag: nobody sets it, or the host or another stream does after a while;
+// and kernels that take and give back a lock, or count, in vain.
 #include "check.h"
 
 #include <chrono>
@@ -18,6 +19,24 @@ __global__ void ask_and_wait(const unsigned* flag) {
   while (load(flag) == 0) __builtin_amdgcn_s_sleep(1);
 }
 
+// Both change something at every turn, so that nothing proves that they never end.
+__global__ void lock_for_ever(unsigned* lock) {
+  for (;;) {
+    while (atomicCAS(lock, 0u, 1u) != 0) __builtin_amdgcn_s_sleep(1);
+    const bool found = load(lock + 1) != 0;
+    __hip_atomic_store(lock, 0u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    if (found) return;
+  }
+}
+__global__ void count(unsigned* out, unsigned long long turns) {
+  unsigned sum = 0;
+  for (unsigned long long n = 0; n < turns; ++n) {
+    sum += static_cast<unsigned>(n);
+    asm volatile("" : "+v"(sum));
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(700)); }
 
 int main(int argc, char** argv) {
@@ -32,6 +51,21 @@ int main(int argc, char** argv) {
   HIP_OK(hipStreamCreateWithFlags(&waiting, hipStreamNonBlocking));
   HIP_OK(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
   set<<<1, 1, 0, waiting>>>(flag, 0);
+  if (std::strcmp(mode, "lock") == 0) {
+    unsigned* lock = nullptr;
+    HIP_OK(hipMalloc(&lock, 8));
+    HIP_OK(hipMemset(lock, 0, 8));
+    lock_for_ever<<<2, 1>>>(lock);
+    (void)hipDeviceSynchronize();
+    return done();
+  }
+  if (std::strcmp(mode, "long") == 0) {
+    count<<<2, 64>>>(out, 40'000'000);
+    unsigned host[128] = {};
+    HIP_OK(hipMemcpy(host, out, sizeof(host), hipMemcpyDeviceToHost));
+    CHECK(host[0] == host[127] && host[5] == 2191577856u);
+    return done();
+  }
   if (std::strcmp(mode, "asked") == 0)
     ask_and_wait<<<1, 32, 0, waiting>>>(host_flag);
   else
