@@ -40,7 +40,6 @@ TAIL = """
 - rocSPARSE (forky) `csrgemm_reuse`, one case: the test program itself crashes on the host, writing past its heap,
   with slices of 32 too. Not traced.
 - hipCUB `TestTexRef` and `TestTexObj` need textures, which the agent refuses.
-- rocBLAS (forky): listing its cases and starting takes longer than the limit; no verdict.
 - rocThrust `TestCopyIfNonTrivial` fails because of rocThrust: its `copy_if` assigns to objects in LDS that were never
   constructed, which is what the case looks for; rocThrust's changelog lists it as fixed in its version of ROCm 6.3.
 - rocPRIM `test_texture_cache_iterator` needs textures too; its cases end the program.
