@@ -17,7 +17,7 @@ constexpr uint64_t kHelpInstructions = 10000;
 constexpr uint64_t kShortSlice = 256;
 // Instructions of each wave, and rounds in which all sleep, without an end before more workgroups
 // are taken in. One that ends is not replaced while there are more than a few.
-constexpr uint64_t kStaleInstructions = 8 * kTimeSlice;
+constexpr uint64_t kStaleInstructions = 32000;
 constexpr unsigned kSleptRounds = 16;
 constexpr size_t kFewGroups = 4;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
