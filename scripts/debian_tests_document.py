@@ -14,8 +14,10 @@ program is what Debian built for gfx1030 and ships, run with its suite's own HIP
 forky 6.4.3) on the software agent.
 `scripts/debian-tests --package PACKAGE --only PROGRAM --again` repeats a row; with `--filter CASES` it shows
 what single cases print. The limits are those of `scripts/debian-tests.tsv`: large programs run with an
-even sample of their cases, rocBLAS and rocSPARSE with a sample of their test data as well. Times were taken
-while the two cores did other work too.
+even sample of their cases, rocBLAS and rocSPARSE with a sample of their test data as well; cases that are
+large by their name are left out. rocFFT's and hipFFT's cases are those of up to 16384 points; they compile
+their kernels when they run, which takes seconds for each, so most of their kernels were from earlier runs (the
+script keeps them). Times were taken with the emulator on one core while the machine did other work too.
 
 `timeout`: a case exceeded its limit (15 to 60 s); `not reached`: the program's time was over; neither is a
 verdict. ggml's lines are operations and shapes compared with its CPU backend; `skipped` ones are not
