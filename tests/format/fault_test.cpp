@@ -7,7 +7,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "base/log.h"
@@ -15,46 +14,16 @@
 #include "format/verify.h"
 #include "format/writer_internal.h"
 #include "golden_cases.h"
+#include "tests/support/allocations.h"
 #include "trace_builder.h"
-
-namespace {
-// Allocations of this thread left until one fails, and, if `all_fail`, all that follow; negative:
-// none fails.
-thread_local int64_t allocations_left = -1;
-thread_local bool all_fail = false;
-thread_local bool failed_once = false;
-
-void* allocate(size_t size, size_t alignment) {
-  if (allocations_left == 0) {
-    failed_once = true;
-    if (!all_fail) allocations_left = -1;
-    throw std::bad_alloc();
-  }
-  if (allocations_left > 0) --allocations_left;
-  void* at = alignment <= alignof(std::max_align_t)
-                 ? std::malloc(size)
-                 : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (at == nullptr) throw std::bad_alloc();
-  return at;
-}
-// Not inlined: the compiler would see operator new's memory end in std::free and warn.
-[[gnu::noinline]] void release(void* at) { std::free(at); }
-}  // namespace
-
-void* operator new(size_t size) { return allocate(size, 1); }
-void* operator new[](size_t size) { return allocate(size, 1); }
-void* operator new(size_t size, std::align_val_t align) {
-  return allocate(size, static_cast<size_t>(align));
-}
-void operator delete(void* at) noexcept { release(at); }
-void operator delete[](void* at) noexcept { release(at); }
-void operator delete(void* at, size_t) noexcept { release(at); }
-void operator delete[](void* at, size_t) noexcept { release(at); }
-void operator delete(void* at, std::align_val_t) noexcept { release(at); }
-void operator delete(void* at, size_t, std::align_val_t) noexcept { release(at); }
 
 namespace gfxgraph::format {
 namespace {
+
+using gfxgraph::testing::fail_allocation;
+using gfxgraph::testing::Failing;
+using gfxgraph::testing::OfThreads;
+using gfxgraph::testing::stop_failing_allocations;
 
 using ::testing::HasSubstr;
 
@@ -128,8 +97,8 @@ TEST(Fault, EveryFailedWriteLeavesAReadablePrefix) {
   }
 }
 
-void fail_every_allocation(bool sticky) {
-  for (int64_t fail_at = 0;; ++fail_at) {
+void fail_every_allocation(Failing failing) {
+  for (int64_t fail_at = 1;; ++fail_at) {
     SCOPED_TRACE(fail_at);
     ASSERT_LT(fail_at, 100000);
     std::vector<std::byte> bytes;
@@ -145,9 +114,7 @@ void fail_every_allocation(bool sticky) {
     Event launch = event_of(sample_launch(1, 1));
     const Finding finding{FindingKind::kNote, "hipSomething", 1, "detail of it, longer than short"};
     CodeObject code_object{1, hash_bytes(blob), "amdgcn-amd-amdhsa--gfx1030"};
-    failed_once = false;
-    all_fail = sticky;
-    allocations_left = fail_at;
+    fail_allocation(fail_at, OfThreads::kThis, failing);
     (void)(*writer)->add(environment);
     (void)(*writer)->add_blob(blob);
     (void)(*writer)->add(code_object);
@@ -156,8 +123,7 @@ void fail_every_allocation(bool sticky) {
     (void)(*writer)->add(std::move(launch));
     (void)(*writer)->add(finding);
     const Result<void> sealed = (*writer)->seal();
-    const bool failed = failed_once;
-    allocations_left = -1;
+    const bool failed = stop_failing_allocations();
     if (!failed) {
       EXPECT_GT(fail_at, 5);
       EXPECT_TRUE(sealed) << sealed.error().message;
@@ -170,19 +136,16 @@ void fail_every_allocation(bool sticky) {
   }
 }
 
-TEST(Fault, EveryFailedAllocationIsAnError) { fail_every_allocation(false); }
-TEST(Fault, NothingIsThrownWhenNoMemoryIsLeft) { fail_every_allocation(true); }
+TEST(Fault, EveryFailedAllocationIsAnError) { fail_every_allocation(Failing::kOnce); }
+TEST(Fault, NothingIsThrownWhenNoMemoryIsLeft) { fail_every_allocation(Failing::kFromThenOn); }
 
 TEST(Fault, ReaderReportsEveryFailedAllocation) {
   const std::vector<std::byte> bytes = golden_cases()[2].bytes;
-  for (int64_t fail_at = 0;; ++fail_at) {
+  for (int64_t fail_at = 1;; ++fail_at) {
     ASSERT_LT(fail_at, 100000);
-    failed_once = false;
-    all_fail = false;
-    allocations_left = fail_at;
+    fail_allocation(fail_at, OfThreads::kThis);
     const auto trace = Trace::from_bytes(bytes);
-    const bool failed = failed_once;
-    allocations_left = -1;
+    const bool failed = stop_failing_allocations();
     ASSERT_EQ(trace.has_value(), !failed) << fail_at;
     if (!failed) break;
     EXPECT_EQ(trace.error().status, Status::kOutOfMemory);

@@ -5,8 +5,8 @@
 
 #include <tuple>
 
-#include "allocation_counter.h"
 #include "scenario.h"
+#include "tests/support/allocations.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -157,9 +157,9 @@ TEST_F(ReplayTest, HotPathAllocatesNothing) {
     auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
     ASSERT_TRUE(replay);
     ASSERT_TRUE((*replay)->run());
-    start_counting_allocations();
+    gfxgraph::testing::start_counting_allocations(gfxgraph::testing::OfThreads::kAll);
     for (int i = 0; i < 10; ++i) (void)(*replay)->run();
-    EXPECT_EQ(stop_counting_allocations(), 0u) << mode_name(mode);
+    EXPECT_EQ(gfxgraph::testing::stop_counting_allocations(), 0u) << mode_name(mode);
   }
 }
 
