@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
     unsigned* lock = nullptr;
     HIP_OK(hipMalloc(&lock, 8));
     HIP_OK(hipMemset(lock, 0, 8));
-    lock_for_ever<<<2, 1>>>(lock);
+    HIP_OK(hipDeviceSynchronize());
+    lock_for_ever<<<2, 1, 0, waiting>>>(lock);
     (void)hipDeviceSynchronize();
     return done();
   }
