@@ -37,7 +37,7 @@ unsigned thread_count(unsigned asked) {
                           std::max(1u, std::thread::hardware_concurrency()));
 }
 unsigned time_slice(unsigned asked) {
-  return asked != 0 ? asked : from_environment("GFXGRAPH_TIME_SLICE", 1000000, kTimeSlice);
+  return asked != 0 ? asked : from_environment("GFXGRAPH_TIME_SLICE", 1000000, 0);
 }
 
 std::string region_kind_name(RegionKind kind) {

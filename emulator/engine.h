@@ -76,7 +76,8 @@ struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
   // Instructions of a wave before it is the turn of the workgroup's next wave. Kernels whose waves
-  // race may give something else with many. 0: kTimeSlice, or $GFXGRAPH_TIME_SLICE.
+  // race may give something else with many. 0: $GFXGRAPH_TIME_SLICE, or without it few after the
+  // workgroup's start and each of its barriers, and then more (scheduler.h).
   uint32_t time_slice = 0;
   // s_sendmsg MSG_INTERRUPT: the agent wakes host threads that wait on signals. Called from
   // workers.

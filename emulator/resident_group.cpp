@@ -31,7 +31,7 @@ WavePointer GroupStarter::new_wave() const {
   return wave;
 }
 
-void GroupStarter::start(ResidentGroup& g, uint64_t index, uint64_t slice) const {
+void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
   g.shape = group_shape(launch_, index);
   g.group.id = g.shape.id;
   g.group.wave_count = g.shape.wave_count;
@@ -63,10 +63,10 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index, uint64_t slice) const
     for (auto& wave : g.waves) clear_regions(*wave);
     for (auto& wave : g.uppers) clear_regions(*wave);
   }
-  for (uint32_t n = 0; n < g.shape.wave_count; ++n) start_wave_of(g, n, slice);
+  for (uint32_t n = 0; n < g.shape.wave_count; ++n) start_wave_of(g, n);
 }
 
-void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n, uint64_t slice) const {
+void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n) const {
   Wave& wave = *g.waves[n];
   const uint64_t scratch = launch_.scratch_wave_bytes;
   if (g.scratch_capacity[n] < scratch) {
@@ -81,7 +81,6 @@ void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n, uint64_t slice) c
   wave.observer = observer_;
   wave.upper = launch_.lanes == 64 ? g.uppers[n].get() : nullptr;
   wave.index = n;
-  wave.slice = slice;
   const WaveInfo info = start_wave(launch_, g.shape, wave);
   if (backend_.wave_begin == nullptr) return;
   if (wave.upper != nullptr) {

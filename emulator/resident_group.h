@@ -32,6 +32,7 @@ struct ResidentGroup {
   uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
   bool used_scratch = false;
   uint32_t live = 0;
+  uint64_t turn = 0;  // of each wave, the next one, in instructions, unless the slice is shorter
   std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
 };
 
@@ -42,12 +43,12 @@ class GroupStarter {
   GroupStarter(const Launch& launch, const Backend& backend, void* observer,
                DispatchContext& context)
       : launch_(launch), backend_(backend), observer_(observer), context_(context) {}
-  // The index-th workgroup; `slice`: instructions of a wave at a time.
-  void start(ResidentGroup& g, uint64_t index, uint64_t slice) const;
+  // The index-th workgroup.
+  void start(ResidentGroup& g, uint64_t index) const;
 
  private:
   WavePointer new_wave() const;
-  void start_wave_of(ResidentGroup& g, uint32_t n, uint64_t slice) const;
+  void start_wave_of(ResidentGroup& g, uint32_t n) const;
 
   const Launch& launch_;
   const Backend& backend_;

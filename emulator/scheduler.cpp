@@ -11,6 +11,11 @@
 namespace gfxgraph::emulator {
 namespace {
 
+// Turns of the waves, in instructions, when their workgroup starts and when it has passed a
+// barrier, and by how much each further turn is longer, up to kTimeSlice.
+constexpr uint64_t kStartTurn = 32;
+constexpr uint64_t kBarrierTurn = 16;
+constexpr uint64_t kLongerTurn = 32;
 // So much work is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
 // While some waves sleep: what the others do until those go on is likely to be in vain (locks).
@@ -139,13 +144,6 @@ class Scheduler::Worker {
            job_.next_group.load(std::memory_order_relaxed) >= job_.launch.group_count;
   }
 
-  void set_slice(uint64_t slice) {
-    if (slice == slice_) return;
-    slice_ = slice;
-    for (const auto& group : resident_)
-      for (const WavePointer& wave : group->waves) wave->slice = slice;
-  }
-
   // Takes the next workgroups of the launch: several at a time while there are many, because all
   // workers ask for them.
   bool claim_groups() {
@@ -164,7 +162,8 @@ class Scheduler::Worker {
     const uint64_t index = claimed_++;
     ++started_;
     std::unique_ptr<ResidentGroup> group = spare_ ? std::move(spare_) : scheduler_.take_storage();
-    starter_.start(*group, index, slice_);
+    starter_.start(*group, index);
+    group->turn = first_turn(*group, kStartTurn);
     waves_ += group->shape.wave_count;
     resident_.push_back(std::move(group));
     return true;
@@ -190,7 +189,7 @@ class Scheduler::Worker {
     total_ += ran;
     effort_ += ran;
     const uint64_t slice = scheduler_.time_slice_;
-    set_slice(some_slept_ && !round.all_slept ? std::min(kShortSlice, slice) : slice);
+    slice_ = some_slept_ && !round.all_slept ? std::min(kShortSlice, slice) : slice;
     if (limit() != UINT64_MAX) {
       if (round.ended_group)
         job_.since_wave_end.store(0, std::memory_order_relaxed);
@@ -206,7 +205,12 @@ class Scheduler::Worker {
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(n));
   }
 
-  // Gives every wave of the workgroup about a slice, through as many barriers as that takes.
+  uint64_t first_turn(const ResidentGroup& g, uint64_t in_step) const {
+    return scheduler_.in_step_ && g.shape.wave_count > 1 ? in_step : scheduler_.time_slice_;
+  }
+
+  // Gives every wave of the workgroup about a slice, in as many turns and through as many barriers
+  // as that takes.
   // Returns whether all waves that could run went to sleep.
   bool run_group(ResidentGroup& g, uint64_t& ran) {
     const uint64_t budget = slice_ * g.shape.wave_count;
@@ -215,11 +219,13 @@ class Scheduler::Worker {
     do {
       slept = true;
       uint32_t waiting = 0;
+      const uint64_t turn = std::min(g.turn, slice_);
+      g.turn = std::min(g.turn + kLongerTurn, scheduler_.time_slice_);
       for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
-        WaveExit& state = g.states[n];
+        const WaveExit& state = g.states[n];
         if (state == WaveExit::kEnded) continue;
         if (state != WaveExit::kBarrier) {
-          used += run_wave(g, n, state);
+          used += run_wave(g, n, turn);
           if (job_.stopped.load(std::memory_order_relaxed)) break;
           slept = slept && state == WaveExit::kYield;
         }
@@ -228,6 +234,7 @@ class Scheduler::Worker {
       // Waves that ended do not count at a barrier.
       if (waiting == g.live && g.live != 0) {
         pass_barrier(g);
+        g.turn = first_turn(g, kBarrierTurn);
         slept = false;
       }
     } while (g.live != 0 && used < budget && !slept &&
@@ -252,8 +259,10 @@ class Scheduler::Worker {
     }
   }
 
-  uint64_t run_wave(ResidentGroup& g, uint32_t n, WaveExit& state) {
+  uint64_t run_wave(ResidentGroup& g, uint32_t n, uint64_t instructions) {
     Wave& wave = *g.waves[n];
+    WaveExit& state = g.states[n];
+    wave.slice = instructions;
     const uint64_t ran = job_.backend.run(wave);
     wave.clock += ran;
     state = wave.exit;
@@ -313,11 +322,8 @@ class Scheduler::Worker {
   }
 
   bool stands_still(StandstillProbe& probe, ResidentGroup& g) {
-    for (auto& wave : g.waves) wave->slice = 1;
     uint64_t ran = 0;
-    const bool still =
-        probe.stands_still(g, [&](uint32_t n) { ran += run_wave(g, n, g.states[n]); });
-    for (auto& wave : g.waves) wave->slice = slice_;
+    const bool still = probe.stands_still(g, [&](uint32_t n) { ran += run_wave(g, n, 1); });
     total_ += ran;
     return still;
   }

@@ -88,15 +88,20 @@ struct Job {
   bool asked_for_help = false;  // caller's thread only
 };
 
-// Instructions of a wave before it is the next one's turn, unless asked otherwise. The waves of a
-// workgroup stay about as close to each other as on a device, where they run at the same time:
-// kernels of rocSOLVER and rocSPARSE rely on that (docs/debian-tests.md). Longer slices are at most
-// a tenth faster.
-constexpr uint32_t kTimeSlice = 32;
+// The most instructions of a wave before it is the next one's turn, unless asked otherwise. Turns
+// are short when a workgroup starts or has passed a barrier, and then become longer. So its waves
+// are about as close to each other as on a device, where they run at the same time: kernels that
+// lack a barrier rely on that (docs/debian-tests.md). rocPRIM's adjacent_find hangs when a wave is
+// 30 instructions ahead after a barrier, rocSOLVER's stein_kernel goes wrong at 64.
+constexpr uint32_t kTimeSlice = 512;
 
 class Scheduler {
  public:
-  Scheduler(unsigned threads, uint64_t time_slice) : threads_(threads), time_slice_(time_slice) {}
+  // `time_slice`: of every turn, in instructions; 0: as kTimeSlice says.
+  Scheduler(unsigned threads, uint32_t time_slice)
+      : threads_(threads),
+        time_slice_(time_slice != 0 ? time_slice : kTimeSlice),
+        in_step_(time_slice == 0) {}
   ~Scheduler();
   // Runs all workgroups of the job; returns when no thread works on it any more.
   void run(Job& job);
@@ -112,6 +117,7 @@ class Scheduler {
 
   const unsigned threads_;
   const uint64_t time_slice_;
+  const bool in_step_;  // turns are short at first
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable work_;  // helpers wait for jobs

@@ -194,6 +194,27 @@ TEST(Scheduler, WavesStayCloseUnlessAskedOtherwise) {
   }
 }
 
+TEST(Scheduler, WavesGoOnAboutInStepFromABarrier) {
+  constexpr unsigned kRounds = 50, kItems = 256;
+  constexpr unsigned kSum = kRounds * (kRounds - 1) / 2;
+  for (const uint32_t slice : {0u, 4000u}) {
+    EngineOptions options = threads(1);
+    options.time_slice = slice;
+    TestDevice device(options);
+    ASSERT_EQ(device.load(kCode), "");
+    auto* sums = device.array<unsigned>(kItems);
+    const auto result = device.launch(
+        "reused_word", {.grid = {kItems, 1, 1}, .block = {kItems, 1, 1}}, sums, kRounds);
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(sums[0], kSum);
+    if (slice == 0) {
+      for (unsigned k = 0; k < kItems; ++k) ASSERT_EQ(sums[k], kSum) << k;
+    } else {
+      EXPECT_NE(sums[kItems - 1], kSum);
+    }
+  }
+}
+
 TEST(Scheduler, AKernelWaitsForTheHost) {
   std::atomic<int> messages{0};
   EngineOptions options = threads(2);

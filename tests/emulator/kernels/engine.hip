@@ -192,6 +192,20 @@ KERNEL racing_waves(volatile unsigned* count, unsigned* seen, unsigned rounds) {
   }
 }
 
+// Lacks a barrier: the first wave sets the word again while others may not have looked at it yet. They
+// have where waves run about in step, as there is work in between.
+KERNEL reused_word(unsigned* out, unsigned rounds) {
+  __shared__ volatile unsigned word;
+  unsigned sum = 0, work = threadIdx.x;
+  for (unsigned k = 0; k < rounds; ++k) {
+    if (threadIdx.x == 0) word = k;
+    __syncthreads();
+    sum += word;
+    for (unsigned n = 0; n < 4; ++n) work = work * 1664525u + (work >> 16 ^ sum);
+  }
+  out[threadIdx.x] = work == 1 ? 0 : sum;
+}
+
 KERNEL wait_for_host(volatile unsigned* flag, unsigned* out) {
   __builtin_amdgcn_s_sendmsg(1, 0);
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
