@@ -19,7 +19,7 @@ constexpr uint64_t kLongerTurn = 32;
 // So much work is worth waking other threads for (about a tenth of a millisecond).
 constexpr uint64_t kHelpInstructions = 10000;
 // While some waves sleep: what the others do until those go on is likely to be in vain (locks).
-constexpr uint64_t kShortSlice = 256;
+constexpr uint64_t kShortSlice = 32;
 // Instructions of each wave, and rounds in which all sleep, without an end before more workgroups
 // are taken in. One that ends is not replaced while there are more than a few.
 constexpr uint64_t kStaleInstructions = 32000;

@@ -215,6 +215,17 @@ TEST(Scheduler, WavesGoOnAboutInStepFromABarrier) {
   }
 }
 
+TEST(Scheduler, FewInstructionsAreSpentInWaitingForASleeper) {
+  constexpr unsigned kSleeps = 1000, kGroups = 4;
+  TestDevice device(threads(1));
+  ASSERT_EQ(device.load(kCode), "");
+  auto* flag = device.array<unsigned>(1);
+  const auto result = device.launch(
+      "wait_for_sleeper", {.grid = {kGroups * 32, 1, 1}, .block = {32, 1, 1}}, flag, kSleeps);
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_LT(result->wave_instructions, kSleeps * kGroups * 50);
+}
+
 TEST(Scheduler, AKernelWaitsForTheHost) {
   std::atomic<int> messages{0};
   EngineOptions options = threads(2);

@@ -206,6 +206,16 @@ KERNEL reused_word(unsigned* out, unsigned rounds) {
   out[threadIdx.x] = work == 1 ? 0 : sum;
 }
 
+KERNEL wait_for_sleeper(unsigned* flag, unsigned sleeps) {
+  if (blockIdx.x == 0) {
+    for (unsigned k = 0; k < sleeps; ++k) __builtin_amdgcn_s_sleep(63);
+    __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else {
+    while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {
+    }
+  }
+}
+
 KERNEL wait_for_host(volatile unsigned* flag, unsigned* out) {
   __builtin_amdgcn_s_sendmsg(1, 0);
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) __builtin_amdgcn_s_sleep(1);
