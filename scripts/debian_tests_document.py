@@ -29,18 +29,27 @@ without the cases that are made for more than 2^31; `skipped` are those that the
 TAIL = """
 ## Cases with wrong results
 
-- rocSPARSE `bsrgemm` with block dimension 7, column-major: two waves of 32 share a block and both read and
-  write `workspace_B` without a barrier; a wave that is a whole chunk ahead changes what the other still has
-  to read. With `GFXGRAPH_TIME_SLICE=32`, which keeps waves close together, all four cases pass.
-- rocSOLVER `GESVDJ`, `GESVDX`, `SYEVX`, `SYEVDX`: six cases that failed or faulted were repeated with slices of
-  32 instructions, and all pass; with 100, four pass; with 500 and more, none. So they depend on how close
-  the waves of a workgroup stay to each other; which accesses race was not traced. The other failed
-  `GESVDX` cases were not repeated.
-- hipSOLVER `GESVDA_COMPAT`: the same; the case that failed passes with slices of 32.
-- hipSPARSE `csrgemm_float/930`: rocSPARSE's `csrgemm_set_base` writes 3696 bytes past the end of a buffer of 400 bytes.
-  Whether the kernel or the emulator is wrong was not traced.
-- rocSPARSE (forky) `csrgemm_reuse`, one case: the test program itself crashes on the host, writing past its heap,
-  with slices of 32 too. Not traced.
+- Kernels of these libraries lack barriers: a wave overwrites a word in LDS that other waves of its workgroup may
+  not have read yet. On a device they have, as waves go on from a barrier at the same time; the agent's waves
+  take turns accordingly (`GFXGRAPH_TIME_SLICE` in [software-agent.md](software-agent.md)), and the cases pass. When each wave
+  runs 4000 instructions at a time, they fail. A detector of conflicting accesses between barriers named:
+  - rocSOLVER `syevj_small_kernel` (`GESVDJ`): all waves add up the words of `cosines_res`, then the first one stores
+    cosines there;
+  - rocSOLVER `stebz_splitting_kernel` and `stein_kernel` (`GESVDX`, `SYEVX`, `SYEVDX`, and hipSOLVER's `GESVDA_COMPAT`): `sidx` is
+    summed and then assigned, `sval1[0]` is read and then written by the next `iamax`, `work` is read for its sign and
+    then scaled. Newer rocSOLVER has a barrier at the last of these. Waves that read different values leave
+    loops at different times and meet at different barriers, which the agent warns of;
+  - rocPRIM (forky) `adjacent_find`: one word holds the tile's number and then what was found so far. A wave that reads
+    the second for the first goes on with a wrong tile, up to waiting for ever: the time-outs of
+    `test_device_adjacent_find`.
+- rocSPARSE `bsrgemm` with block dimension 7, column-major: two waves of 32 share a block and both read and write
+  `workspace_B` without a barrier; it passes for the same reason.
+- hipSPARSE `csrgemm_float/930`, with k = 0: the program allocates 100 integers for the row pointers of a matrix of 1799
+  rows and asks for all 1800; rocSPARSE's kernel, told 1800, writes them. The agent leaves a gap between
+  allocations and so notices; a device may have other buffers there.
+- rocSPARSE (forky) `csrgemm_reuse` with matrix `zero`: the program's host reference makes vectors of nnz = 0 elements,
+  and its code fills them without a test for 0, past the heap, before the first kernel of rocSPARSE's csrgemm runs.
+  It crashes with `GFXGRAPH_NULL_DEVICE=1` too.
 - hipCUB `TestTexRef` and `TestTexObj` need textures, which the agent refuses.
 - hipSPARSE `csrgeam_float/693` and `csrgeam2_double_complex/684`, both with 1799 rows and no columns, fault because
   of the test program: it gives a row pointer of 100 integers, and rocSPARSE fills the 1800 of the matrix.
@@ -49,8 +58,10 @@ TAIL = """
 - rocPRIM `test_texture_cache_iterator` needs textures too; its cases end the program.
 - rocRAND and hipRAND time out where an MT19937 generator is made (its jump-ahead is some 10^11 instructions), and
   in Poisson kernels with a large mean.
-- rocPRIM `GraphReduceByKey` exceeds 30 s on an idle machine too; whether it hangs was not looked into, nor were the
-  other time-outs.
+- rocPRIM's other time-outs are long kernels, none hangs. With more time these passed: `test_intrinsics_atomic`
+  (7.6, 7.6 and 16.7 10^9 wave-instructions in three launches each), `test_lookback_reproducibility` (each of the first
+  cases tens of launches whose operator sleeps up to 63 times). `GraphReduceByKey` reduces 2^30 elements:
+  9.4 10^9 in its first launch; it was not run to its end.
 """
 
 
