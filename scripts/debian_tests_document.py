@@ -19,7 +19,7 @@ large by their name are left out. rocFFT's and hipFFT's cases are those of up to
 their kernels when they run, which takes seconds for each, so most of their kernels were from earlier runs (the
 script keeps them). Times were taken with the emulator on one core while the machine did other work too.
 
-`timeout`: a case exceeded its limit (15 to 150 s); `not reached`: the program's time was over; neither is a
+`timeout`: a case exceeded its limit (15 to 60 s); `not reached`: the program's time was over; neither is a
 verdict. ggml's lines are operations and shapes compared with its CPU backend; `skipped` ones are not
 supported by that backend. rocThrust's programs run with inputs of up to 65536 elements, their default, and
 without the cases that are made for more than 2^31; `skipped` are those that the programs call known failures.
@@ -40,8 +40,7 @@ TAIL = """
     then scaled. Newer rocSOLVER has a barrier at the last of these. Waves that read different values leave
     loops at different times and meet at different barriers, which the agent warns of;
   - rocPRIM (forky) `adjacent_find`: one word holds the tile's number and then what was found so far. A wave that reads
-    the second for the first goes on with a wrong tile, up to waiting for ever: the time-outs of
-    `test_device_adjacent_find`.
+    the second for the first goes on with a wrong tile, up to waiting for ever.
 - rocSPARSE `bsrgemm` with block dimension 7, column-major: two waves of 32 share a block and both read and write
   `workspace_B` without a barrier; it passes for the same reason.
 - hipSPARSE `csrgemm_float/930`, with k = 0: the program allocates 100 integers for the row pointers of a matrix of 1799
