@@ -19,7 +19,7 @@ large by their name are left out. rocFFT's and hipFFT's cases are those of up to
 their kernels when they run, which takes seconds for each, so most of their kernels were from earlier runs (the
 script keeps them). Times were taken with the emulator on one core while the machine did other work too.
 
-`timeout`: a case exceeded its limit (15 to 60 s); `not reached`: the program's time was over; neither is a
+`timeout`: a case exceeded its limit (15 to 150 s); `not reached`: the program's time was over; neither is a
 verdict. ggml's lines are operations and shapes compared with its CPU backend; `skipped` ones are not
 supported by that backend. rocThrust's programs run with inputs of up to 65536 elements, their default, and
 without the cases that are made for more than 2^31; `skipped` are those that the programs call known failures.
