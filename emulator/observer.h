@@ -121,7 +121,9 @@ struct NullObserver {
   static constexpr bool kMemory = false;        // memory() and scalar_load()
   static constexpr bool kLds = false;           // memory() for LDS too
   // memory() may be left out for an access to global memory by which all launched lanes, active or
-  // not, stay within what the program requested of one region.
+  // not, stay within what the program requested of one region; and scalar_load() for one within a
+  // region that is_ordinary() lets through:
+  //   static bool is_ordinary(const WaveState&, const Wave&, const Inst&)
   static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = false;  // operands_of() is valid
   struct WaveState {};

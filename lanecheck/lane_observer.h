@@ -98,6 +98,9 @@ class LaneObserver {
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
                                   const emulator::MemoryEvent& event);
+  // A scalar load with a defined address and lanes that may use what is loaded.
+  GFXGRAPH_INLINE static bool is_ordinary(const WaveState& state, const Wave& wave,
+                                          const Inst& inst);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
   // Rare rules; compiled once.

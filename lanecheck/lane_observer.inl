@@ -170,12 +170,16 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
   return keep;
 }
 
+GFXGRAPH_INLINE bool LaneObserver::is_ordinary(const WaveState& state, const Wave& wave,
+                                               const Inst& inst) {
+  const emulator::InstOperands& operands = emulator::operands_of(inst);
+  if (wave.exec_is_zero()) return false;
+  return (operands.user & kAddressDefined) != 0 || shadow::sources(state, operands) == ~0u;
+}
+
 GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::ScalarEvent& event) {
-  const emulator::InstOperands& operands = emulator::operands_of(inst);
-  const bool defined =
-      (operands.user & kAddressDefined) != 0 || shadow::sources(state, operands) == ~0u;
-  if (defined && !wave.exec_is_zero() && event.mapped) [[likely]]
+  if (event.mapped && is_ordinary(state, wave, inst)) [[likely]]
     return true;
   return judge_scalar(state, wave, inst, event);
 }

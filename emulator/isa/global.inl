@@ -251,11 +251,22 @@ GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint
   return true;
 }
 
+template <class Observer>
+GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCacheEntry& entry) {
+  if constexpr (!Observer::kMemory) {
+    return true;
+  } else if constexpr (Observer::kSuspectsOnly) {
+    return entry.requested_size != 0 &&
+           Observer::is_ordinary(
+               *static_cast<const typename Observer::WaveState*>(w.observer_state), w, *i);
+  } else {
+    return false;
+  }
+}
+
+// Not inlined: it would make s_load() save more registers than it needs.
 template <class Observer, uint32_t kDwords>
-const Inst* s_load(Wave& w, const Inst* i) {
-  uint64_t address = w.pair(i->src[0]) + static_cast<uint64_t>(int64_t{i->imm});
-  if (i->src[1] != operand::kNone) address += w.read32(i, 1);
-  address &= ~uint64_t{3};
+[[gnu::noinline]] const Inst* s_load_looked_up(Wave& w, const Inst* i, uint64_t address) {
   uint32_t value[kDwords] = {};
   uintptr_t host = 0;
   const bool mapped = resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host);
@@ -267,6 +278,22 @@ const Inst* s_load(Wave& w, const Inst* i) {
     }
     for (uint32_t d = 0; d < kDwords; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
   }
+  return scalar_result<kDwords>(w, i, value);
+}
+
+template <class Observer, uint32_t kDwords>
+const Inst* s_load(Wave& w, const Inst* i) {
+  uint64_t address = w.pair(i->src[0]) + static_cast<uint64_t>(int64_t{i->imm});
+  if (i->src[1] != operand::kNone) address += w.read32(i, 1);
+  address &= ~uint64_t{3};
+  const RegionCacheEntry& entry = cache_entry(w, i);
+  const uint64_t into = address - entry.base;
+  if (into >= entry.size || kDwords * 4 > entry.size - into || !is_ordinary<Observer>(w, i, entry))
+      [[unlikely]]
+    return s_load_looked_up<Observer, kDwords>(w, i, address);
+  const auto host = reinterpret_cast<uintptr_t>(entry.host) + into;
+  uint32_t value[kDwords];
+  for (uint32_t d = 0; d < kDwords; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
   return scalar_result<kDwords>(w, i, value);
 }
 
