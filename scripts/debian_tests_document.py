@@ -58,8 +58,8 @@ TAIL = """
 - rocThrust `TestCopyIfNonTrivial` fails because of rocThrust: its `copy_if` assigns to objects in LDS that were never
   constructed, which is what the case looks for; rocThrust's changelog lists it as fixed in its version of ROCm 6.3.
 - rocPRIM `test_texture_cache_iterator` needs textures too; its cases end the program.
-- rocRAND and hipRAND time out where an MT19937 generator is made (its jump-ahead is some 10^11 instructions), and
-  in Poisson kernels with a large mean.
+- rocRAND and hipRAND time out where an MT19937 generator is made (its jump-ahead is some 10^11 instructions), in
+  Poisson kernels with a large mean, and in LFSR113's (a scalar loop in each of many waves, which do end).
 - rocPRIM's other time-outs are long kernels; none of those looked at hangs. `test_intrinsics_atomic` passes with more
   time (7.6, 7.6 and 16.7 10^9 wave-instructions, in three launches each), and all 18 cases of
   `test_lookback_reproducibility` do (operators sleep up to 63 times while later workgroups poll). A case of
@@ -77,15 +77,24 @@ def row(record):
             f"{record['skipped']} | {bad} | {record['seconds']:.0f} |\n")
 
 
-def write(new):
-    """Takes over new records, {(suite, package, program): record}, and writes the document of all."""
+def stored():
+    """The records in RECORDS, {(suite, package, program): record}."""
     old = json.loads(RECORDS.read_text()) if RECORDS.exists() else []
-    records = {(r["suite"], r["package"], r["program"]): r for r in old} | new
-    rows = ",\n".join(json.dumps(records[name]) for name in sorted(records))
-    RECORDS.write_text(f"[\n{rows}\n]\n")
+    return {(r["suite"], r["package"], r["program"]): r for r in old}
+
+
+def text(records):
     lines = [row(records[name]) for name in sorted(records) if records[name]["cases"]]
     passed = sum(record["passed"] for record in records.values())
     table = ("| suite | package | program | cases run | passed | skipped | not passed | seconds |\n"
              "|---|---|---|---|---|---|---|---|\n" + "".join(lines))
-    DOCUMENT.write_text(f"{HEAD}{passed} cases passed in {len(lines)} programs.\n\n{table}{TAIL}")
+    return f"{HEAD}{passed} cases passed in {len(lines)} programs.\n\n{table}{TAIL}"
+
+
+def write(new):
+    """Takes over new records and writes the document of all."""
+    records = stored() | new
+    rows = ",\n".join(json.dumps(records[name]) for name in sorted(records))
+    RECORDS.write_text(f"[\n{rows}\n]\n")
+    DOCUMENT.write_text(text(records))
     return 0
