@@ -12,12 +12,19 @@ namespace shadow {
 
 inline constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
 
+// In a loop of one to four rounds: the compiler would unroll it and make vector code with gathers
+// and scatters, whose preparation takes longer.
+GFXGRAPH_INLINE void few_rounds(unsigned& counter) { asm("" : "+r"(counter)); }
+
 GFXGRAPH_INLINE uint32_t sources(const LaneWaveState& state,
                                  const emulator::InstOperands& operands) {
   uint32_t defined = ~0u;
   for (unsigned n = 0; n < operands.source_count; ++n) {
     const emulator::OperandRef& source = operands.source[n];
-    for (unsigned d = 0; d < source.dwords; ++d) defined &= state.defined[(source.code + d) & 511];
+    for (unsigned d = 0; d < source.dwords; ++d) {
+      defined &= state.defined[(source.code + d) & 511];
+      few_rounds(d);
+    }
   }
   return defined;
 }
@@ -119,13 +126,24 @@ GFXGRAPH_INLINE bool finish(LaneWaveState& state, const ShadowRun& run, uint32_t
   uint32_t defined = ~exec;
   unsigned n = 0;
   uint32_t vectors = ~0u;
-  for (; n < run.vector_sources; ++n) vectors &= state.defined[run.source[n]];
+  for (; n < run.vector_sources; ++n) {
+    vectors &= state.defined[run.source[n]];
+    few_rounds(n);
+  }
   defined |= vectors;
-  for (const unsigned end = n + run.scalar_sources; n < end; ++n)
+  for (const unsigned end = n + run.scalar_sources; n < end; ++n) {
     defined &= state.defined[run.source[n]];
+    few_rounds(n);
+  }
   if (defined != ~0u || exec == 0) return false;
-  for (n = 0; n < run.vector_dests; ++n) set_register(state, run.dest[n], exec, ~0u, run.writer[n]);
-  for (const unsigned end = n + run.scalar_dests; n < end; ++n) state.defined[run.dest[n]] = ~0u;
+  for (n = 0; n < run.vector_dests; ++n) {
+    set_register(state, run.dest[n], exec, ~0u, run.writer[n]);
+    few_rounds(n);
+  }
+  for (const unsigned end = n + run.scalar_dests; n < end; ++n) {
+    state.defined[run.dest[n]] = ~0u;
+    few_rounds(n);
+  }
   return true;
 }
 
