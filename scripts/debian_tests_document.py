@@ -30,7 +30,7 @@ TAIL = """
 ## Cases with wrong results
 
 - Kernels of these libraries lack barriers: a wave overwrites a word in LDS that other waves of its workgroup may
-  not have read yet. On a device they have, as waves go on from a barrier at the same time; the agent's waves
+  not have read yet. On a device they presumably have, as waves go on from a barrier at the same time; the agent's waves
   take turns accordingly (`GFXGRAPH_TIME_SLICE` in [software-agent.md](software-agent.md)), and the cases pass. When each wave
   runs 4000 instructions at a time, they fail. A detector of conflicting accesses between barriers named:
   - rocSOLVER `syevj_small_kernel` (`GESVDJ`): all waves add up the words of `cosines_res`, then the first one stores
@@ -50,7 +50,7 @@ TAIL = """
 - rocSPARSE (forky) `csr2csr_compress.conversion/f64_c_10_623_1b_1_rand`: the program keeps what has a magnitude above 1 of
   complex numbers that were made with magnitude 1. Rounding decides: of the matrix' 124 numbers, 8 are above 1
   by 2^-52 when the host computes them with a multiplication and an addition, and 6 with the fused
-  instruction that the kernel uses; the case reports 8 and 6. It has to fail on a device too.
+  instruction that the kernel uses; the case reports 8 and 6. It should fail on a device too.
 - rocSPARSE (forky) `csrgemm` and `csrgemm_reuse` with matrix `zero`: the program's host reference makes vectors of nnz = 0 elements,
   and its code fills them without a test for 0, past the heap, before the first kernel of rocSPARSE's csrgemm runs.
   They crash with `GFXGRAPH_NULL_DEVICE=1` too.
