@@ -339,7 +339,11 @@ class Scheduler::Worker {
 
   uint64_t join_look() {
     const std::scoped_lock lock(job_.mutex);
-    if (!looked_) job_.pulses.push_back(&pulse_);
+    if (!looked_) {
+      job_.pulses.push_back(&pulse_);
+      // An open report does not wait for this worker.
+      reports_ = job_.reports.load(std::memory_order_relaxed);
+    }
     looked_ = true;
     return sum_of_pulses();
   }
