@@ -57,10 +57,7 @@ TEST(FloatMode, EveryRowInRandomModes) {
   for (const TableRow& row : table_rows()) {
     const Spec* spec = float_spec(row);
     if (spec == nullptr) continue;
-    for (const Extra extra : {Extra::kNone, Extra::kSdwa, Extra::kDpp16, Extra::kDpp8}) {
-      if ((extra == Extra::kSdwa && !row.sdwa) || (extra == Extra::kDpp16 && !row.dpp16) ||
-          (extra == Extra::kDpp8 && !row.dpp8))
-        continue;
+    for (const Extra extra : extras_of(row)) {
       Random random(seed++);
       const unsigned rounds = extra == Extra::kNone ? 60 : 12;
       for (unsigned n = 0; n < rounds; ++n) {

@@ -262,6 +262,14 @@ const std::vector<TableRow>& table_rows() {
   return rows;
 }
 
+std::vector<Extra> extras_of(const TableRow& row) {
+  std::vector<Extra> extras = {Extra::kNone};
+  if (row.sdwa) extras.push_back(Extra::kSdwa);
+  if (row.dpp16) extras.push_back(Extra::kDpp16);
+  if (row.dpp8) extras.push_back(Extra::kDpp8);
+  return extras;
+}
+
 const Specs& all_specs() {
   static const Specs specs = [] {
     Specs s;

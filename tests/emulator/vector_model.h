@@ -31,6 +31,8 @@ struct State {
 };
 
 enum class Extra { kNone, kSdwa, kDpp16, kDpp8 };
+// Those that the row can have.
+std::vector<Extra> extras_of(const TableRow& row);
 
 // An instruction by its fields; names as in the ISA guide.
 struct Instance {

@@ -80,10 +80,7 @@ TEST(VectorRandom, EveryRowInEveryForm) {
     if (!is_vector(row.encoding)) continue;
     const Spec* spec = spec_of(row.mnemonic);
     if (spec == nullptr) continue;
-    for (const Extra extra : {Extra::kNone, Extra::kSdwa, Extra::kDpp16, Extra::kDpp8}) {
-      if ((extra == Extra::kSdwa && !row.sdwa) || (extra == Extra::kDpp16 && !row.dpp16) ||
-          (extra == Extra::kDpp8 && !row.dpp8))
-        continue;
+    for (const Extra extra : extras_of(row)) {
       Random random(seed++);
       for (unsigned n = 0; n < rounds; ++n) {
         if (check_once(random, row, *spec, extra)) continue;

@@ -133,10 +133,7 @@ TEST(VectorWave64, EveryRowInBothHalves) {
     if (!row.encoding.starts_with("VOP") || spec == all_specs().all().end()) continue;
     // The lane's number matters: a kernel's test.
     if (row.mnemonic.starts_with("v_mbcnt")) continue;
-    for (const Extra extra : {Extra::kNone, Extra::kSdwa, Extra::kDpp16, Extra::kDpp8}) {
-      if ((extra == Extra::kSdwa && !row.sdwa) || (extra == Extra::kDpp16 && !row.dpp16) ||
-          (extra == Extra::kDpp8 && !row.dpp8))
-        continue;
+    for (const Extra extra : extras_of(row)) {
       Random random(seed++);
       for (unsigned round = 0; round < 12; ++round) {
         const std::string wrong = check(random, row, spec->second, extra, waves);
