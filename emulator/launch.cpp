@@ -256,6 +256,10 @@ void start_upper(Wave& wave) {
 
 }  // namespace
 
+uint32_t initialised_vgprs(const codeobj::KernelDescriptor& descriptor) {
+  return std::min(descriptor.compute_pgm_rsrc2 >> 11 & 3, 2u) + 1;
+}
+
 uint32_t initialised_sgprs(const codeobj::KernelDescriptor& descriptor) {
   const uint32_t rsrc2 = descriptor.compute_pgm_rsrc2;
   // Workgroup ids and the workgroup's size; the scratch wave offset.
@@ -303,7 +307,7 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
   if (rsrc2 >> 10 & 1) put(shape.wave_count | static_cast<uint32_t>(wave.index == 0) << 31);
   if (rsrc2 & 1) put(static_cast<uint32_t>(wave.scratch_base - kScratchWindow));
 
-  const uint32_t ids = std::min(rsrc2 >> 11 & 3, 2u) + 1;
+  const uint32_t ids = initialised_vgprs(k);
   const uint32_t first_item = wave.index * launch.lanes;
   start_lanes(launch, shape, wave, first_item, ids);
   if (wave.upper != nullptr) {

@@ -47,6 +47,8 @@ GroupShape group_shape(const Launch& launch, uint64_t index);
 
 // How many SGPRs, from s0 on, the waves of a kernel start with: user and system SGPRs.
 uint32_t initialised_sgprs(const codeobj::KernelDescriptor& descriptor);
+// VGPRs, from v0 on: the work item's ids.
+uint32_t initialised_vgprs(const codeobj::KernelDescriptor& descriptor);
 
 // Sets up the architectural state; the caller has set the context, index and scratch of the wave
 // and of its upper half, if it has one. The upper half's WaveInfo differs in launched_lanes only.

@@ -80,8 +80,8 @@ bool has_address(Format format) {
 
 class Kernel {
  public:
-  Kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory)
-      : memory_(memory), sgprs_(sgprs), traced_(trace(entry)) {
+  Kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs, const emulator::RegionTable& memory)
+      : memory_(memory), sgprs_(sgprs), vgprs_(vgprs), traced_(trace(entry)) {
     if (!traced_) return;
     forward();
     find_never_undefined();
@@ -95,10 +95,13 @@ class Kernel {
   bool address_defined(const Node& node) const {
     return node.format == Format::kSmem && !looks_at_shadow(node);
   }
-  // The runs, with the pcs of their ends.
-  std::vector<std::pair<uint64_t, std::unique_ptr<const ShadowRun>>> take_runs() {
-    return std::move(runs_);
-  }
+  struct Run {
+    std::unique_ptr<const ShadowRun> run;
+    uint64_t end = 0;  // the pc after which the shadow is brought up to date; 0: it never needs to
+    std::vector<std::pair<uint64_t, uint32_t>> behind;  // accesses, and the steps before them
+  };
+  std::vector<Run> take_runs() { return std::move(runs_); }
+  const std::vector<AddressFlow::Begun>& begun() const { return begun_; }
   std::vector<uint16_t> never_undefined() const {
     std::vector<uint16_t> codes;
     for (unsigned code = 0; code < kScalars; ++code)
@@ -357,6 +360,7 @@ class Kernel {
                            nodes_[straight.nodes.back()].successor[0] == n;
       if (!goes_on || !extend(straight, n)) {
         close(straight);
+        straight.first = n == 0 && ways[n] == 1;
         if (!extend(straight, n)) straight = {};
       }
     }
@@ -367,11 +371,12 @@ class Kernel {
   struct Straight {
     std::vector<uint32_t> nodes;
     Scalars kept;
+    bool first = false;  // each wave takes it once, when it begins
   };
 
   bool extend(Straight& straight, uint32_t n) {
     const Node& node = nodes_[n];
-    bool may = !looks_at_shadow(node);
+    bool may = !looks_at_shadow(node) || only_judged(node);
     dests(node, [&](unsigned code, uint8_t) {
       may = may && code != operand::kExecLo && (code >= kScalars || !straight.kept[code]);
     });
@@ -388,6 +393,9 @@ class Kernel {
     straight.nodes.push_back(n);
     return true;
   }
+
+  // The shadow is looked at by findings only, not by what the access does to it.
+  static bool only_judged(const Node& node) { return node.format == Format::kGlobal; }
 
   // An access makes use of its address registers' shadow, and scratch of more.
   bool looks_at_shadow(const Node& node) const {
@@ -413,10 +421,11 @@ class Kernel {
   }
 
   void close(Straight& straight) {
-    std::vector<uint32_t> needed;
+    std::vector<uint32_t> involved;
     for (const uint32_t n : straight.nodes)
-      if (nodes_[n].needed) needed.push_back(n);
-    if (!straight.nodes.empty()) make_runs(needed, live_after(straight.nodes.back()));
+      if (nodes_[n].needed || only_judged(nodes_[n])) involved.push_back(n);
+    if (!straight.nodes.empty())
+      make_runs(involved, live_after(straight.nodes.back()), straight.first);
     straight = {};
   }
 
@@ -427,51 +436,90 @@ class Kernel {
   }
 
   // One run of these nodes, or several where one would have too many registers.
-  void make_runs(const std::vector<uint32_t>& needed, const Registers& live) {
-    if (needed.size() < 2) return;
+  void make_runs(const std::vector<uint32_t>& involved, const Registers& live, bool first) {
+    Run made;
     ShadowSteps steps;
-    for (const uint32_t n : needed) {
+    bool accesses = false;
+    for (const uint32_t n : involved) {
+      const bool judged = only_judged(nodes_[n]);
+      accesses = accesses || judged;
+      if (judged && !steps.empty())
+        made.behind.emplace_back(nodes_[n].pc, static_cast<uint32_t>(steps.size()));
+      if (!nodes_[n].needed) continue;
       auto step = std::make_unique<ShadowStep>();
       if (!fill_step(nodes_[n], *step)) return;
       steps.push_back(std::move(step));
     }
+    if (steps.empty()) return;
+    const bool single = steps.size() == 1;
+    const uint64_t last = made.behind.empty()
+                              ? steps.back()->inst.pc
+                              : std::max(steps.back()->inst.pc, made.behind.back().first);
     auto run = make_run(
         std::move(steps), [&](uint16_t code) { return counts(code) && live[code]; },
         [&](uint16_t code) { return !counts(code); });
     if (run == nullptr) {
-      const auto middle = needed.begin() + static_cast<std::ptrdiff_t>(needed.size() / 2);
-      make_runs({needed.begin(), middle}, nodes_[*middle].live);
-      make_runs({middle, needed.end()}, live);
+      if (single) return;
+      const auto middle = involved.begin() + static_cast<std::ptrdiff_t>(involved.size() / 2);
+      make_runs({involved.begin(), middle}, nodes_[*middle].live, first);
+      make_runs({middle, involved.end()}, live, false);
       return;
     }
-    for (const uint32_t n : needed) nodes_[n].in_run = true;
-    runs_.emplace_back(nodes_[needed.back()].pc, std::move(run));
+    const bool lasting = run->vector_dests + run->scalar_dests != 0;
+    const bool begins = first && !accesses && begins_defined(*run);
+    if (single && lasting && !begins) return;  // as cheap alone
+    if (begins)
+      for (unsigned n = 0; n < run->vector_dests + run->scalar_dests; ++n)
+        begun_.push_back({run->dest[n], n < run->vector_dests ? run->writer[n] : 0});
+    for (const uint32_t n : involved) nodes_[n].in_run = nodes_[n].in_run || nodes_[n].needed;
+    made.end = lasting && !begins ? last : 0;
+    made.run = std::move(run);
+    runs_.push_back(std::move(made));
+  }
+
+  // Whether all that the run begins with is defined in a wave that begins with it.
+  bool begins_defined(const ShadowRun& run) const {
+    for (unsigned n = 0; n < run.vector_sources + run.scalar_sources; ++n) {
+      const uint16_t code = run.source[n];
+      const bool defined =
+          code >= kScalars ? code - kScalars < vgprs_ : nodes_[0].before.defined[code];
+      if (!defined) return false;
+    }
+    return true;
   }
 
   const emulator::RegionTable& memory_;
   const emulator::Region* region_ = nullptr;
-  std::vector<std::pair<uint64_t, std::unique_ptr<const ShadowRun>>> runs_;
+  std::vector<Run> runs_;
+  std::vector<AddressFlow::Begun> begun_;
   std::unordered_map<uint64_t, uint32_t> index_;
   std::vector<Node> nodes_;
   Scalars constant_;
   const uint32_t sgprs_;
+  const uint32_t vgprs_;
   const bool traced_;
 };
 
 }  // namespace
 
-void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, const emulator::RegionTable& memory) {
-  Kernel kernel(entry, sgprs, memory);
-  std::vector<uint16_t> constant;
-  if (kernel.traced()) constant = kernel.never_undefined();
-  const auto [at, added] = never_undefined_.try_emplace(entry, constant);
-  if (!added && at->second != constant) watch_all_ = true;
+void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
+                             const emulator::RegionTable& memory) {
+  Kernel kernel(entry, sgprs, vgprs, memory);
+  Beginning beginning;
+  if (kernel.traced()) beginning = {kernel.never_undefined(), kernel.begun()};
+  const auto [at, added] = beginnings_.try_emplace(entry, beginning);
+  if (!added && at->second != beginning) watch_all_ = true;
   std::unordered_map<uint64_t, uint32_t> ends;
-  for (auto& [pc, run] : kernel.take_runs()) {
-    ends.emplace(pc, static_cast<uint32_t>(runs_.size()));
-    runs_.push_back(std::move(run));
+  std::unordered_map<uint64_t, Behind> behind;
+  for (Kernel::Run& run : kernel.take_runs()) {
+    const auto index = static_cast<uint32_t>(runs_.size());
+    if (run.end != 0) ends.emplace(run.end, index);
+    runs_.push_back(std::move(run.run));
+    for (const auto& [pc, steps] : run.behind) behind.emplace(pc, Behind{index, steps});
   }
   for (const Node& node : kernel.nodes()) {
+    const auto steps = behind.find(node.pc);
+    add_behind(node.pc, steps == behind.end() ? Behind() : steps->second);
     const auto end = ends.find(node.pc);
     Watch watch;
     if (end != ends.end())
@@ -491,15 +539,37 @@ void AddressFlow::add_watch(uint64_t pc, const Watch& watch) {
   if (!same) watch_all_ = true;
 }
 
+void AddressFlow::add_behind(uint64_t pc, const Behind& behind) {
+  const auto [at, added] = behind_.try_emplace(pc, behind);
+  if (added) return;
+  const Behind& other = at->second;
+  const bool same =
+      other.steps == behind.steps && (behind.steps == 0 || run(other.run) == run(behind.run));
+  if (!same) watch_all_ = true;
+}
+
 AddressFlow::Watch AddressFlow::watch(uint64_t pc) const {
   const auto found = watches_.find(pc);
   return watch_all_ || found == watches_.end() ? Watch() : found->second;
 }
 
+AddressFlow::Behind AddressFlow::behind(uint64_t pc) const {
+  const auto found = behind_.find(pc);
+  return watch_all_ || found == behind_.end() ? Behind() : found->second;
+}
+
+const AddressFlow::Beginning& AddressFlow::beginning(uint64_t entry) const {
+  static const Beginning kNone;
+  const auto found = beginnings_.find(entry);
+  return watch_all_ || found == beginnings_.end() ? kNone : found->second;
+}
+
 const std::vector<uint16_t>& AddressFlow::never_undefined(uint64_t entry) const {
-  static const std::vector<uint16_t> kNone;
-  const auto found = never_undefined_.find(entry);
-  return watch_all_ || found == never_undefined_.end() ? kNone : found->second;
+  return beginning(entry).never_undefined;
+}
+
+const std::vector<AddressFlow::Begun>& AddressFlow::begun(uint64_t entry) const {
+  return beginning(entry).begun;
 }
 
 }  // namespace gfxgraph::lanecheck

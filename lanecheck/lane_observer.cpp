@@ -26,12 +26,7 @@ const char* unmapped_class(uint64_t address) {
   return top == 0 || top == 0x1ffff ? "unmapped" : "non-canonical";
 }
 
-struct AddressShadow {
-  uint32_t undefined = 0;
-  uint32_t stale = 0;
-  uint32_t writer = 0;
-};
-AddressShadow address_shadow(const LaneWaveState& state, const InstOperands& operands) {
+AddressShadow shadow_of_address(const LaneWaveState& state, const InstOperands& operands) {
   AddressShadow result;
   for (unsigned n = 0; n < operands.source_count; ++n) {
     const OperandRef& source = operands.source[n];
@@ -49,6 +44,38 @@ AddressShadow address_shadow(const LaneWaveState& state, const InstOperands& ope
   }
   return result;
 }
+
+// Takes the steps of a run whose end has not come yet; its destructor takes them back.
+class BehindShadow {
+ public:
+  BehindShadow(LaneWaveState& state, const emulator::Wave& wave, const ShadowRun& run, size_t steps)
+      : state_(state), run_(run) {
+    for (size_t n = 0; n < run.written.size(); ++n) {
+      const unsigned code = run.written[n];
+      old_[n] = {state.defined[code], state.written[code & 255], state.writer[code & 255]};
+    }
+    LaneObserver::take_steps(state, wave, run, steps);
+  }
+  ~BehindShadow() {
+    for (size_t n = 0; n < run_.written.size(); ++n) {
+      const unsigned code = run_.written[n];
+      state_.defined[code] = old_[n].defined;
+      if (code < kFirstVector) continue;
+      state_.written[code & 255] = old_[n].written;
+      state_.writer[code & 255] = old_[n].writer;
+    }
+  }
+  BehindShadow(const BehindShadow&) = delete;
+  BehindShadow& operator=(const BehindShadow&) = delete;
+
+ private:
+  struct Old {
+    uint32_t defined, written, writer;
+  };
+  LaneWaveState& state_;
+  const ShadowRun& run_;
+  std::array<Old, ShadowRun::kMostWritten> old_;
+};
 
 // The half of a wave64 that has the lane.
 LaneWaveState& half_of(LaneWaveState& state, const emulator::Wave& wave, uint32_t lane) {
@@ -76,7 +103,8 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
     operands.user = static_cast<uint32_t>(ShadowRule::kRun) << kRuleShift | watch.run;
   else if (inst.format == emulator::Format::kSmem && watch.address_defined)
     operands.user |= kAddressDefined;
-  operands.hooked = rule != ShadowRule::kNone && watch.how != AddressFlow::Watch::How::kNot;
+  operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
+                    (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
 }
 
 void LaneObserver::add_kernel(uint64_t kernel_object) {
@@ -89,7 +117,8 @@ void LaneObserver::add_kernel(uint64_t kernel_object) {
   // Of a wave64, whose lane masks are pairs, all instructions are watched.
   if (!descriptor->wave32()) return;
   const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes);
-  flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor), *table);
+  flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor),
+                   emulator::initialised_vgprs(*descriptor), *table);
 }
 
 void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
@@ -110,6 +139,7 @@ void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   scalars_[operand::kScc] = 0;
   std::bitset<256> always;
   for (const uint16_t code : flow_.never_undefined(entry)) always.set(code);
+  begun_ = flow_.begun(entry);
   changing_.clear();
   for (uint16_t code = 0; code < 256; ++code) {
     if (always[code])
@@ -148,6 +178,13 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
   }
   const uint32_t initialised = std::min<uint32_t>(info.initialised_vgprs, vectors);
   for (uint32_t n = 0; n < initialised; ++n) vector_defined[n] = state.written[n] = ~0u;
+  for (const AddressFlow::Begun& begun : begun_) {
+    const bool vector = begun.code >= kFirstVector;
+    state.defined[begun.code] = vector ? info.launched_lanes : ~0u;
+    if (!vector) continue;
+    state.written[begun.code & 255] = info.launched_lanes;
+    state.writer[begun.code & 255] = begun.writer;
+  }
   state.launched = info.launched_lanes;
   state.region_base = state.region_size = 0;
   state.place.launch = launch_;
@@ -206,11 +243,12 @@ static void apply_rule(LaneWaveState& state, const emulator::Wave& wave, const S
   (apply.template operator()<kRule>(), ...);
 }
 
-void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run) {
+void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRun& run,
+                              size_t count) {
   // All rules but kNone and kRun.
   constexpr unsigned kCount = static_cast<unsigned>(ShadowRule::kRun);
-  for (const auto& step : run.steps)
-    apply_rule(state, wave, *step, std::make_integer_sequence<unsigned, kCount>());
+  for (size_t n = 0; n < count; ++n)
+    apply_rule(state, wave, *run.steps[n], std::make_integer_sequence<unsigned, kCount>());
 }
 
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
@@ -285,6 +323,15 @@ void LaneObserver::after_relative(WaveState& state, const Wave& wave, const Inst
   if (inst.op == Op::v_swaprel_b32) write_register(state, at.source, wave.exec(), old, inst);
 }
 
+AddressShadow LaneObserver::address_shadow(WaveState& state, const Wave& wave,
+                                           const Inst& inst) const {
+  const InstOperands& operands = emulator::operands_of(inst);
+  const AddressFlow::Behind behind = flow_.behind(inst.pc);
+  if (behind.steps == 0) return shadow_of_address(state, operands);
+  const BehindShadow caught_up(state, wave, flow_.run(behind.run), behind.steps);
+  return shadow_of_address(state, operands);
+}
+
 void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
                           FindingClass finding_class, uint32_t lanes,
                           const emulator::MemoryEvent& event, const char* address_class) {
@@ -300,7 +347,7 @@ void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
   found.address = event.address[std::countr_zero(lanes)];
   found.access_bytes = event.access_bytes;
   found.write = event.kind != emulator::AccessKind::kLoad;
-  found.written_by = address_shadow(state, emulator::operands_of(inst)).writer;
+  found.written_by = address_shadow(state, wave, inst).writer;
   found.address_class = address_class;
   if (wave.upper == nullptr && state.lower == nullptr) {
     sites_.add(kernel_, found);
@@ -361,7 +408,7 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
 
 void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                                 const emulator::MemoryEvent& event, uint32_t masked) {
-  const AddressShadow shadow = address_shadow(state, emulator::operands_of(inst));
+  const AddressShadow shadow = address_shadow(state, wave, inst);
   const uint32_t undefined = masked & shadow.undefined;
   const uint32_t stale = masked & shadow.stale & ~undefined;
   const uint32_t computed = masked & ~undefined & ~stale;
@@ -399,7 +446,7 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
                                 const emulator::ScalarEvent& event) {
   if (!event.in_range) return true;  // the buffer's range check answers it
   const InstOperands& operands = emulator::operands_of(inst);
-  const bool undefined = address_shadow(state, operands).undefined != 0;
+  const bool undefined = shadow_of_address(state, operands).undefined != 0;
   const emulator::Region* const region = regions_->find(event.address);
   const bool mapped = region != nullptr && region->contains(event.address, event.bytes);
   if (wave.exec_is_zero()) ++state.empty_exec_loads;

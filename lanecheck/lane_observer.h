@@ -45,6 +45,13 @@ struct LaneWaveState {
   uint32_t loaded_defined = ~0u;  // lanes of the last scratch load whose bytes were stored before
 };
 
+// Of the registers that an access takes its addresses from.
+struct AddressShadow {
+  uint32_t undefined = 0;  // lanes
+  uint32_t stale = 0;      // lanes that the last write left out
+  uint32_t writer = 0;
+};
+
 // What kernels get as the buffer of host calls: nothing is mapped there, and an access means that
 // the kernel calls the host.
 inline constexpr uint64_t kHostCallAddress = uint64_t{0x2f0000000000};
@@ -106,8 +113,8 @@ class LaneObserver {
   // Rare rules; compiled once.
   static void after_rare(WaveState& state, const Wave& wave, const Inst& inst,
                          const emulator::InstOperands& operands, ShadowRule rule);
-  // The steps of a run, one by one.
-  static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run);
+  // The first `count` steps of a run, one by one.
+  static void take_steps(WaveState& state, const Wave& wave, const ShadowRun& run, size_t count);
 
   static void before_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
   void after_halves(WaveState& low, WaveState& high, const emulator::HalfPlan& plan);
@@ -124,6 +131,7 @@ class LaneObserver {
                      const emulator::MemoryEvent& event);
   // An unmapped access that belongs to a call of the host, which is reported as such.
   bool belongs_to_host_call(WaveState& state, uint64_t address);
+  AddressShadow address_shadow(WaveState& state, const Wave& wave, const Inst& inst) const;
   void report(WaveState& state, const Wave& wave, const Inst& inst, FindingClass finding_class,
               uint32_t lanes, const emulator::MemoryEvent& event, const char* address_class);
   void flush(WaveState& low);
@@ -144,6 +152,7 @@ class LaneObserver {
   // The shadow of SGPRs and constants that waves of the running kernel begin with.
   std::array<uint32_t, 256> scalars_ = {};
   std::vector<uint16_t> changing_;  // the codes whose shadow a wave may change
+  std::vector<AddressFlow::Begun> begun_;
   uint64_t dispatches_ = 0;
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};

@@ -156,7 +156,7 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
   if constexpr (rule == ShadowRule::kRun) {
     const ShadowRun& run = flow_.run(operands.user & kUserMask);
     if (!shadow::finish(state, run, wave.exec())) [[unlikely]]
-      take_steps(state, wave, run);
+      take_steps(state, wave, run, run.steps.size());
   } else {
     shadow::apply<rule>(state, wave, inst, operands);
   }

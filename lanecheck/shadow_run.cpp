@@ -101,13 +101,16 @@ void RunRegisters::take(const ShadowStep& step) {
       set(static_cast<uint16_t>((operands.dest[n].code + d) & 511), inst.pc, all);
 }
 
-std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps,
+std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps, const RunRegisters& registers,
                                       const std::vector<RunRegisters::Register>& dests,
                                       const std::vector<uint16_t>& sources) {
   std::vector<uint16_t> needed;
   unite(needed, sources);
-  if (needed.size() > ShadowRun::kMost || dests.size() > ShadowRun::kMost) return nullptr;
+  if (needed.size() > ShadowRun::kMost || dests.size() > ShadowRun::kMost ||
+      registers.written().size() > ShadowRun::kMostWritten)
+    return nullptr;
   auto run = std::make_unique<ShadowRun>();
+  for (const RunRegisters::Register& one : registers.written()) run->written.push_back(one.code);
   unsigned at = 0;
   const auto take_source = [&](bool vector, uint8_t& count) {
     for (const uint16_t code : needed) {

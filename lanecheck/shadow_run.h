@@ -1,6 +1,8 @@
-// Straight runs of instructions whose shadow is brought up to date once, by the last of them that
-// matters: nobody looks at the shadow in between. Nearly always all registers that a run begins
-// with are defined, and then so are all that it leaves behind; else the steps are taken one by one.
+// Straight runs of instructions whose shadow is brought up to date once, at their end, and only for
+// registers that are looked at later. Nearly always all registers that a run begins with are
+// defined, and then so are all that it leaves behind; else the steps are taken one by one. An
+// access to global memory within the run that is to be judged takes the steps before it, and takes
+// them back (BehindShadow).
 //
 // For wave32. Immutable once built.
 #pragma once
@@ -23,7 +25,8 @@ struct ShadowStep {
 using ShadowSteps = std::vector<std::unique_ptr<const ShadowStep>>;
 
 struct ShadowRun {
-  static constexpr unsigned kMost = 12;  // of sources, of destinations
+  static constexpr unsigned kMost = 12;         // of sources, of destinations
+  static constexpr unsigned kMostWritten = 32;  // registers
 
   uint8_t vector_sources = 0;
   uint8_t scalar_sources = 0;
@@ -33,7 +36,8 @@ struct ShadowRun {
   // write before. Destinations: whose shadow is looked at afterwards.
   uint16_t source[kMost] = {};
   uint16_t dest[kMost] = {};
-  uint32_t writer[kMost] = {};  // low half of the pc that wrote dest[n] last
+  uint32_t writer[kMost] = {};    // low half of the pc that wrote dest[n] last
+  std::vector<uint16_t> written;  // all that the steps write
   ShadowSteps steps;
 
   bool operator==(const ShadowRun& other) const;
@@ -70,7 +74,7 @@ class RunRegisters {
   void set(uint16_t code, uint64_t pc, const std::vector<uint16_t>& from);
   std::vector<Register> written_;
 };
-std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps,
+std::unique_ptr<ShadowRun> finish_run(ShadowSteps steps, const RunRegisters& registers,
                                       const std::vector<RunRegisters::Register>& dests,
                                       const std::vector<uint16_t>& sources);
 
@@ -87,7 +91,7 @@ std::unique_ptr<ShadowRun> make_run(ShadowSteps steps, const LookedAt& looked_at
     for (const uint16_t code : one.from)
       if (!always(code)) sources.push_back(code);
   }
-  return finish_run(std::move(steps), dests, sources);
+  return finish_run(std::move(steps), registers, dests, sources);
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -113,7 +113,7 @@ TEST(ShadowRun, EndsWhereItsStepsEnd) {
     if (!shadow::finish(at_once, *run, wave->exec())) continue;
     ++finished;
     LaneWaveState one_by_one = *start;
-    LaneObserver::take_steps(one_by_one, *wave, *run);
+    LaneObserver::take_steps(one_by_one, *wave, *run, run->steps.size());
     for (unsigned n = 0; n < run->vector_dests + run->scalar_dests; ++n) {
       const unsigned code = run->dest[n];
       std::string text;
