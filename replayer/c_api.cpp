@@ -33,15 +33,17 @@ struct gfxgraph_replay_s {
 
 namespace {
 
-thread_local std::string last_error;
+thread_local std::string last_message;
+thread_local const char* last_error = "";  // last_message's text, or one that needs no memory
 
-gfxgraph_status_t record(const Error& error) noexcept {
+gfxgraph_status_t record(Status status, std::string_view message) noexcept {
   try {
-    last_error = error.message;
+    last_message = message;
+    last_error = last_message.c_str();
   } catch (...) {
-    last_error.clear();
+    last_error = "out of host memory";
   }
-  return static_cast<gfxgraph_status_t>(error.status);
+  return static_cast<gfxgraph_status_t>(status);
 }
 
 // The body of every function: Result and the standard library's exceptions become a status.
@@ -49,15 +51,16 @@ template <typename Body>
 gfxgraph_status_t guarded(Body&& body) noexcept {
   try {
     const Result<void> result = body();
-    return result ? GFXGRAPH_OK : record(result.error());
+    if (result) return GFXGRAPH_OK;
+    return record(result.error().status, result.error().message);
   } catch (const std::bad_alloc&) {
-    return record(Error{Status::kOutOfMemory, "out of host memory"});
+    return record(Status::kOutOfMemory, "out of host memory");
   } catch (const std::length_error&) {
-    return record(Error{Status::kOutOfMemory, "a size in the trace is beyond host memory"});
+    return record(Status::kOutOfMemory, "a size in the trace is beyond host memory");
   } catch (const std::exception& exception) {
-    return record(Error{Status::kInternal, exception.what()});
+    return record(Status::kInternal, exception.what());
   } catch (...) {
-    return record(Error{Status::kInternal, "unknown exception"});
+    return record(Status::kInternal, "unknown exception");
   }
 }
 
@@ -146,7 +149,7 @@ extern "C" {
 const char* gfxgraph_status_name(gfxgraph_status_t status) noexcept {
   return status_name(static_cast<Status>(status));
 }
-const char* gfxgraph_last_error(void) noexcept { return last_error.c_str(); }
+const char* gfxgraph_last_error(void) noexcept { return last_error; }
 const char* gfxgraph_version(void) noexcept { return GFXGRAPH_VERSION_TEXT; }
 
 // ---- trace ----

@@ -166,7 +166,7 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   return device;
 }
 
-Error HipLibrary::error(hip::Error code, const std::string& what) const {
+Error HipLibrary::error(hip::Error code, std::string_view what) const {
   const char* name = table_.hipGetErrorName(code);
   // HIP keeps the error for the thread; what the host program asks next must not see ours.
   table_.hipGetLastError();
@@ -178,7 +178,7 @@ Error HipLibrary::error(hip::Error code, const std::string& what) const {
                fmt::format("{}: {} ({})", what, name == nullptr ? "HIP error" : name, code)};
 }
 
-Result<void> HipLibrary::check(hip::Error code, const std::string& what) const {
+Result<void> HipLibrary::check(hip::Error code, std::string_view what) const {
   if (code == hip::kSuccess) [[likely]]
     return {};
   return tl::unexpected<Error>(error(code, what));

@@ -65,8 +65,8 @@ class HipLibrary {
   Result<HipDevice> select_device(int ordinal) const;
 
   // Ok, or an error with HIP's name for `error` behind `what`.
-  Result<void> check(hip::Error error, const std::string& what) const;
-  Error error(hip::Error code, const std::string& what) const;
+  Result<void> check(hip::Error error, std::string_view what) const;
+  Error error(hip::Error code, std::string_view what) const;
 
  private:
   HipTable table_;

@@ -117,10 +117,9 @@ Result<void> Instance::prepare() {
   }
   arena_.resize(arena_bytes);
   if (staged_bytes != 0) {
+    const std::string what = fmt::format("{} bytes of pinned memory for host copies", staged_bytes);
     void* staging = nullptr;
-    GFXGRAPH_TRY(
-        library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0),
-                        fmt::format("{} bytes of pinned memory for host copies", staged_bytes)));
+    GFXGRAPH_TRY(library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0), what));
     staging_ = static_cast<uint8_t*>(staging);
   }
   operations_.reserve(program_->operations().size());

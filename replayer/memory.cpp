@@ -52,7 +52,7 @@ Memory::~Memory() {
         break;
     }
   }
-  for (void* guard : guards_) hip.hipFree(guard);
+  if (guard_ != nullptr) hip.hipFree(guard_);
 }
 
 Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
@@ -66,10 +66,9 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
   }
   const bool shift = options.layout == Layout::kShift;
   if (shift) {
-    void* guard = nullptr;
-    GFXGRAPH_TRY(memory->library_->check(memory->library_->table().hipMalloc(&guard, kGuardBytes),
-                                         fmt::format("guard allocation of {} bytes", kGuardBytes)));
-    memory->guards_.push_back(guard);
+    GFXGRAPH_TRY(
+        memory->library_->check(memory->library_->table().hipMalloc(&memory->guard_, kGuardBytes),
+                                fmt::format("guard allocation of {} bytes", kGuardBytes)));
   }
   for (size_t i = 0; i < allocations.size(); ++i) {
     // Last first: the allocator's order is part of the recorded layout.

@@ -75,7 +75,7 @@ class Memory {
 
   std::shared_ptr<const HipLibrary> library_;
   std::vector<Buffer> buffers_;  // index = id - 1
-  std::vector<void*> guards_;    // kShift: device memory that only moves what comes after it
+  void* guard_ = nullptr;        // keeps the first recorded address taken
   AddressMap addresses_;
 };
 

@@ -86,6 +86,7 @@ Result<void**> RegisteredKernels::registration(const Program& program, format::C
                             make_bundle(program.trace().code_objects()[id - 1].target, elf));
   object.wrapper = std::make_unique<hip::FatBinary>();
   object.wrapper->binary = object.bundle.data();
+  objects_.reserve(objects_.size() + 1);  // what HIP knows of must be kept
   object.registration = library_->table().__hipRegisterFatBinary(object.wrapper.get());
   if (object.registration == nullptr)
     return fail(Status::kDevice, fmt::format("HIP does not register code object {}", id));
@@ -104,6 +105,7 @@ Result<const void*> RegisteredKernels::add(const Program& program, format::Kerne
   stub->kernel = id;
   stub->name = kernel.name;
   stub->handle = std::make_unique<char>();
+  stubs_.reserve(stubs_.size() + 1);
   library_->table().__hipRegisterFunction(registered, stub->handle.get(), stub->name.data(),
                                           stub->name.c_str(), ~0u, nullptr, nullptr, nullptr,
                                           nullptr, nullptr);

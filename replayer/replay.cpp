@@ -44,10 +44,12 @@ Replay::Replay(std::unique_ptr<Instance> instance, const LoadOptions& options)
 }
 
 Replay::~Replay() {
-  // Nothing may be freed under work in flight; a device in error has none.
-  (void)instance_->synchronize();
+  // Nothing may be freed under work in flight; a device in error has none. Without a Result, whose
+  // text could not be allocated.
+  const HipTable& hip = instance_->hip();
+  if (hip.hipDeviceSynchronize() != hip::kSuccess) hip.hipGetLastError();
   executor_.reset();
-  if (own_stream_ != nullptr) instance_->hip().hipStreamDestroy(own_stream_);
+  if (own_stream_ != nullptr) hip.hipStreamDestroy(own_stream_);
 }
 
 Result<std::unique_ptr<Replay>> Replay::load(std::shared_ptr<const Program> program,

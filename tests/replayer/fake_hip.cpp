@@ -12,10 +12,11 @@ constexpr hip::Error kInvalidValue = 1;
 
 void* allocate(size_t size) {
   const size_t rounded = (size + 4095) / 4096 * 4096;
-  auto* const memory = static_cast<uint8_t*>(std::aligned_alloc(4096, rounded));
-  std::memset(memory, 0xCD, rounded);
-  fake->memory[memory] = size;
-  return memory;
+  std::unique_ptr<uint8_t, decltype(&std::free)> memory(
+      static_cast<uint8_t*>(std::aligned_alloc(4096, rounded)), std::free);
+  std::memset(memory.get(), 0xCD, rounded);
+  fake->memory[memory.get()] = size;
+  return memory.release();
 }
 
 hip::Error release(void* pointer) {
@@ -105,7 +106,17 @@ void run_graph(const FakeHip::Graph& graph) {
   }
 }
 
-#define ENTER(...) \
+// The body of a fallible function of the runtime.
+struct Inside {
+  Inside() {
+    if (fake->inside != nullptr) fake->inside(true);
+  }
+  ~Inside() {
+    if (fake->inside != nullptr) fake->inside(false);
+  }
+};
+#define ENTER(...)      \
+  const Inside entered; \
   if (const hip::Error code = fake->enter(__VA_ARGS__); code != 0) return code
 
 hip::Error destroy(void* handle) { return fake->handles.erase(handle) == 1 ? 0 : kInvalidValue; }

@@ -57,6 +57,8 @@ class FakeHip {
   void fail_call(int n, hip::Error code = 1);
   bool failed = false;
   int calls = 0;
+  // Called at the beginning and the end of each of them.
+  void (*inside)(bool begins) = nullptr;
 
   std::vector<std::string> log;  // launches, copies, memsets, events and synchronisations by name
   bool keep_log = true;

@@ -11,6 +11,7 @@ using gfxgraph::testing::OfThreads;
 
 thread_local bool counting_here = false;
 thread_local bool failing_here = false;
+thread_local bool paused_here = false;
 std::atomic<bool> counting_all{false};
 std::atomic<bool> failing_all{false};
 std::atomic<size_t> counted{0};
@@ -18,6 +19,7 @@ std::atomic<int64_t> remaining{0};  // until one fails; 0 or less: that was reac
 std::atomic<Failing> failing{Failing::kOnce};
 
 bool fails_now() {
+  if (paused_here) return false;
   if (!failing_here && !failing_all.load(std::memory_order_relaxed)) return false;
   const int64_t before = remaining.fetch_sub(1);
   return before == 1 || (before < 1 && failing.load() == Failing::kFromThenOn);
@@ -82,6 +84,7 @@ void fail_allocation(int64_t n, OfThreads threads, Failing how) noexcept {
   failing_here = threads == OfThreads::kThis;
   failing_all = threads == OfThreads::kAll;
 }
+void pause_failing_allocations(bool paused) noexcept { paused_here = paused; }
 bool stop_failing_allocations() noexcept {
   failing_here = false;
   failing_all = false;

@@ -1,0 +1,97 @@
+// Each host allocation that a replay makes through the C ABI is made to fail, alone and with all
+// after it: the call comes back with a status and what it made is given back. The runtime is
+// fake_hip.h, whose own allocations succeed.
+#include <gtest/gtest.h>
+
+#include "gfxgraph/gfxgraph.h"
+#include "replayer/c_api_internal.h"
+#include "scenario.h"
+#include "tests/support/allocations.h"
+
+// LLVM is built without exceptions: what it holds when an allocation fails stays allocated.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:llvm::\n"; }
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+struct Handles {
+  gfxgraph_trace_t trace = nullptr;
+  gfxgraph_plan_t plan = nullptr;
+  gfxgraph_replay_t replay = nullptr;
+  ~Handles() {
+    gfxgraph_replay_destroy(replay);
+    gfxgraph_plan_destroy(plan);
+    gfxgraph_trace_destroy(trace);
+  }
+};
+
+// The first status that is not OK.
+gfxgraph_status_t whole_life(const char* path, uint32_t mode) {
+  Handles handles;
+  gfxgraph_status_t status = gfxgraph_trace_open(path, nullptr, &handles.trace);
+  const auto then = [&](auto&& call) {
+    if (status == GFXGRAPH_OK) status = call();
+  };
+  then([&] { return gfxgraph_plan_create(handles.trace, nullptr, &handles.plan); });
+  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
+  options.mode = mode;
+  options.layout = GFXGRAPH_LAYOUT_SHIFT;
+  then([&] { return gfxgraph_replay_create(handles.plan, &options, &handles.replay); });
+  then([&] { return gfxgraph_replay_run(handles.replay); });
+  then([&] { return gfxgraph_replay_wait(handles.replay); });
+  const uint32_t count = 16;  // as recorded
+  then([&] { return gfxgraph_replay_set_kernarg(handles.replay, 0, 8, &count, sizeof count); });
+  then([&] { return gfxgraph_replay_commit(handles.replay); });
+  then([&] { return gfxgraph_replay_restore(handles.replay); });
+  then([&] { return gfxgraph_replay_run(handles.replay); });
+  then([&] { return gfxgraph_replay_wait(handles.replay); });
+  gfxgraph_verification_t verification{};
+  verification.struct_size = sizeof verification;
+  then([&] { return gfxgraph_replay_verify(handles.replay, &verification, nullptr, 0, 0); });
+  return status;
+}
+
+using gfxgraph::testing::Failing;
+class EveryAllocation : public ::testing::TestWithParam<std::tuple<gfxgraph_mode_t, Failing>> {};
+
+TEST_P(EveryAllocation, ComesBackAsAStatusAndLeavesNothing) {
+  const auto [mode, failing] = GetParam();
+  FakeHip fake;
+  fake.keep_log = false;
+  fake.inside = gfxgraph::testing::pause_failing_allocations;
+  TestTrace trace(fake);
+  build_scenario(fake, trace);
+  trace.finish();
+  use_hip_library_for_tests(fake.library());
+  const std::string path = trace.path().string();
+  const size_t alive = fake.alive();
+  int64_t failures = 0;
+  for (int64_t n = 1;; ++n) {
+    gfxgraph::testing::fail_allocation(n, gfxgraph::testing::OfThreads::kThis, failing);
+    const gfxgraph_status_t status = whole_life(path.c_str(), mode);
+    const bool failed = gfxgraph::testing::stop_failing_allocations();
+    ASSERT_EQ(fake.alive(), alive) << "allocation " << n;
+    if (!failed) {
+      ASSERT_EQ(status, GFXGRAPH_OK) << gfxgraph_last_error();
+      break;
+    }
+    ++failures;
+    // What can do without the memory does.
+    ASSERT_TRUE(status == GFXGRAPH_OUT_OF_MEMORY || status == GFXGRAPH_OK)
+        << "allocation " << n << ": " << gfxgraph_status_name(status) << ": "
+        << gfxgraph_last_error();
+    ASSERT_LT(n, 100000);
+  }
+  EXPECT_GT(failures, 200);
+  use_hip_library_for_tests(nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, EveryAllocation,
+    ::testing::Combine(::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
+                                         GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_AUTO),
+                       ::testing::Values(Failing::kOnce, Failing::kFromThenOn)));
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing
