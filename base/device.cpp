@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -71,6 +72,26 @@ std::string prepend_search_path(std::string_view folder, const char* current) {
   std::string path(folder);
   if (current != nullptr && *current != '\0') path.append(":").append(current);
   return path;
+}
+
+Result<std::string> append_preload(const char* current, const fs::path& library) {
+  const std::string path = library.string();
+  constexpr const char* kSeparators = ": ";
+  if (path.find_first_of(kSeparators) != std::string::npos) {
+    return fail(Status::kUnsupported,
+                fmt::format("{} cannot be preloaded, because LD_PRELOAD splits paths at spaces and "
+                            "colons: move gfxgraph, or set GFXGRAPH_LIBDIR to a link without them",
+                            path));
+  }
+  std::string list;
+  const std::string_view entries = current == nullptr ? "" : current;
+  for (size_t begin = 0; begin < entries.size();) {
+    const size_t end = std::min(entries.find_first_of(kSeparators, begin), entries.size());
+    const std::string_view entry = entries.substr(begin, end - begin);
+    if (!entry.empty() && entry != path) list.append(entry).append(":");
+    begin = end + 1;
+  }
+  return list + path;
 }
 
 }  // namespace gfxgraph

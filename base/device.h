@@ -19,12 +19,21 @@ Result<DeviceChoice> parse_device_choice(std::string_view text);
 // kEmulated. kReal without such a GPU is an error that says what is missing.
 Result<DeviceChoice> resolve_device(DeviceChoice choice);
 
-// The folder with libhsa-runtime64.so.1 (the software agent) and libgfxgraph-recorder.so:
+// The folder with libhsa-runtime64.so.1 (the software agent) and what is preloaded:
 // $GFXGRAPH_LIBDIR, else ../lib/gfxgraph beside the running program, else the installed folder.
 // Error when it lacks `file_name`.
 Result<std::filesystem::path> private_library(std::string_view file_name);
 
-// `folder` in front of a colon-separated search path (LD_LIBRARY_PATH, LD_PRELOAD).
+// `folder` in front of a colon-separated search path (LD_LIBRARY_PATH).
 std::string prepend_search_path(std::string_view folder, const char* current);
+
+// The list of LD_PRELOAD with `library` at its end, once: what stands there already stays in front,
+// as sanitizers must. Error when the loader cannot be told this path (it splits at spaces and
+// colons).
+Result<std::string> append_preload(const char* current, const std::filesystem::path& library);
+
+// The library that makes errors of HIP from faults on the software agent (hsa/hip_errors): preloaded
+// wherever the agent is.
+inline constexpr std::string_view kHipErrorsLibrary = "libgfxgraph-hip-errors.so";
 
 }  // namespace gfxgraph

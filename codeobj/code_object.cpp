@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "codeobj/elf_image_internal.h"
+#include "codeobj/function_at.h"
 #include "codeobj/metadata_internal.h"
 #include "codeobj/source_lines_internal.h"
 
@@ -298,6 +299,11 @@ const Argument* Kernel::find_hidden(std::string_view value_kind) const {
     if (argument.value_kind == value_kind) return &argument;
   }
   return nullptr;
+}
+
+std::string function_at(const CodeObject& code, uint64_t address) {
+  const Result<internal::ElfImage> image = internal::ElfImage::open(code.bytes());
+  return image ? image->function_at(address) : std::string();
 }
 
 }  // namespace gfxgraph::codeobj

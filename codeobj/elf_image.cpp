@@ -191,6 +191,29 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
   return symbols;
 }
 
+std::string ElfImage::function_at(uint64_t address) const {
+  std::string found;
+  llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
+  if (!sections) return (llvm::consumeError(sections.takeError()), found);
+  for (const SectionHeader& section : *sections) {
+    if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
+    auto entries = file_.symbols(&section);
+    if (!entries) return (llvm::consumeError(entries.takeError()), found);
+    auto strings = file_.getStringTableForSymtab(section);
+    if (!strings) return (llvm::consumeError(strings.takeError()), found);
+    for (const auto& entry : *entries) {
+      if (entry.getType() != llvm::ELF::STT_FUNC || entry.st_shndx == llvm::ELF::SHN_UNDEF ||
+          address - entry.st_value >= entry.st_size) {
+        continue;
+      }
+      auto name = entry.getName(*strings);
+      if (name) return name->str();
+      llvm::consumeError(name.takeError());
+    }
+  }
+  return found;
+}
+
 Result<std::vector<DynamicRelocation>> ElfImage::relocations_of(
     const SectionHeader& section) const {
   std::vector<DynamicRelocation> result;

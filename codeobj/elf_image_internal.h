@@ -38,6 +38,8 @@ class ElfImage {
   Result<std::vector<Segment>> segments() const;
   // .dynsym, else .symtab; nameless symbols are left out.
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
+  // The sized function of .symtab that holds `address`; "" when there is none.
+  std::string function_at(uint64_t address) const;
   Result<std::vector<DynamicRelocation>> relocations() const;
   // The descriptors, none of them empty, of all notes with this name and type, from the program
   // headers or, when there are none, from the sections.

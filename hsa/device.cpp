@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "codeobj/function_at.h"
 #include "hsa/memory.h"
 #include "hsa/patience.h"
 #include "hsa/runtime.h"
@@ -33,9 +34,11 @@ struct State {
   std::vector<std::pair<uint64_t, std::byte*>> retired;
   // Code of HIP's own kernels (fills, copies), which the program did not launch: [begin, end).
   std::vector<std::pair<uint64_t, uint64_t>> runtime_code;
+  // All code that is loaded, by its address.
+  std::vector<std::pair<uint64_t, std::shared_ptr<const codeobj::CodeObject>>> code;
   uint64_t launches = 0;  // of other kernels
 
-  std::atomic<bool> faulted{false};
+  std::atomic<uint32_t> fault{GFXGRAPH_AGENT_FAULT_NONE};  // the first one
   std::atomic<uint64_t> skipped{0};
   std::mutex fault_mutex;
   std::string fault_text;
@@ -76,6 +79,7 @@ emulator::Engine& engine() {
 void forget(const std::pair<uint64_t, std::byte*>& code) {
   if (!state().null_device) engine().remove_code(code.first);
   std::erase_if(state().runtime_code, [&](const auto& range) { return range.first == code.first; });
+  std::erase_if(state().code, [&](const auto& loaded) { return loaded.first == code.first; });
   release_agent_memory(code.second);
 }
 
@@ -113,19 +117,51 @@ class RunningKernel {
 std::atomic<int> exit_status{0};
 void note_exit_status(int status, void*) { exit_status.store(status); }
 
-// Runs after HIP's own destructors. HIP 5.2 gives the program no way to learn that a kernel faulted
-// (its copies and synchronisations answer success), so that a program which found nothing wrong
-// must not look like a good one: its exit status becomes 1.
+// Runs after HIP's own destructors. Without hip_errors/ no HIP runtime tells the program that a
+// kernel faulted (copies and synchronisations answer success), and with it a program may not look:
+// one that found nothing wrong must not look like a good one, so its exit status becomes 1.
 __attribute__((destructor)) void at_exit() {
   if (Runtime::forked()) return;
   Device::stop();
   State& s = state();
-  if (!s.faulted.load() || exit_status.load() != 0) return;
+  if (!Device::faulted() || exit_status.load() != 0) return;
   log(LogLevel::kError,
       "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
       s.skipped.load(), Device::fault_text());
   std::fflush(nullptr);
   _exit(1);
+}
+
+// Whether the instruction belongs to the assert of HIP's device library: a function of its own, which
+// prints and traps.
+bool in_assert(uint64_t pc) {
+  State& s = state();
+  std::shared_ptr<const codeobj::CodeObject> code;
+  uint64_t address = 0;
+  {
+    const std::lock_guard lock(s.code_mutex);
+    for (const auto& [load_address, loaded] : s.code) {
+      if (pc - load_address >= loaded->load_size_bytes()) continue;
+      code = loaded;
+      address = pc - load_address;
+    }
+  }
+  return code != nullptr && codeobj::function_at(*code, address) == "__assert_fail";
+}
+
+gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
+  switch (fault.kind) {
+    case emulator::FaultKind::kMemory:
+    case emulator::FaultKind::kAlignment: return GFXGRAPH_AGENT_FAULT_MEMORY;
+    case emulator::FaultKind::kUnsupported:
+    case emulator::FaultKind::kIllegal: return GFXGRAPH_AGENT_FAULT_ILLEGAL;
+    case emulator::FaultKind::kTrap:
+      return in_assert(fault.pc) ? GFXGRAPH_AGENT_FAULT_ASSERT : GFXGRAPH_AGENT_FAULT_TRAP;
+    case emulator::FaultKind::kDeadlock: return GFXGRAPH_AGENT_FAULT_TIMEOUT;
+    case emulator::FaultKind::kBadDispatch:
+    case emulator::FaultKind::kStopped: break;
+  }
+  return GFXGRAPH_AGENT_FAULT_OTHER;
 }
 
 }  // namespace
@@ -135,7 +171,7 @@ emulator::MemoryMap& Device::memory_map() { return state().map; }
 bool Device::run(const emulator::Dispatch& dispatch) {
   State& s = state();
   if (s.null_device) return true;
-  if (s.faulted.load(std::memory_order_acquire)) {
+  if (faulted()) {
     s.skipped.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
@@ -144,8 +180,8 @@ bool Device::run(const emulator::Dispatch& dispatch) {
   if (result) return true;
   const emulator::Fault& fault = result.error();
   if (fault.kind == emulator::FaultKind::kStopped) return false;
-  record_fault(fmt::format("{}: {}", running.name(), fault.to_string()),
-               fault.kind == emulator::FaultKind::kMemory, fault.address);
+  record_fault(fmt::format("{}: {}", running.name(), fault.to_string()), kind_of(fault),
+               fault.address);
   return false;
 }
 
@@ -159,11 +195,10 @@ Result<void> Device::add_code(uint64_t load_address,
         return kernel.name.starts_with("__amd_rocclr_");
       });
   const uint64_t end = load_address + code->load_size_bytes();
-  GFXGRAPH_TRY(engine().add_code(load_address, std::move(code)));
-  if (of_runtime) {
-    const std::lock_guard lock(s.code_mutex);
-    s.runtime_code.emplace_back(load_address, end);
-  }
+  GFXGRAPH_TRY(engine().add_code(load_address, code));
+  const std::lock_guard lock(s.code_mutex);
+  s.code.emplace_back(load_address, std::move(code));
+  if (of_runtime) s.runtime_code.emplace_back(load_address, end);
   return {};
 }
 
@@ -177,7 +212,15 @@ void Device::remove_code(uint64_t load_address, std::byte* memory) {
   }
 }
 
-bool Device::faulted() noexcept { return state().faulted.load(std::memory_order_acquire); }
+bool Device::faulted() noexcept {
+  return state().fault.load(std::memory_order_acquire) != GFXGRAPH_AGENT_FAULT_NONE;
+}
+
+const uint32_t* Device::fault_state() noexcept {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
+                std::atomic<uint32_t>::is_always_lock_free);
+  return reinterpret_cast<const uint32_t*>(&state().fault);
+}
 
 std::string Device::fault_text() {
   State& s = state();
@@ -185,15 +228,16 @@ std::string Device::fault_text() {
   return s.fault_text;
 }
 
-void Device::record_fault(const std::string& text, bool memory_fault, uint64_t address) {
+void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address) {
   State& s = state();
   log(LogLevel::kError, "device fault: {}", text);
   {
     const std::lock_guard lock(s.fault_mutex);
     if (s.fault_text.empty()) s.fault_text = text;
   }
-  if (!s.faulted.exchange(true)) on_exit(note_exit_status, nullptr);
-  if (memory_fault) Runtime::report_memory_fault(address);
+  uint32_t none = GFXGRAPH_AGENT_FAULT_NONE;
+  if (s.fault.compare_exchange_strong(none, kind)) on_exit(note_exit_status, nullptr);
+  if (kind == GFXGRAPH_AGENT_FAULT_MEMORY) Runtime::report_memory_fault(address);
 }
 
 void Device::stop() noexcept {
@@ -202,3 +246,8 @@ void Device::stop() noexcept {
 }
 
 }  // namespace gfxgraph::hsa
+
+// The memory of the word is the process's.
+extern "C" __attribute__((visibility("default"))) const uint32_t* gfxgraph_agent_fault_state() {
+  return gfxgraph::hsa::Device::fault_state();
+}

@@ -11,6 +11,7 @@
 #include "codeobj/code_object.h"
 #include "emulator/engine.h"
 #include "emulator/memory_map.h"
+#include "hsa/agent_fault.h"
 
 namespace gfxgraph::hsa {
 
@@ -34,8 +35,10 @@ class Device {
   // exit status 0 ends with 1 instead.
   static bool faulted() noexcept;
   static std::string fault_text();
+  // Where the kind of the first fault stands (agent_fault.h); valid for ever.
+  static const uint32_t* fault_state() noexcept;
   // Records a fault found outside the engine (a bad packet).
-  static void record_fault(const std::string& text, bool memory_fault, uint64_t address);
+  static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address);
 
   // Stops running kernels: the process ends.
   static void stop() noexcept;

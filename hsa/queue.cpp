@@ -185,7 +185,7 @@ bool Queue::process(uint64_t index) {
           fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
                       "processes (kernel dispatch, barrier, AMD barrier value)",
                       shared_->hsa_queue.id, index, bits),
-          false, 0);
+          GFXGRAPH_AGENT_FAULT_OTHER, 0);
       fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
       good = false;
   }
@@ -251,7 +251,7 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
     Device::record_fault(
         fmt::format("queue {}: vendor packet format {} is not supported, only barrier value",
                     shared_->hsa_queue.id, packet.header.AmdFormat),
-        false, 0);
+        GFXGRAPH_AGENT_FAULT_OTHER, 0);
     fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
     return false;
   }

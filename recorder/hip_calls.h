@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/preload.h"
+
 namespace gfxgraph::recorder {
 
 enum class CallPolicy : uint8_t { RECORD, CONDITIONAL, UNSUPPORTED, PASS };
@@ -36,9 +38,9 @@ void learn_real_function(int index, void* function) noexcept;
 // This library's hook; nullptr for rows with policy PASS.
 void* hook_function(int index) noexcept;
 
-// glibc's own dlsym: this library exports another.
-using DlsymFunction = void* (*)(void*, const char*);
-DlsymFunction real_dlsym() noexcept;
-void* call_real_dlsym(void* handle, const char* name) noexcept;
+// The dlsym for HIP's functions: that of the software agent's HIP errors (hsa/hip_errors), which
+// stand between this library and the runtime, when they are preloaded; else glibc's.
+using DlsymFunction = preload::DlsymFunction;
+DlsymFunction hip_dlsym() noexcept;
 
 }  // namespace gfxgraph::recorder

@@ -44,7 +44,7 @@ void forked_child() { recorder().abandon(); }
 
 template <typename Function>
 Function next(const char* name) noexcept {
-  return reinterpret_cast<Function>(call_real_dlsym(RTLD_NEXT, name));
+  return reinterpret_cast<Function>(preload::call_dlsym(preload::system_dlsym(), RTLD_NEXT, name));
 }
 
 }  // namespace
@@ -81,30 +81,20 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_note_unsupported
 
 // ---- look-ups at run time -----------------------------------------------------------------------
 
-struct DlsymAnswer {
-  void* value;       // rax
-  uint64_t handled;  // rdx
-};
-
-extern "C" __attribute__((visibility("hidden"))) void* (*gfxgraph_real_dlsym)(void*, const char*);
-void* (*gfxgraph_real_dlsym)(void*, const char*) = nullptr;
-
-extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
+extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
 gfxgraph_resolve_dlsym(void* handle, const char* name) {
-  const DlsymAnswer ask_the_real_one{nullptr, 0};
-  gfxgraph_real_dlsym = real_dlsym();
-  if (name == nullptr || handle == RTLD_NEXT) return ask_the_real_one;
-  if (std::strncmp(name, "hip", 3) != 0 && std::strncmp(name, "__hip", 5) != 0 &&
-      std::strncmp(name, "_Z", 2) != 0) {
-    return ask_the_real_one;
+  using gfxgraph::preload::DlsymAnswer;
+  if (name == nullptr || !gfxgraph::preload::may_be_hip(name)) {
+    return {reinterpret_cast<void*>(gfxgraph::preload::system_dlsym()), 0};
   }
+  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(hip_dlsym()), 0};
   const int index = find_call(name);
-  if (index < 0 || hook_function(index) == nullptr) return ask_the_real_one;
+  if (handle == RTLD_NEXT || index < 0 || hook_function(index) == nullptr) return ask_the_next_one;
   // The hook exists whether or not the runtime has the function: only the runtime's answer counts.
   if (handle == RTLD_DEFAULT) {
     return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
   }
-  void* found = call_real_dlsym(handle, name);
+  void* found = gfxgraph::preload::call_dlsym(hip_dlsym(), handle, name);
   if (found == nullptr) return {nullptr, 1};
   learn_real_function(index, found);
   return {hook_function(index), 1};

@@ -236,12 +236,17 @@ Result<int> launch(const LaunchRequest& request) {
   options.status_folder = status->path.string();
 
   std::vector<std::string> added = options_to_environment(options);
-  added.push_back("LD_PRELOAD=" + prepend_search_path(preload.string(), std::getenv("LD_PRELOAD")));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
+                            append_preload(std::getenv("LD_PRELOAD"), preload));
   if (options.emulated) {
+    // Behind the recorder, which then sees what the program sees.
+    GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
+    GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors));
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library("libhsa-runtime64.so.1"));
     added.push_back("LD_LIBRARY_PATH=" + prepend_search_path(agent.parent_path().string(),
                                                              std::getenv("LD_LIBRARY_PATH")));
   }
+  added.push_back("LD_PRELOAD=" + preloaded);
   say(options.emulated ? "device: emulated gfx1030 (software agent)"
                        : "device: the system's AMD GPU");
   const std::string other_targets =

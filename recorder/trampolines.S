@@ -52,32 +52,7 @@ gfxgraph_trampoline:
     .cfi_endproc
     .size gfxgraph_trampoline, . - gfxgraph_trampoline
 
-/* dlsym: the recorder may answer itself (rdx not 0, the answer in rax); everything else must reach the
-   real one with the caller's return address in place: RTLD_NEXT and RTLD_DEFAULT depend on it. */
-    .globl dlsym
-    .p2align 4
-    .hidden gfxgraph_resolve_dlsym
-    .hidden gfxgraph_real_dlsym
-    .type dlsym, @function
-dlsym:
-    .cfi_startproc
-    endbr64
-    subq $24, %rsp
-    .cfi_adjust_cfa_offset 24
-    movq %rdi, 0(%rsp)
-    movq %rsi, 8(%rsp)
-    call gfxgraph_resolve_dlsym
-    movq 0(%rsp), %rdi
-    movq 8(%rsp), %rsi
-    addq $24, %rsp
-    .cfi_adjust_cfa_offset -24
-    testq %rdx, %rdx
-    jz 1f
-    ret
-1:  movq gfxgraph_real_dlsym(%rip), %r11
-    jmp *%r11
-    .cfi_endproc
-    .size dlsym, . - dlsym
+#include "base/dlsym_hook.inc"
 
 #define HOOK_RECORD(name)
 #define HOOK_CONDITIONAL(name)

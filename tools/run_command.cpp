@@ -1,5 +1,5 @@
-// gfxgraph run: puts the software agent in front of the library search path and becomes the
-// program.
+// gfxgraph run: puts the software agent in front of the library search path, and what tells HIP
+// programs of its faults in front of HIP; then becomes the program.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -68,6 +68,10 @@ Result<bool> select_device(const std::string& name) {
   const std::string search =
       prepend_search_path(agent.parent_path().string(), std::getenv("LD_LIBRARY_PATH"));
   ::setenv("LD_LIBRARY_PATH", search.c_str(), 1);
+  GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::string preload,
+                            append_preload(std::getenv("LD_PRELOAD"), hip_errors));
+  ::setenv("LD_PRELOAD", preload.c_str(), 1);
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codeobj/function_at.h"
 #include "tests/codeobj/test_objects.h"
 
 namespace gfxgraph::codeobj {
@@ -132,6 +133,31 @@ TEST(CodeObject, NamesTheKernelOfAnAddress) {
     EXPECT_EQ((*object)->kernel_at(kernel.entry_address), &kernel);
     EXPECT_EQ((*object)->kernel_at(kernel.entry_address + kernel.code_bytes - 4), &kernel);
   }
+}
+
+TEST(CodeObject, NamesTheFunctionOfAnAddress) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  for (const Kernel& kernel : (*object)->kernels()) {
+    EXPECT_EQ(function_at(**object, kernel.entry_address), kernel.name);
+    EXPECT_EQ(function_at(**object, kernel.entry_address + kernel.code_bytes - 4), kernel.name);
+  }
+  EXPECT_EQ(function_at(**object, 0), "");
+  EXPECT_EQ(function_at(**object, ~uint64_t{0}), "");
+}
+
+TEST(CodeObject, NamesAFunctionThatOnlyTheStaticSymbolTableHas) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const uint64_t entry = (*object)->find_kernel("unsized")->entry_address;
+  EXPECT_EQ(function_at(**object, entry), "");  // has no size
+  uint64_t helper = entry;
+  while (helper < entry + 256 && function_at(**object, helper) != "helper") helper += 4;
+  ASSERT_LT(helper, entry + 256);
+  EXPECT_EQ(function_at(**object, helper + 7), "helper");
+  EXPECT_EQ(function_at(**object, helper + 8), "");
 }
 
 class SourceLines : public testing::TestWithParam<const char*> {};

@@ -6,6 +6,12 @@
 unsized:
   s_load_dwordx2 s[0:1], s[0:1], 0x0
   s_endpgm
+// A function that kernels call: not in .dynsym.
+.type helper,@function
+helper:
+  s_nop 0
+  s_setpc_b64 s[30:31]
+.size helper, . - helper
 .rodata
 .p2align 6
 .amdhsa_kernel unsized

@@ -1,0 +1,16 @@
+// The function that holds an instruction, kernels and what they call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codeobj/code_object.h"
+
+namespace gfxgraph::codeobj {
+
+// The name, as the linker wrote it, of the function in .symtab whose bytes hold the ELF virtual
+// address `address`. "" when there is none: symbols are stripped from a code object, or damaged.
+// Thread-safe; reads the whole table each time.
+std::string function_at(const CodeObject& code, uint64_t address);
+
+}  // namespace gfxgraph::codeobj

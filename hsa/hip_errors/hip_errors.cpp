@@ -1,0 +1,235 @@
+// libgfxgraph-hip-errors.so: stands in front of libamdhip64 and says by HIP's own errors that a
+// kernel has faulted on the software agent. No libamdhip64 has a path from the agent's fault to the
+// result of a launch, a copy or a synchronisation (docs/software-agent.md, "Faults"); on a device
+// the kernel driver and HSA's queue would end the process instead.
+//
+// `gfxgraph run` preloads it, and gfxgraph-record together with the agent, behind the recorder: the
+// rule that recording never changes a result is the recorder's, and it records what the program
+// sees. Without the agent in the process, and before a fault, every call passes through.
+//
+// Every wrapper calls HIP first, so that what is freed is free. The process it is loaded into may be
+// any: nothing is allocated, nothing runs at start, and of the C++ run time nothing is needed.
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#include <dlfcn.h>
+#include <hip/hip_runtime_api.h>
+#include <limits.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/preload.h"
+#include "hsa/agent_fault.h"
+
+namespace gfxgraph::hip_errors {
+namespace {
+
+// Every form of row as TYPED(moment, name, type), or OWN(name).
+#define GFXGRAPH_HIP_CALL(moment, name) TYPED(moment, name, decltype(::name))
+// One of the header's functions of that name must have the type that the row writes.
+#define GFXGRAPH_HIP_OVERLOADED(moment, name, ...) \
+  TYPED(moment, name,                              \
+        std::remove_pointer_t<decltype(static_cast<std::add_pointer_t<__VA_ARGS__>>(&::name))>)
+#define GFXGRAPH_HIP_UNDECLARED(moment, name, ...) TYPED(moment, name, __VA_ARGS__)
+#define GFXGRAPH_HIP_OWN(name) OWN(name)
+
+enum Row : int {
+#define TYPED(moment, name, ...) kRow_##name,
+#define OWN(name) kRow_##name,
+#include "hsa/hip_errors/hip_errors.inc"
+#undef TYPED
+#undef OWN
+  kRowCount,
+};
+
+constexpr const char* kNames[kRowCount] = {
+#define TYPED(moment, name, ...) #name,
+#define OWN(name) #name,
+#include "hsa/hip_errors/hip_errors.inc"
+#undef TYPED
+#undef OWN
+};
+
+// -1: not a row.
+int find_row(const char* name) noexcept {
+  // Asked once per function at run time: not worth an index.
+  for (int row = 0; row < kRowCount; ++row) {
+    if (std::strcmp(kNames[row], name) == 0) return row;
+  }
+  return -1;
+}
+
+std::atomic<void*> real_functions[kRowCount];
+
+// ---- the agent ------------------------------------------------------------------------------------
+
+constexpr uint32_t kNoFault = GFXGRAPH_AGENT_FAULT_NONE;
+constexpr uint32_t kNoAgent = kNoFault;  // the word to read as long as there is no agent
+std::atomic<const uint32_t*> fault_state{&kNoAgent};
+
+// The agent comes with libamdhip64, which needs it: asked for whenever a function was found.
+bool find_agent() noexcept {
+  if (fault_state.load(std::memory_order_acquire) != &kNoAgent) return true;
+  char path[PATH_MAX];
+  if (!preload::find_loaded("libhsa-runtime64", path)) return false;
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  void* const function =
+      preload::call_dlsym(preload::system_dlsym(), handle, "gfxgraph_agent_fault_state");
+  if (function == nullptr) {  // AMD's own
+    (void)dlclose(handle);
+    return false;
+  }
+  fault_state.store(reinterpret_cast<const uint32_t* (*)()>(function)(),
+                    std::memory_order_release);
+  return true;  // the reference stays: the word is read until the end
+}
+
+uint32_t fault() noexcept {
+  return __atomic_load_n(fault_state.load(std::memory_order_acquire), __ATOMIC_ACQUIRE);
+}
+
+hipError_t error_of(uint32_t fault) noexcept {
+  switch (fault) {
+    case GFXGRAPH_AGENT_FAULT_MEMORY: return hipErrorIllegalAddress;
+    case GFXGRAPH_AGENT_FAULT_ASSERT: return hipErrorAssert;
+    case GFXGRAPH_AGENT_FAULT_TIMEOUT: return hipErrorLaunchTimeOut;
+    default: return hipErrorLaunchFailure;
+  }
+}
+
+// What HIP answers because the agent refuses, or although it does. Anything else has a reason in the
+// call itself (an invalid value, a file that is not there) and is passed on.
+bool says_nothing_else(hipError_t result) noexcept {
+  switch (result) {
+    case hipSuccess:
+    case hipErrorNotReady:
+    case hipErrorOutOfMemory:
+    case hipErrorRuntimeMemory:
+    case hipErrorRuntimeOther:
+    case hipErrorLaunchOutOfResources:
+    case hipErrorOperatingSystem:
+    case hipErrorSharedObjectInitFailed:
+    case hipErrorUnknown: return true;
+    default: return false;
+  }
+}
+
+__attribute__((noinline, cold)) hipError_t after_fault(uint32_t fault, hipError_t result) noexcept {
+  return says_nothing_else(result) ? error_of(fault) : result;
+}
+
+// ---- the wrappers -----------------------------------------------------------------------------------
+
+__attribute__((noinline, cold)) void* look_up(int row) noexcept {
+  void* function = preload::find_hip_function(preload::system_dlsym(), kNames[row]);
+  if (function == nullptr) return nullptr;
+  (void)find_agent();
+  real_functions[row].store(function, std::memory_order_release);
+  return function;
+}
+
+// The runtime's function; nullptr: it has none.
+void* real_function(int row) noexcept {
+  void* function = real_functions[row].load(std::memory_order_acquire);
+  return function != nullptr ? function : look_up(row);
+}
+
+enum class Moment { SUBMIT, WAIT };
+
+template <int kRow, Moment kMoment, typename Function>
+struct Wrapper;
+
+template <int kRow, Moment kMoment, typename... Args>
+struct Wrapper<kRow, kMoment, hipError_t(Args...)> {
+  static hipError_t call(Args... args) {
+    void* const function = real_function(kRow);
+    if (function == nullptr) return hipErrorNotSupported;
+    [[maybe_unused]] const bool before = kMoment == Moment::SUBMIT && fault() != kNoFault;
+    const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+    if (kMoment == Moment::SUBMIT && !before && result == hipSuccess) return result;
+    const uint32_t now = fault();
+    if (now == kNoFault) [[likely]]
+      return result;
+    return after_fault(now, result);
+  }
+};
+
+}  // namespace
+}  // namespace gfxgraph::hip_errors
+
+// The exported functions, in the order of the rows (stubs.S).
+extern "C" __attribute__((visibility("hidden"))) void* const gfxgraph_hip_error_stubs[];
+
+namespace gfxgraph::hip_errors {
+namespace {
+
+// What to give a program for the runtime's function `found`, which it asked for by `name`: the stub.
+// `found` itself where nothing will ever fault, where the row is none, and when the process has a
+// second runtime, whose functions the stubs do not call.
+void* replacement(const char* name, void* found) noexcept {
+  const int row = find_row(name);
+  if (row < 0) return found;
+  // Also when `found` is the stub, which exists whether or not the runtime has the function.
+  void* const real = real_function(row);
+  if (real == nullptr) return found == gfxgraph_hip_error_stubs[row] ? nullptr : found;
+  return found == real && find_agent() ? gfxgraph_hip_error_stubs[row] : found;
+}
+
+constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+hipError_t call_hipGetProcAddress(const char* name, void** function, int version, uint64_t flags,
+                                  void* status) {
+  using Function = hipError_t (*)(const char*, void**, int, uint64_t, void*);
+  void* const real = real_function(kRow_hipGetProcAddress);
+  if (real == nullptr) return hipErrorNotSupported;
+  const hipError_t result = reinterpret_cast<Function>(real)(name, function, version, flags, status);
+  if (result != hipSuccess || name == nullptr || function == nullptr || *function == nullptr) {
+    return result;
+  }
+  char variant[128];
+  const size_t size = std::strlen(name);
+  if (flags == kPerThreadDefaultStream && size + sizeof("_spt") <= sizeof(variant)) {
+    std::memcpy(variant, name, size);
+    std::memcpy(variant + size, "_spt", sizeof("_spt"));
+    *function = replacement(variant, *function);
+  }
+  *function = replacement(name, *function);
+  return result;
+}
+
+}  // namespace
+}  // namespace gfxgraph::hip_errors
+
+using namespace gfxgraph::hip_errors;
+using gfxgraph::preload::DlsymAnswer;
+
+// What the stubs jump to.
+extern "C" __attribute__((visibility("hidden"))) void* const gfxgraph_hip_error_wrappers[kRowCount];
+void* const gfxgraph_hip_error_wrappers[kRowCount] = {
+#define TYPED(moment, name, ...) \
+  reinterpret_cast<void*>(&Wrapper<kRow_##name, Moment::moment, __VA_ARGS__>::call),
+#define OWN(name) reinterpret_cast<void*>(&call_##name),
+#include "hsa/hip_errors/hip_errors.inc"
+};
+
+// Programs that look HIP's functions up at run time (Python's ctypes, Triton) see errors as well.
+extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
+gfxgraph_resolve_dlsym(void* handle, const char* name) {
+  const auto system = gfxgraph::preload::system_dlsym();
+  const DlsymAnswer ask_the_system{reinterpret_cast<void*>(system), 0};
+  if (name == nullptr || !gfxgraph::preload::may_be_hip(name)) return ask_the_system;
+  const int row = find_row(name);
+  if (row < 0) return ask_the_system;
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) {
+    if (real_function(row) != nullptr) return ask_the_system;
+    // The stub does not make the function exist. Asked from here there is none: dlerror() says so.
+    return {gfxgraph::preload::call_dlsym(system, RTLD_NEXT, name), 1};
+  }
+  void* const found = gfxgraph::preload::call_dlsym(system, handle, name);
+  return {found == nullptr ? nullptr : replacement(name, found), 1};
+}
