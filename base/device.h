@@ -32,8 +32,8 @@ std::string prepend_search_path(std::string_view folder, const char* current);
 // colons).
 Result<std::string> append_preload(const char* current, const std::filesystem::path& library);
 
-// The library that makes errors of HIP from faults on the software agent (hsa/hip_errors): preloaded
-// wherever the agent is.
+// The library that makes errors of HIP from faults on the software agent (hsa/hip_errors):
+// preloaded wherever the agent is.
 inline constexpr std::string_view kHipErrorsLibrary = "libgfxgraph-hip-errors.so";
 
 }  // namespace gfxgraph

@@ -13,6 +13,10 @@ namespace gfxgraph::preload {
 
 using DlsymFunction = void* (*)(void* handle, const char* name);
 
+// The dlsym of the software agent's errors of HIP (hsa/hip_errors), under the name of its own that
+// it is exported by: gives the functions that answer them.
+inline constexpr const char* kHipErrorsDlsym = "gfxgraph_hip_errors_dlsym";
+
 // glibc's dlsym, even when preloaded libraries define another. nullptr: not found, not glibc.
 DlsymFunction system_dlsym() noexcept;
 

@@ -132,8 +132,8 @@ __attribute__((destructor)) void at_exit() {
   _exit(1);
 }
 
-// Whether the instruction belongs to the assert of HIP's device library: a function of its own, which
-// prints and traps.
+// Whether the instruction belongs to the assert of HIP's device library: a function of its own,
+// which prints and traps.
 bool in_assert(uint64_t pc) {
   State& s = state();
   std::shared_ptr<const codeobj::CodeObject> code;

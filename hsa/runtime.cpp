@@ -123,9 +123,7 @@ hsa_status_t refuse_after_fault(const char* call) {
   static std::atomic<uint32_t> told{0};
   constexpr uint32_t kMostMessages = 8;
   if (told.fetch_add(1) < kMostMessages) {
-    const std::string text = Device::fault_text();  // said in full when it happened
-    log(LogLevel::kError, "{}: refused, because a kernel faulted: {}", call,
-        text.substr(0, text.find('\n')));
+    log(LogLevel::kError, "{}: refused, because a kernel faulted: see above", call);
   }
   return HSA_STATUS_ERROR_EXCEPTION;
 }

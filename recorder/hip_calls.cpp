@@ -43,7 +43,7 @@ DlsymFunction hip_dlsym() noexcept {
   DlsymFunction function = cached.load(std::memory_order_relaxed);
   if (function != nullptr) return function;
   const DlsymFunction system = preload::system_dlsym();
-  void* next = preload::call_dlsym(system, RTLD_NEXT, "gfxgraph_hip_errors_dlsym");
+  void* next = preload::call_dlsym(system, RTLD_NEXT, preload::kHipErrorsDlsym);
   function = next == nullptr ? system : reinterpret_cast<DlsymFunction>(next);
   cached.store(function, std::memory_order_relaxed);
   return function;

@@ -398,3 +398,6 @@ hipError_t gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS) {
 GFXGRAPH_HOOK hipError_t hipExtModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) {
   return GFXGRAPH_ITEMS_CALL(kCall_hipExtModuleLaunchKernel, flags);
 }
+GFXGRAPH_HOOK hipError_t hipHccModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS) {
+  return GFXGRAPH_ITEMS_CALL(kCall_hipHccModuleLaunchKernel);
+}

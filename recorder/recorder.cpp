@@ -308,8 +308,9 @@ void Recorder::finish_contents() {
             "the program ended inside a capture");
   }
   if (!device_->synchronize(kFinishTimeoutMs)) {
-    finding(format::FindingKind::kNote, "exit",
-            "the device did not become idle: the state of its buffers at the end is unknown");
+    finding(
+        format::FindingKind::kNote, "exit",
+        "the device failed or did not become idle: the state of its buffers at the end is unknown");
     return;
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {

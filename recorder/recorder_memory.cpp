@@ -171,7 +171,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
               "inside a stream capture: the buffer's last state is unknown");
     } else if (!device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipFree",
-              "the device did not become idle: the buffer's last state is unknown");
+              "the device failed or did not become idle: the buffer's last state is unknown");
     } else {
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       result.post = post_content(*allocation);
@@ -204,7 +204,8 @@ void Recorder::end_allocation(const Allocation& allocation, bool freed, format::
 void Recorder::resetting() noexcept {
   guarded([&] {
     if (!device_->synchronize(kSettleTimeoutMs)) {
-      finding(format::FindingKind::kNote, "hipDeviceReset", "the device did not become idle");
+      finding(format::FindingKind::kNote, "hipDeviceReset",
+              "the device failed or did not become idle");
     }
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       // Host memory that was only registered lives on, but not for the device.

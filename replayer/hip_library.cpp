@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/preload.h"
+
 namespace gfxgraph::replayer {
 namespace {
 
@@ -87,16 +89,23 @@ bool hip_has_quirk(HipQuirk quirk, int runtime_version) {
 Result<std::shared_ptr<const HipLibrary>> HipLibrary::load() {
   // The handle is never closed: HIP runs threads and static destructors of its own.
   GFXGRAPH_ASSIGN_OR_RETURN(const Opened opened, open_runtime());
+  // Where the software agent's errors of HIP are loaded but not preloaded (gfxgraph-replay), the
+  // functions are looked up through them.
+  const auto find = [](void* handle, const char* name) {
+    static const auto errors =
+        reinterpret_cast<preload::DlsymFunction>(dlsym(RTLD_DEFAULT, preload::kHipErrorsDlsym));
+    return errors != nullptr ? errors(handle, name) : dlsym(handle, name);
+  };
   HipTable table;
 #define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments) \
-  table.name = reinterpret_cast<result(*) arguments>(dlsym(opened.handle, #name));
+  table.name = reinterpret_cast<result(*) arguments>(find(opened.handle, #name));
 #include "replayer/hip_symbols.inc"
 #undef GFXGRAPH_HIP_SYMBOL
   if (table.hipExtModuleLaunchKernel == nullptr) {
     table.hipExtModuleLaunchKernel = reinterpret_cast<decltype(table.hipExtModuleLaunchKernel)>(
-        dlsym(opened.handle,
-              "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
-              "P11ihipEvent_tS6_j"));
+        find(opened.handle,
+             "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
+             "P11ihipEvent_tS6_j"));
   }
   return from_table(table, library_path(opened.handle, opened.name));
 }

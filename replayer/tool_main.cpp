@@ -11,6 +11,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/device.h"
@@ -51,14 +52,19 @@ Mode parse_mode(const std::string& text) {
   return Mode::kAuto;
 }
 
-// The HIP runtime names its HSA runtime by soname: one that is loaded already is taken.
-Result<void> load_software_agent() {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::filesystem::path agent,
-                            private_library("libhsa-runtime64.so.1"));
-  if (dlopen(agent.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+Result<void> load(std::string_view library) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::filesystem::path path, private_library(library));
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
   const char* reason = dlerror();
   return fail(Status::kDevice, fmt::format("the software agent cannot be loaded: {}",
-                                           reason == nullptr ? agent.string() : reason));
+                                           reason == nullptr ? path.string() : reason));
+}
+
+// The HIP runtime names its HSA runtime by soname: one that is loaded already is taken. A kernel
+// that faults on the agent is an error of HIP.
+Result<void> load_software_agent() {
+  GFXGRAPH_TRY(load("libhsa-runtime64.so.1"));
+  return load(kHipErrorsLibrary);
 }
 
 Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) {

@@ -7,8 +7,8 @@
 // rule that recording never changes a result is the recorder's, and it records what the program
 // sees. Without the agent in the process, and before a fault, every call passes through.
 //
-// Every wrapper calls HIP first, so that what is freed is free. The process it is loaded into may be
-// any: nothing is allocated, nothing runs at start, and of the C++ run time nothing is needed.
+// Every wrapper calls HIP first, so that what is freed is free. The process it is loaded into may
+// be any: nothing is allocated, nothing runs at start, and of the C++ run time nothing is needed.
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1
 #endif
@@ -65,7 +65,8 @@ int find_row(const char* name) noexcept {
 
 std::atomic<void*> real_functions[kRowCount];
 
-// ---- the agent ------------------------------------------------------------------------------------
+// ---- the agent
+// ------------------------------------------------------------------------------------
 
 constexpr uint32_t kNoFault = GFXGRAPH_AGENT_FAULT_NONE;
 constexpr uint32_t kNoAgent = kNoFault;  // the word to read as long as there is no agent
@@ -84,8 +85,7 @@ bool find_agent() noexcept {
     (void)dlclose(handle);
     return false;
   }
-  fault_state.store(reinterpret_cast<const uint32_t* (*)()>(function)(),
-                    std::memory_order_release);
+  fault_state.store(reinterpret_cast<const uint32_t* (*)()>(function)(), std::memory_order_release);
   return true;  // the reference stays: the word is read until the end
 }
 
@@ -102,8 +102,8 @@ hipError_t error_of(uint32_t fault) noexcept {
   }
 }
 
-// What HIP answers because the agent refuses, or although it does. Anything else has a reason in the
-// call itself (an invalid value, a file that is not there) and is passed on.
+// What HIP answers because the agent refuses, or although it does. Anything else has a reason in
+// the call itself (an invalid value, a file that is not there) and is passed on.
 bool says_nothing_else(hipError_t result) noexcept {
   switch (result) {
     case hipSuccess:
@@ -123,7 +123,8 @@ __attribute__((noinline, cold)) hipError_t after_fault(uint32_t fault, hipError_
   return says_nothing_else(result) ? error_of(fault) : result;
 }
 
-// ---- the wrappers -----------------------------------------------------------------------------------
+// ---- the wrappers
+// -----------------------------------------------------------------------------------
 
 __attribute__((noinline, cold)) void* look_up(int row) noexcept {
   void* function = preload::find_hip_function(preload::system_dlsym(), kNames[row]);
@@ -168,9 +169,9 @@ extern "C" __attribute__((visibility("hidden"))) void* const gfxgraph_hip_error_
 namespace gfxgraph::hip_errors {
 namespace {
 
-// What to give a program for the runtime's function `found`, which it asked for by `name`: the stub.
-// `found` itself where nothing will ever fault, where the row is none, and when the process has a
-// second runtime, whose functions the stubs do not call.
+// What to give a program for the runtime's function `found`, which it asked for by `name`: the
+// stub. `found` itself where nothing will ever fault, where the row is none, and when the process
+// has a second runtime, whose functions the stubs do not call.
 void* replacement(const char* name, void* found) noexcept {
   const int row = find_row(name);
   if (row < 0) return found;
@@ -187,7 +188,8 @@ hipError_t call_hipGetProcAddress(const char* name, void** function, int version
   using Function = hipError_t (*)(const char*, void**, int, uint64_t, void*);
   void* const real = real_function(kRow_hipGetProcAddress);
   if (real == nullptr) return hipErrorNotSupported;
-  const hipError_t result = reinterpret_cast<Function>(real)(name, function, version, flags, status);
+  const hipError_t result =
+      reinterpret_cast<Function>(real)(name, function, version, flags, status);
   if (result != hipSuccess || name == nullptr || function == nullptr || *function == nullptr) {
     return result;
   }

@@ -173,12 +173,42 @@ def other_gpu(build, scratch):
     require(not trace.exists(), "a trace of nothing")
 
 
-def device_fault(build, scratch):
-    """A kernel that writes to nowhere is named by the agent; the program does not end well."""
-    done = run(build.tool("gfxgraph", "run", "--", build.programs / "misbehave", "fault"),
-               expect={1, 5, 134, -6})
+def ends_by_its_own_check(done):
+    """The agent's diagnosis, then what the program says of HIP's error; it ends by itself."""
     require("write_to" in done.stderr, f"the kernel is not named:\n{done.stderr}")
     require("misbehave.hip:" in done.stderr, f"the line is not named:\n{done.stderr}")
+    lines = done.stderr.splitlines()
+    faults = [n for n, line in enumerate(lines) if "gfxgraph: device fault: launch 4: memory" in line]
+    errors = [n for n, line in enumerate(lines) if line == "hipErrorIllegalAddress"]
+    require(len(faults) == 1 and len(errors) == 1 and faults[0] < errors[0],
+            f"not one diagnosis and then one error of HIP:\n{done.stderr}")
+
+
+def device_fault(build, scratch):
+    """A kernel that writes to nowhere: named by the agent, then an error of HIP, which the program handles."""
+    command = build.tool("gfxgraph", "run", "--", build.programs / "misbehave", "fault")
+    ends_by_its_own_check(run(command, expect=5))
+    aborted = run(command, expect={134, -6}, env={"GFXGRAPH_ON_FAULT": "abort"})
+    require("device fault: launch 4" in aborted.stderr, f"no diagnosis:\n{aborted.stderr}")
+    require("hipErrorIllegalAddress" not in aborted.stderr, "HIP did not end the process")
+
+
+def recorded_fault(build, scratch):
+    """While recording as without; the trace holds the launch that faulted, and check says why."""
+    trace = scratch / "t.gfxg"
+    done = run(build.record(trace, build.programs / "misbehave", "fault"), expect=5)
+    ends_by_its_own_check(done)
+    require(info(build, trace)["events"]["launch"] == 4, "the launch that faulted is missing")
+    require("failed or did not become idle" in done.stderr, f"no note on the end:\n{done.stderr}")
+    checked = run(build.tool("gfxgraph", "check", trace), expect=4)
+    require("error E1: kernel write_to" in checked.stdout, f"not found:\n{checked.stdout}")
+    for mode in ("eager", "batch", "graph"):
+        replayed = run(build.replay(trace, "--mode", mode), expect=1)
+        fault = replayed.stderr.find("device fault: launch 4: memory access fault: kernel _Z8write_to")
+        error = replayed.stderr.find(": hipErrorIllegalAddress")
+        require(0 <= fault < error,
+                f"{mode}: no diagnosis, or no error of HIP after it:\n{replayed.stderr}")
+        require("times of" not in replayed.stdout, f"{mode}: measured a fault:\n{replayed.stdout}")
 
 
 main({name: value for name, value in list(globals().items()) if callable(value)})

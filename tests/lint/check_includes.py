@@ -21,7 +21,7 @@ ALLOWED = {
 # Third-party headers that only some folders may name at all ...
 FOREIGN = {
     "llvm/": {"codeobj", "emulator"},
-    "hip/": {"recorder", "samples"},
+    "hip/": {"recorder", "hsa", "samples"},
     "hsa/": {"hsa", "emulator"},
     "flatbuffers/": {"format"},
     "CLI/": {"tools", "recorder", "replayer"},

@@ -1,5 +1,6 @@
-// What each HIP call answers after a kernel has faulted: one line per call. fault_calls.5.2.txt has the
-// answers of HIP 5.2.3, fault_calls.txt those of 5.7.1 and 6.4.3; docs/software-agent.md explains them.
+// What each HIP call answers after a kernel has faulted: one line per call. With HIP alone, fault_calls.5.2.txt
+// has the answers of HIP 5.2.3, fault_calls.txt those of 5.7.1 and 6.4.3; under `gfxgraph run` all three give
+// those of fault_calls.run.txt. docs/software-agent.md explains them.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
