@@ -466,25 +466,36 @@ class Kernel {
       return;
     }
     const bool lasting = run->vector_dests + run->scalar_dests != 0;
-    const bool begins = first && !accesses && begins_defined(*run);
+    const bool begins = first && !accesses && begin_with(*run);
     if (single && lasting && !begins) return;  // as cheap alone
-    if (begins)
-      for (unsigned n = 0; n < run->vector_dests + run->scalar_dests; ++n)
-        begun_.push_back({run->dest[n], n < run->vector_dests ? run->writer[n] : 0});
     for (const uint32_t n : involved) nodes_[n].in_run = nodes_[n].in_run || nodes_[n].needed;
     made.end = lasting && !begins ? last : 0;
     made.run = std::move(run);
     runs_.push_back(std::move(made));
   }
 
-  // Whether all that the run begins with is defined in a wave that begins with it.
-  bool begins_defined(const ShadowRun& run) const {
-    for (unsigned n = 0; n < run.vector_sources + run.scalar_sources; ++n) {
-      const uint16_t code = run.source[n];
-      const bool defined =
-          code >= kScalars ? code - kScalars < vgprs_ : nodes_[0].before.defined[code];
-      if (!defined) return false;
+  // What the run leaves in every wave that begins with it. False: it depends on the wave.
+  bool begin_with(const ShadowRun& run) {
+    const auto defined = [&](const std::vector<uint16_t>& codes) {
+      return std::all_of(codes.begin(), codes.end(), [&](uint16_t code) {
+        if (code >= kScalars) return code - kScalars < vgprs_;
+        return !counts(code) || nodes_[0].before.defined[code];
+      });
+    };
+    RunRegisters registers;
+    bool selects = false;
+    for (const auto& step : run.steps) {
+      registers.take(*step);
+      selects = selects || step->rule == ShadowRule::kSelect;  // by a value
     }
+    std::vector<AddressFlow::Begun> begun;
+    for (const RunRegisters::Register& one : registers.written()) {
+      const uint16_t* const end = run.dest + run.vector_dests + run.scalar_dests;
+      if (std::find(run.dest, end, one.code) == end) continue;
+      begun.push_back({one.code, defined(one.from), one.writer});
+      if (!begun.back().defined && (selects || one.code < kScalars)) return false;
+    }
+    begun_.insert(begun_.end(), begun.begin(), begun.end());
     return true;
   }
 

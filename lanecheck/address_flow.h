@@ -51,10 +51,11 @@ class AddressFlow {
     bool operator==(const Behind&) const = default;
   };
   Behind behind(uint64_t pc) const;
-  // A register as the beginning of the kernel leaves it in every wave: defined, and written, in all
-  // lanes that were launched.
+  // A register as the beginning of the kernel leaves it in every wave: written in all lanes that
+  // were launched. SGPRs are defined.
   struct Begun {
     uint16_t code;
+    bool defined;     // in these lanes
     uint32_t writer;  // as in LaneWaveState
     bool operator==(const Begun&) const = default;
   };

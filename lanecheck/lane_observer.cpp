@@ -179,9 +179,12 @@ void LaneObserver::wave_begin(WaveState& state, const Wave& wave, const emulator
   const uint32_t initialised = std::min<uint32_t>(info.initialised_vgprs, vectors);
   for (uint32_t n = 0; n < initialised; ++n) vector_defined[n] = state.written[n] = ~0u;
   for (const AddressFlow::Begun& begun : begun_) {
-    const bool vector = begun.code >= kFirstVector;
-    state.defined[begun.code] = vector ? info.launched_lanes : ~0u;
-    if (!vector) continue;
+    if (begun.code < kFirstVector) {
+      state.defined[begun.code] = ~0u;
+      continue;
+    }
+    uint32_t& shadow = state.defined[begun.code];
+    shadow = (shadow & ~info.launched_lanes) | (begun.defined ? info.launched_lanes : 0);
     state.written[begun.code & 255] = info.launched_lanes;
     state.writer[begun.code & 255] = begun.writer;
   }

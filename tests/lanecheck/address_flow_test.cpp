@@ -94,7 +94,7 @@ class Program {
   }
   void arithmetic() {
     constexpr uint32_t kTwo[] = {0x25, 0x1b, 0x1d, 0x1a, 0x01, 0x28};
-    switch (below(8)) {
+    switch (below(9)) {
       case 0: return emit({vop1(1, vgpr(), source())});
       case 1: return emit({vop1(2, sgpr(), 256 + vgpr())});  // v_readfirstlane_b32
       case 2: return emit({sop2(0, sgpr(), sgpr(), sgpr())});
@@ -102,6 +102,7 @@ class Program {
       case 4: return vop3(0x2ff, 2 * below(kPairs), 0, 128 + below(4), 256 + 2 * below(kPairs), 0);
       case 5: return vop3(0x176, 2 * below(kPairs), 125, source(), sgpr(), 256 + 2 * below(kPairs));
       case 6: return emit({0x7c000000 | 0xc4 << 17 | vgpr() << 9 | source()});  // v_cmp_gt_u32
+      case 7: return vop3(0x360, sgpr(), 0, 256 + vgpr(), 128 + below(32), 0);  // v_readlane_b32
       default: return emit({vop2(kTwo[below(6)], vgpr(), source(), vgpr())});
     }
   }
