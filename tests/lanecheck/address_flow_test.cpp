@@ -146,22 +146,14 @@ class Program {
 
 class Runner {
  public:
-  explicit Runner(const std::vector<uint32_t>& words) {
-    std::byte* const code = add(kCodeAddress, 4 * kPage);
-    const auto put = [&](size_t at, auto value) { std::memcpy(code + at, &value, sizeof value); };
-    put(16, uint64_t{kEntry});
-    // 16 VGPRs, float mode as compilers set it; s0 is the workgroup's number, v0 the work item's.
-    put(48, uint32_t{1 | 0xf0u << 12 | 1u << 21 | 1u << 23});
-    put(52, uint32_t{1u << 7});
-    put(56, uint16_t{1 << 10});  // wave32
-    std::memcpy(code + kEntry, words.data(), words.size() * 4);
+  explicit Runner(std::vector<uint32_t> words) : words_(std::move(words)) {
+    code_ = add(kCodeAddress, 4 * kPage);
     for (uint32_t n = 0; n < kBuffers; ++n)
       data_[n] = add(kDataAddress + n * 2 * kPage, kBufferBytes);
   }
 
   std::map<Sites::Key, Site> run(bool all, bool literal) {
-    for (uint32_t n = 0; n < kBuffers; ++n)
-      for (uint32_t at = 0; at < kPage; ++at) data_[n][at] = std::byte(at * 7 + n);
+    fill();
     Sites sites;
     LaneObserver observer(memory_, sites, {true, literal});
     if (!all) observer.add_kernel(kCodeAddress);
@@ -193,8 +185,24 @@ class Runner {
     EXPECT_TRUE(memory_.add(region));
     return region.host;
   }
+  // Each time: kernels that write where they like reach their own code, too.
+  void fill() {
+    std::memset(code_, 0, 4 * kPage);
+    const auto put = [&](size_t at, auto value) { std::memcpy(code_ + at, &value, sizeof value); };
+    put(16, uint64_t{kEntry});
+    // 16 VGPRs, float mode as compilers set it; s0 is the workgroup's number, v0 the work item's.
+    put(48, uint32_t{1 | 0xf0u << 12 | 1u << 21 | 1u << 23});
+    put(52, uint32_t{1u << 7});
+    put(56, uint16_t{1 << 10});  // wave32
+    std::memcpy(code_ + kEntry, words_.data(), words_.size() * 4);
+    for (uint32_t n = 0; n < kBuffers; ++n)
+      for (uint32_t at = 0; at < kPage; ++at) data_[n][at] = std::byte(at * 7 + n);
+  }
+
+  const std::vector<uint32_t> words_;
   emulator::MemoryMap memory_;
   std::vector<std::unique_ptr<std::byte[]>> storage_;
+  std::byte* code_ = nullptr;
   std::byte* data_[kBuffers] = {};
   std::string ended_;
 };
