@@ -239,8 +239,12 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
   struct stat status{};
+  // Opening a pipe that nobody writes to would wait for ever.
+  if (::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) {
+    return fail(Status::kIo, fmt::format("open {}: not a regular file", path.string()));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
   if (::fstat(file.fd(), &status) != 0) return fail_errno("stat", path, errno);
   if (S_ISDIR(status.st_mode)) return fail_errno("open", path, EISDIR);
   if (!S_ISREG(status.st_mode)) {

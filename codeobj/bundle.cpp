@@ -313,6 +313,27 @@ int suitability(const Target& code, const Target& gpu) {
   return score;
 }
 
+// What a file is that has no device code by itself, and what to do; "": no known kind.
+std::string_view kind_of_archive(std::span<const std::byte> file) {
+  struct Kind {
+    std::string_view magic;
+    std::string_view text;
+  };
+  constexpr Kind kKinds[] = {
+      {"!<arch>\n", "a static library: unpack its objects with \"ar x\""},
+      {"!<thin>\n", "a thin static library: give the objects that it names"},
+      {"PK\x03\x04", "a zip archive, as wheels are: unpack it"},
+      {"\x1f\x8b", "compressed by gzip: unpack it"},
+      {"\xfd"
+       "7zXZ",
+       "compressed by xz: unpack it"},
+      {"\x28\xb5\x2f\xfd", "compressed by zstd: unpack it"},
+  };
+  for (const Kind& kind : kKinds)
+    if (starts_with(file, kind.magic)) return kind.text;
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
@@ -371,6 +392,8 @@ Result<uint64_t> bundle_size(const std::byte* bytes, uint64_t readable_bytes) {
 }
 
 Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte> file) {
+  if (const std::string_view kind = kind_of_archive(file); !kind.empty())
+    return fail(Status::kUnsupported, fmt::format("this is {}", kind));
   if (!starts_with(file, kElfMagic)) {
     GFXGRAPH_ASSIGN_OR_RETURN(std::vector<BundleEntry> entries, unbundle(file));
     std::erase_if(entries, [](const BundleEntry& entry) {

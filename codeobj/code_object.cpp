@@ -9,6 +9,7 @@
 #include "codeobj/elf_image_internal.h"
 #include "codeobj/function_at.h"
 #include "codeobj/metadata_internal.h"
+#include "codeobj/relocate.h"
 #include "codeobj/source_lines_internal.h"
 
 namespace gfxgraph::codeobj {
@@ -27,6 +28,14 @@ std::string_view processor_name(uint32_t flags) {
 #undef GFXGRAPH_MACH
     default: return "";
   }
+}
+
+bool is_known_processor(std::string_view processor) {
+#define GFXGRAPH_MACH(value, name) \
+  if (processor == (name)) return true;
+#include "codeobj/mach.inc"
+#undef GFXGRAPH_MACH
+  return false;
 }
 
 std::string processor_of_target(const std::string& target) {
@@ -113,8 +122,9 @@ class ParsedCodeObject final : public CodeObject {
           fmt::format("code object: e_machine is {}, not EM_AMDGPU (224)", image.machine()));
     }
     if (image.os_abi() != llvm::ELF::ELFOSABI_AMDGPU_HSA) {
-      return fail(Status::kUnsupported,
-                  fmt::format("code object: os abi {} is not AMDGPU_HSA (64)", image.os_abi()));
+      return fail(
+          Status::kUnsupported,
+          fmt::format("code object: os abi {} (EI_OSABI) is not AMDGPU_HSA (64)", image.os_abi()));
     }
     if (image.type() != llvm::ELF::ET_DYN) {
       return fail(Status::kUnsupported,
@@ -126,8 +136,8 @@ class ParsedCodeObject final : public CodeObject {
     if (abi_version_ < llvm::ELF::ELFABIVERSION_AMDGPU_HSA_V3 ||
         abi_version_ > llvm::ELF::ELFABIVERSION_AMDGPU_HSA_V6) {
       return fail(Status::kUnsupported,
-                  fmt::format("code object: abi version {} is not V3 (1) to V6 (4); rebuild with "
-                              "-mcode-object-version=4 or 5",
+                  fmt::format("code object: abi version {} (EI_ABIVERSION) is not V3 (1) to V6 "
+                              "(4); rebuild with -mcode-object-version=4 or 5",
                               abi_version_));
     }
     return {};
@@ -144,25 +154,29 @@ class ParsedCodeObject final : public CodeObject {
       return fail(Status::kCorrupt,
                   fmt::format("code object: amdhsa.target {} names no processor", target_));
     }
-    if (!header_processor.empty() && header_processor != gpu_arch_) {
-      return fail(Status::kCorrupt,
-                  fmt::format("code object: the elf header says {}, the metadata's amdhsa.target "
-                              "says {}",
-                              header_processor, gpu_arch_));
-    }
-    return {};
+    if (header_processor == gpu_arch_) return {};
+    // A processor that is in no table of this build has a number that is not either.
+    if (header_processor.empty() && !is_known_processor(gpu_arch_)) return {};
+    return fail(Status::kCorrupt,
+                fmt::format("code object: the elf header says {} (e_flags {:#x}), the metadata's "
+                            "amdhsa.target says {}",
+                            header_processor.empty() ? "no known processor" : header_processor,
+                            image.flags(), gpu_arch_));
   }
 
   Result<void> check_relocations() const {
     for (const DynamicRelocation& relocation : relocations_) {
+      const uint32_t size = relocation_bytes(relocation.type);
       const bool inside =
           std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
             return relocation.address >= segment.address &&
-                   range_fits(relocation.address - segment.address, 8, segment.memory_bytes);
+                   range_fits(relocation.address - segment.address, size, segment.memory_bytes);
           });
-      if (!inside) {
-        return fail(Status::kCorrupt, fmt::format("relocation at {:#x} lies outside every segment",
-                                                  relocation.address));
+      if (!inside && size != 0) {
+        return fail(Status::kCorrupt,
+                    fmt::format("relocation at {:#x} (r_offset), of {} bytes, lies outside every "
+                                "segment",
+                                relocation.address, size));
       }
     }
     return {};
@@ -208,12 +222,14 @@ class ParsedCodeObject final : public CodeObject {
     const std::optional<std::span<const std::byte>> bytes =
         internal::bytes_at(segments_, bytes_, kernel.descriptor_address, kDescriptorBytes);
     if (!bytes) {
-      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x} lies outside the file",
-                                                where, kernel.descriptor_address));
+      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x}, the value of symbol "
+                                                "{}, lies outside the file",
+                                                where, kernel.descriptor_address, kernel.symbol));
     }
     if (kernel.descriptor_address % kDescriptorBytes != 0) {
-      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x} is not aligned to 64",
-                                                where, kernel.descriptor_address));
+      return fail(Status::kCorrupt, fmt::format("{}: its descriptor at {:#x}, the value of symbol "
+                                                "{}, is not aligned to 64",
+                                                where, kernel.descriptor_address, kernel.symbol));
     }
     Result<KernelDescriptor> descriptor = decode_descriptor(*bytes);
     if (!descriptor) return with_context(std::move(descriptor).error(), where);
@@ -232,7 +248,7 @@ class ParsedCodeObject final : public CodeObject {
   }
 
   // Metadata and descriptor come from one kernel: where both say something, they say the same.
-  // Kernels written in assembly may leave the descriptor's sizes at zero.
+  // Kernels written in assembly may leave the descriptor's kernarg_size at zero.
   Result<void> check_agreement(const Kernel& kernel, const internal::FixedSizes& sizes) const {
     const KernelDescriptor& d = kernel.descriptor;
     const auto differ = [&](std::string_view field, uint64_t note, std::string_view name,
@@ -244,12 +260,10 @@ class ParsedCodeObject final : public CodeObject {
     if (d.kernarg_bytes != 0 && d.kernarg_bytes != kernel.kernarg_size_bytes)
       return differ(".kernarg_segment_size", kernel.kernarg_size_bytes, "kernarg_size",
                     d.kernarg_bytes);
-    if (d.group_segment_bytes != 0 && sizes.group_segment_bytes &&
-        *sizes.group_segment_bytes != d.group_segment_bytes)
+    if (sizes.group_segment_bytes && *sizes.group_segment_bytes != d.group_segment_bytes)
       return differ(".group_segment_fixed_size", *sizes.group_segment_bytes,
                     "group_segment_fixed_size", d.group_segment_bytes);
-    if (d.private_segment_bytes != 0 && sizes.private_segment_bytes &&
-        *sizes.private_segment_bytes != d.private_segment_bytes)
+    if (sizes.private_segment_bytes && *sizes.private_segment_bytes != d.private_segment_bytes)
       return differ(".private_segment_fixed_size", *sizes.private_segment_bytes,
                     "private_segment_fixed_size", d.private_segment_bytes);
     // Granules and wave sizes as GFX10 has them.
@@ -262,6 +276,19 @@ class ParsedCodeObject final : public CodeObject {
     constexpr uint32_t kSgprs = 108;  // a wave has all of them, whatever it uses; VCC included
     if (kernel.sgpr_count > kSgprs)
       return differ(".sgpr_count", kernel.sgpr_count, "allocated SGPRs", kSgprs);
+    return check_gfx10(kernel);
+  }
+
+  static Result<void> check_gfx10(const Kernel& kernel) {
+    constexpr uint32_t kWorkgroupItems = 1024;
+    if (kernel.max_flat_workgroup_size > kWorkgroupItems)
+      return fail(Status::kCorrupt,
+                  fmt::format("kernel {}: the metadata's .max_flat_workgroup_size is {}; a "
+                              "workgroup has {} work items at most",
+                              kernel.name, kernel.max_flat_workgroup_size, kWorkgroupItems));
+    const std::string wrong = kernel.descriptor.gfx10_error();
+    if (!wrong.empty())
+      return fail(Status::kCorrupt, fmt::format("kernel {}: {}", kernel.name, wrong));
     return {};
   }
 

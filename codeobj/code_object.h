@@ -67,11 +67,16 @@ struct KernelDescriptor {
   uint32_t compute_pgm_rsrc2 = 0;
   uint32_t compute_pgm_rsrc3 = 0;
   uint16_t kernel_code_properties = 0;
+  uint16_t kernarg_preload = 0;  // of other GPUs
 
   uint32_t vgpr_count(bool wave32) const;  // allocated, from GRANULATED_WORKITEM_VGPR_COUNT
   bool wave32() const { return (kernel_code_properties >> 10 & 1) != 0; }
   bool dynamic_stack() const { return (kernel_code_properties >> 11 & 1) != 0; }
   uint32_t user_sgpr_count() const { return compute_pgm_rsrc2 >> 1 & 31; }
+  // How many of those kernel_code_properties asks for.
+  uint32_t user_sgprs_asked() const;
+  // Which field has a value that no GFX10 kernel can have, and why; "": none.
+  std::string gfx10_error() const;
 };
 
 // Decodes 64 bytes in memory; reserved bits that must be zero and are not give kCorrupt.

@@ -37,7 +37,7 @@ Result<KernelDescriptor> decode_descriptor(std::span<const std::byte> bytes) {
   }
   GFXGRAPH_TRY(check_reserved(bytes, 12, 4));
   GFXGRAPH_TRY(check_reserved(bytes, 24, 20));
-  GFXGRAPH_TRY(check_reserved(bytes, 60, 4));  // bytes 58-59: kernarg preload of other targets
+  GFXGRAPH_TRY(check_reserved(bytes, 60, 4));
   KernelDescriptor descriptor;
   descriptor.group_segment_bytes = read<uint32_t>(bytes, 0);
   descriptor.private_segment_bytes = read<uint32_t>(bytes, 4);
@@ -47,6 +47,7 @@ Result<KernelDescriptor> decode_descriptor(std::span<const std::byte> bytes) {
   descriptor.compute_pgm_rsrc1 = read<uint32_t>(bytes, 48);
   descriptor.compute_pgm_rsrc2 = read<uint32_t>(bytes, 52);
   descriptor.kernel_code_properties = read<uint16_t>(bytes, 56);
+  descriptor.kernarg_preload = read<uint16_t>(bytes, 58);
   constexpr uint16_t kReservedProperties = 0xf380;  // bits 7-9 and 12-15
   if ((descriptor.kernel_code_properties & kReservedProperties) != 0) {
     return fail(Status::kCorrupt,
@@ -59,6 +60,48 @@ Result<KernelDescriptor> decode_descriptor(std::span<const std::byte> bytes) {
 uint32_t KernelDescriptor::vgpr_count(bool wave32) const {
   const uint32_t granules = (compute_pgm_rsrc1 & 63) + 1;
   return granules * (wave32 ? 8 : 4);  // GFX10: a granule is 8 registers in wave32, 4 in wave64
+}
+
+uint32_t KernelDescriptor::user_sgprs_asked() const {
+  // Private segment buffer; dispatch, queue and kernarg pointer, dispatch id, flat scratch; size.
+  constexpr uint32_t kSgprs[7] = {4, 2, 2, 2, 2, 2, 1};
+  uint32_t count = 0;
+  for (unsigned bit = 0; bit < 7; ++bit)
+    if ((kernel_code_properties >> bit & 1) != 0) count += kSgprs[bit];
+  return count;
+}
+
+std::string KernelDescriptor::gfx10_error() const {
+  constexpr uint32_t kVgprs = 256;
+  constexpr uint32_t kUserSgprs = 16;
+  // PRIV, DEBUG_MODE, BULKY, CDBG_USER; the exceptions of address watch and memory violation.
+  constexpr uint32_t kZeroInRsrc1 = 1u << 20 | 1u << 22 | 1u << 24 | 1u << 25;
+  constexpr uint32_t kZeroInRsrc2 = 1u << 13 | 1u << 14 | 1u << 31;
+  if (vgpr_count(wave32()) > kVgprs)
+    return fmt::format(
+        "the descriptor's GRANULATED_WORKITEM_VGPR_COUNT allocates {} VGPRs; a wave "
+        "has {}",
+        vgpr_count(wave32()), kVgprs);
+  if (user_sgpr_count() > kUserSgprs)
+    return fmt::format("the descriptor's USER_SGPR_COUNT is {}; a wave has {}", user_sgpr_count(),
+                       kUserSgprs);
+  if (user_sgprs_asked() > user_sgpr_count())
+    return fmt::format(
+        "the descriptor asks for {} user SGPRs and has room for {} "
+        "(kernel_code_properties and USER_SGPR_COUNT)",
+        user_sgprs_asked(), user_sgpr_count());
+  if ((compute_pgm_rsrc2 >> 11 & 3) == 3)
+    return "the descriptor's ENABLE_VGPR_WORKITEM_ID is 3, which is undefined";
+  if ((compute_pgm_rsrc1 & kZeroInRsrc1) != 0)
+    return fmt::format("the descriptor's compute_pgm_rsrc1 {:#x} has bits set that must be zero",
+                       compute_pgm_rsrc1);
+  if ((compute_pgm_rsrc2 & kZeroInRsrc2) != 0)
+    return fmt::format("the descriptor's compute_pgm_rsrc2 {:#x} has bits set that must be zero",
+                       compute_pgm_rsrc2);
+  if (kernarg_preload != 0)
+    return fmt::format("the descriptor's kernarg_preload is {:#x}, which gfx10 does not have",
+                       kernarg_preload);
+  return {};
 }
 
 }  // namespace gfxgraph::codeobj

@@ -107,8 +107,8 @@ Result<std::vector<Segment>> ElfImage::segments() const {
     if (!range_fits(header.p_offset, header.p_filesz, bytes_.size())) {
       return fail(
           Status::kTruncated,
-          fmt::format("segment {}: file range {:#x} + {:#x} lies outside the file of {:#x} "
-                      "bytes",
+          fmt::format("segment {}: p_offset {:#x} + p_filesz {:#x} lies outside the file of "
+                      "{:#x} bytes",
                       number, uint64_t{header.p_offset}, uint64_t{header.p_filesz}, bytes_.size()));
     }
     if (header.p_filesz > header.p_memsz) {
@@ -146,8 +146,10 @@ Result<std::vector<Segment>> ElfImage::segments() const {
             [](const Segment& a, const Segment& b) { return a.address < b.address; });
   for (size_t i = 1; i < segments.size(); ++i) {
     if (segments[i].address - segments[i - 1].address < segments[i - 1].memory_bytes) {
-      return fail(Status::kCorrupt, fmt::format("segments at {:#x} and {:#x} overlap",
-                                                segments[i - 1].address, segments[i].address));
+      return fail(Status::kCorrupt, fmt::format("segments at {:#x} and {:#x} (p_vaddr) overlap: "
+                                                "the first one's p_memsz is {:#x}",
+                                                segments[i - 1].address, segments[i].address,
+                                                segments[i - 1].memory_bytes));
     }
   }
   return segments;
@@ -182,9 +184,16 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
     symbol.constant = segment != nullptr && !segment->writable;
     if (segment != nullptr &&
         !range_fits(symbol.address - segment->address, symbol.size_bytes, segment->memory_bytes)) {
-      return fail(Status::kCorrupt, fmt::format("symbol {}: {:#x} + {:#x} bytes reach past their "
-                                                "segment",
+      return fail(Status::kCorrupt, fmt::format("symbol {}: st_value {:#x} + st_size {:#x} reach "
+                                                "past the segment",
                                                 symbol.name, symbol.address, symbol.size_bytes));
+    }
+    const bool has_bytes = symbol.size_bytes != 0 && (symbol.type == Symbol::Type::kObject ||
+                                                      symbol.type == Symbol::Type::kFunction);
+    if (placed && has_bytes && segment == nullptr) {
+      return fail(Status::kCorrupt,
+                  fmt::format("symbol {}: st_value {:#x} lies outside every segment", symbol.name,
+                              symbol.address));
     }
     symbols.push_back(std::move(symbol));
   }

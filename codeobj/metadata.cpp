@@ -133,6 +133,11 @@ Result<void> read_arguments(const DocNode& map, Kernel& kernel) {
                                                 fields.where, argument.offset_bytes,
                                                 argument.size_bytes, kernel.kernarg_size_bytes));
     }
+    constexpr uint32_t kPointerBytes = 8;
+    if (argument.value_kind == "global_buffer" && argument.size_bytes != kPointerBytes) {
+      return fail(Status::kCorrupt, fmt::format("{}: field .size is {}, a global_buffer has {}",
+                                                fields.where, argument.size_bytes, kPointerBytes));
+    }
     kernel.arguments.push_back(std::move(argument));
   }
   std::stable_sort(
@@ -164,6 +169,9 @@ Result<Kernel> read_kernel(const DocNode& map, size_t index) {
                             fields.number(".kernarg_segment_align", true, 1 << 16));
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.max_flat_workgroup_size,
                             fields.number(".max_flat_workgroup_size", false, kMaxWorkgroupItems));
+  if (kernel.max_flat_workgroup_size == 0 && find(map, ".max_flat_workgroup_size")) {
+    return fail(Status::kCorrupt, fields.where + ": field .max_flat_workgroup_size is 0");
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.sgpr_count, fields.number(".sgpr_count", false, kMaxRegisters));
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.vgpr_count, fields.number(".vgpr_count", false, kMaxRegisters));
   GFXGRAPH_ASSIGN_OR_RETURN(kernel.wavefront_size, fields.number(".wavefront_size", true, 64));

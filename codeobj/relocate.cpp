@@ -35,6 +35,12 @@ std::optional<Field> relocated(uint32_t type, uint64_t s, uint64_t a, uint64_t p
 
 }  // namespace
 
+uint32_t relocation_bytes(uint32_t type) {
+  if (type == llvm::ELF::R_AMDGPU_NONE) return 0;
+  const std::optional<Field> field = relocated(type, 0, 0, 0, 0);
+  return field ? field->bytes : 1;
+}
+
 Result<void> load_segments(const CodeObject& code, std::span<std::byte> memory,
                            uint64_t load_address, const SymbolResolver& resolve) {
   const uint64_t first = code.segments().front().address;
@@ -60,8 +66,8 @@ Result<void> load_segments(const CodeObject& code, std::span<std::byte> memory,
     if (relocation.type != llvm::ELF::R_AMDGPU_RELATIVE64) {
       if (relocation.symbol.empty()) {
         return fail(Status::kUnsupported,
-                    fmt::format("relocation at {:#x}: type {} names no symbol", relocation.address,
-                                relocation.type));
+                    fmt::format("relocation at {:#x}: type {} (r_info) names no symbol",
+                                relocation.address, relocation.type));
       }
       const auto found = defined.find(relocation.symbol);
       const std::optional<uint64_t> address =
@@ -76,8 +82,9 @@ Result<void> load_segments(const CodeObject& code, std::span<std::byte> memory,
         relocated(relocation.type, symbol, static_cast<uint64_t>(relocation.addend),
                   load_address + relocation.address, load_address);
     if (!field) {
-      return fail(Status::kUnsupported, fmt::format("relocation at {:#x}: type {} is not supported",
-                                                    relocation.address, relocation.type));
+      return fail(Status::kUnsupported,
+                  fmt::format("relocation at {:#x}: type {} (r_info) is not supported",
+                              relocation.address, relocation.type));
     }
     if (!range_fits(relocation.address - first, field->bytes, memory.size())) {
       return fail(Status::kCorrupt, fmt::format("relocation at {:#x} lies outside the loaded bytes",

@@ -17,6 +17,10 @@ namespace gfxgraph::codeobj {
 // Device address of a symbol that the object does not define; nothing when nobody defines it.
 using SymbolResolver = std::function<std::optional<uint64_t>(const std::string&)>;
 
+// How many bytes a relocation of this type (R_AMDGPU_*) changes: none for R_AMDGPU_NONE, 1 for
+// types that load_segments() refuses.
+uint32_t relocation_bytes(uint32_t type);
+
 // Fills `memory` (load_size_bytes(), zeroed by the caller) with the object as loaded so that its
 // ELF address 0 stands at device address `load_address`. kUnsupported for a relocation type that a
 // loader never sees, kNotFound for an undefined symbol.

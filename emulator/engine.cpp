@@ -196,6 +196,16 @@ class EngineImpl final : public Engine {
     fault.source = object.code->source_location(fault.code_address);
   }
 
+  // Whether `pc` lies in a segment with code; also true where no object is.
+  bool in_code(uint64_t pc) const {
+    const Object object = object_at(pc);
+    if (object.code == nullptr) return true;
+    const uint64_t address = pc - object.address;
+    return std::ranges::any_of(object.code->segments(), [&](const codeobj::Segment& s) {
+      return s.executable && address >= s.address && address - s.address < s.memory_bytes;
+    });
+  }
+
   // "saxpy+0x40 global_load_dword (saxpy.cpp:12)".
   std::string place_text(uint64_t pc) const {
     Fault fault;
@@ -303,6 +313,8 @@ class EngineImpl final : public Engine {
                               fault.write, *memory_.snapshot());
     else if (pending.detail != nullptr)
       fault.detail = pending.detail;
+    if (fault.kind == FaultKind::kIllegal && fault.mnemonic.empty() && !in_code(fault.pc))
+      fault.detail = "execution ran off the end of code";
     return fault;
   }
 

@@ -39,15 +39,6 @@ tl::unexpected<Fault> refuse(FaultKind kind, const Dispatch& dispatch, std::stri
   return tl::unexpected<Fault>(std::move(fault));
 }
 
-uint32_t user_sgprs_of(uint32_t properties) {
-  uint32_t count = 0;
-  if (properties & kPrivateSegmentBuffer) count += 4;
-  for (const uint32_t bit : {kDispatchPtr, kQueuePtr, kKernargPtr, kDispatchId, kFlatScratchInit})
-    if (properties & bit) count += 2;
-  if (properties & kPrivateSegmentSize) count += 1;
-  return count;
-}
-
 // Source: AMDGPUUsage "Kernel Descriptor" (COMPUTE_PGM_RSRC1: float modes 12..19, DX10_CLAMP 21,
 // IEEE 23).
 uint32_t mode_of(uint32_t rsrc1) {
@@ -74,17 +65,24 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
   const auto& k = launch.descriptor;
   const Dispatch& d = launch.dispatch;
   if (std::string why = why_refused(k); !why.empty())
-    return refuse(FaultKind::kUnsupported, d, std::move(why));
-  if (user_sgprs_of(k.kernel_code_properties) > k.user_sgpr_count())
-    return refuse(FaultKind::kBadDispatch, d,
-                  fmt::format("the descriptor asks for {} user SGPRs and has room for {}",
-                              user_sgprs_of(k.kernel_code_properties), k.user_sgpr_count()));
+    return refuse(FaultKind::kBadDispatch, d, std::move(why));
+  if (std::string wrong = k.gfx10_error(); !wrong.empty())
+    return refuse(FaultKind::kBadDispatch, d, std::move(wrong));
   if (launch.lds_bytes > kMaxLdsBytes)
     return refuse(FaultKind::kBadDispatch, d,
-                  fmt::format("{} bytes of LDS; gfx1030 has 65536", launch.lds_bytes));
+                  fmt::format("{} bytes of LDS ({}); gfx1030 has {}", launch.lds_bytes,
+                              d.group_segment_bytes >= k.group_segment_bytes
+                                  ? "the packet's group_segment_size"
+                                  : "the descriptor's group_segment_fixed_size",
+                              kMaxLdsBytes));
   if (launch.scratch_lane_bytes > kMaxScratchLaneBytes)
     return refuse(FaultKind::kBadDispatch, d,
-                  fmt::format("{} bytes of scratch per work item", launch.scratch_lane_bytes));
+                  fmt::format("{} bytes of scratch per work item ({}); at most {} are supported",
+                              launch.scratch_lane_bytes,
+                              d.private_segment_bytes >= k.private_segment_bytes
+                                  ? "the packet's private_segment_size"
+                                  : "the descriptor's private_segment_fixed_size",
+                              kMaxScratchLaneBytes));
   if ((k.kernel_code_properties & kDispatchPtr) && d.packet_address == 0)
     return refuse(FaultKind::kBadDispatch, d,
                   "the kernel reads its dispatch packet and there is none");
@@ -330,6 +328,14 @@ std::string why_refused(const codeobj::KernelDescriptor& descriptor) {
   if ((descriptor.compute_pgm_rsrc1 >> 26 & 1) != 0)
     return "float mode FP16_OVFL (binary16 results that overflow become the largest number): "
            "compile without it";
+  // COMPUTE_PGM_RSRC2 bits 24..30.
+  if ((descriptor.compute_pgm_rsrc2 >> 24 & 0x7f) != 0)
+    return "floating-point exceptions that trap (the descriptor's ENABLE_EXCEPTION_...): compile "
+           "without them";
+  // COMPUTE_PGM_RSRC3 of GFX10, bits 0..3.
+  if ((descriptor.compute_pgm_rsrc3 & 15) != 0)
+    return "VGPRs that the halves of a wave64 share (the descriptor's SHARED_VGPR_COUNT): compile "
+           "without them";
   return {};
 }
 

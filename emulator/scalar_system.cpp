@@ -163,6 +163,14 @@ const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
   return inst->next();
 }
 
+bool is_refused_value(const Inst& inst, std::optional<uint32_t> value) {
+  const Field field = field_of(&inst);
+  if (inst.op != Op::s_setreg_b32 || field.id != kMode) return false;
+  // Every kernel starts without other bits.
+  const uint32_t others = field.mask << field.shift & ~kModeBits;
+  return (value.value_or(~0u) << field.shift & others) != 0;
+}
+
 bool is_refused_when_run(const Inst& inst) {
   constexpr uint64_t kReadable = 1u << kMode | 1u << kStatus | 1u << kTrapsts | 1u << kHwId |
                                  1u << kIbSts | 1u << kShMemBases | 1u << kFlatScrLo |

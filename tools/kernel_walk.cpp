@@ -73,7 +73,7 @@ class Walk {
         uint64_t size = 4;
         if (image_.decode(pc, inst) == DecodeStatus::kOk) {
           size = inst.size_bytes();
-          if (inst.op != Op::s_code_end) note(inst);
+          if (inst.op != Op::s_code_end) note(inst, std::nullopt);
         } else if (inside(functions, pc)) {
           problem(fmt::format("{:#x}: no gfx1030 instruction", pc));
         }
@@ -115,7 +115,11 @@ class Walk {
     }
   }
 
-  void note(const Inst& inst) {
+  // `written`: what s_setreg writes, when known.
+  void note(const Inst& inst, std::optional<uint32_t> written) {
+    if (emulator::is_refused_value(inst, written))
+      problem(fmt::format("{:#x}: s_setreg_b32 {} bits of MODE that the emulator does not have",
+                          inst.pc, written ? "sets" : "may set"));
     if (!seen_.insert(inst.pc).second) return;
     if (!image_.is_executable(inst)) ++result_.missing[form_of(inst)];
   }
@@ -156,9 +160,11 @@ class Walk {
         return problem(fmt::format("{:#x}: {}", pc,
                                    status == DecodeStatus::kIllegal ? "no gfx1030 instruction"
                                    : image_.has_code(pc) ? "the instruction reaches past the code"
-                                                         : "a jump leads outside of the code"));
+                                   : pc == start.address
+                                       ? "a jump leads outside of the code"
+                                       : "execution runs off the end of the code"));
       }
-      note(inst);
+      note(inst, values.source(inst, 0));
       if (!step(inst, here, values)) return;
       pc = inst.next_pc();
     }

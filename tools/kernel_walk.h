@@ -26,8 +26,6 @@ struct KernelWalk {
   std::vector<std::string> problems;
   std::optional<uint64_t> swept_because;  // the jump that made all code of the object count
 
-  // Says nothing of values known only when the kernel runs, such as what s_setreg_b32 writes to
-  // MODE.
   bool complete() const { return missing.empty() && problems.empty(); }
 };
 

@@ -24,14 +24,15 @@ class ScalarValues {
   // Keeps what both agree on; true when something was lost.
   bool meet(const ScalarValues& other);
 
-  // The 64-bit source `n`, when known.
+  // The source `n`, when known.
+  std::optional<uint32_t> source(const emulator::Inst& inst, int n) const;
+  // The same of 64 bits.
   std::optional<uint64_t> pair(const emulator::Inst& inst, int n) const;
   // Whether the register pair holds the address that this function returns to.
   bool is_return_address(uint16_t sgpr) const;
   std::optional<bool> scc() const { return scc_; }
 
  private:
-  std::optional<uint32_t> source(const emulator::Inst& inst, int n) const;
   void forget(uint16_t sgpr, unsigned dwords);
   void forget_written(const emulator::Inst& inst);
   void set(uint16_t sgpr, std::optional<uint32_t> value);

@@ -174,6 +174,8 @@ TEST_F(FileTest, MapsRegularFilesOnly) {
   EXPECT_EQ(MappedFile::open(folder_ / "none").error().status, Status::kNotFound);
   EXPECT_THAT(MappedFile::open(folder_).error().message, HasSubstr("Is a directory"));
   EXPECT_THAT(MappedFile::open("/dev/null").error().message, HasSubstr("not a regular file"));
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(MappedFile::open(folder_ / "pipe").error().message, HasSubstr("not a regular file"));
   EXPECT_GT(physical_memory_bytes(), 1u << 20);
 }
 

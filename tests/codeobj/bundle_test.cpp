@@ -231,6 +231,21 @@ TEST(CompressedBundle, ReadsEveryVersionAndMethodAloneAndInARow) {
   EXPECT_EQ(all->size(), 6 * unbundle(file)->size());
 }
 
+TEST(DeviceElves, ArchivesAreRefusedByName) {
+  const auto error_of = [](std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    const auto entries = extract_device_elves(bytes);
+    return entries ? Error{} : entries.error();
+  };
+  using namespace std::string_view_literals;
+  EXPECT_THAT(error_of("!<arch>\nlib.o/"sv).message, HasSubstr("static library"));
+  EXPECT_THAT(error_of("PK\x03\x04...."sv).message, HasSubstr("zip archive"));
+  EXPECT_THAT(error_of("\x1f\x8b......"sv).message, HasSubstr("gzip"));
+  EXPECT_THAT(error_of("\x28\xb5\x2f\xfd..."sv).message, HasSubstr("zstd"));
+  EXPECT_EQ(error_of("PK\x03\x04...."sv).status, Status::kUnsupported);
+  EXPECT_EQ(error_of("PK..."sv).status, Status::kCorrupt);
+}
+
 TEST(CompressedBundle, RejectsDamage) {
   GFXGRAPH_OBJECT_OR_SKIP(file, "compressed.bundle");
   const Reference reference = reference_of(file);

@@ -210,6 +210,11 @@ TEST(CodeObject, RejectsWhatIsNoDeviceElf) {
   Bytes other = bytes;
   other[48] = std::byte{0x37};  // EF_AMDGPU_MACH: gfx1031
   EXPECT_THAT(error_of(CodeObject::parse(other)), HasSubstr("the elf header says gfx1031"));
+  for (const unsigned mach : {0x00u, 0xffu}) {
+    other[48] = std::byte(mach);
+    EXPECT_THAT(error_of(CodeObject::parse(other)),
+                HasSubstr("the elf header says no known processor (e_flags 0x"));
+  }
 }
 
 // A field of the metadata note, changed in place: the object and the field must be in the message.
@@ -239,6 +244,14 @@ INSTANTIATE_TEST_SUITE_P(
                       "kernel unsized: argument 0: field .offset 0 and .size 8 reach past "
                       ".kernarg_segment_size 4"},
         Contradiction{"OffsetPastSegment", ".offset", 0, 1, "field .offset 1"},
+        Contradiction{"PointerOfNoBytes", ".size", 0, 0,
+                      "kernel unsized: argument 0: field .size is 0, a global_buffer has 8"},
+        Contradiction{"Lds", ".group_segment_fixed_size", 0, 64,
+                      "kernel unsized: the metadata's .group_segment_fixed_size is 64, its "
+                      "descriptor's group_segment_fixed_size is 0"},
+        Contradiction{"Scratch", ".private_segment_fixed_size", 0, 64,
+                      "kernel unsized: the metadata's .private_segment_fixed_size is 64, its "
+                      "descriptor's private_segment_fixed_size is 0"},
         Contradiction{"NegativeSize", ".size", 0, 0xff, "field .size"},
         Contradiction{"SizeIsMap", ".kernarg_segment_size", 0, 0x80,
                       ".kernarg_segment_size is no number"},
@@ -300,6 +313,61 @@ TEST(Metadata, RejectsMissingFieldsAndAbsurdCounts) {
   EXPECT_FALSE(CodeObject::parse(symbol));
 }
 
+TEST(Metadata, RejectsAbsurdWorkgroups) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  Bytes changed = bytes;
+  const size_t at = after(changed, ".max_flat_workgroup_size");
+  ASSERT_EQ(changed[at], std::byte{0xcd});  // a number of two bytes, the upper one first
+  changed[at + 1] = std::byte{0x80};
+  EXPECT_THAT(error_of(CodeObject::parse(changed)),
+              HasSubstr("kernel unsized: the metadata's .max_flat_workgroup_size is 32768"));
+  changed[at + 1] = std::byte{0};
+  EXPECT_THAT(error_of(CodeObject::parse(changed)),
+              HasSubstr("kernel unsized: field .max_flat_workgroup_size is 0"));
+}
+
+// Where in the file the value of a symbol is: the first copy of it with the symbol's size behind.
+size_t symbol_value_offset(const Bytes& bytes, uint64_t value, uint64_t size) {
+  for (size_t i = 0; i + 16 <= bytes.size(); i += 8)
+    if (read_at<uint64_t>(bytes, i) == value && read_at<uint64_t>(bytes, i + 8) == size) return i;
+  return 0;
+}
+
+TEST(Symbols, OutsideOfEverySegmentAreRefused) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const size_t at = symbol_value_offset(bytes, find_symbol(**object, "g_table")->address, 64);
+  ASSERT_NE(at, 0U);
+  Bytes changed = bytes;
+  write_at<uint64_t>(changed, at, 1 << 30);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)),
+              HasSubstr("symbol g_table: st_value 0x40000000 lies outside every segment"));
+  changed = bytes;
+  write_at<uint64_t>(changed, at + 8, 1 << 20);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("st_size 0x100000 reach past"));
+}
+
+TEST(Relocations, OutsideOfEverySegmentAreRefused) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  constexpr uint64_t kRelative64 = 13, kAbs32 = 1;
+  const uint64_t address = (*object)->relocations()[0].address;
+  const size_t at = symbol_value_offset(bytes, address, kRelative64);
+  ASSERT_NE(at, 0U);
+  Bytes changed = bytes;
+  write_at<uint64_t>(changed, at, 1 << 30);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)),
+              HasSubstr("relocation at 0x40000000 (r_offset), of 8 bytes, lies outside"));
+  // Four bytes before the end there is room for a relocation of four.
+  const Segment& last = (*object)->segments().back();
+  write_at<uint64_t>(changed, at, last.address + last.memory_bytes - 4);
+  EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("of 8 bytes, lies outside"));
+  write_at<uint64_t>(changed, at + 8, kAbs32);
+  EXPECT_TRUE(CodeObject::parse(changed)) << error_of(CodeObject::parse(changed));
+}
+
 // Where in the file the first kernel's descriptor is.
 size_t descriptor_offset(const CodeObject& object) {
   const uint64_t address = object.kernels()[0].descriptor_address;
@@ -322,16 +390,43 @@ TEST(Descriptor, RejectsWhatLiesOutsideTheFileOrCode) {
   Bytes reserved = bytes;
   reserved[at + 12] = std::byte{1};
   EXPECT_THAT(error_of(CodeObject::parse(reserved)), HasSubstr("reserved byte 12"));
-  // The symbol's value in .dynsym: its only 8-byte copy with the size 64 behind it.
-  for (size_t i = 0; i + 16 <= bytes.size(); i += 8) {
-    if (read_at<uint64_t>(bytes, i) != kernel.descriptor_address) continue;
-    if (read_at<uint64_t>(bytes, i + 8) != 64) continue;
-    Bytes moved = bytes;
-    write_at<uint64_t>(moved, i, 1 << 30);
-    EXPECT_THAT(error_of(CodeObject::parse(moved)), HasSubstr("lies outside the file"));
-    return;
-  }
-  FAIL() << "no descriptor symbol found";
+  const size_t symbol = symbol_value_offset(bytes, kernel.descriptor_address, 64);
+  ASSERT_NE(symbol, 0U);
+  Bytes moved = bytes;
+  write_at<uint64_t>(moved, symbol, 1 << 30);
+  EXPECT_THAT(error_of(CodeObject::parse(moved)), HasSubstr("symbol unsized.kd: st_value"));
+  write_at<uint8_t>(moved, symbol - 4, 0x10);  // st_info: of no type
+  EXPECT_THAT(error_of(CodeObject::parse(moved)),
+              HasSubstr("kernel unsized: its descriptor at 0x40000000, the value of symbol "
+                        "unsized.kd, lies outside the file"));
+}
+
+// Values that no GFX10 kernel has; those before and after them are good.
+TEST(Descriptor, RejectsWhatGfx10CannotHave) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "unsized.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const size_t at = descriptor_offset(**object);
+  const auto expect = [&](size_t offset, unsigned shift, uint32_t mask, uint32_t value,
+                          const std::string& message) {
+    Bytes changed = bytes;
+    write_at<uint32_t>(changed, at + offset,
+                       (read_at<uint32_t>(bytes, at + offset) & ~(mask << shift)) | value << shift);
+    EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr(message)) << offset;
+  };
+  constexpr size_t kRsrc1 = 48, kRsrc2 = 52, kProperties = 56;
+  expect(kRsrc1, 0, 63, 31, "no error");
+  expect(kRsrc1, 0, 63, 32,
+         "kernel unsized: the descriptor's GRANULATED_WORKITEM_VGPR_COUNT allocates 264 VGPRs");
+  expect(kRsrc2, 1, 31, 16, "no error");
+  expect(kRsrc2, 1, 31, 17, "kernel unsized: the descriptor's USER_SGPR_COUNT is 17");
+  expect(kProperties, 0, 127, 127,
+         "kernel unsized: the descriptor asks for 15 user SGPRs and has room for");
+  expect(kRsrc2, 11, 3, 2, "no error");
+  expect(kRsrc2, 11, 3, 3, "the descriptor's ENABLE_VGPR_WORKITEM_ID is 3");
+  expect(kRsrc1, 20, 1, 1, "the descriptor's compute_pgm_rsrc1 0x");
+  expect(kRsrc2, 13, 1, 1, "the descriptor's compute_pgm_rsrc2 0x");
+  expect(kProperties, 16, 0xffff, 1, "the descriptor's kernarg_preload is 0x1");
 }
 
 // What the descriptor says, changed in place, against the metadata: the kernel and both fields must

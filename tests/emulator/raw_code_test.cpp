@@ -126,5 +126,57 @@ TEST_F(RawCode, AbsurdSizes) {
   expect_bad("reserved byte 12");
 }
 
+TEST_F(RawCode, SaysWhoseSizeItIs) {
+  code(256, {kEnd});
+  dispatch_.group_segment_bytes = 65537;
+  expect_bad("65537 bytes of LDS (the packet's group_segment_size); gfx1030 has 65536");
+  put(0, uint32_t{65538});
+  expect_bad("65538 bytes of LDS (the descriptor's group_segment_fixed_size)");
+  put(0, uint32_t{0});
+  dispatch_.group_segment_bytes = 0;
+  dispatch_.private_segment_bytes = 1 << 21;
+  expect_bad("(the packet's private_segment_size); at most 1048576 are supported");
+}
+
+TEST_F(RawCode, DescriptorsThatAreNotModelledAreRefusedByName) {
+  code(256, {kEnd});
+  uint32_t rsrc1 = 0;
+  std::memcpy(&rsrc1, memory_ + 48, sizeof(rsrc1));
+  put(48, rsrc1 | 1u << 26);
+  expect_bad("FP16_OVFL");
+  put(48, rsrc1 | 63);
+  expect_bad("GRANULATED_WORKITEM_VGPR_COUNT allocates 512 VGPRs");
+  put(48, rsrc1);
+  put(52, uint32_t{1} << 24);
+  expect_bad("ENABLE_EXCEPTION_");
+  put(52, uint32_t{17} << 1);
+  expect_bad("USER_SGPR_COUNT is 17");
+  put(52, uint32_t{0});
+  put(44, uint32_t{1});
+  expect_bad("SHARED_VGPR_COUNT");
+  put(44, uint32_t{0});
+  EXPECT_TRUE(device_.engine().run(dispatch_));
+}
+
+// Behind the last segment with code there is other memory, whose bytes are no code.
+TEST(CodeObjects, EndWithTheirCode) {
+  TestDevice device;
+  if (!device.load(GFXGRAPH_KERNEL_DIR "/engine_O2.co").empty()) GTEST_SKIP();
+  const codeobj::Kernel& kernel = device.code().kernels()[0];
+  uint64_t end = 0;
+  for (const codeobj::Segment& segment : device.code().segments()) {
+    if (!segment.executable) continue;
+    auto* const words = reinterpret_cast<uint32_t*>(device.load_address() + segment.address);
+    std::fill_n(words, segment.memory_bytes / 4, kNop);
+    end = segment.address + segment.memory_bytes;
+    words[segment.memory_bytes / 4] = 0xffffffff;
+  }
+  const auto result = device.engine().run(
+      device.dispatch(kernel, {.grid = {32, 1, 1}, .block = {32, 1, 1}}, std::vector<std::byte>()));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code_address, end);
+  EXPECT_THAT(result.error().to_string(), HasSubstr("execution ran off the end of code"));
+}
+
 }  // namespace
 }  // namespace gfxgraph::emulator

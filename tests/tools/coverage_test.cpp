@@ -74,6 +74,12 @@ TEST_F(Coverage, SaysWhatElseKeepsAKernelFromRunning) {
   EXPECT_THAT(kernel("runs_off").missing, testing::IsEmpty());
 }
 
+TEST_F(Coverage, JudgesWhatIsWrittenToMode) {
+  EXPECT_TRUE(kernel("sets_mode").complete());
+  EXPECT_THAT(kernel("sets_other_mode").problems, ElementsAre(HasSubstr("s_setreg_b32 sets bits")));
+  EXPECT_THAT(kernel("may_set_other_mode").problems, ElementsAre(HasSubstr("may set bits")));
+}
+
 TEST_F(Coverage, SumsUp) {
   const std::vector<MissingOpcode> missing = missing_opcodes({file_, file_});
   ASSERT_EQ(missing.size(), 1U);

@@ -96,6 +96,24 @@ begin illegal
   s_endpgm
 end illegal
 
+begin sets_mode
+  s_movk_i32 s4, 0x3f
+  s_setreg_b32 hwreg(HW_REG_MODE), s4
+  s_setreg_b32 hwreg(HW_REG_MODE, 0, 10), s5
+  s_endpgm
+end sets_mode
+
+begin sets_other_mode
+  s_mov_b32 s4, 0x800000
+  s_setreg_b32 hwreg(HW_REG_MODE), s4
+  s_endpgm
+end sets_other_mode
+
+begin may_set_other_mode
+  s_setreg_b32 hwreg(HW_REG_MODE), s4
+  s_endpgm
+end may_set_other_mode
+
 .text
 .p2align 8
 has_missing:
@@ -141,6 +159,12 @@ amdhsa.kernels:
   - {.name: runs_off, .symbol: runs_off.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
      .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 8, .max_flat_workgroup_size: 256}
   - {.name: illegal, .symbol: illegal.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 8, .max_flat_workgroup_size: 256}
+  - {.name: sets_mode, .symbol: sets_mode.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 8, .max_flat_workgroup_size: 256}
+  - {.name: sets_other_mode, .symbol: sets_other_mode.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 8, .max_flat_workgroup_size: 256}
+  - {.name: may_set_other_mode, .symbol: may_set_other_mode.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
      .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 40, .vgpr_count: 8, .max_flat_workgroup_size: 256}
 ...
 .end_amdgpu_metadata
