@@ -62,6 +62,9 @@ Result<fs::path> private_library(std::string_view file_name) {
     const fs::path root = program.parent_path().parent_path();
     // bin/x -> lib/gfxgraph, and build/<preset>/tests/x -> build/<preset>/lib/gfxgraph.
     if (exists_in(root / "lib/gfxgraph")) return root / "lib/gfxgraph" / file_name;
+    // An installation whose libraries stand elsewhere: lib64, lib/x86_64-linux-gnu.
+    const fs::path installed = root / GFXGRAPH_INSTALL_LIBDIR "/gfxgraph";
+    if (installed != root / "lib/gfxgraph" && exists_in(installed)) return installed / file_name;
   }
   return fail(
       Status::kNotFound,
@@ -92,6 +95,12 @@ Result<std::string> append_preload(const char* current, const fs::path& library)
     begin = end + 1;
   }
   return list + path;
+}
+
+std::string asan_options_for_preload(const char* current) {
+  std::string options = current == nullptr ? "" : current;
+  if (!options.empty()) options += ':';
+  return options + "verify_asan_link_order=0";
 }
 
 }  // namespace gfxgraph

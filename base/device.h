@@ -32,6 +32,11 @@ std::string prepend_search_path(std::string_view folder, const char* current);
 // colons).
 Result<std::string> append_preload(const char* current, const std::filesystem::path& library);
 
+// ASAN_OPTIONS for a program with something preloaded: AddressSanitizer's shared run-time library
+// otherwise insists on being the first library. Nothing that is preloaded here takes the place of a
+// function that it watches. Programs without it never look.
+std::string asan_options_for_preload(const char* current);
+
 // The library that makes errors of HIP from faults on the software agent (hsa/hip_errors):
 // preloaded wherever the agent is.
 inline constexpr std::string_view kHipErrorsLibrary = "libgfxgraph-hip-errors.so";

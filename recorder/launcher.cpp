@@ -247,6 +247,7 @@ Result<int> launch(const LaunchRequest& request) {
                                                              std::getenv("LD_LIBRARY_PATH")));
   }
   added.push_back("LD_PRELOAD=" + preloaded);
+  added.push_back("ASAN_OPTIONS=" + asan_options_for_preload(std::getenv("ASAN_OPTIONS")));
   say(options.emulated ? "device: emulated gfx1030 (software agent)"
                        : "device: the system's AMD GPU");
   const std::string other_targets =

@@ -72,6 +72,7 @@ Result<bool> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string preload,
                             append_preload(std::getenv("LD_PRELOAD"), hip_errors));
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  ::setenv("ASAN_OPTIONS", asan_options_for_preload(std::getenv("ASAN_OPTIONS")).c_str(), 1);
   return true;
 }
 

@@ -19,7 +19,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "base/preload.h"
@@ -112,6 +114,7 @@ bool says_nothing_else(hipError_t result) noexcept {
     case hipErrorRuntimeMemory:
     case hipErrorRuntimeOther:
     case hipErrorLaunchOutOfResources:
+    case hipErrorNoBinaryForGpu:
     case hipErrorOperatingSystem:
     case hipErrorSharedObjectInitFailed:
     case hipErrorUnknown: return true;
@@ -145,18 +148,24 @@ enum class Moment { SUBMIT, WAIT };
 template <int kRow, Moment kMoment, typename Function>
 struct Wrapper;
 
+// The runtime's function, and what its result means.
+template <Moment kMoment, typename... Args>
+hipError_t call_real(void* function, Args... args) {
+  [[maybe_unused]] const bool before = kMoment == Moment::SUBMIT && fault() != kNoFault;
+  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  if (kMoment == Moment::SUBMIT && !before && result == hipSuccess) return result;
+  const uint32_t now = fault();
+  if (now == kNoFault) [[likely]]
+    return result;
+  return after_fault(now, result);
+}
+
 template <int kRow, Moment kMoment, typename... Args>
 struct Wrapper<kRow, kMoment, hipError_t(Args...)> {
   static hipError_t call(Args... args) {
     void* const function = real_function(kRow);
     if (function == nullptr) return hipErrorNotSupported;
-    [[maybe_unused]] const bool before = kMoment == Moment::SUBMIT && fault() != kNoFault;
-    const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
-    if (kMoment == Moment::SUBMIT && !before && result == hipSuccess) return result;
-    const uint32_t now = fault();
-    if (now == kNoFault) [[likely]]
-      return result;
-    return after_fault(now, result);
+    return call_real<kMoment, Args...>(function, args...);
   }
 };
 
@@ -202,6 +211,48 @@ hipError_t call_hipGetProcAddress(const char* name, void** function, int version
   }
   *function = replacement(name, *function);
   return result;
+}
+
+// ---- callbacks: HIP says "success" to them as well
+// --------------------------------------------------
+
+struct Callback {
+  hipStreamCallback_t function;
+  void* data;
+};
+
+void call_back(hipStream_t stream, hipError_t status, void* data) {
+  const Callback callback = *static_cast<Callback*>(data);
+  std::free(data);
+  const uint32_t now = fault();
+  callback.function(stream, now == kNoFault ? status : after_fault(now, status), callback.data);
+}
+
+// HIP calls a function once, or never when it does not accept it.
+hipError_t add_callback(int row, hipStream_t stream, hipStreamCallback_t function, void* data,
+                        unsigned flags) {
+  void* const real = real_function(row);
+  if (real == nullptr) return hipErrorNotSupported;
+  void* memory = nullptr;
+  if (function != nullptr && find_agent()) memory = std::malloc(sizeof(Callback));
+  if (memory == nullptr) return call_real<Moment::SUBMIT>(real, stream, function, data, flags);
+  new (memory) Callback{function, data};
+  const bool before = fault() != kNoFault;
+  const hipError_t result =
+      reinterpret_cast<decltype(&::hipStreamAddCallback)>(real)(stream, &call_back, memory, flags);
+  if (result != hipSuccess) std::free(memory);
+  const uint32_t now = fault();
+  return now == kNoFault || (!before && result == hipSuccess) ? result : after_fault(now, result);
+}
+
+hipError_t call_hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t function, void* data,
+                                     unsigned flags) {
+  return add_callback(kRow_hipStreamAddCallback, stream, function, data, flags);
+}
+
+hipError_t call_hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t function,
+                                         void* data, unsigned flags) {
+  return add_callback(kRow_hipStreamAddCallback_spt, stream, function, data, flags);
 }
 
 }  // namespace

@@ -29,5 +29,10 @@ TEST(AppendPreload, RefusesWhatTheLoaderWouldSplit) {
   }
 }
 
+TEST(AsanOptions, AreKept) {
+  EXPECT_EQ(asan_options_for_preload(nullptr), "verify_asan_link_order=0");
+  EXPECT_EQ(asan_options_for_preload("detect_leaks=0"), "detect_leaks=0:verify_asan_link_order=0");
+}
+
 }  // namespace
 }  // namespace gfxgraph

@@ -41,6 +41,23 @@ if(NOT SANITIZE AND EXISTS ${BINARY_DIR}/samples/struct_args AND EXISTS ${BINARY
   unset(ENV{LD_LIBRARY_PATH})
 endif()
 
+# And the tools, which find what they preload beside themselves.
+if(NOT SANITIZE AND EXISTS ${BINARY_DIR}/bin/gfxgraph AND EXISTS ${BINARY_DIR}/samples/saxpy
+   AND EXISTS ${BINARY_DIR}/lib/gfxgraph/libgfxgraph-hip-errors.so)
+  run(${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${WORK_DIR}/tools)
+  set(trace ${WORK_DIR}/saxpy.gfxg)
+  run(${WORK_DIR}/tools/bin/gfxgraph run -- ${BINARY_DIR}/samples/saxpy)
+  run(${WORK_DIR}/tools/bin/gfxgraph-record --device emulated -o ${trace} -- ${BINARY_DIR}/samples/saxpy)
+  run(${WORK_DIR}/tools/bin/gfxgraph-replay ${trace} --device emulated --verify)
+  if(EXISTS ${BINARY_DIR}/tests/e2e/misbehave)
+    execute_process(COMMAND ${WORK_DIR}/tools/bin/gfxgraph run -- ${BINARY_DIR}/tests/e2e/misbehave fault
+      RESULT_VARIABLE result ERROR_VARIABLE text)
+    if(NOT result EQUAL 5 OR NOT text MATCHES "hipErrorIllegalAddress")
+      message(FATAL_ERROR "a faulting program ended with ${result}: ${text}")
+    endif()
+  endif()
+endif()
+
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 execute_process(COMMAND pkg-config --cflags --libs gfxgraph RESULT_VARIABLE result OUTPUT_VARIABLE flags
   OUTPUT_STRIP_TRAILING_WHITESPACE)

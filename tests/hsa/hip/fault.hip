@@ -2,7 +2,13 @@
 //   fault KIND               HIP alone: it has no way to say so; the diagnosis and the exit status must
 //   fault KIND ERROR WAY     under `gfxgraph run`: WAY is the first call that waits for the kernel; it and all
 //                            others answer ERROR, and what has another reason or needs no device does not
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cassert>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -69,10 +75,26 @@ struct Things {
   hipEvent_t before, after;
   hipGraph_t graph;
   hipGraphExec_t executable;  // the faulting kernel
+  hipModule_t module;
   int* pinned;
   void* unused;
   int host[16] = {};
 };
+
+// The bundle of this program's own code objects.
+static const void* own_code() {
+  const int file = open(program_invocation_name, O_RDONLY);
+  struct stat facts;
+  CHECK(file >= 0 && fstat(file, &facts) == 0);
+  const size_t size = static_cast<size_t>(facts.st_size);
+  const void* const bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  CHECK(bytes != MAP_FAILED);
+  static const std::string magic = std::string("__CLANG_OFFLOAD_") + "BUNDLE__";
+  const void* const found = memmem(bytes, size, magic.data(), magic.size());
+  CHECK(found != nullptr);
+  return found;
+}
 
 static void make(Things& t) {
   HIP_OK(hipStreamCreateWithFlags(&t.stream, hipStreamNonBlocking));
@@ -87,6 +109,8 @@ static void make(Things& t) {
   HIP_OK(hipStreamSynchronize(t.stream));
   HIP_OK(hipMemcpyToSymbol(HIP_SYMBOL(variable), t.host, 4, 0, hipMemcpyHostToDevice));
   HIP_OK(hipMemset(x, 0, 64));
+  HIP_OK(hipModuleLoadData(&t.module, own_code()));
+  HIP_OK(hipModuleUnload(t.module));
   HIP_OK(hipDeviceSynchronize());
   HIP_OK(hipStreamBeginCapture(t.stream, hipStreamCaptureModeThreadLocal));
   launch(t.stream);
@@ -114,6 +138,11 @@ static hipError_t first(const std::string& way, Things& t) {
   return result;
 }
 
+static hipError_t callback_status = hipSuccess;
+static void remember(hipStream_t, hipError_t status, void* data) {
+  if (*static_cast<int*>(data) == 42) callback_status = status;
+}
+
 static void all_answer(hipError_t error, Things& t) {
   for (int i = 0; i < 16; ++i) t.host[i] = t.pinned[i] = -5;
   EXPECT(error, hipDeviceSynchronize);
@@ -139,16 +168,20 @@ static void all_answer(hipError_t error, Things& t) {
   EXPECT(error, hipMemsetAsync, x, 0, 64, t.stream);
   EXPECT(error, hipEventRecord, t.before, t.stream);
   EXPECT(error, hipStreamWaitEvent, t.other, t.before, 0);
+  static int answer = 42;
+  EXPECT(error, hipStreamAddCallback, t.stream, remember, &answer, 0);
+  EXPECT(error, hipStreamSynchronize, t.stream);
+  expect("callback", callback_status, error);
   void* more = nullptr;
   EXPECT(error, hipMalloc, &more, 64);
   EXPECT(error, hipHostMalloc, &more, 64, 0);
   hipStream_t stream;
   EXPECT(error, hipStreamCreate, &stream);
-  hipModule_t module;
+  EXPECT(error, hipModuleLoadData, &t.module, own_code());
   EXPECT(error, hipStreamBeginCapture, t.other, hipStreamCaptureModeRelaxed);
   // Another reason than the fault.
   EXPECT(hipErrorInvalidHandle, hipEventSynchronize, nullptr);
-  EXPECT(hipErrorFileNotFound, hipModuleLoad, &module, "/nowhere/at/all.co");
+  EXPECT(hipErrorFileNotFound, hipModuleLoad, &t.module, "/nowhere/at/all.co");
   // No device is needed.
   int count = 0;
   EXPECT(hipSuccess, hipGetDeviceCount, &count);
