@@ -50,17 +50,19 @@ struct RunStatistics {
 
 // A dispatch that was proven to go on only if somebody outside of it changes memory: every live
 // wave comes back to the same state without a change of memory, or waits for such waves
-// (standstill.h).
+// (standstill.h); or all states that its waves can ever come to were followed, and none ends
+// (closure.h).
 struct Standstill {
   const Dispatch* dispatch = nullptr;
   std::chrono::nanoseconds lasted{0};  // since it was first seen to be so
   bool reads_host_memory = false;      // a wave looks at memory that the host may write
-  bool sent_message = false;           // a wave of this dispatch has sent the host a message
+  bool changes_memory = false;  // and back; nothing is known of other dispatches that see that
+  bool sent_message = false;    // a wave of this dispatch has sent the host a message
 };
 
 // A dispatch of which no wave has ended for a while, without a proof that it stands still: it
-// computes long, or is in a loop that never ends and counts, reads the clock, or changes memory and
-// changes it back.
+// computes long, or is in a loop that never ends and was not proven to (a counter that has a say in
+// it, a sum in memory).
 struct LongRun {
   const Dispatch* dispatch = nullptr;
   std::chrono::nanoseconds without_end{0};  // since a wave ended

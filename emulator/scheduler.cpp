@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "emulator/closure.h"
 #include "emulator/gws.h"
 
 namespace gfxgraph::emulator {
@@ -69,6 +70,8 @@ class Scheduler::Worker {
   void work() {
     while (!job_.stopped.load(std::memory_order_relaxed)) {
       if (scheduler_.stopping()) return stop();
+      if (job_.meeting.called()) [[unlikely]]
+        job_.meeting.attend(attendance());
       while (resident_.size() < target_ && start_group()) {
       }
       if (resident_.empty()) return;
@@ -310,15 +313,67 @@ class Scheduler::Worker {
     }
     const uint64_t before = join_look();
     StandstillProbe probe(job_.launch);
+    bool can_go_on = false;
     for (const auto& group : resident_) {
       if (stands_still(probe, *group)) continue;
       beat();
       beat();
       const std::scoped_lock lock(job_.mutex);
       pulse_.still_at = WorkerPulse::kMoves;
+      can_go_on = true;
+      break;
+    }
+    if (can_go_on) {
+      look_for_closure();
       return false;
     }
     return conclude(before, probe.reads_host_memory());
+  }
+
+  Attendance attendance() const {
+    Attendance mine;
+    for (const auto& group : resident_) mine.groups.push_back(group.get());
+    mine.may_start_more = resident_.size() < most_groups() && !all_started();
+    return mine;
+  }
+
+  // Waves that change something, but perhaps never get anywhere. They run on meanwhile.
+  void look_for_closure() {
+    const Attendance mine = attendance();
+    if (job_.stopped.load() || mine.groups.empty() || mine.may_start_more) return;
+    // Alone first: the others need not wait for a proof that fails.
+    if (!ClosureProof(job_.launch, job_.context).holds(mine.groups)) return;
+    job_.meeting.hold(mine, job_.workers, [&](const Attendance& all) { judge(all); });
+  }
+
+  void judge(const Attendance& all) {
+    ClosureProof proof(job_.launch, job_.context);
+    if (job_.stopped.load() || all.may_start_more || !proof.holds(all.groups)) {
+      job_.closed_since.reset();
+      return;
+    }
+    patience_ = kFirstLook / 2;  // look again soon
+    const auto now = std::chrono::steady_clock::now();
+    const auto foreseen = [&](uint64_t state) { return job_.closed_states.contains(state); };
+    // Waves that have left the states of the last time were helped.
+    if (!job_.closed_since || !std::ranges::all_of(proof.states(), foreseen)) {
+      job_.closed_since = now;
+      job_.closed_states = proof.states();
+    }
+    Standstill standstill;
+    standstill.dispatch = &job_.launch.dispatch;
+    standstill.lasted = now - *job_.closed_since;
+    standstill.reads_host_memory = proof.reads_host_memory();
+    standstill.changes_memory = proof.changes_memory();
+    standstill.sent_message = job_.context.messages.load(std::memory_order_relaxed) != 0;
+    const auto& ask = job_.context.options->give_up;
+    if (ask && !ask(standstill)) return;
+    give_up(
+        standstill.changes_memory
+            ? "no wave can go on, in any order: each one waits, or repeats a loop, and memory only "
+              "changes back and forth"
+            : "no wave can go on: each one waits, or repeats a loop without changing memory",
+        true);
   }
 
   bool stands_still(StandstillProbe& probe, ResidentGroup& g) {
@@ -448,6 +503,7 @@ class Scheduler::Worker {
       }
     }
     job_.workers.fetch_sub(1);
+    job_.meeting.note_departure();
   }
 
   void add_waves(WaveCensus& to, bool loops_known) const {

@@ -3,8 +3,8 @@
 // Workgroups start in order. A worker keeps a few of them resident and gives their waves time
 // slices; when none ends, it takes in more, so that a workgroup that waits for another one does not
 // wait for ever. After a long time without an end it looks whether its waves can go on at all
-// (standstill.h); when no worker's can, the dispatch ends with kDeadlock, unless help may come from
-// outside (EngineOptions::give_up).
+// (standstill.h, closure.h); when no worker's can, the dispatch ends with kDeadlock, unless help
+// may come from outside (EngineOptions::give_up).
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "emulator/backend.h"
 #include "emulator/launch.h"
+#include "emulator/meeting.h"
 #include "emulator/resident_group.h"
 #include "emulator/standstill.h"
 
@@ -73,6 +75,11 @@ struct Job {
   std::vector<WorkerPulse*> pulses;       // guarded by mutex; of workers that have looked
   std::optional<std::chrono::steady_clock::time_point> still_since;  // guarded by mutex
   uint64_t still_sum = 0;                                            // guarded by mutex
+  // Where one worker looks at the workgroups of all; since when each look has proven that they
+  // never end (closure.h), and the states that were found then. Used in meetings only.
+  Meeting meeting;
+  std::optional<std::chrono::steady_clock::time_point> closed_since;
+  std::unordered_set<uint64_t> closed_states;
   // Set when the dispatch was given up: why, and where all its waves were. Guarded by mutex.
   std::string given_up;
   bool loops_known = false;  // ResidentGroup::spins are of now

@@ -7,8 +7,8 @@
 // back to the same state without a change of global memory. When all workgroups of a dispatch stand
 // still, memory never changes again, so that none of them ever goes on by itself.
 //
-// Not proven, and so never said to stand still: loops that count, read the clock, or change memory
-// and change it back (a lock that is taken and given back).
+// Not proven here, and then tried in another way (closure.h): loops that count, read the clock, or
+// change memory and change it back (a lock that is taken and given back).
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include "emulator/access_watch.h"
 #include "emulator/context.h"
+#include "emulator/trial_memory.h"
 
 namespace gfxgraph::emulator {
 
@@ -43,6 +44,15 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
   const Region* region = table->find(address & mask);
   if (region == nullptr || !region->contains(address & mask, bytes) || (write && region->read_only))
     return nullptr;
+  if (TrialMemory* const trial = TrialMemory::current()) {
+    std::byte* const host = trial->host_of(*region, address & mask, bytes);
+    if (host == nullptr) return nullptr;
+    // Each access comes here.
+    entry = RegionCacheEntry();
+    entry.base = (address & ~mask) | region->address;
+    entry.host = host;
+    return host + (address - entry.base);
+  }
   AccessWatch* const watch = AccessWatch::current();
   if (watch != nullptr && !watch->access(*region, address & mask, bytes, write)) return nullptr;
   // The entry keeps the address bits that are ignored, so that hits need no masking.

@@ -1,5 +1,6 @@
 #include "hsa/patience.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -39,7 +40,11 @@ struct State {
   std::mutex mutex;
   uint64_t activity = 0;
   uint64_t quiet_since_ns = 0;
-  std::map<const emulator::Dispatch*, uint64_t> still;  // when each was last heard of, ns
+  struct Still {
+    uint64_t heard_ns = 0;  // last
+    bool changes_memory = false;
+  };
+  std::map<const emulator::Dispatch*, Still> still;
 };
 
 State& state() {
@@ -56,9 +61,12 @@ bool out_of_patience(const emulator::Standstill& standstill, uint32_t running) {
   const uint64_t activity = internal::activity.load(std::memory_order_relaxed);
   if (s.quiet_since_ns == 0 || activity != s.activity) s.quiet_since_ns = now;
   s.activity = activity;
-  s.still[standstill.dispatch] = now;
-  std::erase_if(s.still, [&](const auto& entry) { return now - entry.second > kFreshNs; });
+  s.still[standstill.dispatch] = {now, standstill.changes_memory};
+  std::erase_if(s.still, [&](const auto& entry) { return now - entry.second.heard_ns > kFreshNs; });
   if (s.seconds == 0 || s.still.size() < running) return false;
+  // What one kernel changes and changes back may be what another waits for.
+  const auto changes = [](const auto& entry) { return entry.second.changes_memory; };
+  if (running > 1 && std::any_of(s.still.begin(), s.still.end(), changes)) return false;
   if (standstill.sent_message && standstill.reads_host_memory) return false;
   const double quiet = static_cast<double>(now - s.quiet_since_ns) * 1e-9;
   return quiet >= s.seconds &&
