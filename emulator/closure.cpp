@@ -14,9 +14,7 @@ GFXGRAPH_DECLARE_BACKENDS(kTrialBackend);
 namespace {
 
 constexpr uint64_t kFirstSteps = 512;
-constexpr uint64_t kMostSteps = 20000;  // of one wave at a time
 constexpr uint64_t kMoreSteps = 6;
-constexpr uint64_t kMostStepsOfAll = 4'000'000;
 constexpr unsigned kMostTries = 24;
 constexpr unsigned kMostRounds = 48;
 constexpr size_t kMostStates = 4096;
@@ -61,9 +59,11 @@ struct ClosureProof::Look {
   std::vector<uint64_t> heads;  // of loops: where a way came back
 };
 
-ClosureProof::ClosureProof(const Launch& launch, const DispatchContext& context)
+ClosureProof::ClosureProof(const Launch& launch, const DispatchContext& context,
+                           const Limits& limits)
     : launch_(launch),
       real_context_(context),
+      limits_(limits),
       memory_(*context.memory, context.address_mask),
       backend_(select_backend(GFXGRAPH_BACKEND_SET(kTrialBackend))),
       code_(*context.memory, backend_, &memory_, wave_size(launch)),
@@ -131,7 +131,7 @@ ClosureProof::Outcome ClosureProof::follow_group(Group& group) {
 }
 
 ClosureProof::Outcome ClosureProof::follow_wave(Look& look, uint64_t name) {
-  uint64_t most_steps = kFirstSteps;
+  uint64_t most_steps = std::min(kFirstSteps, limits_.wave);
   for (unsigned n = 0; n < kMostTries; ++n) {
     const Outcome outcome = follow_ways(look, most_steps);
     if (outcome == Outcome::kGoesOn) return outcome;
@@ -142,8 +142,8 @@ ClosureProof::Outcome ClosureProof::follow_wave(Look& look, uint64_t name) {
       return outcome;
     }
     if (outcome == Outcome::kTooLong) {
-      if (most_steps >= kMostSteps && !news) return Outcome::kGoesOn;
-      most_steps = std::min(most_steps * kMoreSteps, kMostSteps);
+      if (most_steps >= limits_.wave && !news) return Outcome::kGoesOn;
+      most_steps = std::min(most_steps * kMoreSteps, limits_.wave);
     }
     if (!look.graph.analyse()) return Outcome::kGoesOn;
   }
@@ -161,7 +161,7 @@ ClosureProof::Outcome ClosureProof::follow_ways(Look& look, uint64_t most_steps)
     look.open.pop_back();
     for (bool stays = true; stays;) {
       if (++steps > most_steps || look.seen.size() > kMostStates) return Outcome::kTooLong;
-      if (++steps_ > kMostStepsOfAll) return Outcome::kGoesOn;
+      if (++steps_ > limits_.all) return Outcome::kGoesOn;
       if (const Outcome outcome = step(look, stays); outcome != Outcome::kCloses) return outcome;
     }
   }

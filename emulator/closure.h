@@ -34,8 +34,13 @@ namespace gfxgraph::emulator {
 // For one look. Used by one thread, while the waves do not run.
 class ClosureProof {
  public:
+  // How many instructions are run for it, each about thirty times as slowly as elsewhere.
+  struct Limits {
+    uint64_t wave = 20000;  // of a wave at a time
+    uint64_t all = 4'000'000;
+  };
   // All are referred to.
-  ClosureProof(const Launch& launch, const DispatchContext& context);
+  ClosureProof(const Launch& launch, const DispatchContext& context, const Limits& limits);
 
   // Whether the workgroups' live waves can never end without help. True: `spins` of the workgroups
   // say where they are.
@@ -82,6 +87,7 @@ class ClosureProof {
 
   const Launch& launch_;
   const DispatchContext& real_context_;
+  const Limits limits_;
   TrialMemory memory_;
   const Backend& backend_;
   CodeCaches code_;

@@ -88,7 +88,8 @@ struct EngineOptions {
   // 0: no limit. For loops that count and so never come back to the same state: it may hit a kernel
   // that would go on.
   uint64_t livelock_instructions = 0;
-  // Asked about every 50 us for as long as a dispatch stands still; true ends it with kDeadlock.
+  // Asked about every 50 us for as long as a dispatch stands still, or at each of the looks, some
+  // milliseconds apart, if its waves run on in vain; true ends it with kDeadlock.
   // Called from workers. Null: at once, which is right where nothing outside can change memory.
   std::function<bool(const Standstill&)> give_up;
   // Asked about every second of a long run. Called from workers. Null: goes on.

@@ -14,8 +14,8 @@ constexpr uint32_t kStatus = 2;
 bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
 bool is_vector_memory(Format format) { return format >= Format::kDs && format <= Format::kMtbuf; }
 
+// value_flow() has made sure that there is room.
 void add_pair(InstOperands& operands, uint16_t code) {
-  if (operands.source_count == 8) return;
   operands.source[operands.source_count++] = OperandRef{code, 2, 0};
 }
 
@@ -99,9 +99,11 @@ ValueFlow value_flow(const Inst& inst, bool wave64) {
   const OpInfo& info = op_info(inst.op);
   ValueFlow flow;
   describe_operands(inst, flow.operands);
-  if (has_unknown_operands(inst) || flow.operands.source_count == 8 ||
-      flow.operands.dest_count == 4)
+  if (has_unknown_operands(inst) || flow.operands.source_count > 4 ||
+      flow.operands.dest_count > 3) {
     flow.kind = ValueFlow::Kind::kUnknown;
+    return flow;
+  }
   if (is_clock(inst)) flow.kind = ValueFlow::Kind::kClock;
   flow.may_keep = may_keep_bits(inst, info);
   flow.other_lanes = reads_other_lanes(inst);
@@ -109,10 +111,17 @@ ValueFlow value_flow(const Inst& inst, bool wave64) {
     for_each(flow.operands.dest, flow.operands.dest_count, [&](unsigned code, uint8_t role) {
       if (code < Locations::kScalars && (role & OperandRef::kPartial) == 0) flow.replaced.set(code);
     });
+  flow.replaced.reset(operand::kM0 + 1);  // null: then M0 is not written either
+  if (inst.dst == operand::kM0 && info.dst_dwords != 1) flow.replaced.reset(operand::kM0);
   // Lane masks of a wave64 are pairs; so may be what a vector instruction reads beside them.
   const bool masks = is_vector_alu(inst.format) || is_vector_memory(inst.format) ||
                      (info.flags & (OpInfo::kReadsVcc | OpInfo::kReadsExec)) != 0;
   if (wave64 && masks) widen_masks(flow.operands);
+  if ((info.flags & (OpInfo::kReadsExec | OpInfo::kWritesExec)) != 0) {
+    add_pair(flow.operands, operand::kExecLo);
+    flow.operands.dest[flow.operands.dest_count++] = OperandRef{operand::kExecLo, 2, 0};
+  }
+  if ((info.flags & OpInfo::kReadsVcc) != 0) add_pair(flow.operands, operand::kVccLo);
   for (const uint16_t source : inst.src)
     if (source == operand::kVccz) add_pair(flow.operands, operand::kVccLo);
   if (inst.op == Op::s_getreg_b32 && (inst.imm & 63) == kStatus) {

@@ -39,6 +39,10 @@ constexpr uint64_t kFirstLook = 1 << 21;
 #endif
 constexpr uint64_t kLastLook = 1 << 28;
 constexpr uint64_t kSleptRound = 20000;
+// How many steps are followed for a proof (closure.h), which cost much more than running them: a
+// part of the work since the last look.
+constexpr uint64_t kFewestSteps = 8192;
+constexpr uint64_t kPatiencePerStep = 128;
 
 int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -70,8 +74,10 @@ class Scheduler::Worker {
   void work() {
     while (!job_.stopped.load(std::memory_order_relaxed)) {
       if (scheduler_.stopping()) return stop();
-      if (job_.meeting.called()) [[unlikely]]
+      if (job_.meeting.called()) [[unlikely]] {
         job_.meeting.attend(attendance());
+        continue;
+      }
       while (resident_.size() < target_ && start_group()) {
       }
       if (resident_.empty()) return;
@@ -342,13 +348,19 @@ class Scheduler::Worker {
     const Attendance mine = attendance();
     if (job_.stopped.load() || mine.groups.empty() || mine.may_start_more) return;
     // Alone first: the others need not wait for a proof that fails.
-    if (!ClosureProof(job_.launch, job_.context).holds(mine.groups)) return;
+    ClosureProof::Limits limits;
+    proof_steps_ = std::clamp(patience_ / kPatiencePerStep, proof_steps_, limits.all);
+    limits.all = proof_steps_;
+    limits.wave = std::min(limits.wave, proof_steps_ / 8);
+    if (!ClosureProof(job_.launch, job_.context, limits).holds(mine.groups)) return;
     job_.meeting.hold(mine, job_.workers, [&](const Attendance& all) { judge(all); });
   }
 
   void judge(const Attendance& all) {
-    ClosureProof proof(job_.launch, job_.context);
-    if (job_.stopped.load() || all.may_start_more || !proof.holds(all.groups)) {
+    ClosureProof proof(job_.launch, job_.context, ClosureProof::Limits());
+    // Those that are not known to hold come first.
+    const std::vector<ResidentGroup*> groups(all.groups.rbegin(), all.groups.rend());
+    if (job_.stopped.load() || all.may_start_more || !proof.holds(groups)) {
       job_.closed_since.reset();
       return;
     }
@@ -550,6 +562,7 @@ class Scheduler::Worker {
   unsigned idle_ = 0;
   uint64_t effort_ = 0;  // since a wave ended, or the last look for a standstill
   uint64_t patience_ = kFirstLook;
+  uint64_t proof_steps_ = kFewestSteps;
   bool looked_ = false;
   uint32_t reports_ = job_.reports.load(std::memory_order_relaxed);  // the last one seen
   WorkerPulse pulse_;

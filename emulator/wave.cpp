@@ -51,6 +51,7 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
     entry = RegionCacheEntry();
     entry.base = (address & ~mask) | region->address;
     entry.host = host;
+    entry.requested_size = region->requested_bytes;
     return host + (address - entry.base);
   }
   AccessWatch* const watch = AccessWatch::current();

@@ -1,8 +1,8 @@
 // How long the agent waits for a kernel that does not come to its end.
 //
-// One that stands still (emulator/standstill.h) may be helped: by the host, a copy, or another
-// queue's kernel. Nobody can know; the agent waits until nothing has happened for a while. One that
-// runs long may end yet: it is reported, and goes on.
+// One that stands still (emulator/standstill.h, emulator/closure.h) may be helped: by the host, a
+// copy, or another queue's kernel. Nobody can know; the agent waits until nothing has happened for
+// a while. One that runs long may end yet: it is reported, and goes on.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ inline void note_activity() noexcept { internal::activity.fetch_add(1, std::memo
 // EngineOptions::give_up of the agent: true when the dispatch has stood still, all other running
 // kernels have too, and nothing else happened, for $GFXGRAPH_LIVELOCK_SECONDS (default 30, 0:
 // never). False as long as a kernel that called the host (printf) looks at host memory: its answer
-// may take any time. `running`: kernels that run now. Thread-safe.
+// may take any time; and while one of several running kernels changes memory back and forth, which
+// another may see. `running`: kernels that run now. Thread-safe.
 bool out_of_patience(const emulator::Standstill& standstill, uint32_t running);
 
 // EngineOptions::long_run of the agent: reports after $GFXGRAPH_LIVELOCK_SECONDS without a wave's

@@ -1,5 +1,5 @@
 // Kernels that wait for a flag: nobody sets it, or the host or another stream does after a while;
-// and kernels that take and give back a lock, or count, in vain.
+// and kernels that take and give back a lock, count, or read the clock, in vain.
 #include "check.h"
 
 #include <chrono>
@@ -19,7 +19,21 @@ __global__ void ask_and_wait(const unsigned* flag) {
   while (load(flag) == 0) __builtin_amdgcn_s_sleep(1);
 }
 
-// Both change something at every turn, so that nothing proves that they never end.
+// These change something at every turn, for ever.
+__global__ void count_for_ever(const unsigned* flag, unsigned* out) {
+  unsigned tries = 0;
+  while (load(flag) == 0) ++tries;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = tries;
+}
+__global__ void clock_for_ever(const unsigned* flag, unsigned* out) {
+  long long waited = 0;
+  while (load(flag) == 0) {
+    const long long begin = clock64();
+    __builtin_amdgcn_s_sleep(1);
+    waited += clock64() - begin;
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<unsigned>(waited);
+}
 __global__ void lock_for_ever(unsigned* lock) {
   for (;;) {
     while (atomicCAS(lock, 0u, 1u) != 0) __builtin_amdgcn_s_sleep(1);
@@ -28,6 +42,7 @@ __global__ void lock_for_ever(unsigned* lock) {
     if (found) return;
   }
 }
+// Gets to its end after many turns.
 __global__ void count(unsigned* out, unsigned long long turns) {
   unsigned sum = 0;
   for (unsigned long long n = 0; n < turns; ++n) {
@@ -58,6 +73,23 @@ int main(int argc, char** argv) {
     HIP_OK(hipDeviceSynchronize());
     lock_for_ever<<<2, 1, 0, waiting>>>(lock);
     (void)hipDeviceSynchronize();
+    return done();
+  }
+  if (std::strcmp(mode, "counting") == 0 || std::strcmp(mode, "clock") == 0) {
+    (mode[1] == 'o' ? count_for_ever : clock_for_ever)<<<2, 64, 0, waiting>>>(flag, out);
+    (void)hipDeviceSynchronize();
+    return done();
+  }
+  // Somebody else's flag is seen under the lock after a while.
+  if (std::strcmp(mode, "helped") == 0) {
+    unsigned* lock = nullptr;
+    HIP_OK(hipMalloc(&lock, 8));
+    HIP_OK(hipMemset(lock, 0, 8));
+    HIP_OK(hipDeviceSynchronize());
+    lock_for_ever<<<2, 1, 0, waiting>>>(lock);
+    pause();
+    set<<<1, 1, 0, other>>>(lock + 1, 1);
+    HIP_OK(hipDeviceSynchronize());
     return done();
   }
   if (std::strcmp(mode, "long") == 0) {
