@@ -94,7 +94,7 @@ TEST_P(Closure, LoopsThatEndAreNotAccused) {
   const unsigned rounds = GetParam().code == std::string("O0") ? 40000 : 300000;
 #endif
   out_[0] = 0;
-  expect_end("two_locks", shape(2, 32), words_, out_, rounds);
+  expect_end("two_locks", shape(2, 32), words_, out_, rounds / 4);
   expect_end("turns_under_lock", shape(3, 32), words_, rounds);
   expect_end("lock_until_worked", shape(4, 32), words_, out_, 2 * rounds, 4u);
   EXPECT_EQ(out_[0], 1u);
