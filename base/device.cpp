@@ -77,9 +77,10 @@ std::string prepend_search_path(std::string_view folder, const char* current) {
   return path;
 }
 
-Result<std::string> append_preload(const char* current, const fs::path& library) {
-  const std::string path = library.string();
+Result<std::string> append_preload(const char* current, const fs::path& library, bool searched) {
+  std::string path = library.string();
   constexpr const char* kSeparators = ": ";
+  if (searched && path.find_first_of(kSeparators) != std::string::npos) path = library.filename();
   if (path.find_first_of(kSeparators) != std::string::npos) {
     return fail(Status::kUnsupported,
                 fmt::format("{} cannot be preloaded, because LD_PRELOAD splits paths at spaces and "

@@ -28,9 +28,10 @@ Result<std::filesystem::path> private_library(std::string_view file_name);
 std::string prepend_search_path(std::string_view folder, const char* current);
 
 // The list of LD_PRELOAD with `library` at its end, once: what stands there already stays in front,
-// as sanitizers must. Error when the loader cannot be told this path (it splits at spaces and
-// colons).
-Result<std::string> append_preload(const char* current, const std::filesystem::path& library);
+// as sanitizers must. The loader splits the list at spaces and colons: a path with one is given by
+// its file name alone where the folder is in LD_LIBRARY_PATH (`searched`), else it is an error.
+Result<std::string> append_preload(const char* current, const std::filesystem::path& library,
+                                   bool searched);
 
 // ASAN_OPTIONS for a program with something preloaded: AddressSanitizer's shared run-time library
 // otherwise insists on being the first library. Nothing that is preloaded here takes the place of a

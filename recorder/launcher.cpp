@@ -237,11 +237,11 @@ Result<int> launch(const LaunchRequest& request) {
 
   std::vector<std::string> added = options_to_environment(options);
   GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
-                            append_preload(std::getenv("LD_PRELOAD"), preload));
+                            append_preload(std::getenv("LD_PRELOAD"), preload, options.emulated));
   if (options.emulated) {
     // Behind the recorder, which then sees what the program sees.
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
-    GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors));
+    GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors, true));
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library("libhsa-runtime64.so.1"));
     added.push_back("LD_LIBRARY_PATH=" + prepend_search_path(agent.parent_path().string(),
                                                              std::getenv("LD_LIBRARY_PATH")));

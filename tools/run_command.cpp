@@ -70,7 +70,7 @@ Result<bool> select_device(const std::string& name) {
   ::setenv("LD_LIBRARY_PATH", search.c_str(), 1);
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string preload,
-                            append_preload(std::getenv("LD_PRELOAD"), hip_errors));
+                            append_preload(std::getenv("LD_PRELOAD"), hip_errors, true));
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
   ::setenv("ASAN_OPTIONS", asan_options_for_preload(std::getenv("ASAN_OPTIONS")).c_str(), 1);
   return true;

@@ -188,6 +188,13 @@ def device_fault(build, scratch):
     """A kernel that writes to nowhere: named by the agent, then an error of HIP, which the program handles."""
     command = build.tool("gfxgraph", "run", "--", build.programs / "misbehave", "fault")
     ends_by_its_own_check(run(command, expect=5))
+    # The loader splits LD_PRELOAD at spaces; what the user preloads stays, and an own exit code as well.
+    spaced = scratch / "a folder"
+    spaced.symlink_to(build.root / "lib" / "gfxgraph")
+    elsewhere = {"GFXGRAPH_LIBDIR": str(spaced), "LD_PRELOAD": "libm.so.6"}
+    ends_by_its_own_check(run(command, expect=5, env=elsewhere))
+    recorded = build.record(scratch / "t.gfxg", build.programs / "misbehave", "fault")
+    ends_by_its_own_check(run(recorded, expect=5, env=elsewhere))
     aborted = run(command, expect={134, -6}, env={"GFXGRAPH_ON_FAULT": "abort"})
     require("device fault: launch 4" in aborted.stderr, f"no diagnosis:\n{aborted.stderr}")
     require("hipErrorIllegalAddress" not in aborted.stderr, "HIP did not end the process")

@@ -1,6 +1,7 @@
 // Kernels through a queue: real code of tests/hsa/code on the emulator.
 #include <cstdlib>
 
+#include "hsa/agent_fault.h"
 #include "tests/hsa/agent_fixture.h"
 #include "tests/hsa/code_file.h"
 
@@ -138,6 +139,7 @@ TEST_F(DispatchDeathTest, AFaultIsToldAndRefusesWhatFollows) {
         submit(q, packet("fill.kd", 1, 1, done));
         // The queue lives on, and what waits is not left waiting.
         bool good = wait_until_zero(done);
+        good = good && *gfxgraph_agent_fault_state() == GFXGRAPH_AGENT_FAULT_MEMORY;
         uint32_t host[100];
         const hsa_signal_t copied = signal(1);
         good = good && hsa_amd_memory_async_copy(host, cpu_, out, gpu_, 400, 0, nullptr, copied) ==
@@ -162,9 +164,13 @@ TEST_F(DispatchDeathTest, ACooperativeQueueTakesWhatTheDeviceHoldsAndNoMore) {
         const hsa_signal_t fits = signal(1);
         submit(q, packet("fill.kd", 36 * 64 * 32, 32, fits));
         const bool good = wait_until_zero(fits) && out[99] != 0;
+        const bool before = *gfxgraph_agent_fault_state() == GFXGRAPH_AGENT_FAULT_NONE;
         const hsa_signal_t too_many = signal(1);
         submit(q, packet("fill.kd", 36 * 64 * 32 + 1, 32, too_many));
-        std::exit(good && wait_until_zero(too_many) ? 3 : 7);
+        std::exit(good && before && wait_until_zero(too_many) &&
+                          *gfxgraph_agent_fault_state() == GFXGRAPH_AGENT_FAULT_OTHER
+                      ? 3
+                      : 7);
       },
       testing::ExitedWithCode(3),
       "a cooperative launch of 2305 workgroups of 1 waves and 0 bytes of LDS; the device holds "
@@ -179,7 +185,10 @@ TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
         const hsa_signal_t done = signal(1);
         hsa_barrier_and_packet_t bad = barrier(HSA_PACKET_TYPE_AGENT_DISPATCH, {}, done);
         submit(q, bad);
-        std::exit(wait_until_zero(done) ? 3 : 7);
+        std::exit(wait_until_zero(done) &&
+                          *gfxgraph_agent_fault_state() == GFXGRAPH_AGENT_FAULT_OTHER
+                      ? 3
+                      : 7);
       },
       testing::ExitedWithCode(3), "packet 0: header 0x0104 is no packet type");
 }
