@@ -126,6 +126,7 @@ static hipError_t first(const std::string& way, Things& t) {
   if (way == "memcpy") return hipMemcpyWithStream(t.host, x, 64, hipMemcpyDeviceToHost, t.stream);
   if (way == "graph") return hipStreamSynchronize(t.stream);
   if (way == "free") return hipFree(t.unused);
+  if (way == "blocking") return hipPeekAtLastError();
   hipError_t result = hipErrorNotReady;
   while (result == hipErrorNotReady || result == hipSuccess) {
     if (way == "query") result = hipStreamQuery(t.stream);
@@ -202,7 +203,11 @@ static void with_errors(const char* name, const std::string& way) {
   make(t);
   HIP_OK(hipEventRecord(t.before, t.stream));
   // However fast the kernel faults: handing it over succeeded.
+  long where = 1L << 28;
+  void* arguments[] = {&x, &where};
   if (way == "graph") HIP_OK(hipGraphLaunch(t.executable, t.stream));
+  else if (way == "blocking")  // HIP waits in the launch itself
+    HIP_OK(hipLaunchKernel(reinterpret_cast<void*>(write_outside), dim3(1), dim3(32), arguments, 0, t.stream));
   else launch(t.stream);
   (void)hipEventRecord(t.after, t.stream);  // may know already
   const hipError_t got = first(way, t);
