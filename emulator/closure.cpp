@@ -64,7 +64,7 @@ ClosureProof::ClosureProof(const Launch& launch, const DispatchContext& context,
     : launch_(launch),
       real_context_(context),
       limits_(limits),
-      memory_(*context.memory, context.address_mask),
+      memory_(*context.memory, context.address_mask, context.options->give_up != nullptr),
       backend_(select_backend(GFXGRAPH_BACKEND_SET(kTrialBackend))),
       code_(*context.memory, backend_, &memory_, wave_size(launch)),
       lds_(launch.lds_bytes + 64),
@@ -90,7 +90,10 @@ bool ClosureProof::holds(const std::vector<ResidentGroup*>& groups) {
     bool opened = false;
     for (Group& group : all) {
       const bool was_open = group.open;
-      if (follow_group(group) != Outcome::kCloses) return false;
+      if (follow_group(group) != Outcome::kCloses) {
+        failed_ = group.resident;
+        return false;
+      }
       opened = opened || group.open != was_open;
     }
     // Waves that were followed before a word got a new value have not seen it.

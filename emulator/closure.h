@@ -46,6 +46,8 @@ class ClosureProof {
   // say where they are.
   bool holds(const std::vector<ResidentGroup*>& groups);
 
+  // After it was false: a workgroup of which that is not so.
+  const ResidentGroup* failed() const { return failed_; }
   // After holds(): whether a wave looks at memory that the host may write, and whether global
   // memory is changed and changed back.
   bool reads_host_memory() const { return memory_.host_memory(); }
@@ -99,6 +101,7 @@ class ClosureProof {
   std::vector<std::byte> scratch_;
   TrialMemory::WaveState observer_state_;
   uint64_t steps_ = 0;
+  const ResidentGroup* failed_ = nullptr;
   std::unordered_set<uint64_t> states_;
 };
 

@@ -41,8 +41,9 @@ constexpr uint64_t kLastLook = 1 << 28;
 constexpr uint64_t kSleptRound = 20000;
 // How many steps are followed for a proof (closure.h), which cost much more than running them: a
 // part of the work since the last look.
-constexpr uint64_t kFewestSteps = 8192;
-constexpr uint64_t kPatiencePerStep = 128;
+constexpr uint64_t kFewestSteps = 1 << 16;
+constexpr uint64_t kPatiencePerStep = 64;
+constexpr uint64_t kProofWaves = 64;  // a wave may take one part of so many
 
 int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -348,11 +349,17 @@ class Scheduler::Worker {
     const Attendance mine = attendance();
     if (job_.stopped.load() || mine.groups.empty() || mine.may_start_more) return;
     // Alone first: the others need not wait for a proof that fails.
-    ClosureProof::Limits limits;
-    proof_steps_ = std::clamp(patience_ / kPatiencePerStep, proof_steps_, limits.all);
-    limits.all = proof_steps_;
-    limits.wave = std::min(limits.wave, proof_steps_ / 8);
-    if (!ClosureProof(job_.launch, job_.context, limits).holds(mine.groups)) return;
+    const ClosureProof::Limits most;
+    proof_steps_ = std::clamp(patience_ / kPatiencePerStep, proof_steps_, most.all);
+    ClosureProof proof(job_.launch, job_.context,
+                       {std::min(proof_steps_ / kProofWaves, most.wave), proof_steps_});
+    // What went on the last time is likely to go on.
+    std::vector<ResidentGroup*> groups = mine.groups;
+    std::ranges::stable_partition(groups, [&](const auto* group) { return group == goes_on_; });
+    if (!proof.holds(groups)) {
+      goes_on_ = proof.failed();
+      return;
+    }
     job_.meeting.hold(mine, job_.workers, [&](const Attendance& all) { judge(all); });
   }
 
@@ -563,6 +570,7 @@ class Scheduler::Worker {
   uint64_t effort_ = 0;  // since a wave ended, or the last look for a standstill
   uint64_t patience_ = kFirstLook;
   uint64_t proof_steps_ = kFewestSteps;
+  const ResidentGroup* goes_on_ = nullptr;  // that was the first in the last proof that failed
   bool looked_ = false;
   uint32_t reports_ = job_.reports.load(std::memory_order_relaxed);  // the last one seen
   WorkerPulse pulse_;

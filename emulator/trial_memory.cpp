@@ -41,8 +41,11 @@ uint64_t mix(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-TrialMemory::TrialMemory(MemoryMap& memory, uint64_t address_mask)
-    : memory_(memory), mask_(address_mask), outer_(current_trial), table_(memory_.snapshot()) {
+TrialMemory::TrialMemory(MemoryMap& memory, uint64_t address_mask, bool host_listens)
+    : mask_(address_mask),
+      host_listens_(host_listens),
+      outer_(current_trial),
+      table_(memory.snapshot()) {
   current_trial = this;
 }
 
@@ -258,8 +261,7 @@ void TrialMemory::take_in(const Written& written) {
   const auto found = words_.find(written.key);
   if (found == words_.end()) {
     if (now == written.old) return;
-    // The host may react to each change.
-    if (written.host_kind || words_.size() >= kMostWords) refused_ = true;
+    if ((written.host_kind && host_listens_) || words_.size() >= kMostWords) refused_ = true;
     changes_memory_ = changes_memory_ || written.global;
     grew_ = true;
     words_[written.key] = {written.old, wave_, {}};

@@ -25,7 +25,8 @@ namespace gfxgraph::emulator {
 // Used by one thread. Between its construction and destruction it is current() there.
 class TrialMemory {
  public:
-  TrialMemory(MemoryMap& memory, uint64_t address_mask);
+  // `host_listens`: the host may react to changes of memory that it sees, which are refused then.
+  TrialMemory(MemoryMap& memory, uint64_t address_mask, bool host_listens);
   ~TrialMemory();
   TrialMemory(const TrialMemory&) = delete;
   TrialMemory& operator=(const TrialMemory&) = delete;
@@ -150,8 +151,8 @@ class TrialMemory {
   bool is_own(uint64_t key) const;
   void take_in(const Written& written);
 
-  MemoryMap& memory_;
   const uint64_t mask_;
+  const bool host_listens_;
   TrialMemory* const outer_;
   std::shared_ptr<const RegionTable> table_;
   std::map<uint64_t, Copy> copies_;           // by region address

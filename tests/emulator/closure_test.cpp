@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "tests/emulator/test_device.h"
 
@@ -35,6 +36,9 @@ class Closure : public ::testing::TestWithParam<Case> {
     return options;
   }
   void SetUp() override {
+#ifdef GFXGRAPH_ONE_ISA
+    if (GetParam().code == std::string("O0") && !is_short()) GTEST_SKIP() << "takes long";
+#endif
     device_ = std::make_unique<TestDevice>(options());
     const std::string code = GFXGRAPH_KERNEL_DIR "/closure_";
     ASSERT_EQ(device_->load(code + GetParam().code + ".co"), "");
@@ -47,6 +51,10 @@ class Closure : public ::testing::TestWithParam<Case> {
     if (result) return "it ended";
     EXPECT_EQ(result.error().kind, FaultKind::kDeadlock);
     return result.error().to_string();
+  }
+  static bool is_short() {
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return std::string(test->name()).starts_with("ThroughBarriers");
   }
   template <typename... Args>
   void expect_end(const char* kernel, const Shape& s, Args... args) {
@@ -104,6 +112,74 @@ TEST_P(Closure, LoopsThatEndAreNotAccused) {
   EXPECT_EQ(words_[1], rounds);
   expect_end("wait_for_clock", shape(1, 64), words_, 100 * rounds);
   EXPECT_EQ(words_[1], 7u);
+}
+
+class ClosureWithHost : public Closure {
+ protected:
+  // `asked` is called at each question whether to give up.
+  void make_device(std::function<bool(const emulator::Standstill&)> asked) {
+    EngineOptions with_host = options();
+    with_host.livelock_instructions = 0;
+    with_host.give_up = std::move(asked);
+    device_ = std::make_unique<TestDevice>(with_host);
+    const std::string code = GFXGRAPH_KERNEL_DIR "/closure_";
+    ASSERT_EQ(device_->load(code + GetParam().code + ".co"), "");
+    words_ = device_->array<unsigned>(4096, "words");
+    answer_ = reinterpret_cast<unsigned*>(device_->allocate(4096, RegionKind::kHost, "answer"));
+  }
+  unsigned* answer_ = nullptr;
+};
+INSTANTIATE_TEST_SUITE_P(Code, ClosureWithHost, ::testing::Values(Case{"O2", 1}, Case{"O2", 3}),
+                         [](const auto& i) {
+                           return std::to_string(i.param.threads) + "_threads";
+                         });
+
+TEST_P(ClosureWithHost, HelpEndsAStandstill) {
+  std::atomic<unsigned> begun{0};
+  std::atomic<bool> reads_host{false};
+  make_device([&](const emulator::Standstill& standstill) {
+    // Each answer makes it another standstill, though the waves were never seen to go on.
+    if (standstill.lasted.count() == 0) {
+      reads_host = standstill.reads_host_memory && !standstill.changes_memory;
+      ++begun;
+    } else {
+      __atomic_fetch_add(answer_, 1u, __ATOMIC_SEQ_CST);
+    }
+    return false;
+  });
+  auto result = device_->launch("ask_and_count", shape(1, 32), answer_, words_, 5u);
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_GE(begun.load(), 5u);
+  EXPECT_TRUE(reads_host.load());
+}
+
+TEST_P(ClosureWithHost, LocksAreOpenToHelp) {
+  std::atomic<unsigned> asked{0};
+  std::atomic<bool> changes{false};
+  make_device([&](const emulator::Standstill& standstill) {
+    changes = standstill.changes_memory && standstill.reads_host_memory;
+    if (++asked == 5) __atomic_store_n(answer_, 1u, __ATOMIC_SEQ_CST);
+    return false;
+  });
+  const auto result = device_->launch("lock_and_look", shape(3, 1), answer_, words_);
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_TRUE(changes.load());
+}
+
+TEST_P(ClosureWithHost, WhatTheHostSeesIsNotJudged) {
+  std::atomic<unsigned> asked{0};
+  make_device([&](const emulator::Standstill&) {
+    ++asked;
+    return true;
+  });
+  std::thread host([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    __atomic_store_n(answer_ + 1, 1u, __ATOMIC_SEQ_CST);
+  });
+  const auto result = device_->launch("lock_in_host_memory", shape(2, 1), answer_);
+  host.join();
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(asked.load(), 0u);
 }
 
 }  // namespace

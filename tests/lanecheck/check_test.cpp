@@ -303,6 +303,24 @@ TEST(Launches, OneThatStandsStillIsEndedWithItsWaves) {
                         "barriers: wave 0 at two_barriers+0x"));
 }
 
+TEST(Launches, ThoseThatChangeSomethingInVainAreEnded) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace;
+  const auto words = trace.buffer(256);
+  const auto lock = trace.buffer(8);
+  trace.launch("counts_in_vain", 3, 64, {words, words});
+  trace.launch("locks_in_vain", 3, 64, {lock});
+  const Result<Report> report = trace.try_check();
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->failed.size(), 2U) << render_text(*report, "t");
+  EXPECT_THAT(report->failed[0].reason, AllOf(HasSubstr("no wave can go on: "),
+                                              HasSubstr("6 waves repeating counts_in_vain+"),
+                                              HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
+  EXPECT_THAT(report->failed[1].reason,
+              AllOf(HasSubstr("no wave can go on, in any order"),
+                    HasSubstr("3 waves repeating locks_in_vain+"), HasSubstr("buffer #2")));
+}
+
 TEST(Launches, CallsOfTheHostAreNamedAndOthersRun) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;

@@ -211,3 +211,19 @@ extern "C" __global__ void two_barriers() {
   else
     asm volatile("s_nop 1\n s_barrier" ::: "memory");
 }
+
+// Neither comes to an end, and both change something all the time.
+extern "C" __global__ void counts_in_vain(const unsigned* flag, unsigned* out) {
+  unsigned n = 0;
+  while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) ++n;
+  out[threadIdx.x] = n;
+}
+extern "C" __global__ void locks_in_vain(unsigned* lock) {
+  if (threadIdx.x != 0) return;
+  for (;;) {
+    while (atomicCAS(lock, 0u, 1u) != 0) __builtin_amdgcn_s_sleep(1);
+    const bool found = __hip_atomic_load(lock + 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 0;
+    __hip_atomic_store(lock, 0u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    if (found) return;
+  }
+}
