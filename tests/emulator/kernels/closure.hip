@@ -104,7 +104,7 @@ KERNEL count_through_barriers(unsigned* words) {
   } while (seen == 0);
   words[1 + item()] = n;
 }
-// Two workgroups pass a word to and fro, and wait for another one.
+// Two workgroups pass a word back and forth, and wait for another one.
 KERNEL to_and_fro(unsigned* words) {
   if (THREAD != 0) return;
   while (load(words + 1) == 0) {
