@@ -202,7 +202,8 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
     if (inst.op == Op::v_div_fmas_f32 || inst.op == Op::v_div_fmas_f64)
       copy(plan, operand::kVccHi, operand::kVccLo, 1);
   }
-  const bool to_lds = inst.format == Format::kMubuf && (inst.mods & mmod::kLds) != 0;
+  const bool to_lds = !is_vop(inst.format) && inst.format != Format::kDs &&
+                      inst.format != Format::kMtbuf && (inst.mods & mmod::kLds) != 0;
   if ((info.flags & OpInfo::kReadsM0) != 0 || inst.format == Format::kDs || to_lds)
     copy(plan, operand::kM0, operand::kM0, 1);
 }

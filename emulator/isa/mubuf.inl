@@ -185,42 +185,62 @@ const Inst* buffer(Wave& w, const Inst* i) {
 }
 
 // Loads with LDS=1: the lane's dword goes to LDS at M0[15:0] + offset + 4 * lane instead of a
-// register (here: the row behind v255). Source: ISA guide, "Memory Buffer Load to LDS".
+// register (here: the row behind v255). Source: ISA guide, "Memory Buffer Load to LDS", and for
+// GLOBAL and SCRATCH LLVM's description of llvm.amdgcn.global.load.lds.
 inline constexpr uint16_t kRowForLds = operand::kVgpr0 + 256;
-template <class Observer, class P>
-const Inst* buffer_to_lds(Wave& w, const Inst* i) {
-  const Inst* next = buffer<Observer, P>(w, i);
+template <Handler kLoad>
+const Inst* load_to_lds(Wave& w, const Inst* i) {
+  const Inst* next = kLoad(w, i);
   if (next == nullptr) return nullptr;
-  const uint32_t first =
-      (w.sgpr[operand::kM0] & 0xffff) + (static_cast<uint32_t>(i->imm) & 0xfff) + 4 * w.first_lane;
+  const int64_t first = int64_t{w.sgpr[operand::kM0] & 0xffff} + i->imm + 4 * w.first_lane;
   for (uint32_t m = w.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const uint64_t at = uint64_t{first} + 4 * l;
-    if (at + 4 <= w.group->lds_bytes)
-      store_host(reinterpret_cast<uintptr_t>(w.group->lds) + at, w.v(kRowForLds).lane[l]);
+    const int64_t at = first + 4 * l;
+    if (at >= 0 && at + 4 <= int64_t{w.group->lds_bytes})
+      store_host(reinterpret_cast<uintptr_t>(w.group->lds) + static_cast<uint64_t>(at),
+                 w.v(kRowForLds).lane[l]);
   }
   return next;
 }
 inline bool can_load_to_lds(Op op) {
-  return op == Op::buffer_load_ubyte || op == Op::buffer_load_sbyte ||
-         op == Op::buffer_load_ushort || op == Op::buffer_load_sshort ||
-         op == Op::buffer_load_dword;
+  switch (op) {
+#define GFXGRAPH_TO_LDS(segment)  \
+  case Op::segment##_load_ubyte:  \
+  case Op::segment##_load_sbyte:  \
+  case Op::segment##_load_ushort: \
+  case Op::segment##_load_sshort: \
+  case Op::segment##_load_dword
+    GFXGRAPH_TO_LDS(buffer) : GFXGRAPH_TO_LDS(global) : GFXGRAPH_TO_LDS(scratch) : return true;
+#undef GFXGRAPH_TO_LDS
+    default: return false;
+  }
 }
 
 inline const Inst* buffer_nothing(Wave&, const Inst* i) { return i->next(); }
 
 // ---- binding of everything that FLAT, GLOBAL, SCRATCH and MUBUF share ----
 
+// Of those that can_load_to_lds().
 template <class O, class P>
-Handler bind_access(Inst& inst) {
-  if (inst.format != Format::kMubuf) return bind_segment<O, P>(inst);
-  if ((inst.mods & mmod::kTfe) != 0) return nullptr;
-  if ((inst.mods & mmod::kLds) == 0) return buffer<O, P>;
+Handler bind_load_to_lds(Inst& inst) {
   if constexpr (P::kKind == AccessKind::kLoad && P::kBytes <= 4) {
     inst.dst = kRowForLds;
-    return buffer_to_lds<O, P>;
+    switch (inst.format) {
+      case Format::kMubuf: return load_to_lds<buffer<O, P>>;
+      case Format::kScratch: return load_to_lds<scratch<O, P>>;
+      case Format::kGlobal:
+        return inst.src[2] == operand::kNone ? load_to_lds<global_vaddr<O, P>>
+                                             : load_to_lds<global_saddr<O, P>>;
+      default: break;
+    }
   }
   return nullptr;
+}
+template <class O, class P>
+Handler bind_access(Inst& inst) {
+  if (inst.format == Format::kMubuf && (inst.mods & mmod::kTfe) != 0) return nullptr;
+  if ((inst.mods & mmod::kLds) != 0) return bind_load_to_lds<O, P>(inst);
+  return inst.format == Format::kMubuf ? buffer<O, P> : bind_segment<O, P>(inst);
 }
 template <class O, typename T, Narrow kKind>
 Handler bind_narrow_load(Inst& inst) {

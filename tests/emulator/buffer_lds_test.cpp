@@ -1,4 +1,4 @@
-// Buffer loads that go to LDS.
+// Loads that go to LDS.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -72,6 +72,39 @@ TEST(BufferToLds, LanesStandInARow) {
       }
       EXPECT_EQ(lds_word(host, 256 + 4), 0xeeeeeeeeu);
       EXPECT_EQ(lds_word(host, 256 + 8 + 128), 0xeeeeeeeeu);
+    }
+}
+
+// GLOBAL with SADDR, and SCRATCH: a signed offset, which moves both addresses.
+TEST(GlobalToLds, OffsetsAreSigned) {
+  constexpr uint32_t kGlobal = 0xdc008000, kLds = 1 << 13;
+  for (const Backend* backend : row_backends())
+    for (const int imm : {-64, 0, 64}) {
+      RowHost host;
+      Wave& wave = host.wave();
+      for (uint32_t b = 0; b < kRowMemoryBytes; ++b)
+        host.memory()[b] = static_cast<uint8_t>(b * 37 + 129);
+      std::memset(host.lds(), 0xee, kRowLdsBytes);
+      const uint64_t base = host.memory_address() + 128;
+      std::memcpy(&wave.sgpr[4], &base, sizeof(base));
+      wave.sgpr[operand::kM0] = 0xabcd0000u | 32;
+      wave.set_exec(0xfffffff5);
+      for (unsigned l = 0; l < kLanes; ++l) wave.vgpr[0].lane[l] = 2 * l;
+      const std::vector<uint32_t> words = {kGlobal | kLds |
+                                               opcode_of("GLOBAL", "global_load_sshort") << 18 |
+                                               (static_cast<uint32_t>(imm) & 0xfff),
+                                           4u << 16};
+      ASSERT_EQ(host.run(*backend, words), "");
+      for (unsigned l = 0; l < kLanes; ++l) {
+        const int at = 32 + imm + 4 * static_cast<int>(l);
+        if (at < 0) continue;
+        int16_t value = 0;
+        std::memcpy(&value, host.memory() + 128 + imm + 2 * l, sizeof(value));
+        const bool active = (0xfffffff5u >> l & 1) != 0;
+        EXPECT_EQ(lds_word(host, static_cast<uint32_t>(at)),
+                  active ? static_cast<uint32_t>(int32_t{value}) : 0xeeeeeeeeu)
+            << imm << " lane " << l;
+      }
     }
 }
 

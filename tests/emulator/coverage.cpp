@@ -112,6 +112,16 @@ bool write(std::FILE* out) {
       "v_cmp_class does not; LDS\n"
       "additions flush by the binary32 field and round to nearest, the other float atomics "
       "take values as they are.\n\n"
+      "Of rows that run, these forms are refused by name: DPP and SDWA of v_movrel*; TFE; GDS "
+      "except for global wave\n"
+      "sync; LDS=1 except for loads of a dword or less by MUBUF, GLOBAL and SCRATCH; more than 4 "
+      "bytes a lane through a\n"
+      "swizzled buffer; ds_wrxchg2 whose first result is its second operand; clamp where the "
+      "result is neither a float nor\n"
+      "that of a saturating instruction; signs of integers; subvector loops in wave32; messages "
+      "other than MSG_INTERRUPT;\n"
+      "hardware registers other than MODE, STATUS, TRAPSTS, HW_ID, IB_STS, SH_MEM_BASES, "
+      "FLAT_SCR, XNACK_MASK, SHADER_CYCLES.\n\n"
       "Tested by: vector_random_test compares random operands, edge values, modifiers, SDWA, "
       "DPP and EXEC masks with a\n"
       "second, plain implementation; so do scalar_row_test (SCC, overlap, EXEC and VCC as "
@@ -144,7 +154,10 @@ bool write(std::FILE* out) {
 }  // namespace gfxgraph::emulator
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 || argv[1][0] == '-') {
+    fmt::print(stderr, "usage: gfxgraph-isa-coverage docs/isa-coverage.md\n");
+    return 2;
+  }
   std::FILE* out = std::fopen(argv[1], "w");
   if (out == nullptr) return 1;
   const bool tested = gfxgraph::emulator::write(out);

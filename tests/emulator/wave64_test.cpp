@@ -61,6 +61,18 @@ TEST_P(WaveSizeTest, SubvectorLoopsTakeAPassForEachHalf) {
   }
 }
 
+// llvm.amdgcn.global.load.lds, as newer compilers emit it: the offset moves both addresses.
+TEST_P(WaveSizeTest, GlobalLoadsToLds) {
+  auto* in = device_.array<uint32_t>(128);
+  auto* out = device_.array<uint32_t>(128);
+  for (unsigned n = 0; n < 128; ++n) in[n] = 1000 + n;
+  launch("load_to_lds", {.grid = {96, 1, 1}, .block = {96, 1, 1}}, in, out, GetParam().size);
+  for (unsigned n = 0; n < 128; ++n) {
+    const bool loaded = n >= 4 && n < 100 && (n - 4) % 3 != 0;
+    EXPECT_EQ(out[n], loaded ? 1000 + n : 7) << n;
+  }
+}
+
 TEST_P(WaveSizeTest, ItemsComputeWhatTheHostComputes) {
   constexpr unsigned kCount = 1000;
   auto* in = device_.array<uint64_t>(64);

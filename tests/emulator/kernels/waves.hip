@@ -103,6 +103,25 @@ KERNEL lanes(const unsigned* in, unsigned* out, unsigned limit) {
 }
 
 // Adds the number of the pass that the lane is in: the lower half's comes first.
+// Each wave loads a dword per work item to its part of LDS; M0 is a byte offset.
+KERNEL load_to_lds(const unsigned* in, unsigned* out, unsigned wave_items) {
+  __shared__ unsigned tile[128];
+  for (unsigned n = threadIdx.x; n < 128; n += 96) tile[n] = 7;
+  __syncthreads();
+  const unsigned* mine = in + threadIdx.x;
+  const unsigned wave = threadIdx.x / wave_items * wave_items * 4;
+  if (threadIdx.x % 3 != 0)
+    asm volatile(
+        "v_readfirstlane_b32 s20, %0\n"
+        "s_mov_b32 m0, s20\n"
+        "global_load_dword %1, off offset:16 lds\n"
+        "s_waitcnt vmcnt(0)\n" ::"v"(wave),
+        "v"(mine)
+        : "s20", "memory");
+  __syncthreads();
+  for (unsigned n = threadIdx.x; n < 128; n += 96) out[n] = tile[n];
+}
+
 KERNEL subvectors(unsigned* out, unsigned from, unsigned to) {
   unsigned passes = 0;
   if (threadIdx.x >= from && threadIdx.x < to) {
