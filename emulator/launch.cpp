@@ -146,7 +146,10 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   launch.entry =
       cache.at(dispatch.kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes));
   if (launch.entry == nullptr)
-    return refuse(FaultKind::kBadDispatch, dispatch, "the kernel's entry is not in memory");
+    return refuse(FaultKind::kBadDispatch, dispatch,
+                  fmt::format("the descriptor's kernel_code_entry_byte_offset {} leads to no code "
+                              "entry: it must be a multiple of 4 and lead into memory",
+                              descriptor->entry_offset_bytes));
   unsigned __int128 count = 1;
   for (int n = 0; n < 3; ++n) {
     const uint64_t size = dispatch.workgroup_size[n];

@@ -81,7 +81,10 @@ Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code
     end = std::max(end, *segment_end);
   }
   if (end - first > kMaxLoadBytes || end == first) {
-    return fail(Status::kCorrupt, fmt::format("the segments span {} bytes", end - first));
+    return fail(Status::kCorrupt,
+                fmt::format("the segments (p_vaddr and p_memsz) span {} bytes; at most {} can be "
+                            "loaded",
+                            end - first, kMaxLoadBytes));
   }
   return std::pair(first, end - first);
 }
