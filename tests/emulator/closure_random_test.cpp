@@ -292,7 +292,7 @@ TEST_P(RandomLoops, WithAnEnd) {
       const uint64_t more = 1 + random() % (4 * rounds);
       host_.run(more);
       ran += more;
-      ASSERT_FALSE(host_.never_ends()) << "loop " << seed << " after " << ran;
+      ASSERT_FALSE(!host_.ended() && host_.never_end()) << "loop " << seed << " after " << ran;
     }
     host_.run(uint64_t{rounds + 200} * 80);
     ASSERT_TRUE(host_.ended()) << "loop " << seed;
@@ -306,8 +306,125 @@ TEST_P(RandomLoops, WithoutEnd) {
     reset_data();
     host_.start(Loop(seed, GetParam(), host_.data()).without_end());
     host_.run(1 + random() % 5000);
-    EXPECT_TRUE(host_.never_ends()) << "loop " << seed;
+    EXPECT_TRUE(!host_.ended() && host_.never_end()) << "loop " << seed;
   }
+}
+
+// ---- several waves that share words ----
+
+constexpr uint32_t kWaves = 3;
+
+// The same random code for all: s0 is the wave's number, s[4:5] the words' address, s6 what was
+// read last. One lane.
+class SharedLoop {
+ public:
+  SharedLoop(uint32_t seed, const std::byte* data)
+      : random_(seed), data_(reinterpret_cast<uint64_t>(data)) {}
+
+  std::vector<uint32_t> words() {
+    w_.s_literal(kBase, static_cast<uint32_t>(data_));
+    w_.s_literal(kBase + 1, static_cast<uint32_t>(data_ >> 32));
+    w_.s_mov(LoopWords::kExec, LoopWords::number(1));
+    w_.s_add(7, 0, LoopWords::number(1));
+    w_.s_mov(kRead, LoopWords::kZero);
+    w_.s_mov(9, LoopWords::kZero);
+    const size_t head = w_.here();
+    if (pick(2) == 0) w_.s_add(9, 9, LoopWords::number(1));
+    std::vector<size_t> exits;
+    const uint32_t steps = 2 + pick(7);
+    for (uint32_t n = 0; n < steps; ++n) add_step(exits, head);
+    w_.branch(LoopWords::kAlways, head);
+    const size_t end = w_.here();
+    w_.end();
+    std::vector<uint32_t> words = w_.words();
+    has_exit_ = !exits.empty();
+    for (const size_t exit : exits) words[exit] |= static_cast<uint32_t>(end - exit - 1);
+    return words;
+  }
+
+  bool has_exit() const { return has_exit_; }
+
+ private:
+  static constexpr uint32_t kRead = 6;
+  uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_()) % n; }
+  // 0 to 2, or the wave's number, and one.
+  uint32_t value() { return pick(4) == 0 ? 7 : LoopWords::number(pick(3)); }
+
+  void add_step(std::vector<size_t>& exits, size_t head) {
+    w_.v_mov(kOffset, LoopWords::number(4 * pick(3)));
+    w_.v_mov(1, value());
+    w_.v_mov(2, value());
+    switch (pick(6)) {
+      case 0: w_.global_store(kOffset, 1, kBase); break;
+      case 1:
+        w_.global_load(3, kOffset, kBase);
+        w_.v_readfirstlane(kRead, 3);
+        break;
+      case 2:
+      case 3:
+        w_.global_atomic(LoopWords::kCompareSwap, 3, kOffset, 1, kBase);
+        w_.v_readfirstlane(kRead, 3);
+        break;
+      case 4: {
+        constexpr LoopWords::Atomic kOps[] = {LoopWords::kSwap, LoopWords::kAdd, LoopWords::kSub,
+                                              LoopWords::kAnd, LoopWords::kOr};
+        w_.global_atomic(kOps[pick(5)], 3, kOffset, 1, kBase);
+        w_.v_readfirstlane(kRead, 3);
+        break;
+      }
+      default: break;
+    }
+    if (pick(3) == 0) return;
+    w_.s_differ(kRead, value());
+    const auto when = pick(2) == 0 ? LoopWords::kScc0 : LoopWords::kScc1;
+    if (pick(3) != 0) return w_.branch(when, head);
+    exits.push_back(w_.here());
+    w_.branch(when, w_.here() + 1);
+  }
+
+  std::mt19937 random_;
+  const uint64_t data_;
+  bool has_exit_ = false;
+  LoopWords w_;
+};
+
+TEST(RandomSharedLoops, WhatIsProvenHoldsInAnyOrder) {
+#ifdef GFXGRAPH_ONE_ISA
+  constexpr unsigned kPrograms = 300;
+#else
+  constexpr unsigned kPrograms = 4000;
+#endif
+  LoopHost host(false, kWaves);
+  std::mt19937 engine(5);
+  const auto random = [&] { return static_cast<uint32_t>(engine()); };
+  unsigned proven = 0;
+  unsigned ended = 0;
+  for (uint32_t seed = 0; seed < kPrograms; ++seed) {
+    std::memset(host.data(), 0, 64);
+    SharedLoop loop(seed, host.data());
+    host.start(loop.words());
+    const auto run_some = [&](unsigned turns) {
+      for (unsigned turn = 0; turn < turns; ++turn)
+        host.run(1 + random() % (turn % 4 == 0 ? 200 : 7), random() % kWaves);
+    };
+    const auto live = [&] {
+      unsigned count = 0;
+      for (uint32_t n = 0; n < kWaves; ++n) count += !host.ended(n);
+      return count;
+    };
+    run_some(1 + random() % 100);
+    const unsigned before = live();
+    if (before == 0 || !host.never_end()) {
+      ended += before != kWaves;
+      continue;
+    }
+    proven += loop.has_exit();
+    run_some(1500);
+    ASSERT_EQ(live(), before) << "program " << seed;
+  }
+  EXPECT_GT(proven, kPrograms / 20);
+  EXPECT_GT(ended, kPrograms / 20);
+  RecordProperty("proven", static_cast<int>(proven));
 }
 
 }  // namespace

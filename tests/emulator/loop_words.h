@@ -74,6 +74,19 @@ class LoopWords {
     add(0xf4000000u | d << 6 | base >> 1);
     add(0xfa000000u | offset);
   }
+  // Atomics that return what was there before; `op`: a kind of Atomic.
+  enum Atomic : uint32_t {
+    kSwap = 48,
+    kCompareSwap = 49,
+    kAdd = 50,
+    kSub = 51,
+    kAnd = 57,
+    kOr = 58
+  };
+  void global_atomic(Atomic op, uint32_t d, uint32_t offset, uint32_t v, uint32_t base) {
+    add(0xdc008000u | 1u << 16 | static_cast<uint32_t>(op) << 18);
+    add(offset | v << 8 | base << 16 | d << 24);
+  }
   enum Branch : uint32_t { kAlways = 2, kScc0 = 4, kScc1 = 5, kVccnz = 7, kExecnz = 9 };
   void branch(Branch when, size_t to) {
     add(0xbf800000u | static_cast<uint32_t>(when) << 16 |
