@@ -3,6 +3,8 @@
 #include <cstring>
 #include <new>
 
+#include "emulator/gws.h"
+
 namespace gfxgraph::emulator {
 namespace {
 
@@ -89,6 +91,30 @@ void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n) const {
     backend_.wave_begin(observer_, wave.upper->observer_state, *wave.upper, upper);
   }
   backend_.wave_begin(observer_, wave.observer_state, wave, info);
+}
+
+void add_places(std::vector<WavePlace>& to, const ResidentGroup& g, bool loops_known) {
+  constexpr uint64_t kBarrierBytes = 4;
+  for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
+    if (g.states[n] == WaveExit::kEnded) continue;
+    const Wave& wave = *g.waves[n];
+    WavePlace stuck;
+    stuck.workgroup = g.shape.id;
+    stuck.wave = n;
+    stuck.pc = wave.resume->pc;
+    if (g.states[n] == WaveExit::kBarrier) {
+      stuck.why = WavePlace::Why::kBarrier;
+      stuck.pc -= kBarrierBytes;
+    } else if (wave.gws_waits) {
+      stuck.why = WavePlace::Why::kGws;
+      stuck.gws_missing = gws_missing(wave);
+    } else if (loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
+      stuck.why = WavePlace::Why::kRepeats;
+      stuck.spin = g.spins[n];
+      stuck.pc = stuck.spin.poll_pc != 0 ? stuck.spin.poll_pc : stuck.spin.low_pc;
+    }
+    to.push_back(stuck);
+  }
 }
 
 }  // namespace gfxgraph::emulator

@@ -36,6 +36,9 @@ struct ResidentGroup {
   std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
 };
 
+// Where its live waves are; `loops_known`: its spins are of now.
+void add_places(std::vector<WavePlace>& to, const ResidentGroup& g, bool loops_known);
+
 // Puts workgroups of one launch into storage, with all waves at their first instruction.
 class GroupStarter {
  public:

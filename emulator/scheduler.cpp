@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "emulator/closure.h"
-#include "emulator/gws.h"
 
 namespace gfxgraph::emulator {
 namespace {
@@ -527,31 +526,7 @@ class Scheduler::Worker {
 
   void add_waves(WaveCensus& to, bool loops_known) const {
     to.claimed += claimed_end_ - claimed_;
-    for (const auto& group : resident_) add_waves(to, *group, loops_known);
-  }
-
-  static void add_waves(WaveCensus& to, const ResidentGroup& g, bool loops_known) {
-    constexpr uint64_t kBarrierBytes = 4;
-    for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
-      if (g.states[n] == WaveExit::kEnded) continue;
-      const Wave& wave = *g.waves[n];
-      WavePlace stuck;
-      stuck.workgroup = g.shape.id;
-      stuck.wave = n;
-      stuck.pc = wave.resume->pc;
-      if (g.states[n] == WaveExit::kBarrier) {
-        stuck.why = WavePlace::Why::kBarrier;
-        stuck.pc -= kBarrierBytes;
-      } else if (wave.gws_waits) {
-        stuck.why = WavePlace::Why::kGws;
-        stuck.gws_missing = gws_missing(wave);
-      } else if (loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
-        stuck.why = WavePlace::Why::kRepeats;
-        stuck.spin = g.spins[n];
-        stuck.pc = stuck.spin.poll_pc != 0 ? stuck.spin.poll_pc : stuck.spin.low_pc;
-      }
-      to.waves.push_back(stuck);
-    }
+    for (const auto& group : resident_) add_places(to.waves, *group, loops_known);
   }
 
   Scheduler& scheduler_;

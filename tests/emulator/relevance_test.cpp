@@ -33,6 +33,7 @@ struct Registers {
   uint32_t mode, trap_status, flat_scratch[2];
   Row vgpr[2][256];
   std::vector<std::byte> lds;
+  std::vector<std::byte> data = std::vector<std::byte>(4096);
   uint64_t next = 0;
 };
 
@@ -45,6 +46,7 @@ class Machine {
     inst_ = host_.decoded_at(pc_);
   }
   const Inst* inst() const { return inst_; }
+  uint64_t data() { return reinterpret_cast<uint64_t>(host_.data()); }
   void load(const Registers& from) {
     Wave& w = host_.wave();
     std::memcpy(w.sgpr, from.sgpr, sizeof(from.sgpr));
@@ -61,6 +63,7 @@ class Machine {
       std::memcpy(w.upper->vgpr, from.vgpr[1], sizeof(from.vgpr[1]));
     }
     std::memcpy(w.group->lds, from.lds.data(), from.lds.size());
+    std::memcpy(host_.data(), from.data.data(), from.data.size());
   }
   // False: it faults.
   bool run(Registers& to) {
@@ -76,6 +79,7 @@ class Machine {
     std::memcpy(to.vgpr[0], w.vgpr, sizeof(to.vgpr[0]));
     if (wave64_) std::memcpy(to.vgpr[1], w.upper->vgpr, sizeof(to.vgpr[1]));
     to.lds.assign(w.group->lds, w.group->lds + LoopHost::kLdsBytes);
+    to.data.assign(host_.data(), host_.data() + to.data.size());
     to.next = w.resume->pc;
     return true;
   }
@@ -179,6 +183,7 @@ void keep(const Registers& from, const ValueFlow& flow, uint64_t exec, Registers
   to.trap_status = from.trap_status;
   std::memcpy(to.flat_scratch, from.flat_scratch, sizeof(to.flat_scratch));
   to.lds = from.lds;
+  to.data = from.data;
 }
 
 // Destinations have the same values in both; nothing else has changed in either.
@@ -205,7 +210,7 @@ std::string compare(const Registers& before, const Registers& a, const Registers
   const bool hidden = a.mode == b.mode && a.trap_status == b.trap_status && a.next == b.next &&
                       std::memcmp(a.flat_scratch, b.flat_scratch, sizeof(a.flat_scratch)) == 0;
   if (!hidden) return "hidden registers";
-  return a.lds == b.lds ? "" : "LDS";
+  return a.lds == b.lds && a.data == b.data ? "" : "memory";
 }
 
 TEST_P(Relevance, OfRandomInstructions) {
@@ -262,6 +267,107 @@ TEST_P(Relevance, OfRandomInstructions) {
 #ifndef GFXGRAPH_ONE_ISA
   EXPECT_GT(count, 1500u);
   EXPECT_GT(tested.count(), 300u);
+#endif
+}
+
+// Accesses of memory, with addresses that are good in the registers that they may be in: v10, v11,
+// s[4:5], s[8:11] and s12.
+struct MemoryCase {
+  uint32_t words[3] = {0, 0, 0};
+  bool whole_address = false;  // v[10:11] hold one
+};
+MemoryCase memory_case(Random& random) {
+  MemoryCase c;
+  const uint32_t glc = random.word() & 1;
+  const uint32_t op = random.word() & 127;
+  const uint32_t offset = (random.word() & 63) * 4;
+  switch (random.word() % 5) {
+    case 0:  // FLAT
+      c.words[0] = 0xdc000000u | op << 18 | glc << 16 | offset;
+      c.words[1] = 10 | 20u << 8 | 0x7du << 16 | 30u << 24;
+      c.whole_address = true;
+      break;
+    case 1:  // GLOBAL
+      c.whole_address = random.word() % 2 == 0;
+      c.words[0] = 0xdc008000u | op << 18 | glc << 16 | offset;
+      c.words[1] = 10 | 20u << 8 | (c.whole_address ? 0x7du : 4u) << 16 | 30u << 24;
+      break;
+    case 2:  // MUBUF
+      c.words[0] = 0xe0000000u | op << 18 | glc << 14 | (random.word() & 3) << 12 | offset;
+      c.words[1] = 10 | 20u << 8 | 2u << 16 | (random.word() % 2 == 0 ? 12u : 128u) << 24;
+      break;
+    case 3:  // MTBUF
+      c.words[0] = 0xe8000000u | (random.word() & 127) << 19 | (op & 7) << 16 |
+                   (random.word() & 3) << 12 | offset;
+      c.words[1] = 10 | 20u << 8 | 2u << 16 | 12u << 24 | (op >> 3 & 1) << 21;
+      break;
+    default:  // SMEM
+      c.words[0] = 0xf4000000u | (op & 15) << 18 | 32u << 6 | (op % 16 < 8 ? 2u : 4u);
+      c.words[1] = 0xfa000000u | offset;
+      if (random.word() % 2 == 0) c.words[1] = 12u << 25 | offset;
+      break;
+  }
+  return c;
+}
+void put_addresses(const MemoryCase& c, uint64_t data, Registers& r) {
+  r.sgpr[4] = static_cast<uint32_t>(data);
+  r.sgpr[5] = static_cast<uint32_t>(data >> 32);
+  r.sgpr[8] = r.sgpr[4];
+  r.sgpr[9] = r.sgpr[5];
+  r.sgpr[10] = 4096;
+  r.sgpr[11] = 22u << 12 | 3u << 28 | 4 | 5 << 3 | 6 << 6 | 7 << 9;  // 32-bit format, raw
+  r.sgpr[12] = 64;
+  for (unsigned l = 0; l < 64; ++l) {
+    const uint64_t address = data + l * 16;
+    r.vgpr[l / 32][10].lane[l % 32] = c.whole_address ? static_cast<uint32_t>(address) : l * 16;
+    r.vgpr[l / 32][11].lane[l % 32] = static_cast<uint32_t>(address >> 32);
+  }
+}
+
+TEST_P(Relevance, OfAccesses) {
+  const bool wave64 = GetParam();
+  Random random(wave64 ? 17 : 13);
+  Machine machine(wave64);
+  auto before = std::make_unique<Registers>();
+  auto other = std::make_unique<Registers>();
+  auto a = std::make_unique<Registers>();
+  auto b = std::make_unique<Registers>();
+  std::bitset<static_cast<size_t>(Op::kCount)> tested;
+#ifdef GFXGRAPH_ONE_ISA
+  constexpr unsigned kTries = 1000;
+#else
+  constexpr unsigned kTries = 4000;
+#endif
+  for (unsigned n = 0; n < kTries; ++n) {
+    const MemoryCase c = memory_case(random);
+    Inst decoded;
+    if (decode(c.words, 3, 0, decoded) != DecodeStatus::kOk) continue;
+    machine.put(c.words);
+    const Inst* const inst = machine.inst();
+    if (inst == nullptr) continue;
+    ValueFlow flow = value_flow(*inst, wave64);
+    if (flow.kind != ValueFlow::Kind::kOrdinary) continue;
+    random.fill(*before);
+    before->mode = kDefaultMode;
+    before->trap_status = 0;
+    before->flat_scratch[0] = before->flat_scratch[1] = 0;
+    before->lds.resize(LoopHost::kLdsBytes);
+    for (std::byte& byte : before->data) byte = static_cast<std::byte>(random.word());
+    put_addresses(c, machine.data(), *before);
+    const uint64_t exec = lane_mask(*before, wave64);
+    machine.load(*before);
+    if (!machine.run(*a)) continue;
+    random.fill(*other);
+    keep(*before, flow, exec, *other);
+    machine.load(*other);
+    ASSERT_TRUE(machine.run(*b)) << op_name(inst->op) << std::hex << " " << c.words[0];
+    const std::string what = compare(*before, *a, *b, *other, flow, exec, wave64);
+    ASSERT_EQ(what, "") << op_name(decoded.op) << std::hex << " " << c.words[0] << " "
+                        << c.words[1];
+    tested.set(static_cast<size_t>(decoded.op));
+  }
+#ifndef GFXGRAPH_ONE_ISA
+  EXPECT_GT(tested.count(), 80u);
 #endif
 }
 
