@@ -109,7 +109,7 @@ bool ClosureProof::holds(const std::vector<ResidentGroup*>& groups) {
 
 ClosureProof::Outcome ClosureProof::follow_group(Group& group) {
   ResidentGroup& real = *group.resident;
-  std::memcpy(lds_.data(), real.group.lds, launch_.lds_bytes);
+  std::copy_n(real.group.lds, launch_.lds_bytes, lds_.data());
   workgroup_ = real.group;
   workgroup_.lds = lds_.data();
   memory_.set_group(group.number, lds_.data(), launch_.lds_bytes);

@@ -15,7 +15,7 @@ using testing::LoopHost;
 using testing::LoopWords;
 
 #ifdef GFXGRAPH_ONE_ISA
-constexpr unsigned kLoops = 20;
+constexpr unsigned kLoops = 10;
 #else
 constexpr unsigned kLoops = 150;
 #endif
@@ -390,7 +390,7 @@ class SharedLoop {
 
 TEST(RandomSharedLoops, WhatIsProvenHoldsInAnyOrder) {
 #ifdef GFXGRAPH_ONE_ISA
-  constexpr unsigned kPrograms = 300;
+  constexpr unsigned kPrograms = 120;
 #else
   constexpr unsigned kPrograms = 4000;
 #endif

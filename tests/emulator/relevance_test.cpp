@@ -233,8 +233,9 @@ TEST_P(Relevance, OfRandomInstructions) {
     uint32_t words[3] = {encoding.fixed | (random.word() & encoding.free), random.word(),
                          random.word()};
     const uint32_t special = random.word() % 8;  // SDWA, DPP
-    if (encoding.name[3] >= '1' && encoding.name[0] == 'V' && encoding.fixed < 0x80000000 &&
-        special < 3)
+    const bool may_have_extra =
+        encoding.fixed < 0x80000000 && encoding.name[0] == 'V';  // VOP1, VOP2, VOPC
+    if (may_have_extra && special < 3)
       words[0] = (words[0] & ~0x1ffu) | (special == 0 ? 249u : special == 1 ? 250u : 233u);
     Inst decoded;
     if (decode(words, 3, 0, decoded) != DecodeStatus::kOk || !is_tested(decoded)) continue;
@@ -264,10 +265,8 @@ TEST_P(Relevance, OfRandomInstructions) {
     tested.set(static_cast<size_t>(decoded.op));
     ++count;
   }
-#ifndef GFXGRAPH_ONE_ISA
-  EXPECT_GT(count, 1500u);
-  EXPECT_GT(tested.count(), 300u);
-#endif
+  EXPECT_GT(count, kTries / 8);
+  EXPECT_GT(tested.count(), 200u);
 }
 
 // Accesses of memory, with addresses that are good in the registers that they may be in: v10, v11,
@@ -366,9 +365,7 @@ TEST_P(Relevance, OfAccesses) {
                         << c.words[1];
     tested.set(static_cast<size_t>(decoded.op));
   }
-#ifndef GFXGRAPH_ONE_ISA
-  EXPECT_GT(tested.count(), 80u);
-#endif
+  EXPECT_GT(tested.count(), 60u);
 }
 
 }  // namespace
