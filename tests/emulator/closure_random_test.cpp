@@ -392,7 +392,7 @@ TEST(RandomSharedLoops, WhatIsProvenHoldsInAnyOrder) {
 #ifdef GFXGRAPH_ONE_ISA
   constexpr unsigned kPrograms = 120;
 #else
-  constexpr unsigned kPrograms = 4000;
+  constexpr unsigned kPrograms = 2000;
 #endif
   LoopHost host(false, kWaves);
   std::mt19937 engine(5);
