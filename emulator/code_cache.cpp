@@ -71,8 +71,8 @@ CodeCache::Range* CodeCache::find_range(uint64_t pc) const {
 }
 
 void CodeCache::publish(std::unique_ptr<const Ranges> ranges) {
-  ranges_.store(ranges.get(), std::memory_order_release);
   all_ranges_.push_back(std::move(ranges));
+  ranges_.store(all_ranges_.back().get(), std::memory_order_release);
 }
 
 CodeCache::Range* CodeCache::add_range(uint64_t pc) {
@@ -189,15 +189,16 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
                                    "the emulator does not have this instruction in this form"});
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
   if (target.advance != 0) return slot;     // another wave was faster
-  target.copy_fields(decoded);
-  if (plan != nullptr) {
+  const bool halves = plan != nullptr;
+  if (halves) {
     if (backend_.keeps_operands)
       for (Inst* half : {plan->low, plan->high})
         half->handler = observe(*half, half->handler.load(std::memory_order_relaxed));
     find_range(slot->pc)->plans.push_back(std::move(plan));
-  } else if (backend_.keeps_operands) {
-    handler = observe(target, handler);
   }
+  // From here on the slot counts as decoded: nothing may fail any more.
+  target.copy_fields(decoded);
+  if (!halves && backend_.keeps_operands) handler = observe(target, handler);
   target.handler.store(handler, std::memory_order_release);
   return slot;
 }

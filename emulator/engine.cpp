@@ -106,6 +106,19 @@ class EngineImpl final : public Engine {
   }
 
   tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) override {
+    try {
+      return run_checked(dispatch);
+    } catch (const std::bad_alloc&) {
+      Fault fault;
+      fault.kind = FaultKind::kOutOfMemory;
+      return tl::unexpected<Fault>(std::move(fault));
+    }
+  }
+
+  void stop() noexcept override { scheduler_.stop(); }
+
+ private:
+  tl::expected<RunStatistics, Fault> run_checked(const Dispatch& dispatch) {
     auto launch = prepare_launch(dispatch, memory_, code_, code64_);
     if (!launch) {
       Fault fault = std::move(launch.error());
@@ -148,9 +161,6 @@ class EngineImpl final : public Engine {
     return statistics;
   }
 
-  void stop() noexcept override { scheduler_.stop(); }
-
- private:
   struct Object {
     uint64_t address = 0;
     std::shared_ptr<const codeobj::CodeObject> code;

@@ -14,6 +14,7 @@ const char* fault_kind_name(FaultKind kind) noexcept {
     case FaultKind::kBadDispatch: return "bad dispatch";
     case FaultKind::kDeadlock: return "deadlock";
     case FaultKind::kStopped: return "stopped";
+    case FaultKind::kOutOfMemory: return "out of host memory";
   }
   return "fault";
 }
@@ -21,6 +22,7 @@ const char* fault_kind_name(FaultKind kind) noexcept {
 std::string Fault::to_string() const {
   std::string text =
       fmt::format("{}: kernel {}", fault_kind_name(kind), kernel.empty() ? "(unknown)" : kernel);
+  if (kind == FaultKind::kOutOfMemory) return text;
   if (kind == FaultKind::kBadDispatch || kind == FaultKind::kStopped) return text + ": " + detail;
   text +=
       fmt::format(", workgroup ({},{},{}) wave {}", workgroup[0], workgroup[1], workgroup[2], wave);

@@ -20,6 +20,7 @@ enum class FaultKind : uint8_t {
   kBadDispatch,  // descriptor, packet or sizes that cannot be run
   kDeadlock,     // no wave can ever go on (barriers), or a livelock limit was reached
   kStopped,      // the caller asked to stop
+  kOutOfMemory,  // of the host, for what running the kernel takes
 };
 const char* fault_kind_name(FaultKind kind) noexcept;
 

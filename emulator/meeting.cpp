@@ -18,7 +18,6 @@ void Meeting::attend(const Attendance& mine) {
 
 void Meeting::hold(const Attendance& mine, const std::atomic<uint32_t>& workers,
                    const std::function<void(const Attendance& all)>& judge) {
-  Attendance all;
   {
     std::unique_lock lock(mutex_);
     if (called_.load()) {
@@ -29,15 +28,25 @@ void Meeting::hold(const Attendance& mine, const std::atomic<uint32_t>& workers,
     present_ = 0;
     // A worker that comes now sees this before it starts anything, or is counted below.
     called_.store(true);
+  }
+  // Also when there is no memory for the rest: others wait.
+  struct Over {
+    Meeting& meeting;
+    ~Over() {
+      const std::scoped_lock lock(meeting.mutex_);
+      meeting.called_.store(false);
+      ++meeting.number_;
+      meeting.changed_.notify_all();
+    }
+  } const over{*this};
+  Attendance all;
+  {
+    std::unique_lock lock(mutex_);
     join(mine);
     changed_.wait(lock, [&] { return present_ >= workers.load(); });
     all = all_;  // who comes still has nothing to bring
   }
   judge(all);
-  const std::scoped_lock lock(mutex_);
-  called_.store(false);
-  ++number_;
-  changed_.notify_all();
 }
 
 void Meeting::note_departure() {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <system_error>
 
 #include "emulator/closure.h"
 
@@ -26,7 +28,6 @@ constexpr uint64_t kStaleInstructions = 32000;
 constexpr unsigned kSleptRounds = 16;
 constexpr size_t kFewGroups = 4;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
-constexpr size_t kKeptStorage = 64;
 constexpr unsigned kIdleRoundsBeforeSleep = 1024;
 // Work without a wave's end after which a worker looks for a standstill, in instructions; doubled
 // after each look in vain, so that looking costs a long kernel next to nothing. A round in which
@@ -71,7 +72,19 @@ class Scheduler::Worker {
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
   }
 
+  // Until nothing is left to do for this worker.
   void work() {
+    try {
+      take_turns();
+    } catch (const std::bad_alloc&) {
+      Fault fault;
+      fault.kind = FaultKind::kOutOfMemory;
+      report(std::move(fault));
+    }
+  }
+
+ private:
+  void take_turns() {
     while (!job_.stopped.load(std::memory_order_relaxed)) {
       if (scheduler_.stopping()) return stop();
       if (job_.meeting.called()) [[unlikely]] {
@@ -112,7 +125,6 @@ class Scheduler::Worker {
     }
   }
 
- private:
   struct Round {
     bool ended_group = false;
     bool all_slept = true;
@@ -502,7 +514,11 @@ class Scheduler::Worker {
   // With the mutex held.
   void add_to_report() {
     add_waves(job_.report, false);
-    if (--job_.silent_workers == 0) job_.tell_long_run(job_.without_end, job_.report);
+    if (--job_.silent_workers != 0) return;
+    try {
+      job_.tell_long_run(job_.without_end, job_.report);
+    } catch (const std::bad_alloc&) {  // then without a word
+    }
   }
 
   // The worker is done. When the dispatch was given up, says where its waves are.
@@ -524,9 +540,12 @@ class Scheduler::Worker {
     job_.meeting.note_departure();
   }
 
-  void add_waves(WaveCensus& to, bool loops_known) const {
+  void add_waves(WaveCensus& to, bool loops_known) const noexcept {
     to.claimed += claimed_end_ - claimed_;
-    for (const auto& group : resident_) add_places(to.waves, *group, loops_known);
+    try {
+      for (const auto& group : resident_) add_places(to.waves, *group, loops_known);
+    } catch (const std::bad_alloc&) {  // the list is as long as there was memory for it
+    }
   }
 
   Scheduler& scheduler_;
@@ -587,7 +606,10 @@ void Scheduler::ask_for_help(Job& job) {
   job.asked_for_help = true;
   const std::scoped_lock lock(mutex_);
   open_.push_back(&job);
-  while (helpers_.size() + 1 < threads_) helpers_.emplace_back([this] { helper_loop(); });
+  try {
+    while (helpers_.size() + 1 < threads_) helpers_.emplace_back([this] { helper_loop(); });
+  } catch (const std::system_error&) {  // as many as the host gives
+  }
   work_.notify_all();
 }
 

@@ -108,7 +108,9 @@ class Scheduler {
   Scheduler(unsigned threads, uint32_t time_slice)
       : threads_(threads),
         time_slice_(time_slice != 0 ? time_slice : kTimeSlice),
-        in_step_(time_slice == 0) {}
+        in_step_(time_slice == 0) {
+    storage_.reserve(kKeptStorage);
+  }
   ~Scheduler();
   // Runs all workgroups of the job; returns when no thread works on it any more.
   void run(Job& job);
@@ -132,6 +134,7 @@ class Scheduler {
   std::vector<Job*> open_;        // jobs that want help
   std::vector<std::thread> helpers_;
   bool quit_ = false;
+  static constexpr size_t kKeptStorage = 64;
   std::mutex storage_mutex_;
   std::vector<std::unique_ptr<ResidentGroup>> storage_;
 };
