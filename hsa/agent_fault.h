@@ -1,8 +1,7 @@
 /* What has put the software agent's device out of use: the one thing that libhsa-runtime64.so.1 of
    gfxgraph exports beyond HSA. C, so that anything loaded into the same process may ask:
 
-       const uint32_t* (*state)(void) = dlsym(handle_of_libhsa_runtime64,
-   "gfxgraph_agent_fault_state");
+       const uint32_t* (*state)(void) = dlsym(agent, "gfxgraph_agent_fault_state");
 
    hsa/hip_errors asks it to make errors of HIP from it. */
 #ifndef GFXGRAPH_HSA_AGENT_FAULT_H
@@ -17,14 +16,12 @@ extern "C" {
 /* Numbers are never reused: a library of another build may read them. */
 enum gfxgraph_agent_fault {
   GFXGRAPH_AGENT_FAULT_NONE = 0,
-  GFXGRAPH_AGENT_FAULT_MEMORY = 1, /* an access outside of allocations, or misaligned */
-  GFXGRAPH_AGENT_FAULT_ASSERT = 2, /* a trap in the assert of device code */
-  GFXGRAPH_AGENT_FAULT_TRAP = 3,   /* another s_trap */
-  GFXGRAPH_AGENT_FAULT_ILLEGAL =
-      4, /* an instruction that the device or the emulator does not have */
-  GFXGRAPH_AGENT_FAULT_TIMEOUT =
-      5, /* a kernel that could not end, or did not in the time it was given */
-  GFXGRAPH_AGENT_FAULT_OTHER = 6 /* a packet or dispatch that cannot be run */
+  GFXGRAPH_AGENT_FAULT_MEMORY = 1,  /* an access outside of allocations, or misaligned */
+  GFXGRAPH_AGENT_FAULT_ASSERT = 2,  /* a trap in the assert of device code */
+  GFXGRAPH_AGENT_FAULT_TRAP = 3,    /* another s_trap */
+  GFXGRAPH_AGENT_FAULT_ILLEGAL = 4, /* an instruction that device or emulator lacks */
+  GFXGRAPH_AGENT_FAULT_TIMEOUT = 5, /* a kernel that cannot end, or took too long */
+  GFXGRAPH_AGENT_FAULT_OTHER = 6    /* a packet or dispatch that cannot be run */
 };
 
 /* A word that holds one of the numbers above, or a later one. It is 0 until a kernel faults and

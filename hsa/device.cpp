@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,11 +39,13 @@ struct State {
   std::vector<std::pair<uint64_t, std::shared_ptr<const codeobj::CodeObject>>> code;
   uint64_t launches = 0;  // of other kernels
 
-  std::atomic<uint32_t> fault{GFXGRAPH_AGENT_FAULT_NONE};  // the first one
   std::atomic<uint64_t> skipped{0};
   std::mutex fault_mutex;
   std::string fault_text;
 };
+
+// The first one. Not of the state, for which there may be no memory.
+constinit std::atomic<uint32_t> first_fault{GFXGRAPH_AGENT_FAULT_NONE};
 
 State& state() {
   static State* const instance = [] {
@@ -99,7 +102,10 @@ class RunningKernel {
     State& s = state();
     const std::lock_guard lock(s.code_mutex);
     if (--s.running != 0) return;
-    for (const auto& code : s.retired) forget(code);
+    try {
+      for (const auto& code : s.retired) forget(code);
+    } catch (const std::bad_alloc&) {  // the rest of it stays
+    }
     s.retired.clear();
   }
   RunningKernel(const RunningKernel&) = delete;
@@ -159,7 +165,8 @@ gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
       return in_assert(fault.pc) ? GFXGRAPH_AGENT_FAULT_ASSERT : GFXGRAPH_AGENT_FAULT_TRAP;
     case emulator::FaultKind::kDeadlock: return GFXGRAPH_AGENT_FAULT_TIMEOUT;
     case emulator::FaultKind::kBadDispatch:
-    case emulator::FaultKind::kStopped: break;
+    case emulator::FaultKind::kStopped:
+    case emulator::FaultKind::kOutOfMemory: break;
   }
   return GFXGRAPH_AGENT_FAULT_OTHER;
 }
@@ -213,13 +220,13 @@ void Device::remove_code(uint64_t load_address, std::byte* memory) {
 }
 
 bool Device::faulted() noexcept {
-  return state().fault.load(std::memory_order_acquire) != GFXGRAPH_AGENT_FAULT_NONE;
+  return first_fault.load(std::memory_order_acquire) != GFXGRAPH_AGENT_FAULT_NONE;
 }
 
 const uint32_t* Device::fault_state() noexcept {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
                 std::atomic<uint32_t>::is_always_lock_free);
-  return reinterpret_cast<const uint32_t*>(&state().fault);
+  return reinterpret_cast<const uint32_t*>(&first_fault);
 }
 
 std::string Device::fault_text() {
@@ -236,8 +243,19 @@ void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, ui
     if (s.fault_text.empty()) s.fault_text = text;
   }
   uint32_t none = GFXGRAPH_AGENT_FAULT_NONE;
-  if (s.fault.compare_exchange_strong(none, kind)) on_exit(note_exit_status, nullptr);
+  if (first_fault.compare_exchange_strong(none, kind)) on_exit(note_exit_status, nullptr);
   if (kind == GFXGRAPH_AGENT_FAULT_MEMORY) Runtime::report_memory_fault(address);
+}
+
+void Device::record_out_of_memory() noexcept {
+  try {
+    record_fault("the host has no memory left to run a kernel", GFXGRAPH_AGENT_FAULT_OTHER, 0);
+  } catch (const std::bad_alloc&) {
+    std::fputs("gfxgraph: device fault: the host has no memory left to run a kernel\n", stderr);
+    uint32_t none = GFXGRAPH_AGENT_FAULT_NONE;
+    if (first_fault.compare_exchange_strong(none, GFXGRAPH_AGENT_FAULT_OTHER))
+      on_exit(note_exit_status, nullptr);
+  }
 }
 
 void Device::stop() noexcept {

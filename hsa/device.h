@@ -39,6 +39,8 @@ class Device {
   static const uint32_t* fault_state() noexcept;
   // Records a fault found outside the engine (a bad packet).
   static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address);
+  // The same for a packet that could not be processed because an allocation failed.
+  static void record_out_of_memory() noexcept;
 
   // Stops running kernels: the process ends.
   static void stop() noexcept;

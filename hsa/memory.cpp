@@ -150,6 +150,14 @@ RegionKind region_kind(Pool pool) {
   }
 }
 
+Result<void> add_region(emulator::Region region) {
+  try {
+    return Device::memory_map().add(std::move(region));
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, "host memory");
+  }
+}
+
 Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
                                   const std::string& name) {
   const std::optional<uint64_t> mapped = checked_align_up(bytes, kPageBytes);
@@ -175,20 +183,22 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
   }
   auto* const memory = reinterpret_cast<std::byte*>(block.allocation.address);
-  const Result<void> added = Device::memory_map().add({.address = block.allocation.address,
-                                                       .requested_bytes = bytes,
-                                                       .mapped_bytes = *mapped,
-                                                       .host = memory,
-                                                       .kind = kind,
-                                                       .read_only = false,
-                                                       .tag = 0,
-                                                       .name = name});
+  // First, so that a region of the map always has its block.
+  h.blocks.emplace(block.allocation.address, block);
+  const Result<void> added = add_region({.address = block.allocation.address,
+                                         .requested_bytes = bytes,
+                                         .mapped_bytes = *mapped,
+                                         .host = memory,
+                                         .kind = kind,
+                                         .read_only = false,
+                                         .tag = 0,
+                                         .name = name});
   if (!added) {
+    h.blocks.erase(block.allocation.address);
     give_back(h, block);
     return tl::unexpected<Error>(added.error());
   }
   if (pool == Pool::kDevice) h.device_bytes_used += *mapped;
-  h.blocks.emplace(block.allocation.address, block);
   return memory;
 }
 
@@ -318,8 +328,11 @@ Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name)
 }
 
 void release_agent_memory(std::byte* memory) noexcept {
-  const Result<void> released = release_block(reinterpret_cast<uint64_t>(memory), true);
-  if (!released) log(LogLevel::kWarning, "{}", released.error().message);
+  try {
+    const Result<void> released = release_block(reinterpret_cast<uint64_t>(memory), true);
+    if (!released) log(LogLevel::kWarning, "{}", released.error().message);
+  } catch (const std::bad_alloc&) {  // it stays mapped: forgetting it takes memory, too
+  }
 }
 
 std::optional<Allocation> find_allocation(const void* pointer) {

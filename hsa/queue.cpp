@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <thread>
 #include <unordered_map>
@@ -52,9 +54,9 @@ Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueError
   // amd_queue_t first, the ring behind it on a page of its own.
   const uint64_t ring_offset = kPageBytes;
   static_assert(sizeof(amd_queue_t) <= kPageBytes);
+  std::unique_ptr<Queue> queue(new Queue());
   GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const memory,
                             allocate_system_memory(ring_offset + slots * kPacketBytes, "queue"));
-  auto* const queue = new Queue();
   queue->shared_ = reinterpret_cast<amd_queue_t*>(memory);
   queue->ring_ = memory + ring_offset;
   queue->slots_ = slots;
@@ -63,7 +65,6 @@ Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueError
   const Result<Signal*> doorbell = create_doorbell(*queue);
   if (!doorbell) {
     release_agent_memory(memory);
-    delete queue;
     return tl::unexpected<Error>(doorbell.error());
   }
   queue->doorbell_ = *doorbell;
@@ -83,13 +84,23 @@ Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueError
   shared.max_wave_id = 31;
   shared.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   shared.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
-  {
-    const std::lock_guard lock(registry().mutex);
-    shared.hsa_queue.id = registry().next_id++;
-    registry().queues.emplace(queue->handle(), queue);
+  try {
+    {
+      const std::lock_guard lock(registry().mutex);
+      shared.hsa_queue.id = registry().next_id++;
+      registry().queues.emplace(queue->handle(), queue.get());
+    }
+    std::thread([made = queue.get()] { made->loop(); }).detach();
+  } catch (...) {  // no memory, or no thread
+    {
+      const std::lock_guard lock(registry().mutex);
+      registry().queues.erase(queue->handle());
+    }
+    destroy_signal(queue->doorbell_);
+    release_agent_memory(memory);
+    throw;
   }
-  std::thread([queue] { queue->loop(); }).detach();
-  return queue;
+  return queue.release();
 }
 
 Queue* Queue::from(const hsa_queue_t* handle) noexcept {
@@ -164,36 +175,44 @@ bool Queue::process(uint64_t index) {
   if (done != nullptr) start = timestamp_ns();
 
   note_activity();
-  bool good = true;
-  const uint16_t bits = header.load(std::memory_order_relaxed);
-  switch (packet_type(bits)) {
-    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
-      good = run_dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(slot), index);
-      break;
-    case HSA_PACKET_TYPE_BARRIER_AND:
-    case HSA_PACKET_TYPE_BARRIER_OR:
-      good = run_barrier(*reinterpret_cast<const hsa_barrier_and_packet_t*>(slot),
-                         packet_type(bits) == HSA_PACKET_TYPE_BARRIER_AND);
-      // HIP takes a marker's end for the time of an event.
-      if (done != nullptr) start = timestamp_ns();
-      break;
-    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
-      good = run_barrier_value(*reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(slot));
-      break;
-    default:
-      Device::record_fault(
-          fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
-                      "processes (kernel dispatch, barrier, AMD barrier value)",
-                      shared_->hsa_queue.id, index, bits),
-          GFXGRAPH_AGENT_FAULT_OTHER, 0);
-      fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
-      good = false;
+  bool good = false;
+  try {
+    good = execute(slot, index, start);
+  } catch (const std::bad_alloc&) {
+    Device::record_out_of_memory();
   }
   if (stopping() && !good) return false;
   header.store(kInvalidHeader, std::memory_order_release);
   read_index().store(index + 1, std::memory_order_release);
   if (done != nullptr) done->complete(start, timestamp_ns());
   return good;
+}
+
+bool Queue::execute(const std::byte* slot, uint64_t index, uint64_t& start) {
+  const uint16_t bits =
+      reinterpret_cast<const std::atomic<uint16_t>*>(slot)->load(std::memory_order_relaxed);
+  switch (packet_type(bits)) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      return run_dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(slot), index);
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR: {
+      const bool good = run_barrier(*reinterpret_cast<const hsa_barrier_and_packet_t*>(slot),
+                                    packet_type(bits) == HSA_PACKET_TYPE_BARRIER_AND);
+      // HIP takes a marker's end for the time of an event.
+      if (start != 0) start = timestamp_ns();
+      return good;
+    }
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      return run_barrier_value(*reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(slot));
+    default: break;
+  }
+  Device::record_fault(
+      fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
+                  "processes (kernel dispatch, barrier, AMD barrier value)",
+                  shared_->hsa_queue.id, index, bits),
+      GFXGRAPH_AGENT_FAULT_OTHER, 0);
+  fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+  return false;
 }
 
 bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {

@@ -62,6 +62,8 @@ class Queue {
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
   // Each returns whether the packet could be processed; false puts the queue into the error state.
   bool process(uint64_t index);
+  // `start`: when the packet began, for its completion signal; 0: not asked for.
+  bool execute(const std::byte* slot, uint64_t index, uint64_t& start);
   bool run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
   bool run_barrier(const hsa_barrier_and_packet_t& packet, bool all);
   bool run_barrier_value(const hsa_amd_barrier_value_packet_t& packet);

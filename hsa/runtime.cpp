@@ -142,9 +142,23 @@ hsa_status_t status_of(const Error& error) noexcept {
   }
 }
 
+hsa_status_t refuse_for_memory(const char* call) noexcept {
+  try {
+    log(LogLevel::kError, "{}: out of host memory", call);
+  } catch (const std::bad_alloc&) {  // then without a word
+  }
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
 }  // namespace gfxgraph::hsa
 
 using gfxgraph::hsa::Runtime;
 
-GFXGRAPH_HSA_EXPORT hsa_status_t hsa_init() { return Runtime::init(); }
+GFXGRAPH_HSA_EXPORT hsa_status_t hsa_init() {
+  try {
+    return Runtime::init();
+  } catch (const std::bad_alloc&) {
+    return gfxgraph::hsa::refuse_for_memory("hsa_init");
+  }
+}
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_shut_down() { return Runtime::shut_down(); }

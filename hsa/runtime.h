@@ -51,6 +51,8 @@ hsa_status_t refuse_after_fault(const char* call);
 hsa_status_t refuse(hsa_status_t status, const char* call, const char* why);
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
 hsa_status_t status_of(const Error& error) noexcept;
+// An allocation failed: says so if there is memory for that.
+hsa_status_t refuse_for_memory(const char* call) noexcept;
 
 // Runs the body of an entry point: not before hsa_init, not in a forked child, and no exception
 // leaves it.
@@ -61,7 +63,7 @@ hsa_status_t entry(const char* call, const Body& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, call, "out of host memory");
+    return refuse_for_memory(call);
   } catch (const std::exception& error) {
     return refuse(HSA_STATUS_ERROR, call, error.what());
   }
