@@ -220,7 +220,12 @@ class Probe {
         }
       }
     }
-    return std::nullopt;
+    if (std::string_view(e.name) != "MIMG") return std::nullopt;
+    // Ray tracing: DMASK 15, UNRM and R128 are required, and there is no sampler.
+    std::array<uint32_t, 5> ray = plain;
+    ray[0] = (ray[0] & ~0xfff8u) | 0x9f00u;
+    ray[1] = 8u | 4u << 8 | 2u << 16;
+    return disassembler_.decode(ray);
   }
 
   bool accepts(const Encoding& e, unsigned opcode, uint32_t src0, uint32_t second) const {

@@ -171,8 +171,8 @@ TEST(CodeObjects, EndWithTheirCode) {
     end = segment.address + segment.memory_bytes;
     words[segment.memory_bytes / 4] = 0xffffffff;
   }
-  const auto result = device.engine().run(
-      device.dispatch(kernel, {.grid = {32, 1, 1}, .block = {32, 1, 1}}, std::vector<std::byte>()));
+  const auto result = device.engine().run(device.dispatch(
+      kernel, {.grid = {32, 1, 1}, .block = {32, 1, 1}}, std::vector<std::byte>(256)));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code_address, end);
   EXPECT_THAT(result.error().to_string(), HasSubstr("execution ran off the end of code"));
