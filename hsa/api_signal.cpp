@@ -54,13 +54,20 @@ int64_t wait(hsa_signal_t handle, hsa_signal_condition_t condition, int64_t comp
   return wait_any(conditions, timeout, hint == HSA_WAIT_STATE_ACTIVE).value;
 }
 
-std::vector<SignalCondition> conditions_of(uint32_t count, const hsa_signal_t* signals,
-                                           const hsa_signal_condition_t* conditions,
-                                           const hsa_signal_value_t* values) {
-  std::vector<SignalCondition> list(count);
-  for (uint32_t i = 0; i < count; ++i)
-    list[i] = {Signal::from(signals[i]), conditions[i], values[i]};
-  return list;
+// Waits for one of them. No status can be answered: without memory for the list it is as if the
+// time was over.
+WaitResult wait_for_any(uint32_t count, const hsa_signal_t* signals,
+                        const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values,
+                        uint64_t timeout, bool active) noexcept {
+  try {
+    std::vector<SignalCondition> list(count);
+    for (uint32_t i = 0; i < count; ++i)
+      list[i] = {Signal::from(signals[i]), conditions[i], values[i]};
+    return wait_any(list, timeout, active);
+  } catch (const std::bad_alloc&) {
+    refuse_for_memory("hsa_amd_signal_wait_any");
+    return {-1, 0};
+  }
 }
 
 }  // namespace
@@ -118,8 +125,8 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_
                                                      hsa_signal_value_t* values, uint64_t timeout,
                                                      hsa_wait_state_t hint,
                                                      hsa_signal_value_t* satisfying) {
-  const auto list = conditions_of(count, signals, conditions, values);
-  const WaitResult result = wait_any(list, timeout, hint == HSA_WAIT_STATE_ACTIVE);
+  const WaitResult result =
+      wait_for_any(count, signals, conditions, values, timeout, hint == HSA_WAIT_STATE_ACTIVE);
   if (result.index < 0) return UINT32_MAX;
   if (satisfying != nullptr) *satisfying = result.value;
   return static_cast<uint32_t>(result.index);
@@ -131,12 +138,13 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_
                                                      hsa_signal_value_t* values, uint64_t timeout,
                                                      hsa_wait_state_t hint,
                                                      hsa_signal_value_t* satisfying) {
-  const auto list = conditions_of(count, signals, conditions, values);
   const uint64_t start = timestamp_ns();
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t elapsed = timestamp_ns() - start;
     const uint64_t left = timeout == kForever ? kForever : timeout - std::min(timeout, elapsed);
-    const WaitResult result = wait_any({&list[i], 1}, left, hint == HSA_WAIT_STATE_ACTIVE);
+    const std::array<SignalCondition, 1> one{
+        {{Signal::from(signals[i]), conditions[i], values[i]}}};
+    const WaitResult result = wait_any(one, left, hint == HSA_WAIT_STATE_ACTIVE);
     if (result.index < 0) return UINT32_MAX;
     if (satisfying != nullptr) satisfying[i] = result.value;
   }

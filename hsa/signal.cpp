@@ -93,10 +93,14 @@ WaitResult satisfy_first(std::span<const SignalCondition> conditions) noexcept {
 
 class WatchAll {
  public:
-  WatchAll(std::span<const SignalCondition> conditions, Watcher& watcher)
+  WatchAll(std::span<const SignalCondition> conditions, Watcher& watcher) noexcept
       : conditions_(conditions), watcher_(watcher) {
-    for (const SignalCondition& c : conditions_) {
-      if (c.signal != nullptr) watch(*c.signal, watcher_);
+    try {
+      for (const SignalCondition& c : conditions_) {
+        if (c.signal != nullptr) watch(*c.signal, watcher_);
+      }
+    } catch (const std::bad_alloc&) {
+      complete_ = false;
     }
   }
   ~WatchAll() {
@@ -106,10 +110,13 @@ class WatchAll {
   }
   WatchAll(const WatchAll&) = delete;
   WatchAll& operator=(const WatchAll&) = delete;
+  // False: some signals change without the watcher being told.
+  bool complete() const { return complete_; }
 
  private:
   std::span<const SignalCondition> conditions_;
   Watcher& watcher_;
+  bool complete_ = true;
 };
 
 }  // namespace
@@ -166,7 +173,8 @@ bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t co
   return false;
 }
 
-WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeout_ns, bool active) {
+WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeout_ns,
+                    bool active) noexcept {
   WaitResult result = check(conditions);
   if (result.index >= 0 || timeout_ns == 0) return result;
   if (Runtime::forked()) return satisfy_first(conditions);
@@ -184,7 +192,7 @@ WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeou
   const WatchAll watching(conditions, point);
   // The device may store to a signal without a message; a slow look now and then finds it.
   uint64_t nap_ns = 1'000'000;
-  constexpr uint64_t kLongestNapNs = 64'000'000;
+  const uint64_t longest_nap_ns = watching.complete() ? 64'000'000 : nap_ns;
   while (true) {
     const uint32_t ticket = point.ticket();
     result = check(conditions);
@@ -192,7 +200,7 @@ WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeou
     const uint64_t elapsed = timestamp_ns() - start;
     if (elapsed >= timeout_ns) return result;
     point.wait(ticket, std::chrono::nanoseconds(std::min(nap_ns, timeout_ns - elapsed)));
-    nap_ns = std::min(nap_ns * 2, kLongestNapNs);
+    nap_ns = std::min(nap_ns * 2, longest_nap_ns);
   }
 }
 

@@ -76,6 +76,7 @@ struct WaitResult {
   int64_t index;
   int64_t value;
 };
-WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeout_ns, bool active);
+WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeout_ns,
+                    bool active) noexcept;
 
 }  // namespace gfxgraph::hsa
