@@ -104,6 +104,7 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
               (scalar_of_vector && compares ? OperandRef::kLaneMask : 0) |
                   (partial ? OperandRef::kPartial : 0));
   }
+  if (inst.op == Op::v_swap_b32 && operand::is_vgpr(inst.src[0])) list.dest(inst.src[0], 1, 0);
   const auto implicit = [&](uint16_t flag_read, uint16_t flag_write, uint16_t code, uint32_t role) {
     bool listed = false;
     for (int n = 0; n < 3; ++n) listed = listed || inst.src[n] == code;

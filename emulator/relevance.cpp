@@ -42,7 +42,6 @@ bool has_unknown_operands(const Inst& inst) {
     case Op::v_movrelsd_b32:
     case Op::v_movrelsd_2_b32:
     case Op::v_swaprel_b32:
-    case Op::v_swap_b32:  // its second destination is not listed
     case Op::s_movreld_b32:
     case Op::s_movreld_b64:
     case Op::s_movrels_b32:

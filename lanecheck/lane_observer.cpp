@@ -257,6 +257,12 @@ void LaneObserver::take_steps(WaveState& state, const Wave& wave, const ShadowRu
 void LaneObserver::after_rare(WaveState& state, const Wave& wave, const Inst& inst,
                               const InstOperands& operands, ShadowRule rule) {
   if (rule == ShadowRule::kRelative) return after_relative(state, wave, inst);
+  if (rule == ShadowRule::kSwap) {
+    const uint32_t first = state.defined[inst.dst & 511], second = state.defined[inst.src[0] & 511];
+    write_register(state, inst.dst, wave.exec(), second, inst);
+    write_register(state, inst.src[0], wave.exec(), first, inst);
+    return;
+  }
   const uint32_t exec = wave.exec();
   const auto of = [&](uint16_t code, unsigned dword = 0) {
     return code < 512 ? state.defined[(code + dword) & 511] : ~0u;

@@ -51,7 +51,7 @@ unsigned dwords_of(const OperandRef* list, unsigned count) {
 // written counts: code that fills a register half by half starts with an undefined one.
 void drop_kept_parts(const Inst& inst, InstOperands& operands) {
   const bool keeps = (emulator::op_info(inst.op).flags & emulator::OpInfo::kDstIsSource) != 0;
-  if (!keeps || inst.dst < kFirstVector) return;
+  if (!keeps || inst.dst < kFirstVector || inst.op == Op::v_swap_b32) return;
   unsigned kept = 0;
   for (unsigned n = 0; n < operands.source_count; ++n) {
     if (operands.source[n].code != inst.dst) operands.source[kept++] = operands.source[n];
@@ -69,6 +69,7 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
     case Op::v_mad_u64_u32:
     case Op::v_mad_i64_i32:
     case Op::v_lshlrev_b64: return ShadowRule::kWide;
+    case Op::v_swap_b32: return ShadowRule::kSwap;
     case Op::v_movreld_b32:
     case Op::v_movrels_b32:
     case Op::v_movrelsd_b32:

@@ -28,6 +28,7 @@ enum class ShadowRule : uint32_t {
                // are
   kSelect,     // v_cndmask: the source that is chosen counts
   kRelative,   // registers that M0 chooses
+  kSwap,       // two VGPRs change places
   kWide,       // 64-bit result whose low half does not depend on the sources' high halves
   kRun,        // the end of a run of instructions (shadow_run.h)
 };

@@ -53,7 +53,11 @@ const Inst* permlane16(Wave& w, const Inst* i) {
 
 const Inst* nothing(Wave&, const Inst* i) { return i->next(); }
 
+constexpr const char* kNoSwap = "a swap with a source that is no VGPR";
+
 const Inst* swap(Wave& w, const Inst* i) {
+  if (!operand::is_vgpr(i->src[0])) [[unlikely]]
+    return w.unsupported(i, kNoSwap);
   uint32_t* a = w.v(i->dst).lane;
   uint32_t* b = w.v(i->src[0]).lane;
   GFXGRAPH_LANES {
@@ -98,6 +102,7 @@ const Inst* movrel(Wave& w, const Inst* i) {
 }
 
 const Inst* swaprel(Wave& w, const Inst* i) {
+  if (!operand::is_vgpr(i->src[0])) return w.unsupported(i, kNoSwap);
   const uint32_t m0 = w.sgpr[operand::kM0];
   const uint32_t dst = i->dst - 256u + (m0 >> 16 & 0x3ff);
   const uint32_t src = i->src[0] - 256u + (m0 & 0x3ff);

@@ -81,6 +81,15 @@ TEST_F(RawCode, RunsIntoPadding) {
   expect_illegal(516, "execution ran off the end of code");
 }
 
+TEST_F(RawCode, ASwapWithWhatCannotBeWritten) {
+  for (const uint32_t source : {0u, 90u, 128u, 255u}) {
+    code(256 + source * 8, {0x7e00ca00 | source, kEnd, kEnd});  // v_swap_b32 v0, ...
+    const Fault f = fault();
+    EXPECT_EQ(f.kind, FaultKind::kUnsupported);
+    EXPECT_THAT(f.to_string(), HasSubstr("a swap with a source that is no VGPR"));
+  }
+}
+
 TEST_F(RawCode, AnInstructionIsCutOff) {
   code(kBytes - 4, {kFirstOfTwo});
   expect_illegal(kBytes - 4, "the instruction reaches past its memory region");

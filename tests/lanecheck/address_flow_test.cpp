@@ -34,6 +34,19 @@ constexpr uint32_t kPairs = 4;     // v[0:1] to v[6:7] hold addresses, v8 to v11
 constexpr uint32_t kVgprs = 12;
 
 // Instruction words by hand, as in the RDNA2 ISA guide, "Microcode Formats".
+uint32_t vop1(uint32_t op, uint32_t dst, uint32_t src) {
+  return 0x7e000000 | dst << 17 | op << 9 | src;
+}
+uint32_t vop2(uint32_t op, uint32_t dst, uint32_t src0, uint32_t vsrc1) {
+  return op << 25 | dst << 17 | vsrc1 << 9 | src0;
+}
+uint32_t sop1(uint32_t op, uint32_t dst, uint32_t src) {
+  return 0xbe800000 | dst << 16 | op << 8 | src;
+}
+uint32_t sop2(uint32_t op, uint32_t dst, uint32_t src0, uint32_t src1) {
+  return 0x80000000 | op << 23 | dst << 16 | src1 << 8 | src0;
+}
+
 class Program {
  public:
   explicit Program(uint32_t seed) : random_(seed) {}
@@ -54,18 +67,6 @@ class Program {
   uint32_t below(uint32_t count) { return static_cast<uint32_t>(random_()) % count; }
   void emit(std::initializer_list<uint32_t> words) { words_.insert(words_.end(), words); }
 
-  static uint32_t vop1(uint32_t op, uint32_t dst, uint32_t src) {
-    return 0x7e000000 | dst << 17 | op << 9 | src;
-  }
-  static uint32_t vop2(uint32_t op, uint32_t dst, uint32_t src0, uint32_t vsrc1) {
-    return op << 25 | dst << 17 | vsrc1 << 9 | src0;
-  }
-  static uint32_t sop1(uint32_t op, uint32_t dst, uint32_t src) {
-    return 0xbe800000 | dst << 16 | op << 8 | src;
-  }
-  static uint32_t sop2(uint32_t op, uint32_t dst, uint32_t src0, uint32_t src1) {
-    return 0x80000000 | op << 23 | dst << 16 | src1 << 8 | src0;
-  }
   void vop3(uint32_t op, uint32_t dst, uint32_t sdst, uint32_t a, uint32_t b, uint32_t c) {
     emit({0xd4000000 | op << 16 | sdst << 8 | dst, a | b << 9 | c << 18});
   }
@@ -94,7 +95,7 @@ class Program {
   }
   void arithmetic() {
     constexpr uint32_t kTwo[] = {0x25, 0x1b, 0x1d, 0x1a, 0x01, 0x28};
-    switch (below(9)) {
+    switch (below(10)) {
       case 0: return emit({vop1(1, vgpr(), source())});
       case 1: return emit({vop1(2, sgpr(), 256 + vgpr())});  // v_readfirstlane_b32
       case 2: return emit({sop2(0, sgpr(), sgpr(), sgpr())});
@@ -103,6 +104,7 @@ class Program {
       case 5: return vop3(0x176, 2 * below(kPairs), 125, source(), sgpr(), 256 + 2 * below(kPairs));
       case 6: return emit({0x7c000000 | 0xc4 << 17 | vgpr() << 9 | source()});  // v_cmp_gt_u32
       case 7: return vop3(0x360, sgpr(), 0, 256 + vgpr(), 128 + below(32), 0);  // v_readlane_b32
+      case 8: return emit({vop1(0x65, vgpr(), 256 + vgpr())});                  // v_swap_b32
       default: return emit({vop2(kTwo[below(6)], vgpr(), source(), vgpr())});
     }
   }
@@ -206,6 +208,30 @@ class Runner {
   std::byte* data_[kBuffers] = {};
   std::string ended_;
 };
+
+// The offset that masked lanes would use comes out of a register that was never written otherwise.
+TEST(AddressFlow, ASwapMovesWhatIsKnownOfBothRegisters) {
+  constexpr uint64_t kLast = kDataAddress + kPage - 16 * 4;
+  const std::vector<uint32_t> words = {
+      vop2(0x1a, 2, 128 + 2, 0),  // v_lshlrev_b32 v2, 2, v0
+      vop2(0x25, 2, kLiteral, 2),
+      static_cast<uint32_t>(kLast),  // v_add_nc_u32 v2, ..., v2
+      vop1(1, 5, kLiteral),
+      kLast >> 32,                           // v_mov_b32 v5, ...
+      vop1(0x65, 2, 256 + 4),                // v_swap_b32 v2, v4
+      0x7c000000 | 0xd4 << 17 | (128 + 16),  // v_cmpx_gt_u32 16, v0
+      0xdc308000,
+      6 << 24 | 0x7d << 16 | 4,  // global_load_dword v6, v[4:5]
+      0xbf810000};
+  Runner runner(words);
+  for (const bool all : {true, false}) {
+    const auto sites = runner.run(all, false);
+    EXPECT_EQ(runner.ended(), "");
+    const Sites::Key key{1, kCodeAddress + kEntry + 4 * 7, FindingClass::kW1};
+    ASSERT_EQ(sites.count(key), 1U) << all;
+    EXPECT_EQ(sites.at(key).first.lanes, 0xffff0000U);
+  }
+}
 
 auto content(const LaneEvent& e) {
   return std::tuple(e.finding_class, e.place.group, e.place.wave, e.pc, e.op, e.lanes, e.exec,
