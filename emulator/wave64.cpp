@@ -213,9 +213,10 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
 Inst* HalfInsts::take() {
   if (used_ % kChunkInsts == 0) {
     const size_t bytes = kChunkSlots * sizeof(Inst);
-    void* block = ::operator new(bytes*(keeps_operands_ ? 2 : 1), std::align_val_t{64});
-    std::memset(block, 0, bytes * (keeps_operands_ ? 2 : 1));
-    blocks_.emplace_back(block);
+    std::unique_ptr<void, Free> block(
+        ::operator new(bytes*(keeps_operands_ ? 2 : 1), std::align_val_t{64}));
+    std::memset(block.get(), 0, bytes * (keeps_operands_ ? 2 : 1));
+    blocks_.push_back(std::move(block));
   }
   return new (static_cast<Inst*>(blocks_.back().get()) + used_++ % kChunkInsts) Inst;
 }
