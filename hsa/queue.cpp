@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -38,8 +39,10 @@ struct Registry {
   uint64_t next_id = 0;
 };
 
+// Never destroyed; in place, because Queue::from() must not need memory.
 Registry& registry() {
-  static auto* const instance = new Registry();
+  alignas(Registry) static std::byte storage[sizeof(Registry)];
+  static auto* const instance = new (storage) Registry();
   return *instance;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -26,9 +27,12 @@ struct Shard {
 
 constexpr size_t kShards = 32;
 
-// Never destroyed: HIP waits on signals in its static destructors.
+// Never destroyed: HIP waits on signals in its static destructors. In place: what wakes and
+// unwatches must not need memory.
 std::array<Shard, kShards>& shards() {
-  static auto* const list = new std::array<Shard, kShards>();
+  using List = std::array<Shard, kShards>;
+  alignas(List) static std::byte storage[sizeof(List)];
+  static auto* const list = new (storage) List();
   return *list;
 }
 

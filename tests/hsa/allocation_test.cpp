@@ -137,13 +137,18 @@ class EveryAllocation : public ::testing::TestWithParam<Failing> {};
 TEST_P(EveryAllocation, ComesBackAndEndsNothing) {
   std::vector<std::byte> elf = device_elf("loader_kernels.co");
   ASSERT_FALSE(elf.empty());
+  const std::string said = ::testing::TempDir() + "hsa_allocation_" + std::to_string(getpid());
+  const auto text = [&] {
+    std::ifstream file(said);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
   int of[kNotReached + 1] = {};
   for (int64_t n = 1; of[kNotReached] == 0; ++n) {
     ASSERT_LT(n, 5000);
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      (void)!freopen("/dev/null", "w", stderr);
+      (void)!freopen(said.c_str(), "w", stderr);
       gfxgraph::testing::fail_allocation(n, OfThreads::kAll, GetParam());
       const int code = whole_life(elf);
       const bool reached = gfxgraph::testing::stop_failing_allocations();
@@ -151,10 +156,12 @@ TEST_P(EveryAllocation, ComesBackAndEndsNothing) {
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status)) << "allocation " << n << ": signal " << WTERMSIG(status);
-    ASSERT_LE(WEXITSTATUS(status), kNotReached) << "allocation " << n;
+    ASSERT_TRUE(WIFEXITED(status)) << "allocation " << n << ": signal " << WTERMSIG(status) << "\n"
+                                   << text();
+    ASSERT_LE(WEXITSTATUS(status), kNotReached) << "allocation " << n << "\n" << text();
     ++of[WEXITSTATUS(status)];
   }
+  unlink(said.c_str());
   EXPECT_GT(of[kRefused], 20);
   EXPECT_GT(of[kFaulted], 5);
 }
