@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/context.h"
+#include "emulator/operand_uses.h"
 
 namespace gfxgraph::emulator {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 constexpr uint32_t kShaderCycles = 29;  // hwreg
 constexpr uint32_t kStatus = 2;
 
-bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
 bool is_vector_memory(Format format) { return format >= Format::kDs && format <= Format::kMtbuf; }
 
 // value_flow() has made sure that there is room.
@@ -20,35 +20,8 @@ void add_pair(InstOperands& operands, uint16_t code) {
 }
 
 bool reads_other_lanes(const Inst& inst) {
-  switch (inst.op) {
-    case Op::v_readlane_b32:
-    case Op::v_readfirstlane_b32:
-    case Op::v_writelane_b32:
-    case Op::v_permlane16_b32:
-    case Op::v_permlanex16_b32:
-    case Op::ds_permute_b32:
-    case Op::ds_bpermute_b32:
-    case Op::ds_swizzle_b32: return true;
-    default:
-      return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
-             (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
-  }
-}
-
-bool has_unknown_operands(const Inst& inst) {
-  switch (inst.op) {
-    case Op::v_movreld_b32:
-    case Op::v_movrels_b32:
-    case Op::v_movrelsd_b32:
-    case Op::v_movrelsd_2_b32:
-    case Op::v_swaprel_b32:
-    case Op::s_movreld_b32:
-    case Op::s_movreld_b64:
-    case Op::s_movrels_b32:
-    case Op::s_movrels_b64:
-    case Op::s_movrelsd_2_b32: return true;
-    default: return false;
-  }
+  return inst.op == Op::v_readlane_b32 || inst.op == Op::v_readfirstlane_b32 ||
+         inst.op == Op::v_writelane_b32 || permutes_lanes(inst);
 }
 
 // 16-bit results leave the other half of the register; formats may leave components.
@@ -98,7 +71,7 @@ ValueFlow value_flow(const Inst& inst, bool wave64) {
   const OpInfo& info = op_info(inst.op);
   ValueFlow flow;
   describe_operands(inst, flow.operands);
-  if (has_unknown_operands(inst) || flow.operands.source_count > 4 ||
+  if (has_relative_registers(inst) || flow.operands.source_count > 4 ||
       flow.operands.dest_count > 3) {
     flow.kind = ValueFlow::Kind::kUnknown;
     return flow;

@@ -1,5 +1,7 @@
 #include "lanecheck/shadow_rule.h"
 
+#include "emulator/operand_uses.h"
+
 namespace gfxgraph::lanecheck {
 namespace {
 
@@ -11,21 +13,6 @@ using emulator::OperandRef;
 using emulator::VopExtra;
 
 constexpr unsigned kFirstVector = emulator::operand::kVgpr0;
-
-bool is_vector_alu(Format format) { return format >= Format::kVop1 && format <= Format::kVop3p; }
-
-bool reads_other_lanes(const Inst& inst) {
-  switch (inst.op) {
-    case Op::v_permlane16_b32:
-    case Op::v_permlanex16_b32:
-    case Op::ds_permute_b32:
-    case Op::ds_bpermute_b32:
-    case Op::ds_swizzle_b32: return true;
-    default:
-      return is_vector_alu(inst.format) && inst.format != Format::kVop3p &&
-             (inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8);
-  }
-}
 
 // With how many dwords of a destination kind the instruction writes.
 struct DestKinds {
@@ -70,16 +57,6 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
     case Op::v_mad_i64_i32:
     case Op::v_lshlrev_b64: return ShadowRule::kWide;
     case Op::v_swap_b32: return ShadowRule::kSwap;
-    case Op::v_movreld_b32:
-    case Op::v_movrels_b32:
-    case Op::v_movrelsd_b32:
-    case Op::v_movrelsd_2_b32:
-    case Op::v_swaprel_b32:
-    case Op::s_movreld_b32:
-    case Op::s_movreld_b64:
-    case Op::s_movrels_b32:
-    case Op::s_movrels_b64:
-    case Op::s_movrelsd_2_b32: return ShadowRule::kRelative;
     // In a wave64 they run once for both halves.
     case Op::ds_append:
     case Op::ds_consume: return ShadowRule::kCrossLane;
@@ -87,14 +64,15 @@ ShadowRule rule_for(const Inst& inst, const InstOperands& operands) {
       return inst.extra() == VopExtra::kNone ? ShadowRule::kSelect : ShadowRule::kVector;
     default: break;
   }
-  if (reads_other_lanes(inst)) return ShadowRule::kCrossLane;
+  if (emulator::has_relative_registers(inst)) return ShadowRule::kRelative;
+  if (emulator::permutes_lanes(inst)) return ShadowRule::kCrossLane;
   if (inst.format == Format::kSmem) return ShadowRule::kDefined;
   if (inst.format == Format::kMubuf || inst.format == Format::kMtbuf ||
       inst.format == Format::kFlat || inst.format == Format::kScratch) {
     return ShadowRule::kLoad;
   }
   if (kinds.vector == 0) {
-    return is_vector_alu(inst.format) ? ShadowRule::kLaneMask : ShadowRule::kScalar;
+    return emulator::is_vector_alu(inst.format) ? ShadowRule::kLaneMask : ShadowRule::kScalar;
   }
   const bool one = kinds.vector == 1 && dwords_of(operands.source, operands.source_count) <= 3;
   if (kinds.scalar != 0) {
