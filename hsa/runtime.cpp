@@ -110,8 +110,11 @@ void Runtime::report_memory_fault(uint64_t address) {
   callback(&event, data);
 }
 
-hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) {
-  log(LogLevel::kWarning, "{}: {}", call, why);
+hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) noexcept {
+  try {
+    log(LogLevel::kWarning, "{}: {}", call, why);
+  } catch (const std::bad_alloc&) {  // then without a word
+  }
   return status;
 }
 

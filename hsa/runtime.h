@@ -48,7 +48,7 @@ class Runtime {
 hsa_status_t refuse_after_fault(const char* call);
 
 // Says in the log, with the call's name, what is wrong with an argument.
-hsa_status_t refuse(hsa_status_t status, const char* call, const char* why);
+hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) noexcept;
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
 hsa_status_t status_of(const Error& error) noexcept;
 // An allocation failed: says so if there is memory for that.
