@@ -220,3 +220,26 @@ GFXGRAPH_HOOK hipError_t hipCtxCreate(hipCtx_t* context, unsigned int flags, hip
   }
   return result;
 }
+// The way to a second device by contexts.
+GFXGRAPH_HOOK hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t device) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipDevicePrimaryCtxRetain, context, device);
+  if (scope.record && result == hipSuccess && device != 0) {
+    recorder().note_incomplete("hipDevicePrimaryCtxRetain", "only the first device is recorded");
+  }
+  return result;
+}
+
+// A replay has the limits of its own process. printf's buffer holds nothing that a trace describes;
+// with another heap or stack, kernels may do something else.
+GFXGRAPH_HOOK hipError_t hipDeviceSetLimit(hipLimit_t limit, size_t value) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipDeviceSetLimit, limit, value);
+  if (scope.record && result == hipSuccess && limit != hipLimitPrintfFifoSize) {
+    recorder().note_incomplete("hipDeviceSetLimit",
+                               limit == hipLimitMallocHeapSize
+                                   ? "a replay keeps its own limit of the device's malloc heap"
+                                   : "a replay keeps its own limits");
+  }
+  return result;
+}

@@ -91,6 +91,7 @@ TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
       "hipExternalMemory", "hipImportExternal", "hipStreamUpdateCaptureDependencies",
       // Registration, look-ups and the current device.
       "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipSetDevice", "hipCtxCreate",
+      "hipDevicePrimaryCtx", "hipDeviceSetLimit",
       // Returns nothing: the launch is one of hipModuleLaunchKernel.
       "_ZN8hip_impl22hipLaunchKernelGGLImpl",
       // The agent refuses these, and HIP says so: textures, surfaces, graphics, other processes,

@@ -43,12 +43,46 @@ TEST(HipCalls, NoRowTwice) {
   EXPECT_GT(names.size(), 500u);
 }
 
+// hip_exports.txt: version, functions.
+std::map<std::string, std::set<std::string>> stored_exports() {
+  std::map<std::string, std::set<std::string>> exports;
+  std::istringstream lines(
+      read_text(std::string(GFXGRAPH_SOURCE_DIR) + "/tests/recorder/hip_exports.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream words(line);
+    std::string name, version;
+    for (words >> name; words >> version;) exports[version].insert(name);
+  }
+  return exports;
+}
+
 TEST(HipCalls, EveryFunctionOfTheInstalledRuntimeHasARow) {
   const std::set<std::string> functions = exported(HIP_LIBRARY);
   const std::map<std::string, std::string> known = rows();
   EXPECT_GT(functions.size(), 400u);
   for (const std::string& function : functions) {
     EXPECT_TRUE(known.contains(function)) << function << ": classify it in recorder/hip_calls.inc";
+  }
+}
+
+TEST(HipCalls, TheRowsAreTheFunctionsOfTheStoredRuntimes) {
+  const std::map<std::string, size_t> sizes = {
+      {"5.2.3", 409}, {"5.7.1", 459}, {"6.4.3", 502}, {"7.2.4", 525}};
+  const auto stored = stored_exports();
+  ASSERT_EQ(stored.size(), sizes.size());
+  std::map<std::string, std::string> known = rows();
+  std::set<std::string> anywhere;
+  for (const auto& [version, functions] : stored) {
+    EXPECT_EQ(functions.size(), sizes.at(version)) << version;
+    for (const std::string& function : functions) {
+      EXPECT_TRUE(known.contains(function))
+          << function << " of HIP " << version << ": classify it in recorder/hip_calls.inc";
+    }
+    anywhere.insert(functions.begin(), functions.end());
+  }
+  for (const auto& [name, policy] : known) {
+    EXPECT_TRUE(anywhere.contains(name)) << name << ": no stored runtime exports it";
   }
 }
 
@@ -69,7 +103,8 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
 TEST(HipCalls, ThePageInDocsIsTheTable) {
   const std::pair<std::string, std::string> parts[] = {
       {"RECORD", "Recorded"},
-      {"CONDITIONAL", "Recorded unless the arguments say otherwise (arrays, a second device)"},
+      {"CONDITIONAL",
+       "Recorded unless the arguments say otherwise (arrays, a second device, limits)"},
       {"UNSUPPORTED", "Passed on; the trace is marked incomplete with the name and count"},
       {"PASS", "Passed on: changes nothing that a trace describes"}};
   const std::pair<std::string, std::string> calls[] = {
