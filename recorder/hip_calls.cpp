@@ -16,7 +16,9 @@
 
 namespace gfxgraph::recorder {
 
-const CallRow kCallRows[kCallCount] = {
+// Constant data, as everything must be that a hook reads: a library with kernels that the program
+// is linked to registers them from its own constructor, which runs before this library's.
+constinit const CallRow kCallRows[kCallCount] = {
 #define GFXGRAPH_HIP_CALL(policy, name) CallRow{#name, CallPolicy::policy},
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
@@ -28,13 +30,13 @@ namespace {
 #define GFXGRAPH_ADDRESS_CONDITIONAL(name) GFXGRAPH_ADDRESS_RECORD(name)
 #define GFXGRAPH_ADDRESS_UNSUPPORTED(name) GFXGRAPH_ADDRESS_RECORD(name)
 #define GFXGRAPH_ADDRESS_PASS(name) nullptr
-void* const kHooks[kCallCount] = {
+constinit void* const kHooks[kCallCount] = {
 #define GFXGRAPH_HIP_CALL(policy, name) GFXGRAPH_ADDRESS_##policy(name),
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
 };
 
-std::atomic<void*> real_functions[kCallCount];
+constinit std::atomic<void*> real_functions[kCallCount];
 
 }  // namespace
 

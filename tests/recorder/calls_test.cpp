@@ -100,6 +100,19 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
     EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
 }
 
+// Hooks run before the library's own constructors when the program is linked to a library with
+// kernels: whatever had to be initialised by then would not be.
+TEST(HipCalls, ThePreloadLibraryInitialisesNothingAtStart) {
+  if (std::string(GFXGRAPH_SANITIZE_FLAGS) != "") GTEST_SKIP() << "a sanitizer adds its own";
+  const TemporaryFolder folder;
+  const ProcessResult sections = run("readelf -SW " PRELOAD_LIBRARY, folder.path());
+  const size_t at = sections.out.find(" .init_array ");
+  ASSERT_NE(at, std::string::npos);
+  const std::string line = sections.out.substr(at, sections.out.find('\n', at) - at);
+  EXPECT_NE(line.find(" 000008 "), std::string::npos)
+      << "more than the compiler's own function, e.g. a table without constinit:" << line;
+}
+
 TEST(HipCalls, ThePageInDocsIsTheTable) {
   const std::pair<std::string, std::string> parts[] = {
       {"RECORD", "Recorded"},

@@ -99,6 +99,16 @@ TEST_F(RecordTest, OrdinaryProgram) {
   EXPECT_TRUE(seen);
 }
 
+TEST_F(RecordTest, KernelsOfALibraryThatTheProgramIsLinkedTo) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_linked");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.out, "ok\n");
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->sealed() && trace->complete());
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1));
+}
+
 TEST_F(RecordTest, RedactedCommandLine) {
   ASSERT_EQ(record(std::string(PROGRAMS) + "/program_basic", "--redact").code, 0);
   const auto trace = open();
