@@ -1,11 +1,12 @@
 // System, agents and ISA.
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <span>
-#include <string_view>
 
 #include "base/log.h"
+#include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/loader_extension.h"
 #include "hsa/memory.h"
@@ -16,23 +17,6 @@ using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT
 
 namespace {
-
-template <typename T>
-hsa_status_t put(void* value, const T& answer) {
-  std::memcpy(value, &answer, sizeof(T));
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t put_text(void* value, size_t capacity, std::string_view text) {
-  std::memset(value, 0, capacity);
-  std::memcpy(value, text.data(), std::min(text.size(), capacity));
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t unknown(const char* call, uint32_t attribute) {
-  return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
-                fmt::format("attribute {:#x} is not supported", attribute).c_str());
-}
 
 // Two words that HIP writes to flush its host data path: there is none here.
 uint32_t* hdp_registers() {
@@ -45,61 +29,62 @@ struct HdpFlush {
   uint32_t* register_flush;
 };
 
-hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, void* value) {
+hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) {
   switch (attribute) {
     case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: {
       const uint16_t most = gpu ? 1024 : 0;
       const uint16_t dimensions[3] = {most, most, most};
-      return put(value, dimensions);
+      return value.put(dimensions);
     }
-    case HSA_AGENT_INFO_GRID_MAX_SIZE: return put(value, gpu ? UINT32_MAX : 0u);
+    case HSA_AGENT_INFO_GRID_MAX_SIZE: return value.put(gpu ? UINT32_MAX : 0u);
     case HSA_AGENT_INFO_GRID_MAX_DIM:
-      return put(value, gpu ? hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX} : hsa_dim3_t{0, 0, 0});
+      return value.put(gpu ? hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX} : hsa_dim3_t{0, 0, 0});
     case HSA_AGENT_INFO_CACHE_SIZE: {
       const uint32_t bytes[4] = {gpu ? 16u << 10 : 32u << 10, gpu ? 4u << 20 : 0,
                                  gpu ? 128u << 20 : 0, 0};
-      return put(value, bytes);
+      return value.put(bytes);
     }
-    case HSA_AGENT_INFO_ISA: return put(value, gpu ? kIsa : hsa_isa_t{0});
+    case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
-      std::memset(value, 0, 128);
       // HIP refuses hipMallocPitch without images; creating one is refused by name.
-      if (gpu)
-        static_cast<uint8_t*>(value)[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
-      return HSA_STATUS_SUCCESS;
+      std::array<uint8_t, 128> bits{};
+      if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
+      return value.put(bits);
     }
-    case 0x3003:
-    case 0x3004:
-    case 0x3005:
-    case 0x3006: {  // IMAGE_2D*_MAX_ELEMENTS
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS: {
       const uint32_t extent = gpu ? 16384 : 0;
       const uint32_t extents[2] = {extent, extent};
-      return put(value, extents);
+      return value.put(extents);
     }
-    case 0x3007: {  // IMAGE_3D_MAX_ELEMENTS
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS: {
       const uint32_t extents[3] = {gpu ? 16384u : 0, gpu ? 16384u : 0, gpu ? 8192u : 0};
-      return put(value, extents);
+      return value.put(extents);
     }
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
-      return put(value,
-                 gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1} : HdpFlush{nullptr, nullptr});
-    case 0xA015: return put(value, gpu ? device_memory_free_bytes() : uint64_t{0});  // MEMORY_AVAIL
-    case 0xA114: {  // CLOCK_COUNTERS: GPU, CPU, system, and the frequency of all, Hz
+      return value.put(gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1}
+                           : HdpFlush{nullptr, nullptr});
+    case attribute::HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
+      return value.put(gpu ? device_memory_free_bytes() : uint64_t{0});
+    case attribute::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {  // GPU, CPU, system, and the frequency of
+                                                          // all, Hz
       const uint64_t now = timestamp_ns();
       const uint64_t counters[4] = {now, now, now, 1'000'000'000};
-      return put(value, counters);
+      return value.put(counters);
     }
-    case 0xA10F: return put(value, kCpuAgent);  // NEAREST_CPU
-    default: return unknown("hsa_agent_get_info", attribute);
+    case attribute::HSA_AMD_AGENT_INFO_NEAREST_CPU: return value.put(kCpuAgent);
+    default: return value.unknown();
   }
 }
 
-hsa_status_t agent_info(bool gpu, uint32_t attribute, void* value) {
+hsa_status_t agent_info(bool gpu, uint32_t attribute, Answer& value) {
   switch (attribute) {
-#define GFXGRAPH_AGENT_TEXT(number, capacity, cpu_text, gpu_text) \
-  case number: return put_text(value, capacity, gpu ? gpu_text : cpu_text);
-#define GFXGRAPH_AGENT_SCALAR(type, number, cpu_value, gpu_value) \
-  case number: return put(value, static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
+#define GFXGRAPH_AGENT_TEXT(name, cpu_text, gpu_text) \
+  case attribute::name: return value.put_text(gpu ? gpu_text : cpu_text);
+#define GFXGRAPH_AGENT_SCALAR(type, name, cpu_value, gpu_value) \
+  case attribute::name: return value.put(static_cast<type>(gpu ? (gpu_value) : (cpu_value)));
 #define GFXGRAPH_AGENT_U16(...) GFXGRAPH_AGENT_SCALAR(uint16_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U32(...) GFXGRAPH_AGENT_SCALAR(uint32_t, __VA_ARGS__)
 #define GFXGRAPH_AGENT_U64(...) GFXGRAPH_AGENT_SCALAR(uint64_t, __VA_ARGS__)
@@ -109,67 +94,67 @@ hsa_status_t agent_info(bool gpu, uint32_t attribute, void* value) {
   }
 }
 
-hsa_status_t system_info(uint32_t attribute, void* value) {
+hsa_status_t system_info(uint32_t attribute, Answer& value) {
   switch (attribute) {
-    case HSA_SYSTEM_INFO_VERSION_MAJOR: return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_VERSION_MINOR: return put(value, uint16_t{1});
-    case HSA_SYSTEM_INFO_TIMESTAMP: return put(value, timestamp_ns());
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return put(value, uint64_t{1'000'000'000});
-    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return put(value, UINT64_MAX);
-    case HSA_SYSTEM_INFO_ENDIANNESS: return put(value, uint32_t{HSA_ENDIANNESS_LITTLE});
-    case HSA_SYSTEM_INFO_MACHINE_MODEL: return put(value, uint32_t{HSA_MACHINE_MODEL_LARGE});
+    case HSA_SYSTEM_INFO_VERSION_MAJOR: return value.put(uint16_t{1});
+    case HSA_SYSTEM_INFO_VERSION_MINOR: return value.put(uint16_t{1});
+    case HSA_SYSTEM_INFO_TIMESTAMP: return value.put(timestamp_ns());
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return value.put(uint64_t{1'000'000'000});
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return value.put(UINT64_MAX);
+    case HSA_SYSTEM_INFO_ENDIANNESS: return value.put(uint32_t{HSA_ENDIANNESS_LITTLE});
+    case HSA_SYSTEM_INFO_MACHINE_MODEL: return value.put(uint32_t{HSA_MACHINE_MODEL_LARGE});
     case HSA_SYSTEM_INFO_EXTENSIONS: {
-      std::memset(value, 0, 128);
-      static_cast<uint8_t*>(value)[HSA_EXTENSION_AMD_LOADER / 8] |= 1u
-                                                                    << HSA_EXTENSION_AMD_LOADER % 8;
-      return HSA_STATUS_SUCCESS;
+      std::array<uint8_t, 128> bits{};
+      bits[HSA_EXTENSION_AMD_LOADER / 8] |= 1u << HSA_EXTENSION_AMD_LOADER % 8;
+      return value.put(bits);
     }
-    case 0x200: return put(value, static_cast<const char*>("gfxgraph"));  // BUILD_VERSION
-    case 0x201: return put(value, false);                                 // SVM_SUPPORTED
-    case 0x202: return put(value, false);        // SVM_ACCESSIBLE_BY_DEFAULT
-    case 0x203: return put(value, false);        // MWAITX_ENABLED
-    case 0x204: return put(value, false);        // DMABUF_SUPPORTED
-    case 0x205: return put(value, false);        // VIRTUAL_MEM_API_SUPPORTED
-    case 0x206: return put(value, false);        // XNACK_ENABLED
-    case 0x207: return put(value, uint16_t{1});  // EXT_VERSION_MAJOR
-    case 0x208: return put(value, uint16_t{0});  // EXT_VERSION_MINOR
-    default: return unknown("hsa_system_get_info", attribute);
+    case attribute::HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
+      return value.put(static_cast<const char*>("gfxgraph"));
+    case attribute::HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_XNACK_ENABLED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR: return value.put(uint16_t{1});
+    case attribute::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR: return value.put(uint16_t{0});
+    default: return value.unknown();
   }
 }
 
-hsa_status_t isa_info(uint32_t attribute, void* value) {
+hsa_status_t isa_info(uint32_t attribute, Answer& value) {
   switch (attribute) {
     case HSA_ISA_INFO_NAME_LENGTH:
-      return put(value, static_cast<uint32_t>(std::strlen(kIsaName) + 1));
-    case HSA_ISA_INFO_NAME: return put_text(value, std::strlen(kIsaName) + 1, kIsaName);
-    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return put(value, uint32_t{1});
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return put(value, uint32_t{32});
+      return value.put(static_cast<uint32_t>(std::strlen(kIsaName) + 1));
+    case HSA_ISA_INFO_NAME: return value.put_bytes(kIsaName, std::strlen(kIsaName) + 1);
+    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return value.put(uint32_t{1});
+    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return value.put(uint32_t{32});
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
-      return put(value, uint32_t{32});
+      return value.put(uint32_t{32});
     case HSA_ISA_INFO_MACHINE_MODELS: {
       const bool models[2] = {false, true};
-      return put(value, models);
+      return value.put(models);
     }
     case HSA_ISA_INFO_PROFILES: {
       const bool profiles[2] = {true, false};
-      return put(value, profiles);
+      return value.put(profiles);
     }
     case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES:
     case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: {
       const bool modes[3] = {false, false, true};
-      return put(value, modes);
+      return value.put(modes);
     }
-    case HSA_ISA_INFO_FAST_F16_OPERATION: return put(value, true);
+    case HSA_ISA_INFO_FAST_F16_OPERATION: return value.put(true);
     case HSA_ISA_INFO_WORKGROUP_MAX_DIM: {
       const uint16_t d[3] = {1024, 1024, 1024};
-      return put(value, d);
+      return value.put(d);
     }
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE: return put(value, uint32_t{1024});
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE: return value.put(uint32_t{1024});
     case HSA_ISA_INFO_GRID_MAX_DIM:
-      return put(value, hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX});
-    case HSA_ISA_INFO_GRID_MAX_SIZE: return put(value, UINT64_MAX);
-    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return put(value, uint32_t{32});
-    default: return unknown("hsa_isa_get_info_alt", attribute);
+      return value.put(hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX});
+    case HSA_ISA_INFO_GRID_MAX_SIZE: return value.put(UINT64_MAX);
+    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return value.put(uint32_t{32});
+    default: return value.unknown();
   }
 }
 
@@ -191,10 +176,9 @@ hsa_status_t copy_extension_table(const char* call, uint16_t extension, uint16_t
 }  // namespace
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
-  return entry("hsa_system_get_info", [&] {
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return system_info(static_cast<uint32_t>(attribute), value);
-  });
+  constexpr const char* kCall = "hsa_system_get_info";
+  return entry(kCall,
+               [&] { return answer(kCall, AttributeOf::kSystem, attribute, value, system_info); });
 }
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*),
@@ -211,10 +195,12 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute,
                                                     void* value) {
-  return entry("hsa_agent_get_info", [&] {
+  constexpr const char* kCall = "hsa_agent_get_info";
+  return entry(kCall, [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return agent_info(is_gpu(agent), static_cast<uint32_t>(attribute), value);
+    return answer(kCall, AttributeOf::kAgent, attribute, value, [&](uint32_t number, Answer& out) {
+      return agent_info(is_gpu(agent), number, out);
+    });
   });
 }
 
@@ -257,10 +243,10 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, h
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute,
                                                       void* value) {
-  return entry("hsa_isa_get_info_alt", [&] {
+  constexpr const char* kCall = "hsa_isa_get_info_alt";
+  return entry(kCall, [&] {
     if (isa.handle != kIsa.handle) return HSA_STATUS_ERROR_INVALID_ISA;
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return isa_info(static_cast<uint32_t>(attribute), value);
+    return answer(kCall, AttributeOf::kIsa, attribute, value, isa_info);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/loader.h"
 #include "hsa/runtime.h"
@@ -15,67 +16,70 @@ using namespace gfxgraph::hsa;  // NOLINT
 
 namespace {
 
-template <typename T>
-hsa_status_t put(void* value, const T& answer) {
-  std::memcpy(value, &answer, sizeof(T));
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
+hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, Answer& value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: return value.put(symbol.address);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
-      return put(value, symbol.kernarg_size_bytes);
+      return value.put(symbol.kernarg_size_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
-      return put(value, symbol.kernarg_align_bytes);
+      return value.put(symbol.kernarg_align_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
-      return put(value, symbol.descriptor.group_segment_bytes);
+      return value.put(symbol.descriptor.group_segment_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
-      return put(value, symbol.descriptor.private_segment_bytes);
+      return value.put(symbol.descriptor.private_segment_bytes);
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
-      return put(value, symbol.descriptor.dynamic_stack());
-    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: return put(value, uint32_t{0});
+      return value.put(symbol.descriptor.dynamic_stack());
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: return value.put(uint32_t{0});
     // HIP 6.4 asks these of kernels as well.
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return put(value, uint32_t{64});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, true);
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return value.put(uint32_t{64});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return value.put(true);
+    default: return value.unknown();
   }
 }
 
-hsa_status_t variable_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
+hsa_status_t variable_info(const LoadedSymbol& symbol, uint32_t attribute, Answer& value) {
   switch (attribute) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return put(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return value.put(symbol.address);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
-      return put(value, static_cast<uint32_t>(symbol.size_bytes));
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT: return put(value, uint32_t{1});
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return put(value, symbol.constant);
+      return value.put(static_cast<uint32_t>(symbol.size_bytes));
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT: return value.put(uint32_t{1});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return value.put(symbol.constant);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
-      return put(value, uint32_t{HSA_VARIABLE_ALLOCATION_AGENT});
+      return value.put(uint32_t{HSA_VARIABLE_ALLOCATION_AGENT});
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
-      return put(value, uint32_t{HSA_VARIABLE_SEGMENT_GLOBAL});
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      return value.put(uint32_t{HSA_VARIABLE_SEGMENT_GLOBAL});
+    default: return value.unknown();
   }
 }
 
-hsa_status_t symbol_info(const LoadedSymbol& symbol, uint32_t attribute, void* value) {
+hsa_status_t symbol_info(const LoadedSymbol& symbol, uint32_t attribute, Answer& value) {
   switch (attribute) {
     case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
-      return put(value,
-                 uint32_t{symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE});
+      return value.put(uint32_t{symbol.kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE});
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
-      return put(value, static_cast<uint32_t>(symbol.name.size()));
+      return value.put(static_cast<uint32_t>(symbol.name.size()));
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
-      std::memcpy(value, symbol.name.data(), symbol.name.size());
-      return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return put(value, uint32_t{0});
-    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return HSA_STATUS_SUCCESS;
-    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return put(value, kGpuAgent);
-    case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
-      return put(value, uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
-    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return put(value, true);
+      return value.put_bytes(symbol.name.data(), symbol.name.size());
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return value.put(uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return value.put_bytes(nullptr, 0);
+    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return value.put(kGpuAgent);
+    case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE: return value.put(uint32_t{HSA_SYMBOL_LINKAGE_PROGRAM});
+    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return value.put(true);
     default:
       return symbol.kernel ? kernel_info(symbol, attribute, value)
                            : variable_info(symbol, attribute, value);
+  }
+}
+
+hsa_status_t executable_info(bool frozen, uint32_t attribute, Answer& value) {
+  switch (attribute) {
+    case HSA_EXECUTABLE_INFO_PROFILE: return value.put(uint32_t{HSA_PROFILE_BASE});
+    case HSA_EXECUTABLE_INFO_STATE:
+      return value.put(
+          uint32_t{frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN});
+    case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
+      return value.put(uint32_t{HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR});
+    default: return value.unknown();
   }
 }
 
@@ -211,19 +215,13 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_freeze(hsa_executable_t executab
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_get_info(hsa_executable_t executable,
                                                          hsa_executable_info_t attribute,
                                                          void* value) {
-  return entry("hsa_executable_get_info", [&] {
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  constexpr const char* kCall = "hsa_executable_get_info";
+  return entry(kCall, [&] {
     const auto frozen = is_frozen(executable.handle);
     if (!frozen) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-    switch (attribute) {
-      case HSA_EXECUTABLE_INFO_PROFILE: return put(value, uint32_t{HSA_PROFILE_BASE});
-      case HSA_EXECUTABLE_INFO_STATE:
-        return put(value,
-                   uint32_t{*frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN});
-      case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
-        return put(value, uint32_t{HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR});
-    }
-    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return answer(
+        kCall, AttributeOf::kExecutable, attribute, value,
+        [&](uint32_t number, Answer& out) { return executable_info(*frozen, number, out); });
   });
 }
 
@@ -270,11 +268,12 @@ hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name,
 
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(
     hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute, void* value) {
-  return entry("hsa_executable_symbol_get_info", [&] {
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  constexpr const char* kCall = "hsa_executable_symbol_get_info";
+  return entry(kCall, [&] {
     const auto loaded = get_symbol(symbol.handle);
     if (!loaded) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
-    return symbol_info(*loaded, static_cast<uint32_t>(attribute), value);
+    return answer(kCall, AttributeOf::kSymbol, attribute, value,
+                  [&](uint32_t number, Answer& out) { return symbol_info(*loaded, number, out); });
   });
 }
 

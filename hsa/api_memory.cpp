@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "hsa/attributes.h"
 #include "hsa/copy.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
@@ -19,12 +20,6 @@ using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT
 
 namespace {
-
-template <typename T>
-hsa_status_t put(void* value, const T& answer) {
-  std::memcpy(value, &answer, sizeof(T));
-  return HSA_STATUS_SUCCESS;
-}
 
 struct PoolRow {
   Pool pool;
@@ -54,24 +49,22 @@ uint64_t pool_bytes(const PoolRow& row) {
   return row.pool == Pool::kGroup ? uint64_t{64} << 10 : device_memory_bytes();
 }
 
-hsa_status_t pool_info(const char* call, const PoolRow& row, uint32_t attribute, void* value) {
+hsa_status_t pool_info(const PoolRow& row, uint32_t attribute, Answer& value) {
   const bool global = row.segment == HSA_AMD_SEGMENT_GLOBAL;
   switch (attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return put(value, row.segment);
-    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return put(value, row.flags);
-    case HSA_AMD_MEMORY_POOL_INFO_SIZE: return put(value, pool_bytes(row));
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return put(value, global);
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return value.put(row.segment);
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return value.put(row.flags);
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE: return value.put(pool_bytes(row));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return value.put(global);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
-    case 18:  // RUNTIME_ALLOC_REC_GRANULE of newer headers
-      return put(value, global ? kPageBytes : size_t{0});
-    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: return put(value, global && !row.gpu);
+    case attribute::HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:
+      return value.put(global ? kPageBytes : size_t{0});
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: return value.put(global && !row.gpu);
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
-      return put(value, global ? pool_bytes(row) : uint64_t{0});
-    case 17: return put(value, row.gpu ? uint32_t{1} : uint32_t{0});  // LOCATION of newer headers
-    default:
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call,
-                    fmt::format("attribute {} is not supported", attribute).c_str());
+      return value.put(global ? pool_bytes(row) : uint64_t{0});
+    case attribute::HSA_AMD_MEMORY_POOL_INFO_LOCATION: return value.put(uint32_t{row.gpu});
+    default: return value.unknown();
   }
 }
 
@@ -80,7 +73,8 @@ bool can_access(bool gpu_agent, const PoolRow& row) {
   return row.segment == HSA_AMD_SEGMENT_GLOBAL && (gpu_agent || !row.gpu);
 }
 
-hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attribute, void* value) {
+hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attribute,
+                             Answer& value) {
   const bool local = gpu_agent == row.gpu;
   switch (attribute) {
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS: {
@@ -89,21 +83,33 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
         access = local ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT
                        : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT;
       }
-      return put(value, access);
+      return value.put(access);
     }
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS:
-      return put(value, local ? uint32_t{0} : uint32_t{1});
+      return value.put(local ? uint32_t{0} : uint32_t{1});
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
-      if (local) return HSA_STATUS_SUCCESS;
+      if (local) return value.put_bytes(nullptr, 0);
       hsa_amd_memory_pool_link_info_t link{};
       link.atomic_support_32bit = true;
       link.atomic_support_64bit = true;
       link.coherent_support = true;
       link.link_type = HSA_AMD_LINK_INFO_TYPE_PCIE;
       link.numa_distance = 20;
-      return put(value, link);
+      return value.put_bytes(&link, sizeof(link));
     }
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    default: return value.unknown();
+  }
+}
+
+// Regions are the pools under their older name.
+hsa_status_t region_info(const PoolRow& row, uint32_t attribute, Answer& value) {
+  switch (attribute) {
+    case HSA_REGION_INFO_SEGMENT:
+      return value.put(uint32_t{row.segment == HSA_AMD_SEGMENT_GLOBAL ? HSA_REGION_SEGMENT_GLOBAL
+                                                                      : HSA_REGION_SEGMENT_GROUP});
+    case HSA_REGION_INFO_ALLOC_MAX_SIZE: return value.put(pool_bytes(row));
+    case HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE: return value.put(uint32_t{1024});
+    default: return pool_info(row, attribute, value);
   }
 }
 
@@ -215,8 +221,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_poo
   constexpr const char* kCall = "hsa_amd_memory_pool_get_info";
   return entry(kCall, [&] {
     const PoolRow* const row = find_pool(pool.handle);
-    if (row == nullptr || value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return pool_info(kCall, *row, static_cast<uint32_t>(attribute), value);
+    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return answer(kCall, AttributeOf::kPool, attribute, value,
+                  [&](uint32_t number, Answer& out) { return pool_info(*row, number, out); });
   });
 }
 
@@ -238,15 +245,18 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(
 GFXGRAPH_HSA_EXPORT hsa_status_t
 hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
                                    hsa_amd_agent_memory_pool_info_t attribute, void* value) {
-  return entry("hsa_amd_agent_memory_pool_get_info", [&] {
+  constexpr const char* kCall = "hsa_amd_agent_memory_pool_get_info";
+  return entry(kCall, [&] {
     if (!is_agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     const PoolRow* const row = find_pool(pool.handle);
-    if (row == nullptr || value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return agent_pool_info(is_gpu(agent), *row, static_cast<uint32_t>(attribute), value);
+    if (row == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return answer(kCall, AttributeOf::kAgentPool, attribute, value,
+                  [&](uint32_t number, Answer& out) {
+                    return agent_pool_info(is_gpu(agent), *row, number, out);
+                  });
   });
 }
 
-// Regions are the pools under their older name.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(
     hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data) {
   return entry("hsa_agent_iterate_regions", [&] {
@@ -267,16 +277,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region,
   return entry(kCall, [&] {
     const PoolRow* const row = find_pool(region.handle);
     if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (attribute == HSA_REGION_INFO_SEGMENT) {
-      return put(value,
-                 uint32_t{row->segment == HSA_AMD_SEGMENT_GLOBAL ? HSA_REGION_SEGMENT_GLOBAL
-                                                                 : HSA_REGION_SEGMENT_GROUP});
-    }
-    if (attribute == HSA_REGION_INFO_ALLOC_MAX_SIZE) return put(value, pool_bytes(*row));
-    if (attribute == HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE)
-      return put(value, uint32_t{1024});
-    return pool_info(kCall, *row, static_cast<uint32_t>(attribute), value);
+    return answer(kCall, AttributeOf::kRegion, attribute, value,
+                  [&](uint32_t number, Answer& out) { return region_info(*row, number, out); });
   });
 }
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/queue.h"
 #include "hsa/runtime.h"
@@ -93,14 +94,18 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* qu
   });
 }
 
-// Of newer headers. Attributes: 0 the agent, 1 the doorbell's number.
+// Of newer headers.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, uint32_t attribute,
                                                         void* value) {
-  return queue_entry("hsa_amd_queue_get_info", queue, [&](Queue& known) {
-    if (value == nullptr || attribute > 1) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    const uint64_t answer = attribute == 0 ? kGpuAgent.handle : known.handle()->id;
-    std::memcpy(value, &answer, sizeof(answer));
-    return HSA_STATUS_SUCCESS;
+  constexpr const char* kCall = "hsa_amd_queue_get_info";
+  return queue_entry(kCall, queue, [&](Queue& known) {
+    return answer(kCall, AttributeOf::kQueue, attribute, value, [&](uint32_t number, Answer& out) {
+      switch (number) {
+        case attribute::HSA_AMD_QUEUE_INFO_AGENT: return out.put(kGpuAgent);
+        case attribute::HSA_AMD_QUEUE_INFO_DOORBELL_ID: return out.put(known.handle()->id);
+        default: return out.unknown();
+      }
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hsa/attributes.h"
 #include "hsa/loader.h"
 #include "hsa/runtime.h"
 
@@ -89,49 +90,42 @@ hsa_status_t iterate_loaded_code_objects(hsa_executable_t executable, ObjectCall
   });
 }
 
-template <typename T>
-hsa_status_t put(void* value, const T& answer) {
-  std::memcpy(value, &answer, sizeof(T));
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, void* value) {
+hsa_status_t object_info(const LoadedObject& object, uint32_t attribute, Answer& value) {
   const std::string uri = fmt::format("memory://{}#offset={:#x}&size={}", getpid(), object.storage,
                                       object.storage_bytes);
   switch (attribute) {
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE:
-      return put(value, object.executable);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE: return value.put(object.executable);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
-      return put(value, uint32_t{HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return put(value, kGpuAgent);
+      return value.put(uint32_t{HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT});
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return value.put(kGpuAgent);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
-      return put(value, uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY});
+      return value.put(uint32_t{HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY});
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
-      return put(value, object.storage);
+      return value.put(object.storage);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
-      return put(value, object.storage_bytes);
+      return value.put(object.storage_bytes);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA:
-      return put(value, object.load_address);
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return put(value, object.memory);
+      return value.put(object.load_address);
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return value.put(object.memory);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
-      return put(value, object.memory_bytes);
+      return value.put(object.memory_bytes);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
-      return put(value, static_cast<uint32_t>(uri.size()));
+      return value.put(static_cast<uint32_t>(uri.size()));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
-      std::memcpy(value, uri.data(), uri.size());
-      return HSA_STATUS_SUCCESS;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      return value.put_bytes(uri.data(), uri.size());
+    default: return value.unknown();
   }
 }
 
 hsa_status_t loaded_code_object_get_info(hsa_loaded_code_object_t object,
                                          hsa_ven_amd_loader_loaded_code_object_info_t attribute,
                                          void* value) {
-  return entry("hsa_ven_amd_loader_loaded_code_object_get_info", [&] {
-    if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  constexpr const char* kCall = "hsa_ven_amd_loader_loaded_code_object_get_info";
+  return entry(kCall, [&] {
     const auto loaded = get_loaded_object(object.handle);
     if (!loaded) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    return object_info(*loaded, static_cast<uint32_t>(attribute), value);
+    return answer(kCall, AttributeOf::kLoadedObject, attribute, value,
+                  [&](uint32_t number, Answer& out) { return object_info(*loaded, number, out); });
   });
 }
 
