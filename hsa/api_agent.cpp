@@ -46,7 +46,8 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
     }
     case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
-      // HIP refuses hipMallocPitch without images; creating one is refused by name.
+      // HIP refuses hipMallocPitch and hipMalloc3D without the bit. Images are refused: their
+      // limits are 0.
       std::array<uint8_t, 128> bits{};
       if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return value.put(bits);
@@ -54,15 +55,10 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
     case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
-    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS: {
-      const uint32_t extent = gpu ? 16384 : 0;
-      const uint32_t extents[2] = {extent, extent};
-      return value.put(extents);
-    }
-    case attribute::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS: {
-      const uint32_t extents[3] = {gpu ? 16384u : 0, gpu ? 16384u : 0, gpu ? 8192u : 0};
-      return value.put(extents);
-    }
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS:
+      return value.put(std::array<uint32_t, 2>{});
+    case attribute::HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS:
+      return value.put(std::array<uint32_t, 3>{});
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
       return value.put(gpu ? HdpFlush{hdp_registers(), hdp_registers() + 1}
                            : HdpFlush{nullptr, nullptr});

@@ -228,6 +228,20 @@ TEST_F(AttributeTest, NumbersAreThoseOfTheInstalledHeaders) {
   EXPECT_GT(compared, 120u);
 }
 
+// The agent refuses images, so no size of one is offered; HIP 5.2 fails to start without handles
+// for writable ones.
+TEST_F(AttributeTest, NoImageLimits) {
+  for (const Row& row : kRows) {
+    if (row.of != AttributeOf::kAgent || row.number < 0x3000 || row.number > 0x300B ||
+        row.number == 0x300A)
+      continue;
+    std::array<uint32_t, 3> limits{};
+    ASSERT_EQ(hsa_agent_get_info(gpu_, number<hsa_agent_info_t>(row.number), limits.data()),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(limits, (std::array<uint32_t, 3>{})) << row.name;
+  }
+}
+
 TEST_F(AttributeTest, ADeviceOfItsOwn) {
   uint64_t properties = UINT64_MAX;
   ASSERT_EQ(hsa_agent_get_info(gpu_, number<hsa_agent_info_t>(0xA114), &properties),
