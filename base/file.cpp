@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/output.h"
 
 namespace gfxgraph {
 namespace {
@@ -170,6 +171,7 @@ void File::close() noexcept {
 }
 
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  GFXGRAPH_TRY(check_output_path(to));
   if (::rename(from.c_str(), to.c_str()) != 0) {
     const int error = errno;
     return fail_errno("rename", from.string() + " to " + to.string(), error);

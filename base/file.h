@@ -61,7 +61,7 @@ class File {
   std::filesystem::path path_;
 };
 
-// Atomic; replaces `to`.
+// Atomic; replaces `to`, but only a regular file (base/output.h).
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 // Makes a rename in this folder survive a power loss. File systems that cannot do this are no
 // error.

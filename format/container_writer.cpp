@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/output.h"
 
 namespace gfxgraph::format {
 namespace {
@@ -43,6 +44,8 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return fail_errno("create", path, EISDIR);
   const std::filesystem::path partial = path.string() + suffix;
+  GFXGRAPH_TRY(check_output_path(path));
+  GFXGRAPH_TRY(check_output_path(partial));
   // Another round when the file was renamed between open and lock, by its owner or by one like us.
   for (int round = 0; round < 8; ++round) {
     GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(partial));

@@ -19,6 +19,7 @@
 
 #include "base/checked.h"
 #include "base/exit_code.h"
+#include "base/output.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
 
@@ -210,6 +211,8 @@ Result<void> check_output(const fs::path& output, bool force) {
   if (fs::is_directory(output, error)) {
     return fail(Status::kIo, fmt::format("{} is a folder: name a file in it", output.string()));
   }
+  GFXGRAPH_TRY(check_output_path(output));
+  GFXGRAPH_TRY(check_output_path(output.string() + ".partial"));
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     return fail(Status::kIo, fmt::format("no permission to write into {}", folder.string()));
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
+#include "base/output.h"
 #include "recorder/launcher.h"
 
 namespace {
@@ -35,9 +36,7 @@ int usage_error(const std::string& text) {
   return kExitUsage;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_tool(int argc, char** argv) {
   const Arguments arguments = split(argc, argv);
   gfxgraph::recorder::LaunchRequest request;
   request.program = arguments.program;
@@ -83,4 +82,11 @@ int main(int argc, char** argv) {
   if (code) return *code;
   std::fprintf(stderr, "gfxgraph-record: %s\n", code.error().message.c_str());
   return kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gfxgraph::reserve_standard_descriptors();
+  return gfxgraph::finish_output("gfxgraph-record", run_tool(argc, argv));
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/exit_code.h"
+#include "base/output.h"
 #include "tools/commands.h"
 
 namespace gfxgraph::tools {
@@ -71,11 +72,13 @@ int dispatch(int argc, char** argv) {
 }  // namespace gfxgraph::tools
 
 int main(int argc, char** argv) {
+  gfxgraph::reserve_standard_descriptors();
+  int code = gfxgraph::kExitFailed;
   // The libraries return errors as values; what still arrives here is the standard library's.
   try {
-    return gfxgraph::tools::dispatch(argc, argv);
+    code = gfxgraph::tools::dispatch(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "gfxgraph: {}\n", error.what());
-    return gfxgraph::kExitFailed;
   }
+  return gfxgraph::finish_output("gfxgraph", code);
 }

@@ -1,0 +1,1 @@
+gfxgraph info "$SOURCE/tests/golden/everything.gfxg" >&-

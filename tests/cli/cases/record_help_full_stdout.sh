@@ -1,0 +1,1 @@
+gfxgraph-record --help > /dev/full

@@ -1,0 +1,1 @@
+gfxgraph-replay --help > /dev/full
