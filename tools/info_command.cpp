@@ -36,9 +36,12 @@ void print_overview(const std::string& path, const format::Trace& trace,
   const format::Environment& environment = trace.environment();
   const format::Statistics& statistics = trace.statistics();
   fmt::print("{}\n", path);
-  fmt::print("  state        {}, {}\n",
-             trace.sealed() ? "sealed" : fmt::format("torn: {}", trace.torn_reason()),
-             trace.complete() ? "complete" : "incomplete");
+  // What the missing end of a torn trace would say cannot be known.
+  if (trace.sealed()) {
+    fmt::print("  state        sealed, {}\n", trace.complete() ? "complete" : "incomplete");
+  } else {
+    fmt::print("  state        torn, incomplete: {}\n", trace.torn_reason());
+  }
   fmt::print("  recorded by  gfxgraph {}\n", environment.gfxgraph_version);
   fmt::print("  program      {}\n", command_text(environment));
   fmt::print("  device       {} {}{}\n", environment.gpu_arch, environment.device_name,
@@ -174,7 +177,7 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   const Json document = {{"path", path},
                          {"sealed", trace.sealed()},
                          {"torn_reason", trace.torn_reason()},
-                         {"complete", trace.complete()},
+                         {"complete", trace.sealed() && trace.complete()},
                          {"environment", environment_json(trace.environment())},
                          {"events", summary.events},
                          {"threads", summary.threads},

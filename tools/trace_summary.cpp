@@ -48,6 +48,17 @@ class Summarizer {
     return &summary_.kernels[launch.kernel - 1];
   }
 
+  // Where an end of a copy lies: what the program asked for, not how the runtime moves the bytes.
+  const char* memory_name(const format::CopyEnd& end) {
+    if (end.allocation == 0) return "host";
+    switch (kinds_[end.allocation]) {
+      case format::AllocationKind::kHostPinned: return "pinned";
+      case format::AllocationKind::kHostRegistered: return "registered";
+      case format::AllocationKind::kManaged: return "managed";
+      default: return "device";
+    }
+  }
+
   void count_event(const format::Event& event) {
     ++summary_.events[kEventNames[event.action.index()]];
     summary_.threads = std::max<uint64_t>(summary_.threads, event.thread + 1u);
@@ -58,14 +69,14 @@ class Summarizer {
       ++kind.count;
       kind.bytes += begin->size_bytes;
       sizes_[begin->id] = begin->size_bytes;
+      kinds_[begin->id] = begin->kind;
       live_bytes_ += begin->size_bytes;
       summary_.peak_bytes = std::max(summary_.peak_bytes, live_bytes_);
     } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
       if (end->freed) live_bytes_ -= sizes_[end->id];
     } else if (const auto* copy = std::get_if<format::Copy>(&event.action)) {
-      CopySummary& direction =
-          summary_.copies[fmt::format("{}_to_{}", copy->source.allocation == 0 ? "host" : "device",
-                                      copy->destination.allocation == 0 ? "host" : "device")];
+      CopySummary& direction = summary_.copies[fmt::format("{}_to_{}", memory_name(copy->source),
+                                                           memory_name(copy->destination))];
       ++direction.count;
       direction.bytes += copy->width_bytes * copy->height * copy->depth;
     } else if (std::holds_alternative<format::StreamCreate>(event.action)) {
@@ -123,6 +134,7 @@ class Summarizer {
   const format::Trace& trace_;
   TraceSummary summary_;
   std::unordered_map<format::AllocationId, uint64_t> sizes_;
+  std::unordered_map<format::AllocationId, format::AllocationKind> kinds_;
   uint64_t live_bytes_ = 0;
   std::map<std::tuple<std::string, format::RelocationSource, bool>, size_t> sites_;
 };
