@@ -61,6 +61,12 @@ class Bisection {
     return std::optional<Divergence>(divergence);
   }
 
+  Result<VerifyReport> verify_eager() {
+    GFXGRAPH_TRY(
+        run_prefix(Mode::kEager, static_cast<uint32_t>(instance_.program().operations().size())));
+    return verify(instance_);
+  }
+
  private:
   Result<void> run_prefix(Mode mode, uint32_t operations) {
     GFXGRAPH_TRY(instance_.restore());
@@ -120,15 +126,20 @@ class Bisection {
 
 }  // namespace
 
-Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode,
-                                         const ExecutorOptions& options, hip::Stream stream) {
+Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
+                            hip::Stream stream) {
   Bisection bisection(instance, mode, options, stream);
-  if (!instance.program().checkpoints().empty()) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<Divergence> found, bisection.by_checkpoints());
-    if (found) return found;
+  BisectReport report;
+  report.checkpoints = instance.program().checkpoints().size();
+  if (report.checkpoints != 0) {
+    GFXGRAPH_ASSIGN_OR_RETURN(report.divergence, bisection.by_checkpoints());
   }
-  if (mode == Mode::kEager) return std::optional<Divergence>();
-  return bisection.by_eager();
+  if (report.divergence || mode == Mode::kEager) return report;
+  GFXGRAPH_ASSIGN_OR_RETURN(report.divergence, bisection.by_eager());
+  if (!report.divergence) {
+    GFXGRAPH_ASSIGN_OR_RETURN(report.eager, bisection.verify_eager());
+  }
+  return report;
 }
 
 }  // namespace gfxgraph::replayer

@@ -19,10 +19,19 @@ struct Divergence {
   std::string reference;                // what "right" means: "checkpoints", "eager mode", ...
 };
 
+// What a search compared, and what it found. Buffers only: what copies to the host received is not
+// searched.
+struct BisectReport {
+  std::optional<Divergence> divergence;
+  size_t checkpoints = 0;  // recorded checkpoints that were there to compare with
+  // Where the mode and eager mode left the same bytes: eager mode compared with the recording.
+  std::optional<VerifyReport> eager;
+};
+
 // Replays prefixes of the program in `mode` and searches the first operation after which memory is
-// wrong: against recorded checkpoints where the trace has them, else against eager mode. Nothing
-// when no reference shows a difference. Leaves the memory in the state of the last prefix.
-Result<std::optional<Divergence>> bisect(Instance& instance, Mode mode,
-                                         const ExecutorOptions& options, hip::Stream stream);
+// wrong: against recorded checkpoints where the trace has them, else against eager mode. Leaves the
+// memory in the state of the last prefix.
+Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
+                            hip::Stream stream);
 
 }  // namespace gfxgraph::replayer

@@ -198,7 +198,7 @@ gfxgraph_status_t gfxgraph_trace_environment(gfxgraph_trace_t trace,
     result.device_name = recorded.device_name.c_str();
     result.hip_runtime_version = recorded.hip_runtime_version;
     result.sealed = trace->trace->sealed() ? 1 : 0;
-    result.complete = trace->trace->complete() ? 1 : 0;
+    result.complete = trace->trace->sealed() && trace->trace->complete() ? 1 : 0;
     result.launch_count = trace->program->launch_count();
     result.kernel_count = static_cast<uint32_t>(trace->trace->kernels().size());
     result.allocation_count = static_cast<uint32_t>(trace->program->allocations().size());

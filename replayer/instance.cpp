@@ -254,7 +254,8 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
     std::memcpy(source, bytes.data(), bytes.size());
   } else if (recorded.destination.allocation == 0) {
     copy.kind = hip::kDeviceToHost;
-    host_results_.push_back(HostResult{index, &recorded.host_result, copy.destination, packed});
+    if (packed != 0)
+      host_results_.push_back(HostResult{index, &recorded.host_result, copy.destination, packed});
   } else if (!host_kind(*program_, recorded.source.allocation) &&
              !host_kind(*program_, recorded.destination.allocation)) {
     copy.kind = hip::kDeviceToDevice;

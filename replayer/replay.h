@@ -73,7 +73,7 @@ class Replay {
   Result<VerifyReport> verify();
   // `repetitions` runs, each from the restored state, restored outside of the measured part.
   Result<Measurement> measure(size_t repetitions);
-  Result<std::optional<Divergence>> find_divergence();
+  Result<BisectReport> find_divergence();
 
  private:
   Replay(std::unique_ptr<Instance> instance, const LoadOptions& options);

@@ -3,22 +3,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <new>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/device.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/result.h"
 #include "replayer/tool_report.h"
+#include "replayer/tool_run.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -97,73 +98,18 @@ void warn_ambiguous(const Arguments& arguments, const Program& program) {
   }
 }
 
-double microseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-Result<void> verify_run(Replay& replay, ReplayFacts& facts) {
-  GFXGRAPH_ASSIGN_OR_RETURN(VerifyReport report, replay.verify());
-  ++facts.verified_runs;
-  if (!facts.report || facts.report->passed()) facts.report = std::move(report);
-  return {};
-}
-
-bool differs(const ReplayFacts& facts) {
-  return facts.report.has_value() &&
-         (facts.report->different != 0 || facts.report->copies_different != 0);
-}
-
-Result<void> execute(const Arguments& arguments, Replay& replay, ReplayFacts& facts) {
-  GFXGRAPH_TRY(replay.restore());
-  const auto start = std::chrono::steady_clock::now();
-  GFXGRAPH_TRY(replay.run());
-  GFXGRAPH_TRY(replay.wait());
-  facts.first_run_us = microseconds_since(start);
-  if (!arguments.no_verify) GFXGRAPH_TRY(verify_run(replay, facts));
-
-  std::vector<double> submit;
-  std::vector<double> end_to_end;
-  for (size_t i = 0; i < arguments.repeat && !differs(facts); ++i) {
-    GFXGRAPH_TRY(replay.restore());
-    const auto begin = std::chrono::steady_clock::now();
-    GFXGRAPH_TRY(replay.run());
-    submit.push_back(microseconds_since(begin));
-    GFXGRAPH_TRY(replay.wait());
-    end_to_end.push_back(microseconds_since(begin));
-    ++facts.runs;
-    if (arguments.verify) GFXGRAPH_TRY(verify_run(replay, facts));
-  }
-  facts.measurement = Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
-  if (differs(facts) && arguments.bisect) {
-    facts.searched_divergence = true;
-    GFXGRAPH_ASSIGN_OR_RETURN(facts.divergence, replay.find_divergence());
-  }
-  return {};
-}
-
-// A comparison that could not be made is not a success.
-int verdict(const Arguments& arguments, const ReplayFacts& facts) {
-  if (!facts.report) return kExitOk;
-  const bool nothing = !facts.report->passed();
-  if (facts.report->uncompared != 0 || nothing) {
-    say(arguments,
-        fmt::format("{} of {} buffers could not be compared: the trace does not hold their state",
-                    facts.report->uncompared, facts.report->buffers.size()));
-  }
-  return nothing || (arguments.verify && facts.report->uncompared != 0) ? kExitDataLost : kExitOk;
-}
-
 Result<void> write_json(const Arguments& arguments, const ReplayFacts& facts) {
   const std::string json = json_report(facts);
   if (arguments.json == "-") {
-    std::cout << json << std::flush;
+    std::fwrite(json.data(), 1, json.size(), stdout);
     return {};
   }
-  std::ofstream file(arguments.json, std::ios::trunc);
-  file << json << std::flush;
-  if (!file) return fail(Status::kIo, fmt::format("{} cannot be written", arguments.json));
-  return {};
+  return write_file_atomic(arguments.json, std::as_bytes(std::span(json)));
+}
+
+Verification verification(const Arguments& arguments) {
+  if (arguments.no_verify) return Verification::kNone;
+  return arguments.verify ? Verification::kEveryRun : Verification::kFirstAndLast;
 }
 
 Result<int> replay_trace(const Arguments& arguments) {
@@ -194,19 +140,22 @@ Result<int> replay_trace(const Arguments& arguments) {
       fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
                   instance.device().name, instance.device().arch,
                   version_text(instance.library().runtime_version()), instance.library().path()));
-  GFXGRAPH_TRY(execute(arguments, *replay, facts));
+  GFXGRAPH_TRY(
+      execute({arguments.repeat, verification(arguments), arguments.bisect}, *replay, facts));
 
   if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
-  if (arguments.json != "-" && !arguments.quiet) std::cout << text_report(facts) << std::flush;
-  if (!differs(facts)) return verdict(arguments, facts);
-  say(arguments, fmt::format("{} buffers and {} copies differ from the recording",
-                             facts.report->different, facts.report->copies_different));
-  if (!program->ambiguous_words().empty()) {
+  if (arguments.json != "-" && !arguments.quiet) {
+    const std::string text = text_report(facts);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  const Verdict verdict = verdict_of(facts);
+  if (!verdict.reason.empty()) say(arguments, verdict.reason);
+  if (verdict.code == kExitFailed && !program->ambiguous_words().empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
                                options.keep_ambiguous ? "left alone" : "relocated",
                                options.keep_ambiguous ? "relocate" : "keep"));
   }
-  return kExitFailed;
+  return verdict.code;
 }
 
 int run_tool(int argc, char** argv) {
@@ -223,10 +172,14 @@ int run_tool(int argc, char** argv) {
       ->check(CLI::IsMember({"eager", "batch", "graph", "auto"}));
   app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
       ->check(CLI::Range(1, 1000000000));
-  app.add_option("--layout", arguments.layout, "shift: put every buffer at another address")
+  app.add_option("--layout", arguments.layout,
+                 "same: as the allocator places buffers; recorded addresses cannot be requested, "
+                 "the report counts how many came out equal, the exit code does not depend on it. "
+                 "shift: put every buffer at another address")
       ->check(CLI::IsMember({"same", "shift"}));
-  auto* verify = app.add_flag("--verify", arguments.verify,
-                              "compare memory after every run, not only after the first");
+  auto* verify =
+      app.add_flag("--verify", arguments.verify,
+                   "compare memory after every run, not only after the first and the last");
   app.add_flag("--no-verify", arguments.no_verify, "never compare; no times are printed then")
       ->excludes(verify);
   app.add_flag("--bisect", arguments.bisect, "where memory differs, find the launch");
@@ -246,8 +199,8 @@ int run_tool(int argc, char** argv) {
   app.add_option("--json", arguments.json, "write the result as JSON to this file, - for stdout");
   app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
   app.footer(
-      "Exit codes: 0 identical, 1 failed or different, 2 usage, 3 data lost, incomplete "
-      "recording,\nor nothing to compare with.");
+      "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
+      "incomplete trace,\nor not everything could be compared.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -263,12 +216,14 @@ int run_tool(int argc, char** argv) {
 }  // namespace gfxgraph::replayer
 
 int main(int argc, char** argv) {
+  gfxgraph::reserve_standard_descriptors();
+  int code = gfxgraph::kExitFailed;
   try {
-    return gfxgraph::replayer::run_tool(argc, argv);
+    code = gfxgraph::replayer::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "gfxgraph-replay: out of host memory\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "gfxgraph-replay: {}\n", error.what());
   }
-  return 1;
+  return gfxgraph::finish_output("gfxgraph-replay", code);
 }

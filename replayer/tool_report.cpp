@@ -35,15 +35,38 @@ std::string difference_text(const BufferResult& buffer) {
                      buffer.got);
 }
 
-std::string divergence_text(const ReplayFacts& facts) {
-  if (!facts.searched_divergence) return {};
-  if (!facts.divergence) {
-    return "diverged: not found; eager mode leaves the same bytes, so the trace or its pointers "
-           "are wrong: record "
-           "with --checkpoints to find the launch\n";
+// Only what was compared is claimed.
+std::string bisect_text(const ReplayFacts& facts) {
+  const BisectReport& bisect = *facts.bisect;
+  const char* const mode = mode_name(facts.replay->mode());
+  std::string text = "bisect: no divergent operation found (buffers only)";
+  if (bisect.checkpoints != 0)
+    text += fmt::format("; all {} checkpoints agree with the recording", bisect.checkpoints);
+  if (!bisect.eager) {
+    if (bisect.checkpoints == 0)
+      text += "; eager mode has no reference without checkpoints: record with --checkpoints";
+    return text + "\n";
   }
+  const VerifyReport& eager = *bisect.eager;
+  text += fmt::format("; {} and eager mode leave the same bytes", mode);
+  if (eager.differs()) {
+    return text + fmt::format(
+                      ", and eager mode differs from the recording in {} buffers and {} "
+                      "copies: record with --checkpoints to find the launch\n",
+                      eager.different, eager.copies_different);
+  }
+  if (eager.identical + eager.copies_identical == 0)
+    return text + ", which the trace holds nothing to compare with\n";
+  return text +
+         ", and what was compared of eager mode is identical with the recording: the "
+         "difference did not come back\n";
+}
+
+std::string divergence_text(const ReplayFacts& facts) {
+  if (!facts.bisect) return {};
+  if (!facts.bisect->divergence) return bisect_text(facts);
   const Program& program = facts.replay->instance().program();
-  const Divergence& found = *facts.divergence;
+  const Divergence& found = *facts.bisect->divergence;
   const std::string where =
       found.first_operation == found.last_operation
           ? program.describe(found.last_operation)
@@ -88,6 +111,21 @@ ordered_json buffers_json(const VerifyReport& report) {
   return list;
 }
 
+ordered_json copies_json(const VerifyReport& report, const Program& program) {
+  ordered_json list = ordered_json::array();
+  for (const CopyResult& copy : report.copies) {
+    if (copy.comparison == Comparison::kIdentical) continue;
+    ordered_json entry = {{"at", program.describe(copy.operation)}, {"event", copy.sequence}};
+    if (copy.comparison == Comparison::kUncompared) {
+      entry["uncompared"] = copy.reason;
+    } else {
+      entry["first_difference"] = copy.first_difference;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 void add_verification(ordered_json& json, const ReplayFacts& facts) {
   json["verified"] = facts.report.has_value();
   if (!facts.report) return;
@@ -98,11 +136,33 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
                      {"different", report.different},
                      {"uncompared", report.uncompared},
                      {"not_identical", buffers_json(report)}};
-  json["copies_to_host"] = {{"total", report.copies.size()},
-                            {"identical", report.copies_identical},
-                            {"different", report.copies_different},
-                            {"uncompared", report.copies_uncompared}};
+  json["reported_run"] = facts.reported_run;
+  json["identical"] = report.identical_throughout();
+  json["copies_to_host"] = {
+      {"total", report.copies.size()},
+      {"identical", report.copies_identical},
+      {"different", report.copies_different},
+      {"uncompared", report.copies_uncompared},
+      {"not_identical", copies_json(report, facts.replay->instance().program())}};
   json["ambiguous_words_unmoved"] = report.ambiguous_words_unmoved;
+}
+
+void add_bisect(ordered_json& json, const ReplayFacts& facts) {
+  const BisectReport& bisect = *facts.bisect;
+  json["bisect"] = {{"checkpoints", bisect.checkpoints}};
+  if (bisect.eager) {
+    json["bisect"]["eager"] = {{"identical", bisect.eager->identical},
+                               {"different", bisect.eager->different},
+                               {"uncompared", bisect.eager->uncompared},
+                               {"copies_different", bisect.eager->copies_different}};
+  }
+  if (!bisect.divergence) return;
+  const Program& program = facts.replay->instance().program();
+  json["divergence"] = {{"first_operation", bisect.divergence->first_operation},
+                        {"last_operation", bisect.divergence->last_operation},
+                        {"at", program.describe(bisect.divergence->last_operation)},
+                        {"allocation", bisect.divergence->allocation},
+                        {"reference", bisect.divergence->reference}};
 }
 
 }  // namespace
@@ -112,7 +172,7 @@ std::string version_text(int version) {
 }
 
 bool may_print_times(const ReplayFacts& facts) {
-  return facts.report.has_value() && facts.report->passed() && facts.runs != 0;
+  return facts.report.has_value() && facts.report->identical_throughout() && facts.runs != 0;
 }
 
 std::string text_report(const ReplayFacts& facts) {
@@ -129,9 +189,12 @@ std::string text_report(const ReplayFacts& facts) {
     for (const std::string& outside : graph.outside)
       text += fmt::format("outside of the graphs: {}\n", outside);
   }
-  text += fmt::format("addresses: {} of {} buffers stand elsewhere than recorded ({} layout)\n",
-                      instance.memory().moved(), instance.memory().movable(),
-                      facts.layout == Layout::kShift ? "shift" : "same");
+  const size_t moved = instance.memory().moved();
+  const size_t movable = instance.memory().movable();
+  text += fmt::format("addresses: {} of {} buffers at their recorded address, {} elsewhere ({})\n",
+                      movable - moved, movable, moved,
+                      facts.layout == Layout::kShift ? "shift layout"
+                                                     : "same layout: as the allocator places them");
   if (!facts.report) return text + "not verified: no times are given\n";
 
   const VerifyReport& report = *facts.report;
@@ -156,14 +219,21 @@ std::string text_report(const ReplayFacts& facts) {
   }
   if (listed > kListedDifferences)
     text += fmt::format("  and {} more\n", listed - kListedDifferences);
+  listed = 0;
   for (const CopyResult& copy : report.copies) {
-    if (copy.comparison != Comparison::kDifferent) continue;
-    text += fmt::format("  {}: differs first at byte {}\n", program.describe(copy.operation),
-                        copy.first_difference);
-    if (++listed > kListedDifferences) break;
+    if (copy.comparison == Comparison::kIdentical) continue;
+    if (++listed > kListedDifferences) continue;
+    text += copy.comparison == Comparison::kDifferent
+                ? fmt::format("  {}: differs first at byte {}\n", program.describe(copy.operation),
+                              copy.first_difference)
+                : fmt::format("  {}: not compared, {}\n", program.describe(copy.operation),
+                              copy.reason);
   }
+  if (listed > kListedDifferences)
+    text += fmt::format("  and {} more\n", listed - kListedDifferences);
   text += divergence_text(facts);
-  if (!may_print_times(facts)) return text;
+  if (!may_print_times(facts))
+    return text + "no times are given: not everything was compared and identical\n";
   text += fmt::format("times of {} runs in us, on the host{}:\n", facts.runs,
                       facts.emulated ? "; the device is emulated, these are no GPU times" : "");
   text += timing_text("submit", facts.measurement.submit);
@@ -213,13 +283,7 @@ std::string json_report(const ReplayFacts& facts) {
   }
   json["ambiguous"] = std::move(ambiguous);
   add_verification(json, facts);
-  if (facts.searched_divergence && facts.divergence) {
-    json["divergence"] = {{"first_operation", facts.divergence->first_operation},
-                          {"last_operation", facts.divergence->last_operation},
-                          {"at", program.describe(facts.divergence->last_operation)},
-                          {"allocation", facts.divergence->allocation},
-                          {"reference", facts.divergence->reference}};
-  }
+  if (facts.bisect) add_bisect(json, facts);
   if (may_print_times(facts)) {
     const LoadTimes& load = replay.load_times();
     json["times_us"] = {{"load", load.load_us},

@@ -18,13 +18,13 @@ struct ReplayFacts {
   std::optional<VerifyReport>
       report;  // of the first run that differed, else of the last; none: not verified
   size_t verified_runs = 0;
+  size_t reported_run = 0;  // whose report that is, from 1
   double first_run_us = 0;
   Measurement measurement;
-  std::optional<Divergence> divergence;
-  bool searched_divergence = false;
+  std::optional<BisectReport> bisect;
 };
 
-// Times are in both only where everything that was compared is identical.
+// Times are in both only if everything was compared and is identical.
 std::string text_report(const ReplayFacts& facts);
 std::string json_report(const ReplayFacts& facts);
 bool may_print_times(const ReplayFacts& facts);

@@ -53,6 +53,13 @@ const char* unknown_reason(const format::Content& content) {
   return content.stored || content.hash ? nullptr : "its state was not recorded";
 }
 
+std::string copy_unknown_reason(const format::Content& expected, uint64_t size_bytes) {
+  if (unknown_reason(expected) != nullptr) return "the bytes that it received were not recorded";
+  if (expected.size_bytes == size_bytes) return {};
+  return fmt::format("only {} of the {} bytes that it received were recorded", expected.size_bytes,
+                     size_bytes);
+}
+
 Result<void> compare_copy(const Instance& instance, const HostResult& result,
                           VerifyReport& report) {
   CopyResult copy;
@@ -60,9 +67,8 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result,
   copy.sequence = instance.program().operations()[result.operation].sequence;
   const format::Content& expected = *result.expected;
   const std::string where = instance.program().describe(result.operation) + ": received bytes";
-  const bool known =
-      expected.size_bytes == result.size_bytes && unknown_reason(expected) == nullptr;
-  if (known) {
+  copy.reason = copy_unknown_reason(expected, result.size_bytes);
+  if (copy.reason.empty()) {
     const std::span<const std::byte> got =
         std::as_bytes(std::span(result.bytes, result.size_bytes));
     if (expected.stored) {

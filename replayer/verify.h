@@ -32,6 +32,7 @@ struct CopyResult {
   uint64_t sequence = 0;
   Comparison comparison = Comparison::kUncompared;
   uint64_t first_difference = 0;
+  std::string reason;  // why it was not compared
 };
 
 struct VerifyReport {
@@ -46,9 +47,11 @@ struct VerifyReport {
   // Words that only looked like pointers and that the replay left at the recorded value.
   size_t ambiguous_words_unmoved = 0;
 
-  // Everything that was compared is identical, and something was.
-  bool passed() const {
-    return different == 0 && copies_different == 0 && identical + copies_identical != 0;
+  bool differs() const { return different != 0 || copies_different != 0; }
+  size_t not_compared() const { return uncompared + copies_uncompared; }
+  // Everything that the recorded program left or received was compared and is identical.
+  bool identical_throughout() const {
+    return !differs() && not_compared() == 0 && identical + copies_identical != 0;
   }
 };
 

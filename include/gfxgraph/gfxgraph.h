@@ -109,7 +109,7 @@ typedef struct gfxgraph_environment_t {
   const char* device_name;
   int32_t hip_runtime_version; /* as hipRuntimeGetVersion gave it */
   uint32_t sealed;             /* 0: the recording did not finish */
-  uint32_t complete;           /* 0: calls are missing; see the recording's findings */
+  uint32_t complete;           /* 0: not sealed, or calls are missing: see the findings */
   uint32_t launch_count;       /* launches, those inside of launched graphs included */
   uint32_t kernel_count;
   uint32_t allocation_count; /* allocation ids go from 1 to this number */
@@ -321,6 +321,8 @@ typedef struct gfxgraph_verification_t {
 } gfxgraph_verification_t;
 /* Waits, then compares every buffer with what the recorded program left in it, at the end of one
  * run from the initial state. GFXGRAPH_MISMATCH if one differs; the structures are filled then too.
+ * GFXGRAPH_OK says that nothing differs; everything is identical only if `uncompared` and
+ * `copies_uncompared` are 0 as well.
  * `results`, if not NULL, takes one entry per compared or uncompared allocation, at most
  * `capacity`, each `result_size_bytes` long: sizeof(gfxgraph_buffer_result_t). */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_verify(gfxgraph_replay_t replay,

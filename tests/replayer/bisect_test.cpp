@@ -31,7 +31,7 @@ class BisectTest : public ::testing::Test {
     EXPECT_TRUE(replay);
     auto found = (*replay)->find_divergence();
     EXPECT_TRUE(found) << (found ? "" : found.error().message);
-    return found ? *found : std::nullopt;
+    return found ? found->divergence : std::nullopt;
   }
   FakeHip fake;
   TestTrace trace;
@@ -81,11 +81,11 @@ TEST_F(BisectTest, EagerModeIsTheReferenceWithoutCheckpoints) {
   ASSERT_TRUE(replay);
   const auto found = (*replay)->find_divergence();
   ASSERT_TRUE(found);
-  ASSERT_TRUE(*found);
-  EXPECT_EQ((*found)->first_operation, 13u);
-  EXPECT_EQ((*found)->last_operation, 13u);
-  EXPECT_EQ((*found)->allocation, b);
-  EXPECT_EQ((*found)->reference, "eager mode");
+  ASSERT_TRUE(found->divergence);
+  EXPECT_EQ(found->divergence->first_operation, 13u);
+  EXPECT_EQ(found->divergence->last_operation, 13u);
+  EXPECT_EQ(found->divergence->allocation, b);
+  EXPECT_EQ(found->divergence->reference, "eager mode");
 }
 
 }  // namespace

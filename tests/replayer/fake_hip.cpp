@@ -91,6 +91,8 @@ hip::Error add_node(void** node, void* graph, void* const* dependencies, size_t 
 }
 
 void run_graph(const FakeHip::Graph& graph) {
+  const bool again = ++fake->graph_launches >= fake->forget_from_graph_launch &&
+                     fake->forget_from_graph_launch != 0;
   std::vector<bool> done(graph.nodes.size(), false);
   for (size_t ran = 0; ran < graph.nodes.size(); ++ran) {
     for (size_t i = graph.nodes.size(); i-- > 0;) {
@@ -98,8 +100,8 @@ void run_graph(const FakeHip::Graph& graph) {
       for (const size_t dependency : graph.nodes[i].dependencies) ready = ready && done[dependency];
       if (!ready) continue;
       done[i] = true;
-      const bool forget =
-          fake->skip_last_graph_kernel && graph.nodes[i].kernel && i + 1 == graph.nodes.size();
+      const bool forget = (fake->skip_last_graph_kernel || again) && graph.nodes[i].kernel &&
+                          i + 1 == graph.nodes.size();
       if (!forget) graph.nodes[i].run();
       break;
     }

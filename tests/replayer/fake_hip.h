@@ -52,6 +52,9 @@ class FakeHip {
   bool registers_kernels = false;       // what a program needs to launch cooperatively; set early
   bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
 
+  int forget_from_graph_launch = 0;  // from this graph launch on; 0: never
+  int graph_launches = 0;
+
   // The N-th fallible call from now on fails, counted from 1; 0: none. `failed` says whether it
   // did.
   void fail_call(int n, hip::Error code = 1);

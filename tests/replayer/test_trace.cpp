@@ -243,6 +243,7 @@ void TestTrace::copy_to_host(format::AllocationId from, format::StreamId stream)
   copy.source.allocation = from;
   copy.width_bytes = memory_.at(from).size();
   copy.host_result = content(memory_.at(from).data(), copy.width_bytes);
+  if (edit_result) edit_result(copy.host_result);
   copy.stream = stream;
   add(std::move(copy));
 }

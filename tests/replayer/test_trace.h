@@ -88,6 +88,7 @@ class TestTrace {
   std::function<void(format::Launch&)> edit_launch;
   std::function<void(format::AllocationBegin&)> edit_begin;
   std::function<void(format::Content&)> edit_post;
+  std::function<void(format::Content&)> edit_result;  // of copies to the host
 
   // Ends what is alive, seals, opens.
   std::shared_ptr<const format::Trace> finish();

@@ -41,7 +41,7 @@ TEST_F(VerifyTest, NamesTheFirstDifferingByte) {
     ASSERT_TRUE(replay->instance().memory().write(a, offset, std::as_bytes(std::span(&wrong, 1))));
   }
   const VerifyReport report = verified();
-  EXPECT_FALSE(report.passed());
+  EXPECT_FALSE(report.identical_throughout());
   EXPECT_EQ(report.different, 1u);
   EXPECT_EQ(report.identical, 1u);
   EXPECT_EQ(report.buffers[a - 1].first_difference, 20u);
@@ -59,7 +59,7 @@ TEST_F(VerifyTest, RecordedAddressLeftInMemoryIsADifference) {
   trace.copy_to_device(table, bytes);
   const uint64_t stale = trace.address(a) + 8;
   load();
-  EXPECT_TRUE(verified().passed());
+  EXPECT_TRUE(verified().identical_throughout());
   ASSERT_TRUE(replay->instance().memory().write(table, 16, std::as_bytes(std::span(&stale, 1))));
   EXPECT_EQ(verified().different, 1u);
 }
@@ -74,7 +74,7 @@ TEST_F(VerifyTest, AmbiguousWordMayKeepItsValue) {
   trace.mark_ambiguous = true;
   load();
   const VerifyReport report = verified();
-  EXPECT_TRUE(report.passed());
+  EXPECT_TRUE(report.identical_throughout());
   EXPECT_EQ(report.ambiguous_words_unmoved, 1u);
 }
 
@@ -97,7 +97,7 @@ TEST_F(VerifyTest, AmbiguousArgumentsCanBeKept) {
     ASSERT_TRUE(loaded);
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
-    EXPECT_EQ(verified().passed(), keep);
+    EXPECT_EQ(verified().identical_throughout(), keep);
   }
 }
 
@@ -127,7 +127,7 @@ TEST_F(VerifyTest, UnknownStateIsNotASuccess) {
   load();
   const VerifyReport report = verified();
   EXPECT_EQ(report.uncompared, 1u);
-  EXPECT_FALSE(report.passed());
+  EXPECT_FALSE(report.identical_throughout());
   EXPECT_FALSE(report.buffers[0].reason.empty());
 }
 

@@ -1,0 +1,77 @@
+#include "replayer/tool_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace gfxgraph::replayer {
+namespace {
+
+double microseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+Result<void> verify_run(Replay& replay, size_t run, ReplayFacts& facts) {
+  GFXGRAPH_ASSIGN_OR_RETURN(facts.report, replay.verify());
+  facts.reported_run = run;
+  ++facts.verified_runs;
+  return {};
+}
+
+bool differs(const ReplayFacts& facts) { return facts.report && facts.report->differs(); }
+
+}  // namespace
+
+Result<void> execute(const RunRequest& request, Replay& replay, ReplayFacts& facts) {
+  GFXGRAPH_TRY(replay.restore());
+  const auto start = std::chrono::steady_clock::now();
+  GFXGRAPH_TRY(replay.run());
+  GFXGRAPH_TRY(replay.wait());
+  facts.first_run_us = microseconds_since(start);
+  if (request.verification != Verification::kNone) GFXGRAPH_TRY(verify_run(replay, 1, facts));
+
+  std::vector<double> submit;
+  std::vector<double> end_to_end;
+  for (size_t i = 0; i < request.repetitions && !differs(facts); ++i) {
+    GFXGRAPH_TRY(replay.restore());
+    const auto begin = std::chrono::steady_clock::now();
+    GFXGRAPH_TRY(replay.run());
+    submit.push_back(microseconds_since(begin));
+    GFXGRAPH_TRY(replay.wait());
+    end_to_end.push_back(microseconds_since(begin));
+    ++facts.runs;
+    const bool last = i + 1 == request.repetitions;
+    if (request.verification == Verification::kEveryRun ||
+        (last && request.verification == Verification::kFirstAndLast)) {
+      GFXGRAPH_TRY(verify_run(replay, i + 2, facts));
+    }
+  }
+  facts.measurement = Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
+  if (differs(facts) && request.bisect) {
+    GFXGRAPH_ASSIGN_OR_RETURN(facts.bisect, replay.find_divergence());
+  }
+  return {};
+}
+
+Verdict verdict_of(const ReplayFacts& facts) {
+  if (!facts.report) return {};
+  const VerifyReport& report = *facts.report;
+  if (report.differs()) {
+    return {kExitFailed,
+            fmt::format("run {}: {} of {} buffers and {} of {} copies differ from the recording",
+                        facts.reported_run, report.different, report.buffers.size(),
+                        report.copies_different, report.copies.size())};
+  }
+  if (report.identical_throughout()) return {};
+  if (report.not_compared() == 0)
+    return {kExitDataLost, "nothing to compare: the trace holds no state of any buffer or copy"};
+  return {kExitDataLost, fmt::format("{} of {} buffers and {} of {} copies were not compared: the "
+                                     "trace does not hold what the program left or received",
+                                     report.uncompared, report.buffers.size(),
+                                     report.copies_uncompared, report.copies.size())};
+}
+
+}  // namespace gfxgraph::replayer

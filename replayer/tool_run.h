@@ -1,0 +1,34 @@
+// What gfxgraph-replay does with a loaded replay: runs it, compares it, and judges the comparison.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/exit_code.h"
+#include "base/result.h"
+#include "replayer/replay.h"
+#include "replayer/tool_report.h"
+
+namespace gfxgraph::replayer {
+
+// Which runs are compared with the recording. A graph may be right when it is launched first and
+// wrong later, so never the first alone.
+enum class Verification { kNone, kFirstAndLast, kEveryRun };
+
+struct RunRequest {
+  size_t repetitions = 1;  // timed runs behind the first one
+  Verification verification = Verification::kFirstAndLast;
+  bool bisect = false;  // where memory differs, search the operation
+};
+
+// Each run starts from the initial state. Ends after the first run that was compared and differs.
+Result<void> execute(const RunRequest& request, Replay& replay, ReplayFacts& facts);
+
+struct Verdict {
+  int code = kExitOk;
+  std::string reason;  // empty: everything was identical, or nothing was to be compared
+};
+// kExitFailed: something differs. kExitDataLost: something could not be compared.
+Verdict verdict_of(const ReplayFacts& facts);
+
+}  // namespace gfxgraph::replayer
