@@ -51,7 +51,7 @@ def main():
     update = "--update" in sys.argv
     case, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     environment = {
-        "BUILD": str(build), "PATH": f"{build / 'bin'}:/usr/bin:/bin", "LC_ALL": "C",
+        "BUILD": str(build), "PATH": f"{build / 'bin'}:{os.environ['PATH']}", "LC_ALL": "C",
         "SOURCE": str(SOURCE), "HOME": "/nonexistent"}
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:

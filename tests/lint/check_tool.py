@@ -10,17 +10,12 @@ import sources
 WORDS = "mis,inout,ans,thi,ond,sop,nd,clas,fo,te,hsa,dout,doub,parm,parms,ser,als,datas,wee,vie,inactivate,filetest,olt"
 
 
-def is_shell(path):
-    text = sources.text(path)
-    return text is not None and (path.suffix == ".sh" or text.startswith(("#!/bin/bash", "#!/bin/sh")))
-
-
 def main():
     tool = sys.argv[1]
     if shutil.which(tool) is None:
         sys.exit(f"{tool} is not installed: run scripts/setup")
     if tool == "shellcheck":
-        names = [str(path) for path in sources.files() if is_shell(path)]
+        names = [str(path) for path in sources.files() if sources.is_shell(path)]
         command = [tool, "--external-sources", "--shell=bash", *names]
     else:
         names = [str(path) for path in sources.files()

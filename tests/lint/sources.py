@@ -36,6 +36,11 @@ def text(path):
         return None
 
 
+def is_shell(path):
+    content = text(path)
+    return content is not None and (path.suffix == ".sh" or content.startswith(("#!/bin/bash", "#!/bin/sh")))
+
+
 def finish(problems, checked):
     """Prints the problems and leaves with the lint's exit code."""
     for problem in problems:
