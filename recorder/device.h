@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace gfxgraph::recorder {
 
@@ -39,6 +40,14 @@ class Device {
                              uint64_t* size_bytes) = 0;
   // Up to `capacity` node handles of a hipGraph in its own order; the number of all.
   virtual size_t graph_nodes(void* graph, void** nodes, size_t capacity) = 0;
+
+  // A way by which this process may reach the runtime past the recorder.
+  struct Bypass {
+    std::string what;  // a function or a library
+    std::string why;
+  };
+  // Takes the dynamic linker's lock: not under a lock that a library's constructor may wait for.
+  virtual std::vector<Bypass> bypasses() { return {}; }
 };
 
 // The HIP runtime of this process, asked on a thread of its own: last error, current device and

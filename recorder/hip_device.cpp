@@ -11,6 +11,7 @@
 
 #include "recorder/device.h"
 #include "recorder/hooks_internal.h"
+#include "recorder/unknown_calls.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -126,6 +127,17 @@ class HipDevice final : public Device {
       }
     });
     return total;
+  }
+
+  std::vector<Bypass> bypasses() override {
+    std::vector<Bypass> found;
+    for (std::string& name : linked_unknown_calls()) {
+      found.push_back({std::move(name), "linked; gfxgraph does not know this function"});
+    }
+    if (several_hip_runtimes()) {
+      found.push_back({"libamdhip64", "loaded more than once; calls of one copy are not recorded"});
+    }
+    return found;
   }
 
  private:

@@ -23,6 +23,10 @@ Recorder& recorder() noexcept;
 // HIP: only the outermost call of a program's thread is recorded.
 extern thread_local int hook_depth;
 
+// After the first call that the program made: whatever the runtime set up for it is destroyed after
+// the exit handler that this registers, and the module destructors of clang's host code as well.
+void arrange_exit() noexcept;
+
 class Scope {
  public:
   // `registration`: clang's module constructors, which arrange their own destructors afterwards.

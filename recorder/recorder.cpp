@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -259,7 +260,28 @@ void Recorder::drain_if_full() noexcept {
   if (pending_count_.load(std::memory_order_relaxed) >= kMostPendingEvents) drain();
 }
 
+// Takes mutex_ itself, after the search.
+void Recorder::note_bypasses() noexcept {
+  guarded_unlocked([&] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (finished_ || !writer_) return;
+    }
+    const std::vector<Device::Bypass> found = device_->bypasses();
+    const std::lock_guard lock(mutex_);
+    if (finished_ || !writer_) return;
+    for (const Device::Bypass& bypass : found) {
+      const bool known =
+          std::any_of(findings_.begin(), findings_.end(), [&](const FindingCount& one) {
+            return one.call == bypass.what && one.detail == bypass.why;
+          });
+      if (!known) finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
+    }
+  });
+}
+
 void Recorder::flush_loop() noexcept {
+  note_bypasses();  // once more at the end, where the program may not arrive
   std::unique_lock lock(flush_mutex_);
   while (!stop_flusher_) {
     flush_wanted_.wait_for(lock, kFlushPeriod);
@@ -322,6 +344,7 @@ void Recorder::finish_contents() {
 }
 
 void Recorder::finish() noexcept {
+  note_bypasses();
   guarded_unlocked([&] {
     {
       const std::lock_guard lock(mutex_);

@@ -204,6 +204,7 @@ class Recorder {
   void flush_loop() noexcept;
   bool claim();
   void finish_contents();
+  void note_bypasses() noexcept;
   void write_report_file() noexcept;
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
 

@@ -1,54 +1,86 @@
-/* Hooks for the calls that are passed on but not recorded (policy UNSUPPORTED): no signature is
-   needed. Each one loads its row's index; the common part keeps every register that may hold an argument
-   (System V AMD64 ABI, 3.2.3), lets the recorder note the call, and jumps to the real function. */
+#include "recorder/unknown_calls.h"
+
+/* Hooks that need no signature: the calls that are passed on but not recorded (policy UNSUPPORTED), and the
+   functions of the runtime that have no row. Each one loads its index; the common part calls the real function
+   with the registers that may hold an argument (System V AMD64 ABI, 3.2.3) and a copy of the caller's stack
+   arguments, then hands its result to the recorder: a call that HIP refused changed nothing. A jump instead of
+   a call would need no copy, but would not come back.
+
+   STACK_ARGUMENTS is four times what the longest of these calls has (hipMemcpy3DBatchAsync, extents by value). */
+
+#define STACK_ARGUMENTS 128
 
     .text
     .p2align 4
-    .hidden gfxgraph_note_unsupported
+    .hidden gfxgraph_enter_passed_call
+    .hidden gfxgraph_leave_passed_call
     .type gfxgraph_trampoline, @function
 gfxgraph_trampoline:
     .cfi_startproc
     endbr64
-    subq $200, %rsp
-    .cfi_adjust_cfa_offset 200
-    movq %rdi, 0(%rsp)
-    movq %rsi, 8(%rsp)
-    movq %rdx, 16(%rsp)
-    movq %rcx, 24(%rsp)
-    movq %r8, 32(%rsp)
-    movq %r9, 40(%rsp)
-    movq %rax, 48(%rsp)
-    movq %r10, 56(%rsp)
-    movups %xmm0, 64(%rsp)
-    movups %xmm1, 80(%rsp)
-    movups %xmm2, 96(%rsp)
-    movups %xmm3, 112(%rsp)
-    movups %xmm4, 128(%rsp)
-    movups %xmm5, 144(%rsp)
-    movups %xmm6, 160(%rsp)
-    movups %xmm7, 176(%rsp)
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq $208 + STACK_ARGUMENTS, %rsp
+    movq %rdi, -8(%rbp)
+    movq %rsi, -16(%rbp)
+    movq %rdx, -24(%rbp)
+    movq %rcx, -32(%rbp)
+    movq %r8, -40(%rbp)
+    movq %r9, -48(%rbp)
+    movq %rax, -56(%rbp)
+    movq %r10, -64(%rbp)
+    movq %r11, -72(%rbp)
+    movups %xmm0, -96(%rbp)
+    movups %xmm1, -112(%rbp)
+    movups %xmm2, -128(%rbp)
+    movups %xmm3, -144(%rbp)
+    movups %xmm4, -160(%rbp)
+    movups %xmm5, -176(%rbp)
+    movups %xmm6, -192(%rbp)
+    movups %xmm7, -208(%rbp)
     movl %r11d, %edi
-    call gfxgraph_note_unsupported
+    call gfxgraph_enter_passed_call
     movq %rax, %r11
-    movq 0(%rsp), %rdi
-    movq 8(%rsp), %rsi
-    movq 16(%rsp), %rdx
-    movq 24(%rsp), %rcx
-    movq 32(%rsp), %r8
-    movq 40(%rsp), %r9
-    movq 48(%rsp), %rax
-    movq 56(%rsp), %r10
-    movups 64(%rsp), %xmm0
-    movups 80(%rsp), %xmm1
-    movups 96(%rsp), %xmm2
-    movups 112(%rsp), %xmm3
-    movups 128(%rsp), %xmm4
-    movups 144(%rsp), %xmm5
-    movups 160(%rsp), %xmm6
-    movups 176(%rsp), %xmm7
-    addq $200, %rsp
-    .cfi_adjust_cfa_offset -200
-    jmp *%r11
+    .set at, 0
+    .rept STACK_ARGUMENTS / 16
+    movups 16 + at(%rbp), %xmm0
+    movups %xmm0, at(%rsp)
+    .set at, at + 16
+    .endr
+    movq -8(%rbp), %rdi
+    movq -16(%rbp), %rsi
+    movq -24(%rbp), %rdx
+    movq -32(%rbp), %rcx
+    movq -40(%rbp), %r8
+    movq -48(%rbp), %r9
+    movq -56(%rbp), %rax
+    movq -64(%rbp), %r10
+    movups -96(%rbp), %xmm0
+    movups -112(%rbp), %xmm1
+    movups -128(%rbp), %xmm2
+    movups -144(%rbp), %xmm3
+    movups -160(%rbp), %xmm4
+    movups -176(%rbp), %xmm5
+    movups -192(%rbp), %xmm6
+    movups -208(%rbp), %xmm7
+    call *%r11
+    movq %rax, -8(%rbp)
+    movq %rdx, -16(%rbp)
+    movups %xmm0, -96(%rbp)
+    movups %xmm1, -112(%rbp)
+    movl -72(%rbp), %edi
+    movl %eax, %esi
+    call gfxgraph_leave_passed_call
+    movq -8(%rbp), %rax
+    movq -16(%rbp), %rdx
+    movups -96(%rbp), %xmm0
+    movups -112(%rbp), %xmm1
+    leave
+    .cfi_def_cfa %rsp, 8
+    ret
     .cfi_endproc
     .size gfxgraph_trampoline, . - gfxgraph_trampoline
 
@@ -65,5 +97,22 @@ gfxgraph_trampoline:
 
     .set call_index, 0
 #include "recorder/hip_calls.inc"
+
+/* The functions without a row take the indices behind the table, 16 bytes of code each. */
+    .globl gfxgraph_unknown_hooks
+    .hidden gfxgraph_unknown_hooks
+    .type gfxgraph_unknown_hooks, @function
+    .p2align 4
+gfxgraph_unknown_hooks:
+    .rept GFXGRAPH_UNKNOWN_CALLS
+    .cfi_startproc
+    endbr64
+    movl $call_index, %r11d
+    jmp gfxgraph_trampoline
+    .p2align 4
+    .cfi_endproc
+    .set call_index, call_index + 1
+    .endr
+    .size gfxgraph_unknown_hooks, . - gfxgraph_unknown_hooks
 
     .section .note.GNU-stack, "", @progbits

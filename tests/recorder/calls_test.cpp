@@ -118,7 +118,8 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"RECORD", "Recorded"},
       {"CONDITIONAL",
        "Recorded unless the arguments say otherwise (arrays, a second device, limits)"},
-      {"UNSUPPORTED", "Passed on; the trace is marked incomplete with the name and count"},
+      {"UNSUPPORTED",
+       "Passed on; one that succeeds marks the trace incomplete with its name and count"},
       {"PASS", "Passed on: changes nothing that a trace describes"}};
   const std::pair<std::string, std::string> calls[] = {
 #define GFXGRAPH_HIP_CALL(policy, name) {#policy, #name},

@@ -153,3 +153,21 @@ FAKE hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned) {
 FAKE hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode*) {
   return call([] {});
 }
+
+// Two that no runtime has, for programs that are newer than gfxgraph.
+FAKE hipError_t hipFutureCall(int value) { return value == 7 ? hipSuccess : hipErrorInvalidValue; }
+FAKE hipError_t hipFutureLinked(int value) { return hipFutureCall(value); }
+FAKE hipError_t hipGetProcAddress(const char* name, void** function, int, uint64_t, void*) {
+  if (std::strcmp(name, "hipFutureCall") != 0) return hipErrorInvalidValue;
+  *function = reinterpret_cast<void*>(&hipFutureCall);
+  return hipSuccess;
+}
+// Unsupported by the recorder, with arguments in every place: refused unless they all arrive.
+FAKE hipError_t hipMemcpy2DArrayToArray(void* destination, size_t to_x, size_t to_y,
+                                        const void* source, size_t from_x, size_t from_y,
+                                        size_t width, size_t height, hipMemcpyKind kind) {
+  const bool good = destination == reinterpret_cast<void*>(1) && to_x == 2 && to_y == 3 &&
+                    source == reinterpret_cast<void*>(4) && from_x == 5 && from_y == 6 &&
+                    width == 7 && height == 8 && kind == hipMemcpyDeviceToDevice;
+  return good ? hipSuccess : hipErrorInvalidValue;
+}

@@ -236,11 +236,13 @@ static void unsupported() {
   int* data = device_buffer();
   hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindSigned);
   hipArray* array = nullptr;
-  // The result is the runtime's affair; the call must arrive with its arguments.
-  const hipError_t first = hipMallocArray(&array, &format, 16, 1, 0);
-  const hipError_t second = hipMallocArray(&array, &format, 16, 1, 0);
-  expect(first == second, "unsupported call");
-  (void)data;
+  CHECK(hipStreamWriteValue32(nullptr, data, 5, 0));
+  CHECK(hipStreamWriteValue32(nullptr, data + 1, 6, 0));
+  int words[2] = {};
+  CHECK(hipMemcpy(words, data, sizeof(words), hipMemcpyDeviceToHost));
+  expect(words[0] == 5 && words[1] == 6, "unsupported calls");
+  // Refused by the software agent: nothing changes.
+  expect(hipMallocArray(&array, &format, 16, 1, 0) != hipSuccess, "refused call");
 }
 
 // HIP 5.2 reports the status of the thread's last call: what the recorder does must not show.

@@ -1,0 +1,50 @@
+// Calls of functions that the recorder does not know or does not record, on fake_hip. Says what
+// each returned.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+using Function = int (*)(int);
+
+extern "C" {
+int hipMalloc(void** pointer, size_t bytes);
+int hipFree(void* pointer);
+int hipGetProcAddress(const char* name, void** function, int version, uint64_t flags, void* status);
+int hipMemcpy2DArrayToArray(void* destination, size_t to_x, size_t to_y, const void* source,
+                            size_t from_x, size_t from_y, size_t width, size_t height, int kind);
+#ifdef LINKED
+int hipFutureLinked(int value);
+#endif
+}
+
+int main(int argc, char** argv) {
+  const char* const how = argc > 1 ? argv[1] : "";
+  const auto is = [&](const char* mode) { return std::strcmp(how, mode) == 0; };
+  void* memory = nullptr;
+  if (hipMalloc(&memory, 64) != 0) return 1;
+  void* found = nullptr;
+  if (is("looked_up")) found = dlsym(RTLD_DEFAULT, "hipFutureCall");
+  if (is("by_handle") || is("not_called")) {
+    void* handle = dlopen("libamdhip64.so.5", RTLD_LAZY);
+    if (handle != nullptr) found = dlsym(handle, "hipFutureCall");
+  }
+  if (is("namespaces") && dlmopen(LM_ID_NEWLM, "libamdhip64.so.5", RTLD_LAZY) == nullptr) return 2;
+  if (is("by_runtime")) (void)hipGetProcAddress("hipFutureCall", &found, 0, 0, nullptr);
+  if (found != nullptr && !is("not_called")) {
+    const auto function = reinterpret_cast<Function>(found);
+    std::printf("%d", function(7));
+    std::printf(" %d\n", function(8));
+  }
+  const auto copy = [](size_t to_x) {
+    return hipMemcpy2DArrayToArray(reinterpret_cast<void*>(1), to_x, 3, reinterpret_cast<void*>(4),
+                                   5, 6, 7, 8, 3);
+  };
+  if (is("unsupported")) std::printf("%d\n", copy(2));
+  if (is("refused")) std::printf("%d\n", copy(1));
+#ifdef LINKED
+  if (is("linked")) std::printf("%d\n", hipFutureLinked(7));
+#endif
+  return hipFree(memory);
+}
