@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "recorder/hip_calls.h"
 
@@ -112,22 +114,40 @@ void* unknown_call_function(int slot) noexcept {
 const char* unknown_call_name(int slot) noexcept { return slots[slot].name; }
 
 std::vector<std::string> linked_unknown_calls() {
-  std::set<std::string> names;
+  struct Linked {
+    std::set<std::string> names;
+    std::vector<std::pair<uintptr_t, uintptr_t>> runtime;  // where its code and data are
+  } linked;
   const auto collect = [](dl_phdr_info* object, size_t, void* data) {
-    if (file_name(object->dlpi_name).starts_with(kRuntime)) return 0;  // its own
+    Linked& found = *static_cast<Linked*>(data);
+    if (file_name(object->dlpi_name).starts_with(kRuntime)) {  // what it imports is its own affair
+      for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+        const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD) found.runtime.emplace_back(begin, begin + segment.p_memsz);
+      }
+      return 0;
+    }
     each_import(*object, [&](const char* name) {
-      if (!preload::may_be_hip(name) || find_call(name) >= 0) return;
-      static_cast<std::set<std::string>*>(data)->insert(name);
+      if (std::strstr(name, "hip") == nullptr || !preload::may_be_hip(name)) return;
+      if (find_call(name) < 0) found.names.insert(name);
     });
     return 0;
   };
-  dl_iterate_phdr(collect, &names);
+  dl_iterate_phdr(collect, &linked);
+  // dladdr looks at each symbol of a library: too slow for names that are LLVM's, with which
+  // HIP 5.7 is linked.
+  const auto in_runtime = [&](const void* function) {
+    const auto address = reinterpret_cast<uintptr_t>(function);
+    return std::any_of(linked.runtime.begin(), linked.runtime.end(), [&](const auto& range) {
+      return range.first <= address && address < range.second;
+    });
+  };
   // Looked up outside of dl_iterate_phdr, which holds the dynamic linker's lock.
   std::vector<std::string> unknown;
-  for (const std::string& name : names) {
-    if (is_function_of_runtime(preload::find_hip_function(hip_dlsym(), name.c_str()))) {
-      unknown.push_back(name);
-    }
+  for (const std::string& name : linked.names) {
+    void* const function = preload::find_hip_function(hip_dlsym(), name.c_str());
+    if (in_runtime(function) && is_function_of_runtime(function)) unknown.push_back(name);
   }
   return unknown;
 }
