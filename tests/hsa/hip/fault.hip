@@ -77,6 +77,7 @@ struct Things {
   hipGraphExec_t executable;  // the faulting kernel
   hipModule_t module;
   int* pinned;
+  int* polled;  // copies that were on their way when the kernel faulted may still end here
   void* unused;
   int host[16] = {};
 };
@@ -102,6 +103,7 @@ static void make(Things& t) {
   HIP_OK(hipEventCreate(&t.before));
   HIP_OK(hipEventCreate(&t.after));
   HIP_OK(hipHostMalloc(&t.pinned, 64, 0));
+  HIP_OK(hipHostMalloc(&t.polled, 64, 0));
   HIP_OK(hipMalloc(&t.unused, 64));
   // What the calls below have compiled or allocated at their first use.
   HIP_OK(hipMemset(x, 0, 64));
@@ -133,7 +135,7 @@ static hipError_t first(const std::string& way, Things& t) {
     if (way == "event_query") result = hipEventQuery(t.after);
     if (way == "launch") result = (good<<<1, 16, 0, t.other>>>(x), hipGetLastError());
     if (way == "peek") result = hipPeekAtLastError();
-    if (way == "copy") result = hipMemcpyAsync(t.pinned, x, 64, hipMemcpyDeviceToHost, t.other);
+    if (way == "copy") result = hipMemcpyAsync(t.polled, x, 64, hipMemcpyDeviceToHost, t.other);
     if (way == "fill") result = hipMemsetAsync(x, 0, 64, t.other);
   }
   return result;
