@@ -1,6 +1,7 @@
 // Stream capture, explicit graphs and their launches.
 #include <fmt/format.h>
 
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -300,7 +301,8 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       return;
     }
     // HIP 5.2 executes the graph instead of capturing its launch.
-    if (captures_.capturing(stream) && facts_.runtime_version >= 50'300'000) {
+    if (captures_.capturing(stream) &&
+        !hip_quirk_seen(HipQuirk::kGraphLaunchNotCaptured, facts_.runtime_version)) {
       finding(FindingKind::kIncomplete, work.call, "inside a stream capture");
       return;
     }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -247,8 +248,8 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
 // was done. HIP 5.2.3 writes the element size into every byte of a node with several rows, and
 // takes its width for bytes.
 RawMemset Recorder::as_node(const RawMemset& raw) {
-  if (raw.height < 2 || facts_.runtime_version < 50'200'000 ||
-      facts_.runtime_version >= 50'300'000) {
+  if (raw.height < 2 ||
+      !hip_quirk_seen(HipQuirk::kPitchedMemsetNodeWritesElementSize, facts_.runtime_version)) {
     return raw;
   }
   finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",
@@ -262,7 +263,8 @@ RawMemset Recorder::as_node(const RawMemset& raw) {
 
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
-    const bool at_once = work.never_captured && facts_.runtime_version < 50'300'000;
+    const bool at_once = work.never_captured &&
+                         hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, facts_.runtime_version);
     if (!at_once && captures_.capturing(work.stream)) {
       work.captured = true;
       return;

@@ -105,12 +105,16 @@ Result<std::shared_ptr<const HipLibrary>> hip_library() {
   return HipLibrary::load();
 }
 
+uint64_t operation_limit(const gfxgraph_trace_options_t& options) {
+  return options.max_operations == 0 ? kDefaultMaxOperations : options.max_operations;
+}
+
 Result<void> finish_trace(Result<std::shared_ptr<const format::Trace>> opened,
-                          gfxgraph_trace_t* trace) {
+                          uint64_t max_operations, gfxgraph_trace_t* trace) {
   if (!opened) return tl::unexpected<Error>(opened.error());
   auto handle = std::make_unique<gfxgraph_trace_s>();
   handle->trace = std::move(*opened);
-  GFXGRAPH_ASSIGN_OR_RETURN(handle->program, Program::build(handle->trace));
+  GFXGRAPH_ASSIGN_OR_RETURN(handle->program, Program::build(handle->trace, max_operations));
   *trace = handle.release();
   return {};
 }
@@ -155,7 +159,7 @@ const char* gfxgraph_version(void) noexcept { return GFXGRAPH_VERSION_TEXT; }
 // ---- trace ----
 
 gfxgraph_trace_options_t gfxgraph_trace_options_default(void) noexcept {
-  return gfxgraph_trace_options_t{sizeof(gfxgraph_trace_options_t), 0};
+  return gfxgraph_trace_options_t{sizeof(gfxgraph_trace_options_t), 0, 0};
 }
 
 gfxgraph_status_t gfxgraph_trace_open(const char* path, const gfxgraph_trace_options_t* options,
@@ -165,7 +169,7 @@ gfxgraph_status_t gfxgraph_trace_open(const char* path, const gfxgraph_trace_opt
     GFXGRAPH_ASSIGN_OR_RETURN(const gfxgraph_trace_options_t chosen,
                               read_in(options, gfxgraph_trace_options_default()));
     return finish_trace(format::Trace::open(path, format::ReadOptions{chosen.allow_torn != 0}),
-                        trace);
+                        operation_limit(chosen), trace);
   });
 }
 
@@ -180,7 +184,7 @@ gfxgraph_status_t gfxgraph_trace_open_memory(const void* bytes, size_t size_byte
     return finish_trace(
         format::Trace::from_bytes({static_cast<const std::byte*>(bytes), size_bytes},
                                   format::ReadOptions{chosen.allow_torn != 0}),
-        trace);
+        operation_limit(chosen), trace);
   });
 }
 
@@ -342,8 +346,15 @@ gfxgraph_status_t gfxgraph_plan_bind(gfxgraph_plan_t plan, uint32_t allocation, 
 // ---- replay ----
 
 gfxgraph_replay_options_t gfxgraph_replay_options_default(void) noexcept {
-  return gfxgraph_replay_options_t{
-      sizeof(gfxgraph_replay_options_t), GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, -1, 0, 0, 0};
+  return gfxgraph_replay_options_t{sizeof(gfxgraph_replay_options_t),
+                                   GFXGRAPH_MODE_AUTO,
+                                   GFXGRAPH_LAYOUT_SAME,
+                                   -1,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0};
 }
 
 gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
@@ -365,6 +376,8 @@ gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
     load.graph_max_nodes = chosen.graph_max_nodes;
     load.graph_linear = chosen.graph_linear != 0;
     load.keep_ambiguous = chosen.keep_ambiguous != 0;
+    load.max_load_seconds = chosen.max_load_seconds;
+    load.max_memory_bytes = chosen.max_memory_bytes;
     load.bindings = plan->bindings;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library());
     auto handle = std::make_unique<gfxgraph_replay_s>();

@@ -4,7 +4,7 @@
 //
 // Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
 // nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them) and
-// never updated in place (hip_quirks.inc, kExecUpdateUnreliable).
+// never updated in place (base/hip_quirks.inc, kExecUpdateUnreliable).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "replayer/dag.h"
 #include "replayer/executor.h"
+#include "replayer/pattern_buffers.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -50,7 +51,7 @@ class GraphExecutor : public Executor {
       return fail(Status::kUnsupported, fmt::format("{} has no explicit graphs: use --mode batch",
                                                     instance_.library().path()));
     }
-    if (instance_.library().has_quirk(HipQuirk::kModuleFunctionLostInGraph)) {
+    if (instance_.library().avoids(HipQuirk::kModuleFunctionLostInGraph)) {
       return fail(Status::kUnsupported, fmt::format("graph mode on HIP {}: hipGraphAddKernelNode "
                                                     "does not take module functions there; use "
                                                     "--mode batch",
@@ -114,15 +115,17 @@ class GraphExecutor : public Executor {
   }
 
   bool by_rows(const PreparedMemset& memset) const {
-    return memset.height > 1 &&
-           instance_.library().has_quirk(HipQuirk::kPitchedMemsetNodeWritesElementSize);
+    return memset.height > 1 && (by_copies() || instance_.library().avoids(
+                                                    HipQuirk::kPitchedMemsetNodeWritesElementSize));
   }
+
+  bool by_copies() const { return instance_.library().avoids(HipQuirk::kMemsetNodeOverwritten); }
 
   void split() {
     const Program& program = instance_.program();
     const auto total = static_cast<uint32_t>(program.operations().size());
     const uint32_t max_nodes =
-        options_.graph_max_nodes == 0 ? UINT32_MAX : options_.graph_max_nodes;
+        options_.graph_max_nodes == 0 ? kMaxGraphNodes : options_.graph_max_nodes;
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       Part part{segment.first_host_write, segment.host_write_count, segment.first_operation, 0};
@@ -167,6 +170,7 @@ class GraphExecutor : public Executor {
     size_t expected = 0;
     hip::GraphNode previous = nullptr;
     for (uint32_t i = 0; i < part.operation_count; ++i) {
+      GFXGRAPH_TRY(instance_.deadline().check("building the graphs"));
       std::vector<hip::GraphNode> dependencies;
       if (options_.graph_linear) {
         if (previous != nullptr) dependencies.push_back(previous);
@@ -238,6 +242,7 @@ class GraphExecutor : public Executor {
       case OperationKind::kMemset: break;
     }
     const PreparedMemset& memset = instance_.memset(operation.index);
+    if (by_copies()) return add_copies_of_pattern(graph, memset, dependencies, chain);
     const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;
     hip::MemsetParams parameters;
     parameters.element_bytes = memset.element_bytes;
@@ -251,6 +256,32 @@ class GraphExecutor : public Executor {
         const hip::Error code = instance_.hip().hipGraphAddMemsetNode(
             &node, graph, dependencies.data(), dependencies.size(), &parameters);
         GFXGRAPH_TRY(chain(code, node));
+      }
+    }
+    return {};
+  }
+
+  // A memset as copies: the first from a buffer that holds the pattern, the others double what is
+  // there. Rows one after another.
+  template <typename Chain>
+  Result<void> add_copies_of_pattern(hip::Graph graph, const PreparedMemset& memset,
+                                     std::vector<hip::GraphNode>& dependencies,
+                                     const Chain& chain) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const PatternBuffer* const pattern,
+                              patterns_.get(instance_.library(), memset));
+    const uint64_t row_bytes = memset.width * memset.element_bytes;
+    for (uint64_t row = 0; row < memset.depth * memset.height; ++row) {
+      uint8_t* const destination = memset.copy_destination + row / memset.height * memset.slice +
+                                   row % memset.height * memset.pitch;
+      for (uint64_t done = 0; done < row_bytes;) {
+        const uint64_t size = std::min(row_bytes - done, done == 0 ? pattern->size_bytes : done);
+        const void* const source = done == 0 ? pattern->pointer : destination;
+        hip::GraphNode node = nullptr;
+        const hip::Error code = instance_.hip().hipGraphAddMemcpyNode1D(
+            &node, graph, dependencies.data(), dependencies.size(), destination + done, source,
+            size, hip::kCopyDefault);
+        GFXGRAPH_TRY(chain(code, node));
+        done += size;
       }
     }
     return {};
@@ -295,6 +326,7 @@ class GraphExecutor : public Executor {
   uint32_t limit_;
   Dag dag_;
   std::vector<Part> parts_;
+  PatternBuffers patterns_;
   std::vector<std::string> outside_;
   GraphStatistics statistics_;
 };

@@ -68,24 +68,6 @@ std::string library_path(void* handle, const std::string& fallback) {
 
 }  // namespace
 
-const std::vector<HipQuirkRow>& hip_quirks() {
-  static const std::vector<HipQuirkRow>* const rows = new std::vector<HipQuirkRow>{
-#define GFXGRAPH_HIP_QUIRK(name, first, last, text) {HipQuirk::name, #name, first, last, text},
-#include "replayer/hip_quirks.inc"
-#undef GFXGRAPH_HIP_QUIRK
-  };
-  return *rows;
-}
-
-bool hip_has_quirk(HipQuirk quirk, int runtime_version) {
-  for (const HipQuirkRow& row : hip_quirks()) {
-    if (row.quirk == quirk) {
-      return runtime_version >= row.first_version && runtime_version < row.last_version;
-    }
-  }
-  return false;
-}
-
 Result<std::shared_ptr<const HipLibrary>> HipLibrary::load() {
   // The handle is never closed: HIP runs threads and static destructors of its own.
   GFXGRAPH_ASSIGN_OR_RETURN(const Opened opened, open_runtime());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hip_quirks.h"
 #include "base/result.h"
 #include "replayer/hip_abi.h"
 
@@ -18,24 +19,6 @@ struct HipTable {
 #include "replayer/hip_symbols.inc"
 #undef GFXGRAPH_HIP_SYMBOL
 };
-
-enum class HipQuirk : uint8_t {
-#define GFXGRAPH_HIP_QUIRK(name, first, last, text) name,
-#include "replayer/hip_quirks.inc"
-#undef GFXGRAPH_HIP_QUIRK
-};
-
-struct HipQuirkRow {
-  HipQuirk quirk;
-  const char* name;
-  int first_version;
-  int last_version;  // the first one without it
-  const char* text;
-};
-
-// All rows of hip_quirks.inc.
-const std::vector<HipQuirkRow>& hip_quirks();
-bool hip_has_quirk(HipQuirk quirk, int runtime_version);
 
 // What a device is, as far as replay must know.
 struct HipDevice {
@@ -56,7 +39,8 @@ class HipLibrary {
   const HipTable& table() const { return table_; }
   const std::string& path() const { return path_; }
   int runtime_version() const { return runtime_version_; }
-  bool has_quirk(HipQuirk quirk) const { return hip_has_quirk(quirk, runtime_version_); }
+  // Whether replay stays away from a defect on this runtime (base/hip_quirks.h).
+  bool avoids(HipQuirk quirk) const { return hip_quirk_avoided(quirk, runtime_version_); }
   // Whether every entry point of graph mode is there.
   bool has_graphs() const;
 

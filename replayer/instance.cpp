@@ -72,6 +72,8 @@ Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<const Program> 
   std::unique_ptr<Instance> instance(new Instance(std::move(program), std::move(library)));
   GFXGRAPH_ASSIGN_OR_RETURN(instance->device_, instance->library_->select_device(options.device));
   GFXGRAPH_TRY(instance->check_architecture());
+  instance->deadline_ = Deadline(options.max_load_seconds);
+  GFXGRAPH_TRY(check_memory(*instance->program_, options, *instance->library_));
   GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_,
                             Modules::load(instance->library_, *instance->program_));
   if (options.layout == Layout::kShift &&
@@ -128,6 +130,7 @@ Result<void> Instance::prepare() {
   uint64_t staging_offset = 0;
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];
+    GFXGRAPH_TRY(deadline_.check("preparing the operations"));
     switch (operation.kind) {
       case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
       case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
@@ -277,6 +280,8 @@ void Instance::prepare_memset(const Operation& operation) {
   const format::Memset& recorded = *operation.memset;
   PreparedMemset memset;
   memset.destination = memory_->device_pointer(recorded.allocation) + recorded.offset_bytes;
+  uint8_t* const host = memory_->host_pointer(recorded.allocation);
+  memset.copy_destination = host == nullptr ? memset.destination : host + recorded.offset_bytes;
   memset.element_bytes = recorded.element_bytes;
   memset.value = recorded.value;
   memset.width = recorded.width_elements;

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
+#include "replayer/limits.h"
 #include "replayer/memory.h"
 #include "replayer/modules.h"
 #include "replayer/options.h"
@@ -46,6 +47,7 @@ struct PreparedCopy {
 
 struct PreparedMemset {
   uint8_t* destination = nullptr;
+  uint8_t* copy_destination = nullptr;  // the same place by the address that copies take
   uint32_t element_bytes = 1;
   uint32_t value = 0;
   uint64_t width = 0, height = 1, depth = 1;  // elements, rows, slices
@@ -83,6 +85,8 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
 
   const Program& program() const { return *program_; }
+  // Of loading: what is slow there asks it.
+  Deadline& deadline() { return deadline_; }
   const HipLibrary& library() const { return *library_; }
   const HipTable& hip() const { return library_->table(); }
   const HipDevice& device() const { return device_; }
@@ -122,6 +126,7 @@ class Instance {
 
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const HipLibrary> library_;
+  Deadline deadline_;
   HipDevice device_;
   std::unique_ptr<Modules> displaced_modules_;
   std::unique_ptr<Modules> modules_;

@@ -18,6 +18,7 @@ using format::AllocationKind;
 // hipMalloc gives at least this alignment; a shifted buffer keeps it, and no more.
 constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kShiftSteps = 15;
+constexpr uint64_t kCopiedFillBytes = 64 << 10;
 constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
 
@@ -265,6 +266,11 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
   if (buffer.host != nullptr) {
     std::memset(buffer.host + offset, value, size);
     return {};
+  }
+  // Small fills and the ends of large ones are copies: kSmallFillOverruns.
+  if (size <= kCopiedFillBytes) {
+    const std::vector<std::byte> bytes(size, std::byte{value});
+    return write(id, offset, bytes);
   }
   return library_->check(library_->table().hipMemset(buffer.device + offset, value, size),
                          fmt::format("fill of {} bytes of allocation {}", size, id));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "replayer/code_version.h"
 #include "replayer/elf_check.h"
 
 namespace gfxgraph::replayer {
@@ -18,6 +19,9 @@ Result<void> Modules::load_module(const Program& program, format::CodeObjectId i
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, program.trace().blob(object.elf));
   if (const Result<void> checked = check_code_object(elf); !checked) {
     return with_context(checked.error(), fmt::format("code object {}", id));
+  }
+  if (const Result<void> fits = check_code_version(elf, library_->runtime_version()); !fits) {
+    return with_context(fits.error(), fmt::format("code object {} for {}", id, object.target));
   }
   hip::Module module = nullptr;
   const hip::Error code = library_->table().hipModuleLoadData(&module, elf.data());

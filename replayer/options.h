@@ -29,13 +29,18 @@ struct Binding {
   bool keep_content = false;  // do not write the recorded initial content
 };
 
+// Operations of one run, the nodes of launched graphs included, that a trace may have by default.
+inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
+
 struct LoadOptions {
   Mode mode = Mode::kAuto;
   Layout layout = Layout::kSame;
-  int device = -1;               // HIP ordinal; -1: the calling thread's current device
-  uint32_t graph_max_nodes = 0;  // split graphs into parts of at most so many nodes; 0: never
-  bool keep_ambiguous = false;   // leave words alone that only look like pointers
-  bool graph_linear = false;     // make every graph a chain in recorded order
+  int device = -1;                // HIP ordinal; -1: the calling thread's current device
+  uint32_t graph_max_nodes = 0;   // nodes in one graph at most; 0: kMaxGraphNodes
+  bool keep_ambiguous = false;    // leave words alone that only look like pointers
+  bool graph_linear = false;      // make every graph a chain in recorded order
+  uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
+  double max_load_seconds = 0;    // 0: any time
   std::vector<Binding> bindings;
 };
 

@@ -61,7 +61,8 @@ class ProgramBuilder {
     program_->trace_ = std::move(trace);
   }
 
-  Result<std::shared_ptr<const Program>> build() {
+  Result<std::shared_ptr<const Program>> build(uint64_t max_operations) {
+    GFXGRAPH_TRY(check_operations(max_operations));
     // Allocations first: a pointer may lead to one that begins later in the stream.
     for (const format::Event& event : program_->trace_->events()) {
       if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
@@ -77,6 +78,29 @@ class ProgramBuilder {
   }
 
  private:
+  // Graph launches expand to their nodes; the count cannot overflow, it stops at the limit.
+  Result<void> check_operations(uint64_t limit) const {
+    const std::vector<format::Graph>& graphs = program_->trace_->graphs();
+    uint64_t count = 0;
+    for (const format::Event& event : program_->trace_->events()) {
+      if (const auto* launch = std::get_if<format::GraphLaunch>(&event.action)) {
+        if (launch->graph != 0 && launch->graph <= graphs.size())
+          count += graphs[launch->graph - 1].nodes.size();
+      } else if (std::holds_alternative<format::Launch>(event.action) ||
+                 std::holds_alternative<format::Copy>(event.action) ||
+                 std::holds_alternative<format::Memset>(event.action)) {
+        ++count;
+      }
+      if (count <= limit) continue;
+      return fail(Status::kUnsupported,
+                  fmt::format("event {}: the trace has more than {} operations, the nodes of "
+                              "launched graphs counted at each launch; nothing was run; raise the "
+                              "limit (--max-operations) if you trust the trace",
+                              event.sequence, limit));
+    }
+    return {};
+  }
+
   Result<void> check_id(uint32_t id, const char* what) const {
     if (id == 0 || id > program_->trace_->events().size() + kIdSlack) {
       return corrupt(sequence_, fmt::format("{} id {} is out of range", what, id));
@@ -418,8 +442,9 @@ class ProgramBuilder {
   uint64_t sequence_ = 0;
 };
 
-Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace) {
-  return ProgramBuilder(std::move(trace)).build();
+Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace,
+                                                      uint64_t max_operations) {
+  return ProgramBuilder(std::move(trace)).build(max_operations);
 }
 
 std::vector<AmbiguousWord> Program::ambiguous_words() const {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "format/reader.h"
 #include "format/trace.h"
+#include "replayer/options.h"
 
 namespace gfxgraph::replayer {
 
@@ -101,8 +102,10 @@ struct AmbiguousWord {
 
 class Program {
  public:
-  // Checks every id and range that the trace uses. The program keeps the trace alive.
-  static Result<std::shared_ptr<const Program>> build(std::shared_ptr<const format::Trace> trace);
+  // Checks every id and range that the trace uses. The program keeps the trace alive. kUnsupported,
+  // before anything is expanded, when there are more than `max_operations`.
+  static Result<std::shared_ptr<const Program>> build(
+      std::shared_ptr<const format::Trace> trace, uint64_t max_operations = kDefaultMaxOperations);
 
   const format::Trace& trace() const { return *trace_; }
   const std::vector<Operation>& operations() const { return operations_; }

@@ -77,6 +77,7 @@ Result<std::unique_ptr<Replay>> Replay::load(std::shared_ptr<const Program> prog
   const GraphStatistics statistics = replay->graph_statistics();
   replay->load_times_.build_us = statistics.build_us;
   replay->load_times_.instantiate_us = statistics.instantiate_us;
+  replay->instance_->deadline() = Deadline();
   return replay;
 }
 

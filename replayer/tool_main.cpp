@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,8 +20,11 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/result.h"
+#include "replayer/fingerprint.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
+#include "replayer/tool_schedule.h"
+#include "replayer/tool_watchdog.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -39,6 +44,10 @@ struct Arguments {
   bool bisect = false;
   bool allow_incomplete = false;
   bool allow_torn = false;
+  bool allow_host_calls = false;
+  double max_seconds = 3600;
+  uint64_t max_memory = 0;
+  uint64_t max_operations = kDefaultMaxOperations;
   bool quiet = false;
 };
 
@@ -80,7 +89,7 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   }
   if (!(*trace)->sealed()) say(arguments, fmt::format("torn trace: {}", (*trace)->torn_reason()));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                            Program::build(std::move(*trace)));
+                            Program::build(std::move(*trace), arguments.max_operations));
   const Result<void> complete = program->check_complete(arguments.allow_torn);
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
   if (!complete) say(arguments, "warning: " + complete.error().message);
@@ -112,26 +121,69 @@ Verification verification(const Arguments& arguments) {
   return arguments.verify ? Verification::kEveryRun : Verification::kFirstAndLast;
 }
 
+LoadOptions load_options(const Arguments& arguments) {
+  LoadOptions options;
+  options.mode = parse_mode(arguments.mode);
+  options.layout = arguments.layout == "shift" ? Layout::kShift : Layout::kSame;
+  options.graph_max_nodes = arguments.graph_max_nodes;
+  options.graph_linear = arguments.graph_linear;
+  options.keep_ambiguous = arguments.ambiguous == "keep";
+  options.max_memory_bytes = arguments.max_memory;
+  return options;
+}
+
+Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, bool emulated) {
+  // Read by the software agent: what a kernel's arguments in a trace ask the host to call is only
+  // called in programs, not for a trace.
+  ::setenv("GFXGRAPH_HOST_CALLS", arguments.allow_host_calls ? "allow" : "deny", 1);
+  if (emulated) GFXGRAPH_TRY(load_software_agent());
+  return HipLibrary::load();
+}
+
+// Runs in a process of its own: batch mode keeps every operation behind the one before it.
+Result<Fingerprints> probe(const Arguments& arguments, bool emulated,
+                           const std::shared_ptr<const Program>& program,
+                           const ProbeRequest& request) {
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
+                            load_hip(arguments, emulated));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Instance> instance,
+                            Instance::load(program, std::move(library), load_options(arguments)));
+  ExecutorOptions options;
+  options.operation_limit = request.operations;
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                            make_batch_executor(*instance, options));
+  Fingerprints runs;
+  for (uint32_t i = 0; i < request.runs; ++i) {
+    GFXGRAPH_TRY(instance->restore());
+    GFXGRAPH_TRY(executor->run(nullptr));
+    GFXGRAPH_TRY(executor->wait(nullptr));
+    GFXGRAPH_TRY(instance->synchronize());
+    GFXGRAPH_ASSIGN_OR_RETURN(runs.emplace_back(), fingerprint(*instance));
+  }
+  return runs;
+}
+
 Result<int> replay_trace(const Arguments& arguments) {
   ReplayFacts facts;
   facts.trace_path = arguments.trace;
-  facts.mode_asked = parse_mode(arguments.mode);
-  facts.layout = arguments.layout == "shift" ? Layout::kShift : Layout::kSame;
+  const LoadOptions options = load_options(arguments);
+  facts.mode_asked = options.mode;
+  facts.layout = options.layout;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, open_program(arguments));
   warn_ambiguous(arguments, *program);
 
   GFXGRAPH_ASSIGN_OR_RETURN(DeviceChoice device, parse_device_choice(arguments.device));
   GFXGRAPH_ASSIGN_OR_RETURN(device, resolve_device(device));
   facts.emulated = device == DeviceChoice::kEmulated;
-  if (facts.emulated) GFXGRAPH_TRY(load_software_agent());
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, HipLibrary::load());
-
-  LoadOptions options;
-  options.mode = facts.mode_asked;
-  options.layout = facts.layout;
-  options.graph_max_nodes = arguments.graph_max_nodes;
-  options.graph_linear = arguments.graph_linear;
-  options.keep_ambiguous = arguments.ambiguous == "keep";
+  // Before any thread starts, and before HIP: neither survives a fork.
+  std::optional<ProbeServer> server =
+      arguments.no_verify ? std::nullopt : ProbeServer::start([&](const ProbeRequest& request) {
+        return probe(arguments, facts.emulated, program, request);
+      });
+  Watchdog watchdog(arguments.max_seconds, arguments.trace);
+  watchdog.enter("loading the trace onto the device");
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
+                            load_hip(arguments, facts.emulated));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
                             Replay::load(program, std::move(library), options));
   facts.replay = replay.get();
@@ -140,9 +192,17 @@ Result<int> replay_trace(const Arguments& arguments) {
       fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
                   instance.device().name, instance.device().arch,
                   version_text(instance.library().runtime_version()), instance.library().path()));
+  watchdog.enter("replaying and comparing");
   GFXGRAPH_TRY(
       execute({arguments.repeat, verification(arguments), arguments.bisect}, *replay, facts));
 
+  watchdog.enter("comparing schedules");
+  if (facts.report && facts.report->differs() && server) {
+    facts.schedule = compare_schedules(
+        [&](const ProbeRequest& request) { return server->run(request); }, *facts.report,
+        program->allocations().size(), static_cast<uint32_t>(program->operations().size()));
+  }
+  watchdog.enter("reporting");
   if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
   if (arguments.json != "-" && !arguments.quiet) {
     const std::string text = text_report(facts);
@@ -185,6 +245,9 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--bisect", arguments.bisect, "where memory differs, find the launch");
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
                "replay although the recording missed calls");
+  app.add_flag("--allow-host-calls", arguments.allow_host_calls,
+               "let kernels call functions of this process by address (host call services other "
+               "than printf); only for traces that you trust");
   app.add_flag("--allow-torn", arguments.allow_torn,
                "replay a damaged or unfinished trace up to the damage");
   app.add_option("--device", arguments.device, "real, emulated (the software agent), or auto")
@@ -192,15 +255,31 @@ int run_tool(int argc, char** argv) {
   app.add_option("--ambiguous", arguments.ambiguous,
                  "words that only look like pointers: relocate or keep them")
       ->check(CLI::IsMember({"relocate", "keep"}));
-  app.add_option("--graph-max-nodes", arguments.graph_max_nodes,
-                 "split graphs into parts of so many nodes; 0: never");
+  app.add_option(
+      "--graph-max-nodes", arguments.graph_max_nodes,
+      fmt::format("split graphs into parts of so many nodes at most; 0: {}, since chains of "
+                  "about 100,000 overflow the stack inside some runtimes",
+                  kMaxGraphNodes));
   app.add_flag("--graph-linear", arguments.graph_linear,
                "make each graph a chain in recorded order");
+  app.add_option("--max-seconds", arguments.max_seconds,
+                 "end a replay that takes longer, and say what was not done; 0: never (default "
+                 "3600)")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--max-memory", arguments.max_memory,
+                 "refuse a trace that needs more bytes of host and device memory; 0: what device "
+                 "and machine have (default)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-operations", arguments.max_operations,
+                 fmt::format("refuse a trace with more operations, the nodes of launched graphs "
+                             "counted at each launch (default {})",
+                             kDefaultMaxOperations));
   app.add_option("--json", arguments.json, "write the result as JSON to this file, - for stdout");
   app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
-      "incomplete trace,\nor not everything could be compared.");
+      "incomplete trace,\nor not everything could be compared, or the program leaves other bytes "
+      "in every run.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

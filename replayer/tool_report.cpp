@@ -76,6 +76,39 @@ std::string divergence_text(const ReplayFacts& facts) {
                      found.reference);
 }
 
+std::string schedule_text(const ReplayFacts& facts) {
+  if (!facts.schedule) return {};
+  const ScheduleReport& schedule = *facts.schedule;
+  if (!schedule.failure.empty())
+    return fmt::format("other schedules: not compared ({})\n", schedule.failure);
+  const std::string runs = fmt::format(
+      "runs one operation after another with 1 and {} threads of "
+      "the agent",
+      schedule.threads);
+  if (schedule.varying.empty() && schedule.varying_copies == 0) {
+    return fmt::format(
+        "other schedules: {} leave the same bytes: the difference is not the "
+        "program's own nondeterminism\n",
+        runs);
+  }
+  std::string ids;
+  for (size_t i = 0; i < schedule.varying.size() && i < kListedDifferences; ++i)
+    ids += fmt::format("{}#{}", i == 0 ? " " : ", ", schedule.varying[i]);
+  if (schedule.varying.size() > kListedDifferences) ids += ", ...";
+  std::string text =
+      fmt::format("other schedules: {} buffers{} and {} copies also differ between {}",
+                  schedule.varying.size(), ids, schedule.varying_copies, runs);
+  if (schedule.operation) {
+    text += fmt::format(
+        ", first after {}: the order of its workgroups shows, as it does with floating-point "
+        "atomics or a data race",
+        facts.replay->instance().program().describe(*schedule.operation));
+  }
+  text += schedule.explains ? "; nothing else differs\n"
+                            : "; other buffers or copies differ as well: the replay is wrong\n";
+  return text;
+}
+
 std::string timing_text(const char* name, const Timing& timing) {
   return fmt::format("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name,
                      timing.median, timing.p10, timing.p90);
@@ -165,6 +198,22 @@ void add_bisect(ordered_json& json, const ReplayFacts& facts) {
                         {"reference", bisect.divergence->reference}};
 }
 
+void add_schedule(ordered_json& json, const ReplayFacts& facts) {
+  const ScheduleReport& schedule = *facts.schedule;
+  if (!schedule.failure.empty()) {
+    json["nondeterminism"] = {{"checked", false}, {"reason", schedule.failure}};
+    return;
+  }
+  json["nondeterminism"] = {{"checked", true},
+                            {"threads", {1, schedule.threads}},
+                            {"varying_buffers", schedule.varying},
+                            {"varying_copies", schedule.varying_copies},
+                            {"explains_difference", schedule.explains}};
+  if (!schedule.operation) return;
+  json["nondeterminism"]["first_operation"] = *schedule.operation;
+  json["nondeterminism"]["at"] = facts.replay->instance().program().describe(*schedule.operation);
+}
+
 }  // namespace
 
 std::string version_text(int version) {
@@ -232,6 +281,7 @@ std::string text_report(const ReplayFacts& facts) {
   if (listed > kListedDifferences)
     text += fmt::format("  and {} more\n", listed - kListedDifferences);
   text += divergence_text(facts);
+  text += schedule_text(facts);
   if (!may_print_times(facts))
     return text + "no times are given: not everything was compared and identical\n";
   text += fmt::format("times of {} runs in us, on the host{}:\n", facts.runs,
@@ -284,6 +334,7 @@ std::string json_report(const ReplayFacts& facts) {
   json["ambiguous"] = std::move(ambiguous);
   add_verification(json, facts);
   if (facts.bisect) add_bisect(json, facts);
+  if (facts.schedule) add_schedule(json, facts);
   if (may_print_times(facts)) {
     const LoadTimes& load = replay.load_times();
     json["times_us"] = {{"load", load.load_us},

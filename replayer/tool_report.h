@@ -5,6 +5,7 @@
 #include <string>
 
 #include "replayer/replay.h"
+#include "replayer/tool_schedule.h"
 
 namespace gfxgraph::replayer {
 
@@ -22,6 +23,7 @@ struct ReplayFacts {
   double first_run_us = 0;
   Measurement measurement;
   std::optional<BisectReport> bisect;
+  std::optional<ScheduleReport> schedule;  // where a run differs
 };
 
 // Times are in both only if everything was compared and is identical.

@@ -60,10 +60,12 @@ Verdict verdict_of(const ReplayFacts& facts) {
   if (!facts.report) return {};
   const VerifyReport& report = *facts.report;
   if (report.differs()) {
-    return {kExitFailed,
-            fmt::format("run {}: {} of {} buffers and {} of {} copies differ from the recording",
+    const bool own = facts.schedule && facts.schedule->explains;
+    return {own ? kExitDataLost : kExitFailed,
+            fmt::format("run {}: {} of {} buffers and {} of {} copies differ from the recording{}",
                         facts.reported_run, report.different, report.buffers.size(),
-                        report.copies_different, report.copies.size())};
+                        report.copies_different, report.copies.size(),
+                        own ? ", by the program's own nondeterminism: not comparable" : "")};
   }
   if (report.identical_throughout()) return {};
   if (report.not_compared() == 0)

@@ -28,7 +28,8 @@ struct Verdict {
   int code = kExitOk;
   std::string reason;  // empty: everything was identical, or nothing was to be compared
 };
-// kExitFailed: something differs. kExitDataLost: something could not be compared.
+// kExitFailed: something differs. kExitDataLost: something could not be compared, also because the
+// recorded program itself leaves other bytes each time.
 Verdict verdict_of(const ReplayFacts& facts);
 
 }  // namespace gfxgraph::replayer

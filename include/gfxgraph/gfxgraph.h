@@ -84,8 +84,10 @@ typedef struct gfxgraph_replay_s* gfxgraph_replay_t;
  */
 
 typedef struct gfxgraph_trace_options_t {
-  uint32_t struct_size; /* bytes */
-  uint32_t allow_torn;  /* 1: read a damaged or unfinished file up to the damage */
+  uint32_t struct_size;    /* bytes */
+  uint32_t allow_torn;     /* 1: read a damaged or unfinished file up to the damage */
+  uint64_t max_operations; /* of one run, nodes of launched graphs counted at each launch; a trace
+                            * with more is refused; 0, the default: 4,000,000 */
 } gfxgraph_trace_options_t;
 GFXGRAPH_API gfxgraph_trace_options_t gfxgraph_trace_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -240,9 +242,12 @@ typedef struct gfxgraph_replay_options_t {
   gfxgraph_mode_t mode;     /* default auto */
   int32_t layout;           /* GFXGRAPH_LAYOUT_..., default same */
   int32_t device;           /* HIP ordinal; -1, the default: the calling thread's current device */
-  uint32_t graph_max_nodes; /* split graphs into parts of at most so many nodes; 0: never */
+  uint32_t graph_max_nodes; /* split graphs into parts of at most so many nodes; 0: a safe number */
   uint32_t graph_linear;    /* 1: make every graph a chain in recorded order */
   uint32_t keep_ambiguous;  /* 1: leave words alone that only look like pointers */
+  uint32_t max_load_seconds; /* creating takes no longer, about; 0, the default: any time */
+  uint64_t max_memory_bytes; /* refuse a trace that needs more, host and device memory together,
+                              * before allocating; 0, the default: what device and machine have */
 } gfxgraph_replay_options_t;
 GFXGRAPH_API gfxgraph_replay_options_t gfxgraph_replay_options_default(void) GFXGRAPH_NOEXCEPT;
 

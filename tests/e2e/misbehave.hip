@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
     HIP_CHECK(hipFree(upload));
   }
   if (how == "big") std::printf("big: done\n");
+  for (int i = 0; how == "many" && i < 20000; ++i) count<<<1, 32>>>(counter, 32);
   while (how == "hang") {
     launch();
     HIP_CHECK(hipDeviceSynchronize());

@@ -217,7 +217,7 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
   memset.offset_bytes = 8;
   trace.memset(memset);
   const auto program = trace.program();
-  for (const int version : {50221153, 60400000}) {
+  for (const int version : {50221153, 70251831}) {
     fake.version = version;
     LoadOptions options;
     options.mode = Mode::kGraph;
@@ -227,6 +227,79 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
     EXPECT_EQ(replay->graph_statistics().outside.size(), version < 60000000 ? 1u : 0u);
     expect_identical(*replay);
   }
+}
+
+TEST_F(ReplayTest, MemsetNodesBecomeCopiesWhereTheirPatternsAreLost) {
+  const auto a = trace.allocate(300 << 10);
+  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  format::Memset memset;
+  memset.allocation = a;
+  memset.offset_bytes = 3;
+  memset.value = 0x7E;
+  memset.width_elements = (300 << 10) - 5;
+  trace.memset(memset);
+  memset.element_bytes = 4;
+  memset.value = 0x01020304;
+  memset.offset_bytes = 16;
+  memset.width_elements = 3;
+  memset.height = 4;
+  memset.pitch_bytes = 32;
+  trace.memset(memset);
+  memset.allocation = pinned;
+  memset.height = 1;
+  memset.element_bytes = 2;
+  trace.memset(memset);
+  const auto program = trace.program();
+  for (const int version : {50221153, 60443483, 70251831}) {
+    fake.version = version;
+    LoadOptions options;
+    options.mode = Mode::kGraph;
+    const auto replay = load(fake, program, options);
+    ASSERT_NE(replay, nullptr);
+    // 64 KiB from the pattern, then 64, 128 and what is left; four rows; one.
+    const size_t expected = version == 60443483 ? 4u + 4u + 1u : version < 60000000 ? 6u : 3u;
+    EXPECT_EQ(replay->graph_statistics().nodes, expected) << version;
+    expect_identical(*replay);
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
+TEST_F(ReplayTest, SmallContentsAreNeverFilled) {
+  trace.allocate(13, std::vector<uint8_t>(5, 1));
+  trace.allocate(1);
+  HipTable table = fake.table();
+  table.hipMemset = [](void*, int, size_t) { return 1; };
+  LoadOptions options;
+  options.mode = Mode::kBatch;
+  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
+  ASSERT_TRUE(replay) << replay.error().message;
+  expect_identical(**replay);
+}
+
+TEST_F(ReplayTest, LongProgramsAreSplitByDefault) {
+  const auto a = trace.allocate(64);
+  fake.kernels["double"] = [](const FakeLaunch&) {};
+  for (uint32_t i = 0; i <= kMaxGraphNodes; ++i) launch_double(a);
+  const auto replay = load_mode(Mode::kGraph);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_EQ(replay->graph_statistics().graphs, 2u);
+}
+
+TEST_F(ReplayTest, RefusesCodeObjectsNewerThanTheRuntime) {
+  TestTrace newer(fake, [](std::vector<uint8_t>& elf) {
+    elf[8] = 4;  // EI_ABIVERSION: version 6
+    const std::string comment = "clang version 21.1.0";
+    elf.insert(elf.end(), comment.begin(), comment.end());
+  });
+  newer.launch("double", Arguments().value(newer.address(newer.allocate(64))).value(4u));
+  const auto program = newer.program();
+  const auto refused = Replay::load(program, fake.library(), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kUnsupported);
+  for (const char* part : {"code object version 6", "clang version 21.1.0", "HIP 5.2.21153"})
+    EXPECT_THAT(refused.error().message, HasSubstr(part));
+  fake.version = 60443483;
+  EXPECT_TRUE(Replay::load(program, fake.library(), {}));
 }
 
 TEST_F(ReplayTest, ShiftMovesModuleVariablesByLoadingThemTwice) {

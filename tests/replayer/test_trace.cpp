@@ -40,13 +40,15 @@ std::vector<uint8_t> smallest_code_object() {
   return bytes;
 }
 
-TestTrace::TestTrace(FakeHip& fake) : fake_(fake) {
+TestTrace::TestTrace(FakeHip& fake, const std::function<void(std::vector<uint8_t>&)>& edit_code)
+    : fake_(fake) {
   static std::atomic<int> number = 0;
   path_ = std::filesystem::temp_directory_path() /
           ("gfxgraph-replayer-test-" + std::to_string(getpid()) + "-" + std::to_string(number++) +
            ".gfxg");
   writer_ = expect(format::Writer::create(path_));
-  const std::vector<uint8_t> elf = smallest_code_object();
+  std::vector<uint8_t> elf = smallest_code_object();
+  if (edit_code) edit_code(elf);
   const format::BlobId blob = expect(writer_->add_blob(as_bytes(elf.data(), elf.size())));
   format::CodeObject object;
   object.id = 1;

@@ -36,7 +36,8 @@ class Arguments {
 
 class TestTrace {
  public:
-  explicit TestTrace(FakeHip& fake);
+  explicit TestTrace(FakeHip& fake,
+                     const std::function<void(std::vector<uint8_t>&)>& edit_code = {});
   ~TestTrace();
 
   format::AllocationId allocate(size_t size, const std::vector<uint8_t>& initial = {},

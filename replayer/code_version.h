@@ -1,0 +1,15 @@
+// What a code object was made by and for, to compare with what the HIP runtime takes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+
+namespace gfxgraph::replayer {
+
+// kUnsupported, naming both versions, when this runtime is known not to load the code object, which
+// check_code_object() has accepted (base/hip_quirks.inc, kCodeObjectV6Refused).
+Result<void> check_code_version(std::span<const std::byte> elf, int runtime_version);
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,110 @@
+#include "replayer/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/file.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+// Tables of this library and nodes of the runtime, for one operation; an estimate.
+constexpr uint64_t kOperationBytes = 1024;
+constexpr uint32_t kCallsPerLook = 64;
+
+// A sum that stays empty once it has overflowed.
+class Sum {
+ public:
+  void add(std::optional<uint64_t> bytes) {
+    sum_ = sum_ && bytes ? checked_add(*sum_, *bytes) : std::nullopt;
+  }
+  std::optional<uint64_t> value() const { return sum_; }
+
+ private:
+  std::optional<uint64_t> sum_ = 0;
+};
+
+bool is_host(const format::AllocationBegin& begin) {
+  return begin.kind == format::AllocationKind::kHostPinned ||
+         begin.kind == format::AllocationKind::kHostRegistered;
+}
+
+uint64_t device_memory(const HipLibrary& library) {
+  size_t free = 0;
+  size_t total = 0;
+  const auto get = library.table().hipMemGetInfo;
+  if (get == nullptr || get(&free, &total) != hip::kSuccess) return physical_memory_bytes();
+  return total;
+}
+
+tl::unexpected<Error> refuse(const std::string& need, uint64_t limit, const char* whose) {
+  return fail(Status::kOutOfMemory,
+              fmt::format("the trace needs {}, more than {} ({} bytes): nothing was allocated; "
+                          "raise the limit (--max-memory) if you trust the trace",
+                          need, whose, limit));
+}
+
+}  // namespace
+
+std::optional<MemoryNeed> memory_need(const Program& program, const LoadOptions& options) {
+  Sum device;
+  Sum host;
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin == nullptr || info.begin->kind == format::AllocationKind::kModuleGlobal)
+      continue;
+    const bool bound =
+        std::any_of(options.bindings.begin(), options.bindings.end(),
+                    [&](const Binding& binding) { return binding.allocation == info.begin->id; });
+    if (!bound) (is_host(*info.begin) ? host : device).add(info.extent_bytes);
+  }
+  for (const Operation& operation : program.operations()) {
+    host.add(kOperationBytes);
+    if (operation.kind == OperationKind::kLaunch) host.add(operation.launch->kernarg.size());
+    if (operation.kind != OperationKind::kCopy) continue;
+    const format::Copy& copy = *operation.copy;
+    if (copy.source.allocation != 0 && copy.destination.allocation != 0) continue;
+    const std::optional<uint64_t> rows = checked_mul<uint64_t>(copy.height, copy.depth);
+    host.add(rows ? checked_mul(copy.width_bytes, *rows) : std::nullopt);
+  }
+  for (const format::HostWrite* write : program.host_writes()) host.add(write->content.size_bytes);
+  if (!device.value() || !host.value()) return std::nullopt;
+  return MemoryNeed{*device.value(), *host.value()};
+}
+
+Result<void> check_memory(const Program& program, const LoadOptions& options,
+                          const HipLibrary& library) {
+  const std::optional<MemoryNeed> need = memory_need(program, options);
+  const std::optional<uint64_t> sum = need ? checked_add(need->device, need->host) : std::nullopt;
+  if (!sum) {
+    return fail(Status::kOutOfMemory,
+                "the trace needs more memory than an address space has: nothing was allocated");
+  }
+  if (options.max_memory_bytes != 0) {
+    if (*sum <= options.max_memory_bytes) return {};
+    return refuse(fmt::format("{} bytes", *sum), options.max_memory_bytes, "the given limit");
+  }
+  if (const uint64_t limit = device_memory(library); need->device > limit)
+    return refuse(fmt::format("{} bytes of device memory", need->device), limit, "the device has");
+  if (const uint64_t limit = physical_memory_bytes(); need->host > limit)
+    return refuse(fmt::format("{} bytes of host memory", need->host), limit, "this machine has");
+  return {};
+}
+
+Deadline::Deadline(double seconds) : seconds_(seconds) {
+  if (seconds <= 0) return;
+  end_ = std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+             std::chrono::duration<double>(seconds));
+}
+
+Result<void> Deadline::check(const char* what) {
+  if (!end_ || ++calls_ % kCallsPerLook != 0 || std::chrono::steady_clock::now() < *end_) return {};
+  return fail(Status::kUnsupported,
+              fmt::format("loading took more than {} s: {} is not done; raise the limit "
+                          "(max_load_seconds) if you trust the trace",
+                          seconds_, what));
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,43 @@
+// What a replay may cost. A trace is input from anywhere: a few hundred bytes can name terabytes of
+// memory, or millions of operations.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/options.h"
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+
+// What a program needs before its first run, in bytes. Buffers that the caller binds need nothing.
+struct MemoryNeed {
+  uint64_t device = 0;
+  uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
+};
+// Nothing when it is more than an address space.
+std::optional<MemoryNeed> memory_need(const Program& program, const LoadOptions& options);
+
+// kOutOfMemory, with what is needed and what there is, before anything is allocated:
+// options.max_memory_bytes for both together; where that is 0, the memory of the device for the one
+// and of this machine for the other.
+Result<void> check_memory(const Program& program, const LoadOptions& options,
+                          const HipLibrary& library);
+
+// The end of the time for loading. Cheap enough to be asked for each operation.
+class Deadline {
+ public:
+  explicit Deadline(double seconds = 0);  // 0: never
+  // kUnsupported: "loading took more than ... s; <what> is not done".
+  Result<void> check(const char* what);
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+  double seconds_ = 0;
+  uint32_t calls_ = 0;
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,37 @@
+// Device memory filled with the patterns of memsets, for runtimes whose memset nodes are broken
+// (base/hip_quirks.inc, kMemsetNodeOverwritten).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/instance.h"
+
+namespace gfxgraph::replayer {
+
+struct PatternBuffer {
+  void* pointer = nullptr;  // device memory
+  uint64_t size_bytes = 0;  // whole elements
+};
+
+// Owns the buffers; outlives the graphs that read them. Not thread-safe.
+class PatternBuffers {
+ public:
+  PatternBuffers() = default;
+  ~PatternBuffers();
+  PatternBuffers(const PatternBuffers&) = delete;
+  PatternBuffers& operator=(const PatternBuffers&) = delete;
+
+  // The buffer with this memset's pattern, made by the first call. Valid as long as this object.
+  Result<const PatternBuffer*> get(const HipLibrary& library, const PreparedMemset& memset);
+
+ private:
+  const HipTable* hip_ = nullptr;
+  std::map<std::pair<uint32_t, uint32_t>, PatternBuffer> buffers_;  // by element size and value
+};
+
+}  // namespace gfxgraph::replayer

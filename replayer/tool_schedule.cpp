@@ -1,0 +1,203 @@
+#include "replayer/tool_schedule.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/file.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+constexpr uint32_t kLeastThreads = 4;
+constexpr uint32_t kRuns = 3;
+constexpr const char* kLongSlice = "4000";
+constexpr std::chrono::seconds kSearchTime(60);
+// What a probe may send: run count, hash count, hashes.
+constexpr uint32_t kMaxHashes = 1u << 26;
+
+bool send_all(int socket, const void* data, size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size != 0) {
+    const ssize_t sent = ::send(socket, bytes, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_all(int socket, void* data, size_t size) {
+  auto* bytes = static_cast<char*>(data);
+  while (size != 0) {
+    const ssize_t got = ::recv(socket, bytes, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// One answer: the number of runs (0: failed), of hashes in each, the hashes.
+void answer(int socket, const Result<Fingerprints>& fingerprints) {
+  const bool good = fingerprints && !fingerprints->empty();
+  const std::array<uint32_t, 2> head = {
+      good ? static_cast<uint32_t>(fingerprints->size()) : 0,
+      good ? static_cast<uint32_t>(fingerprints->front().size()) : 0};
+  if (!send_all(socket, head.data(), sizeof(head)) || !good) return;
+  for (const std::vector<format::BlobId>& run : *fingerprints) {
+    if (!send_all(socket, run.data(), run.size() * sizeof(run[0]))) return;
+  }
+}
+
+// The process that waits for requests. Each is run by a child, which alone loads HIP.
+[[noreturn]] void serve(int socket, const Probe& probe) {
+  ProbeRequest request;
+  while (receive_all(socket, &request, sizeof(request))) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::setenv("GFXGRAPH_THREADS", std::to_string(request.threads).c_str(), 1);
+      // Waves of one workgroup that race show with long slices (docs/software-agent.md).
+      if (request.threads > 1) ::setenv("GFXGRAPH_TIME_SLICE", kLongSlice, 1);
+      try {
+        answer(socket, probe(request));
+      } catch (const std::exception&) {
+        ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    // A probe that died may have sent part of an answer: nothing more can be said here.
+    if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) break;
+  }
+  ::_exit(0);
+}
+
+using Differences = std::set<size_t>;
+
+// The places in which any two of the runs differ.
+Differences differing(const Fingerprints& runs) {
+  Differences places;
+  for (const std::vector<format::BlobId>& run : runs) {
+    for (size_t i = 0; i < std::min(run.size(), runs.front().size()); ++i) {
+      if (!(run[i] == runs.front()[i])) places.insert(i);
+    }
+  }
+  return places;
+}
+
+Result<Differences> vary(const Probe& probe, uint32_t threads, uint32_t operations) {
+  GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints runs, probe({1, 1, operations}));
+  GFXGRAPH_ASSIGN_OR_RETURN(Fingerprints others, probe({threads, kRuns, operations}));
+  runs.insert(runs.end(), others.begin(), others.end());
+  return differing(runs);
+}
+
+// The first operation after which the bytes vary: they do after all of them.
+std::optional<uint32_t> first_varying(const Probe& probe, uint32_t threads, uint32_t operations) {
+  const auto start = std::chrono::steady_clock::now();
+  uint32_t low = 0;
+  uint32_t high = operations - 1;
+  while (low < high) {
+    if (std::chrono::steady_clock::now() - start > kSearchTime) return std::nullopt;
+    const uint32_t middle = low + (high - low) / 2;
+    const Result<Differences> found = vary(probe, threads, middle + 1);
+    if (!found) return std::nullopt;
+    if (found->empty()) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+std::optional<ProbeServer> ProbeServer::start(const Probe& probe) {
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
+    return std::nullopt;
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::close(sockets[0]);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    serve(sockets[1], probe);
+  }
+  ::close(sockets[1]);
+  if (process > 0) return ProbeServer(process, sockets[0]);
+  ::close(sockets[0]);
+  return std::nullopt;
+}
+
+ProbeServer::ProbeServer(ProbeServer&& other) noexcept
+    : process_(std::exchange(other.process_, -1)), socket_(std::exchange(other.socket_, -1)) {}
+
+ProbeServer::~ProbeServer() {
+  if (socket_ >= 0) ::close(socket_);
+  while (process_ > 0 && ::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+Result<Fingerprints> ProbeServer::run(const ProbeRequest& request) {
+  std::array<uint32_t, 2> head{};
+  if (!send_all(socket_, &request, sizeof(request)) ||
+      !receive_all(socket_, head.data(), sizeof(head)) || head[0] == 0 || head[1] > kMaxHashes)
+    return fail(Status::kDevice, "a run in another process failed");
+  Fingerprints runs(head[0]);
+  for (std::vector<format::BlobId>& run : runs) {
+    run.resize(head[1]);
+    if (!receive_all(socket_, run.data(), run.size() * sizeof(run[0])))
+      return fail(Status::kDevice, "a run in another process ended early");
+  }
+  return runs;
+}
+
+ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report, size_t allocations,
+                                 uint32_t operations) {
+  ScheduleReport schedule;
+  schedule.threads = std::max(kLeastThreads, std::thread::hardware_concurrency());
+  const Result<Differences> found = vary(probe, schedule.threads, operations);
+  if (!found) {
+    schedule.failure = found.error().message;
+    return schedule;
+  }
+  // Buffers come first in a fingerprint, by id; copies follow in the order of the report.
+  for (const size_t place : *found) {
+    if (place < allocations) {
+      schedule.varying.push_back(static_cast<format::AllocationId>(place + 1));
+    } else {
+      ++schedule.varying_copies;
+    }
+  }
+  schedule.explains = !found->empty();
+  for (const BufferResult& buffer : report.buffers) {
+    if (buffer.comparison == Comparison::kDifferent && !found->contains(buffer.allocation - 1))
+      schedule.explains = false;
+  }
+  for (size_t i = 0; i < report.copies.size(); ++i) {
+    if (report.copies[i].comparison == Comparison::kDifferent && !found->contains(allocations + i))
+      schedule.explains = false;
+  }
+  if (!found->empty() && operations != 0)
+    schedule.operation = first_varying(probe, schedule.threads, operations);
+  return schedule;
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,83 @@
+"""What a replay says of programs that are not the same twice, of wrong traces, and of its limits."""
+
+import json
+import signal
+import subprocess
+import time
+
+from harness import main, require, run
+
+THREADS = "GFXGRAPH_THREADS"
+
+
+def report_of(build, scratch, trace, expect, *options, env=None):
+    path = scratch / "report.json"
+    done = run(build.replay(trace, "--json", path, *options), expect=expect, env=env)
+    return json.loads(path.read_text()), done
+
+
+def unordered(build, scratch):
+    """Float atomics: a replay that differs is the program's own doing, named, and exit code 3."""
+    trace = scratch / "t.gfxg"
+    for _ in range(12):
+        run(build.record(trace, build.programs / "unordered_sum", options=("--force",)),
+            env={THREADS: "4"})
+        report, done = report_of(build, scratch, trace, {0, 3}, "--mode", "batch", env={THREADS: "1"})
+        if report["buffers"]["different"] != 0:
+            break
+    require(report["buffers"]["different"] != 0, "four threads added in the order of one, 12 times")
+    schedule = report["nondeterminism"]
+    require(schedule["explains_difference"], f"{schedule}")
+    require("kernel _Z3sum" in schedule["at"], f"the wrong launch: {schedule}")
+    require(report["buffers"]["different"] <= len(schedule["varying_buffers"]) < 4, f"{schedule}")
+    require("own nondeterminism" in done.stderr, done.stderr)
+    require("times of" not in done.stdout, done.stdout)
+
+    # The same trace with one input byte changed is wrong: no schedule makes the squares come out.
+    wrong = scratch / "wrong.gfxg"
+    run([str(build.root / "tests" / "flip_input"), str(trace), str(wrong), "65536"])
+    report, done = report_of(build, scratch, wrong, 1, "--mode", "batch", env={THREADS: "1"})
+    require(not report["nondeterminism"]["explains_difference"], f"{report['nondeterminism']}")
+
+
+def flipped_input(build, scratch):
+    """A wrong input byte in a program that is the same each time: wrong, and no excuse is found."""
+    trace, wrong = scratch / "t.gfxg", scratch / "wrong.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    run([str(build.root / "tests" / "flip_input"), str(trace), str(wrong), "64"])
+    report, done = report_of(build, scratch, wrong, 1, "--bisect")
+    require(report["nondeterminism"]["checked"], f"{report['nondeterminism']}")
+    require(report["nondeterminism"]["varying_buffers"] == [], f"{report['nondeterminism']}")
+    require("not the program's own" in done.stdout, done.stdout)
+
+
+def limits(build, scratch):
+    """Limits are looked at before the work, and the time limit ends whatever is going on."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    for option, value, message in (("--max-operations", 2, "more than 2 operations"),
+                                   ("--max-memory", 4096, "nothing was allocated"),
+                                   ("--max-seconds", 0.01, "--max-seconds")):
+        done = run(build.replay(trace, option, value, "--mode", "batch", "--repeat", "100000"),
+                   expect=1, timeout=120)
+        require(message in done.stderr, f"{option}: {done.stderr}")
+
+
+def long_program(build, scratch):
+    """20,000 launches in graph mode: split by default, and a signal ends the replay at any time."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.programs / "misbehave", "many"))
+    report, _ = report_of(build, scratch, trace, 0, "--mode", "graph", "--verify")
+    require(report["graph"]["graphs"] > 1, f"{report['graph']}")
+    for mode in ("graph", "eager"):
+        for delay in (0.05, 0.4, 1.0):
+            process = subprocess.Popen(build.replay(trace, "--mode", mode, "--repeat", "1000"),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal.SIGTERM)
+            require(process.wait(timeout=60) == -signal.SIGTERM, f"{mode}: {process.returncode}")
+
+
+main({"unordered": unordered, "flipped_input": flipped_input, "limits": limits,
+      "long_program": long_program})

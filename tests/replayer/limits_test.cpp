@@ -1,0 +1,86 @@
+#include "replayer/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "replayer/replay.h"
+#include "test_trace.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LimitsTest : public ::testing::Test {
+ protected:
+  LimitsTest() : trace(fake) { add_test_kernels(fake); }
+  void launch_double(format::AllocationId id) {
+    trace.launch("double", Arguments().value(trace.address(id)).value(4u));
+  }
+  FakeHip fake;
+  TestTrace trace;
+};
+
+TEST_F(LimitsTest, GraphLaunchesCountTheirNodesBeforeTheyAreExpanded) {
+  const auto a = trace.allocate(64);
+  format::Graph graph;
+  const Arguments arguments = Arguments().value(trace.address(a)).value(4u);
+  for (int i = 0; i < 10; ++i) graph.nodes.push_back({trace.make_launch("double", arguments), {}});
+  for (int i = 0; i < 5; ++i) trace.graph_launch(graph);
+  launch_double(a);
+  const auto opened = trace.finish();
+  EXPECT_TRUE(Program::build(opened, 51));
+  const auto refused = Program::build(opened, 50);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 50 operations"));
+}
+
+TEST_F(LimitsTest, MemoryIsSummedBeforeAnythingIsAllocated) {
+  const auto a = trace.allocate(10000);
+  trace.allocate(5000, {}, format::AllocationKind::kHostPinned);
+  launch_double(a);
+  trace.copy_to_host(a);
+  const auto program = trace.program();
+  const auto need = memory_need(*program, {});
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->device, 10000u);
+  EXPECT_GE(need->host, 15000u);
+  LoadOptions options;
+  options.max_memory_bytes = need->device + need->host - 1;
+  fake.log.clear();
+  const auto refused = Replay::load(program, fake.library(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+  EXPECT_THAT(refused.error().message, HasSubstr("nothing was allocated"));
+  EXPECT_EQ(fake.alive(), 0u);
+  options.max_memory_bytes += 1;
+  EXPECT_TRUE(Replay::load(program, fake.library(), options));
+}
+
+TEST_F(LimitsTest, BoundBuffersNeedNoMemory) {
+  const auto a = trace.allocate(10000);
+  const auto program = trace.program();
+  LoadOptions options;
+  options.bindings = {{a, this, 10000, true}};
+  EXPECT_EQ(memory_need(*program, options)->device, 0u);
+}
+
+TEST(DeadlineTest, PassesOnlyWhenItIsOver) {
+  Deadline never;
+  Deadline later(1000);
+  Deadline soon(1e-6);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  bool over = false;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(never.check("x"));
+    EXPECT_TRUE(later.check("x"));
+    over = over || !soon.check("building");
+  }
+  EXPECT_TRUE(over);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing
