@@ -155,6 +155,28 @@ Result<std::vector<Segment>> ElfImage::segments() const {
   return segments;
 }
 
+// Variables, kernels and functions lie in a segment: loaders and HIP hand out load address +
+// st_value without a further look. An empty one may stand at a segment's end.
+static Result<void> check_place(const Symbol& symbol, bool placed,
+                                const std::vector<Segment>& segments) {
+  if (symbol.undefined ||
+      (symbol.type != Symbol::Type::kObject && symbol.type != Symbol::Type::kFunction))
+    return {};
+  if (!placed) {
+    return fail(
+        Status::kCorrupt,
+        fmt::format("symbol {}: SHN_ABS, st_value {:#x}: a variable or function must lie in "
+                    "a segment",
+                    symbol.name, symbol.address));
+  }
+  const bool inside = std::ranges::any_of(segments, [&](const Segment& segment) {
+    return range_fits(symbol.address - segment.address, symbol.size_bytes, segment.memory_bytes);
+  });
+  if (inside) return {};
+  return fail(Status::kCorrupt, fmt::format("symbol {}: st_value {:#x} lies outside every segment",
+                                            symbol.name, symbol.address));
+}
+
 Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segments) const {
   llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
   if (!sections) return tl::unexpected<Error>(corrupt(sections.takeError(), "section headers"));
@@ -188,13 +210,7 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
                                                 "past the segment",
                                                 symbol.name, symbol.address, symbol.size_bytes));
     }
-    const bool has_bytes = symbol.size_bytes != 0 && (symbol.type == Symbol::Type::kObject ||
-                                                      symbol.type == Symbol::Type::kFunction);
-    if (placed && has_bytes && segment == nullptr) {
-      return fail(Status::kCorrupt,
-                  fmt::format("symbol {}: st_value {:#x} lies outside every segment", symbol.name,
-                              symbol.address));
-    }
+    GFXGRAPH_TRY(check_place(symbol, placed, segments));
     symbols.push_back(std::move(symbol));
   }
   return symbols;

@@ -346,6 +346,30 @@ TEST(Symbols, OutsideOfEverySegmentAreRefused) {
   changed = bytes;
   write_at<uint64_t>(changed, at + 8, 1 << 20);
   EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("st_size 0x100000 reach past"));
+  changed = bytes;
+  write_at<uint64_t>(changed, at, 1 << 30);
+  write_at<uint64_t>(changed, at + 8, 0);  // without bytes
+  EXPECT_THAT(error_of(CodeObject::parse(changed)),
+              HasSubstr("symbol g_table: st_value 0x40000000 lies outside every segment"));
+}
+
+// HIP would be handed load address + st_value: memory of the process.
+TEST(Symbols, AbsoluteVariablesAreRefused) {
+  GFXGRAPH_OBJECT_OR_SKIP(bytes, "v5_dwarf5.elf");
+  const Result<ObjectPtr> object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object) << error_of(object);
+  const uint64_t value = find_symbol(**object, "g_table")->address;
+  const size_t at = symbol_value_offset(bytes, value, 64);
+  ASSERT_NE(at, 0U);
+  for (const uint64_t address : {value, uint64_t{1} << 30, uint64_t{0} - 4096}) {
+    for (const uint64_t size : {uint64_t{64}, uint64_t{0}}) {
+      Bytes changed = bytes;
+      write_at<uint16_t>(changed, at - 2, 0xfff1);  // st_shndx: SHN_ABS
+      write_at<uint64_t>(changed, at, address);
+      write_at<uint64_t>(changed, at + 8, size);
+      EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("symbol g_table: SHN_ABS"));
+    }
+  }
 }
 
 TEST(Relocations, OutsideOfEverySegmentAreRefused) {

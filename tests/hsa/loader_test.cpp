@@ -48,6 +48,29 @@ class LoaderTest : public AgentTest {
   std::vector<std::byte> elf_;
 };
 
+// The runtime hands load address + st_value to copies, so a hostile one would be any address of the
+// process.
+TEST_F(LoaderTest, AbsoluteVariablesAreRefused) {
+  hsa_executable_t executable{};
+  size_t refused = 0;
+  const auto parsed = codeobj::CodeObject::parse(elf_);
+  ASSERT_TRUE(parsed);
+  for (const codeobj::Symbol& symbol : (*parsed)->symbols()) {
+    if (symbol.name != "counter") continue;
+    const uint64_t words[2] = {symbol.address, symbol.size_bytes};
+    for (size_t at = 8; at + sizeof(words) <= elf_.size(); at += 8) {
+      if (std::memcmp(elf_.data() + at, words, sizeof(words)) != 0) continue;
+      std::vector<std::byte> changed = elf_;
+      const uint16_t absolute = 0xfff1;
+      const uint64_t address = uint64_t{1} << 40;
+      std::memcpy(changed.data() + at - 2, &absolute, sizeof(absolute));
+      std::memcpy(changed.data() + at, &address, sizeof(address));
+      if (load(changed, &executable) == HSA_STATUS_ERROR_INVALID_CODE_OBJECT) ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0u);
+}
+
 TEST_F(LoaderTest, KernelsAndVariables) {
   hsa_executable_t executable{};
   ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
