@@ -168,6 +168,9 @@ bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& 
   return true;
 }
 
+constexpr const char* kNoRange =
+    "the range is not inside one allocation of the agent or locked host memory";
+
 // After a fault a copy would hand out results of kernels that did not run to their end: it is
 // refused.
 hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes,
@@ -181,8 +184,8 @@ hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t by
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     if (Device::faulted()) return refuse_after_fault(call);
-    if (!range_is_allowed(to, bytes) || !range_is_allowed(from, bytes)) {
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, "the range leaves its allocation");
+    if (!device_range_is_allowed(to, bytes) || !device_range_is_allowed(from, bytes)) {
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, call, kNoRange);
     }
     CopyShape shape;
     shape.to = static_cast<std::byte*>(host_pointer(to));
@@ -409,8 +412,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t val
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     if (Device::faulted()) return refuse_after_fault(kCall);
-    if (!range_is_allowed(pointer, *bytes)) {
-      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
+    if (!device_range_is_allowed(pointer, *bytes)) {
+      return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kNoRange);
     }
     note_activity();
     std::fill_n(static_cast<uint32_t*>(host_pointer(pointer)), count, value);
@@ -423,7 +426,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_copy(void* to, const void* from, siz
   return entry(kCall, [&] {
     if (to == nullptr || from == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (Device::faulted()) return refuse_after_fault(kCall);
-    if (!range_is_allowed(to, size) || !range_is_allowed(from, size)) {
+    if (!host_range_is_allowed(to, size) || !host_range_is_allowed(from, size)) {
       return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
     }
     note_activity();
@@ -486,9 +489,9 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
       if (!target || !source) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       shape.to = static_cast<std::byte*>(host_pointer(to->base)) + target->offset;
       shape.from = static_cast<const std::byte*>(host_pointer(from->base)) + source->offset;
-      if (!range_is_allowed(shape.to, target->bytes) ||
-          !range_is_allowed(shape.from, source->bytes)) {
-        return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, "the range leaves its allocation");
+      if (!device_range_is_allowed(shape.to, target->bytes) ||
+          !device_range_is_allowed(shape.from, source->bytes)) {
+        return refuse(HSA_STATUS_ERROR_INVALID_ARGUMENT, kCall, kNoRange);
       }
       shape.row_bytes = range->x;
       shape.rows = range->y;

@@ -398,12 +398,21 @@ Result<void> unlock_host_memory(const void* host) {
   return {};
 }
 
-bool range_is_allowed(const void* pointer, uint64_t bytes) {
+bool device_range_is_allowed(const void* pointer, uint64_t bytes) {
+  if (bytes == 0) return true;
   const uint64_t address = host_address(pointer);
   Heap& h = heap();
   const std::shared_lock lock(h.mutex);
   const auto block = find_block(h, address);
-  // A lock may be shorter than the memory behind it, so leaving one is not an error by itself.
+  if (block == h.blocks.end()) return find_lock(h, address).has_value();
+  return range_fits(address - block->first, bytes, block->second.allocation.mapped_bytes);
+}
+
+bool host_range_is_allowed(const void* pointer, uint64_t bytes) {
+  const uint64_t address = host_address(pointer);
+  Heap& h = heap();
+  const std::shared_lock lock(h.mutex);
+  const auto block = find_block(h, address);
   if (block == h.blocks.end()) return address != 0 || bytes == 0;
   return range_fits(address - block->first, bytes, block->second.allocation.mapped_bytes);
 }

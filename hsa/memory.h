@@ -68,9 +68,13 @@ Result<void> set_user_data(const void* pointer, void* user_data);
 Result<void*> lock_host_memory(void* host, uint64_t bytes);
 Result<void> unlock_host_memory(const void* host);
 
-// A copy or fill may touch [pointer, pointer + bytes): false when it begins in an allocation or
-// lock and leaves it. Memory that the agent does not know is the program's own business.
-bool range_is_allowed(const void* pointer, uint64_t bytes);
+// Whether the device may touch [pointer, pointer + bytes) in an asynchronous copy or a fill: it
+// must be in an allocation, or begin in locked host memory (a lock may be shorter than the memory
+// behind it).
+bool device_range_is_allowed(const void* pointer, uint64_t bytes);
+// The same for a copy that the host does (hsa_memory_copy): memory that the agent does not know is
+// the program's own.
+bool host_range_is_allowed(const void* pointer, uint64_t bytes);
 
 void reset_memory_locks_after_fork() noexcept;
 

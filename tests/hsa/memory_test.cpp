@@ -175,6 +175,13 @@ TEST_F(MemoryTest, AsyncCopyRefusesBadArguments) {
   EXPECT_EQ(copy(a + 1, host, 4096, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(copy(a, host, SIZE_MAX, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(copy(nullptr, host, 1, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  // The device reaches memory of the agent and locked memory only.
+  EXPECT_EQ(copy(a, host, 16, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(copy(host, a, 16, done), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(host[0], 0);
+  EXPECT_EQ(hsa_amd_memory_fill(host, 0xabcdabcd, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(host[0], 0);
+  EXPECT_EQ(hsa_memory_copy(a, host, 16), HSA_STATUS_SUCCESS) << "the host reaches its own";
   EXPECT_EQ(copy(a, host, 1, hsa_signal_t{0}), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(hsa_amd_memory_async_copy(a, gpu_, host, cpu_, 1, 1, nullptr, done),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -189,7 +196,9 @@ TEST_F(MemoryTest, RectangularCopy) {
   std::vector<uint8_t> host(30 * 8 * 3);
   std::iota(host.begin(), host.end(), uint8_t{0});
   const hsa_pitched_ptr_t to{device, kPitch, kSlice};
-  const hsa_pitched_ptr_t from{host.data(), 30, 30 * 8};
+  void* locked = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(host.data(), host.size(), &gpu_, 1, &locked), HSA_STATUS_SUCCESS);
+  const hsa_pitched_ptr_t from{locked, 30, 30 * 8};
   const hsa_dim3_t to_offset{5, 2, 1};
   const hsa_dim3_t from_offset{3, 1, 0};
   const hsa_dim3_t range{20, 6, 3};
@@ -212,6 +221,8 @@ TEST_F(MemoryTest, RectangularCopy) {
   EXPECT_EQ(device[kSlice + 2 * kPitch + 25], 0);
   EXPECT_EQ(copy({20, 6, 30}), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "past the device allocation";
   EXPECT_EQ(copy({0, 6, 3}), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_unlock(host.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(copy(range), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "not locked any more";
   hsa_amd_memory_pool_free(device);
 }
 
