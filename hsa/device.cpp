@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "codeobj/function_at.h"
+#include "hsa/host_calls.h"
 #include "hsa/memory.h"
 #include "hsa/patience.h"
 #include "hsa/runtime.h"
@@ -47,6 +48,8 @@ struct State {
 // The first one. Not of the state, for which there may be no memory.
 constinit std::atomic<uint32_t> first_fault{GFXGRAPH_AGENT_FAULT_NONE};
 
+constinit std::atomic<bool> stopped{false};  // Device::stop() was called
+
 State& state() {
   static State* const instance = [] {
     auto* const made = new State();
@@ -57,12 +60,23 @@ State& state() {
   return *instance;
 }
 
+// A kernel whose call is refused waits for its answer, so the device stops.
+void deliver() {
+  const std::optional<std::string> refused = deliver_host_calls();
+  if (!refused || Device::faulted()) return;
+  Device::record_fault(*refused, GFXGRAPH_AGENT_FAULT_ILLEGAL, 0);
+  Device::stop();
+}
+
 emulator::Engine& engine() {
   State& s = state();
   std::call_once(s.engine_once, [&s] {
     emulator::EngineOptions options;
     // Device code that sends a message has written a signal that host threads may wait for.
-    options.on_message = [](uint32_t, uint32_t) { notify_all_watchers(); };
+    options.on_message = [](uint32_t, uint32_t) {
+      if (host_calls_denied()) deliver();
+      notify_all_watchers();
+    };
     options.ignored_address_bits = kLockedBit;
     options.on_warning = [](const std::string& text) { log(LogLevel::kWarning, "{}", text); };
     options.give_up = [&s](const emulator::Standstill& standstill) {
@@ -138,21 +152,45 @@ __attribute__((destructor)) void at_exit() {
   _exit(1);
 }
 
+// The code object that holds a device address, and the address in it; null: none.
+std::pair<std::shared_ptr<const codeobj::CodeObject>, uint64_t> code_at(uint64_t place) {
+  State& s = state();
+  const std::lock_guard lock(s.code_mutex);
+  for (const auto& [load_address, loaded] : s.code)
+    if (place - load_address < loaded->load_size_bytes()) return {loaded, place - load_address};
+  return {nullptr, 0};
+}
+
+// HIP 5.2.3 takes a small hipMemset at an odd address for one of nearly 2^64 bytes. Its first
+// dispatch faults, and HIP would hand over billions more before the call returns and any error
+// could be seen.
+void end_hopeless_fill(const emulator::Dispatch& dispatch) {
+  constexpr uint32_t kHugeGrid = 1u << 31;
+  constexpr uint32_t kMostDispatches = 1000;
+  static std::atomic<uint32_t> dispatches{0};
+  if (dispatch.grid_size[0] < kHugeGrid || dispatches.fetch_add(1) < kMostDispatches) return;
+  log(LogLevel::kError,
+      "exit status 1: after the fault HIP goes on with a fill whose size it got wrong, and would "
+      "not end: {}",
+      Device::fault_text());
+  std::fflush(nullptr);
+  _exit(1);
+}
+
 // Whether the instruction belongs to the assert of HIP's device library: a function of its own,
 // which prints and traps.
 bool in_assert(uint64_t pc) {
-  State& s = state();
-  std::shared_ptr<const codeobj::CodeObject> code;
-  uint64_t address = 0;
-  {
-    const std::lock_guard lock(s.code_mutex);
-    for (const auto& [load_address, loaded] : s.code) {
-      if (pc - load_address >= loaded->load_size_bytes()) continue;
-      code = loaded;
-      address = pc - load_address;
-    }
-  }
+  const auto [code, address] = code_at(pc);
   return code != nullptr && codeobj::function_at(*code, address) == "__assert_fail";
+}
+
+Result<void> guard(const emulator::Dispatch& dispatch) {
+  const auto [code, address] = code_at(dispatch.kernel_object);
+  if (code == nullptr) return {};
+  for (const codeobj::Kernel& kernel : code->kernels())
+    if (kernel.descriptor_address == address)
+      return guard_host_calls(kernel, dispatch.kernarg_address);
+  return {};
 }
 
 gfxgraph_agent_fault kind_of(const emulator::Fault& fault) {
@@ -180,9 +218,18 @@ bool Device::run(const emulator::Dispatch& dispatch) {
   if (s.null_device) return true;
   if (faulted()) {
     s.skipped.fetch_add(1, std::memory_order_relaxed);
+    end_hopeless_fill(dispatch);
     return false;
   }
   const RunningKernel running(dispatch.kernel_object);
+  if (host_calls_denied()) {
+    const Result<void> guarded = guard(dispatch);
+    if (!guarded) {
+      record_fault(fmt::format("{}: {}", running.name(), guarded.error().message),
+                   GFXGRAPH_AGENT_FAULT_ILLEGAL, 0);
+      return false;
+    }
+  }
   const auto result = engine().run(dispatch);
   if (result) return true;
   const emulator::Fault& fault = result.error();
@@ -258,7 +305,10 @@ void Device::record_out_of_memory() noexcept {
   }
 }
 
+bool Device::stopping() noexcept { return stopped.load(std::memory_order_relaxed); }
+
 void Device::stop() noexcept {
+  stopped.store(true, std::memory_order_relaxed);
   emulator::Engine* const running = state().engine.load(std::memory_order_acquire);
   if (running != nullptr) running->stop();
 }

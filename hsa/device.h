@@ -42,8 +42,9 @@ class Device {
   // The same for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
-  // Stops running kernels: the process ends.
+  // Stops running kernels: the process ends, or the device is out of use.
   static void stop() noexcept;
+  static bool stopping() noexcept;
 };
 
 }  // namespace gfxgraph::hsa

@@ -66,6 +66,7 @@ TEST_F(LoaderTest, AbsoluteVariablesAreRefused) {
       std::memcpy(changed.data() + at - 2, &absolute, sizeof(absolute));
       std::memcpy(changed.data() + at, &address, sizeof(address));
       if (load(changed, &executable) == HSA_STATUS_ERROR_INVALID_CODE_OBJECT) ++refused;
+      EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
     }
   }
   EXPECT_GT(refused, 0u);
