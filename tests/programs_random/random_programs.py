@@ -1,0 +1,229 @@
+"""Random programs: each seed runs alone, is recorded, and replays identically in every mode and layout.
+
+random_programs.py BUILD_TREE FIRST COUNT    seeds FIRST to FIRST + COUNT - 1
+random_programs.py BUILD_TREE SEED --shrink  the smallest set of actions that still fails, in words
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BATCH = 20
+
+
+class Runner:
+    def __init__(self, root, scratch, options):
+        self.root = Path(root).resolve()
+        self.scratch = Path(scratch)
+        self.options = options
+        self.folder = self.root / "tests" / "programs_random"
+        self.program = str(self.folder / "random_program")
+        agent = str(self.root / "lib" / "gfxgraph")
+        inherited = os.environ.get("LD_LIBRARY_PATH")
+        self.agent = {"LD_LIBRARY_PATH": agent + (":" + inherited if inherited else "")}
+
+    def run(self, command, env=None, timeout=None):
+        """Exit code (negative: signal, None: no end in time) and both outputs."""
+        with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              errors="replace", start_new_session=True,
+                              env={**os.environ, **(env or {})}) as child:
+            try:
+                out, err = child.communicate(timeout=timeout or self.options.timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, 9)
+                out, err = child.communicate()
+                return None, out, err
+        return child.returncode, out, err
+
+    def arguments(self, seed, drop=()):
+        words = [seed, "--size", self.options.size, "--features", self.options.features]
+        return words + (["--drop", ",".join(drop)] if drop else [])
+
+    def bare(self, seed, last=None, drop=()):
+        """Hash by seed, and what went wrong."""
+        command = [self.program, *self.arguments(seed, drop)]
+        code, out, err = self.run(command + (["--to", last] if last else []), self.agent)
+        hashes = {int(m[1]): m[2] for m in re.finditer(r"^seed (\d+): ok (\w+)$", out, re.M)}
+        return hashes, "" if code == 0 else f"bare run: {ending(code)}: {tail(out + err)}"
+
+    def trace(self, seed):
+        return self.scratch / f"{seed}.gfxg"
+
+    def record(self, seed, expected, drop=()):
+        trace = self.trace(seed)
+        code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", "--force",
+                                   "-o", trace, "--", self.program, *self.arguments(seed, drop)])
+        if code != 0:
+            return f"recorded run: {ending(code)}: {tail(out + err)}"
+        found = re.search(r"^seed \d+: ok (\w+)$", out, re.M)
+        if not found or expected and found[1] != expected:
+            return f"recorded run: another result: {tail(out)}"
+        missing = [line for line in err.splitlines() if "incomplete" in line or "recording stopped" in line]
+        if missing or not trace.exists():
+            return f"incomplete: {missing[0] if missing else tail(err)}"
+        return ""
+
+    def replay(self, seeds, automatic=False):
+        """What went wrong, by seed."""
+        command = [self.folder / "replay_many", *(["--auto"] if automatic else []), *map(self.trace, seeds)]
+        code, out, err = self.run(command, self.agent, self.options.timeout + 2 * len(seeds))
+        wrong = {}
+        good = set(re.findall(r"(\d+)\.gfxg ok$", out, re.M))
+        for line in re.findall(r"^.*\.gfxg (?!ok$).*$", out, re.M):
+            seed = int(re.search(r"(\d+)\.gfxg ", line)[1])
+            wrong.setdefault(seed, []).append(line.split(".gfxg ", 1)[1])
+        rest = [seed for seed in seeds if str(seed) not in good and seed not in wrong]
+        if code in (0, 1) and not rest:
+            return wrong
+        if len(seeds) == 1:
+            return {seeds[0]: wrong.get(seeds[0], []) + [f"replay: {ending(code)}: {tail(err)}"]}
+        for seed in seeds:  # a process that ended early says nothing about the others
+            if str(seed) not in good:
+                wrong.pop(seed, None)
+                wrong.update(self.replay([seed], automatic))
+        return wrong
+
+    def check(self, seed):
+        for command in (("verify",), ("info",), ("check",)):
+            code, out, err = self.run([self.root / "bin" / "gfxgraph", *command, self.trace(seed)])
+            if code != 0:
+                return f"gfxgraph {command[0]}: {ending(code)}: {tail(out + err, 6)}"
+        return ""
+
+    def batch(self, seeds):
+        """What went wrong, by seed."""
+        wrong = {}
+        hashes, problem = self.bare(seeds[0], seeds[-1])
+        for seed in seeds if problem else ():
+            if seed not in hashes:
+                alone, problem = self.bare(seed)
+                hashes.update(alone)
+                if problem:
+                    wrong[seed] = [problem]
+        recorded = []
+        for seed in seeds:
+            if seed in wrong:
+                continue
+            problem = self.record(seed, hashes[seed])
+            if problem:
+                wrong[seed] = [problem]
+            else:
+                recorded.append(seed)
+        if recorded:
+            rare = [seed for seed in recorded if seed % self.options.rarely == 0]
+            usual = [seed for seed in recorded if seed not in rare]
+            for group in (usual, rare):
+                if group:
+                    for seed, lines in self.replay(group, group is rare).items():
+                        wrong.setdefault(seed, []).extend(lines)
+            for seed in rare:
+                problem = self.check(seed)
+                if problem:
+                    wrong.setdefault(seed, []).append(problem)
+        for seed in recorded:
+            if not self.options.keep:
+                self.trace(seed).unlink(missing_ok=True)
+        return wrong
+
+    def fails(self, seed, drop, times):
+        for _ in range(times):
+            hashes, problem = self.bare(seed, None, drop)
+            problem = problem or self.record(seed, hashes[seed], drop)
+            if problem:
+                return problem
+            lines = self.replay([seed]).get(seed)
+            if lines:
+                return lines[0]
+        return ""
+
+    def shrink(self, seed):
+        times = self.options.times
+        first = self.fails(seed, (), times)
+        if not first:
+            print(f"seed {seed} does not fail")
+            return
+        stage = first.split(":")[0]
+        places = [str(i) for i in range(self.options.size)]
+        drop = []
+        for keys in (places, None):
+            if keys is None:
+                keys = [f"{i}.{part}" for i in places if i not in drop for part in range(7)]
+            chunk = max(len(keys) // 2, 1)
+            while chunk:
+                left = [key for key in keys if key not in drop]
+                for i in range(0, len(left), chunk):
+                    trial = drop + left[i:i + chunk]
+                    if self.fails(seed, trial, times).split(":")[0] == stage:
+                        drop = trial
+                chunk //= 2
+        problem = self.fails(seed, drop, times) or first
+        command = [self.program, *map(str, self.arguments(seed, drop))]
+        print(" ".join(command))
+        print(self.run(command + ["--list"])[1], end="")
+        print(f"seed {seed}: {problem}", flush=True)
+
+
+def ending(code):
+    return "no end in time" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def tail(text, lines=3):
+    return " | ".join(text.strip().splitlines()[-lines:])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int, nargs="?", default=1)
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--times", type=int, default=2, help="attempts for each trial of --shrink")
+    parser.add_argument("--size", type=int, default=40, help="actions of a program")
+    parser.add_argument("--features", default="default")
+    parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
+    parser.add_argument("--keep", action="store_true", help="keep the traces")
+    parser.add_argument("--scratch", help="folder of the traces")
+    parser.add_argument("--report", type=Path, help="append results here; what it holds already is not run again")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="gfxgraph-random-") as scratch:
+        runner = Runner(options.build, options.scratch or scratch, options)
+        if options.shrink:
+            runner.shrink(options.first)
+            return 0
+        failed = run_all(runner, options)
+    print(f"{options.count - failed} of {options.count} random programs agree")
+    return 1 if failed else 0
+
+
+def run_all(runner, options):
+    """How many seeds failed."""
+    start = time.monotonic()
+    failed = 0
+    before = options.report.read_text() if options.report and options.report.exists() else ""
+    done = {int(m[1]): int(m[2]) for m in re.finditer(r"^seeds (\d+) to \d+: (\d+) of", before, re.M)}
+    end = options.first + options.count
+    for first in range(options.first, end, BATCH):
+        seeds = list(range(first, min(first + BATCH, end)))
+        if first in done:
+            failed += len(seeds) - done[first]
+            continue
+        wrong = runner.batch(seeds)
+        lines = [f"FAIL seed {seed}: {line}" for seed in sorted(wrong) for line in wrong[seed]]
+        failed += len(wrong)
+        lines.append(f"seeds {seeds[0]} to {seeds[-1]}: {len(seeds) - len(wrong)} of {len(seeds)} agree, "
+                     f"{time.monotonic() - start:.0f} s")
+        print("\n".join(lines), flush=True)
+        if options.report:
+            with options.report.open("a") as report:
+                report.write("\n".join(lines) + "\n")
+    return failed
+
+
+sys.exit(main())

@@ -1,0 +1,119 @@
+// replay_many [--auto] TRACE...: replays each trace in every mode and layout, in one process,
+// through the C interface, and compares. A line per trace; exit code 0: all identical, nothing
+// uncompared.
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gfxgraph/gfxgraph.h"
+
+namespace {
+
+struct Combination {
+  gfxgraph_mode_t mode;
+  int32_t layout;
+  const char* name;
+};
+constexpr Combination kCombinations[] = {
+    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SAME, "eager same"},
+    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SHIFT, "eager shift"},
+    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SAME, "batch same"},
+    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SHIFT, "batch shift"},
+    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SAME, "graph same"},
+    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SHIFT, "graph shift"},
+    {GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, "auto same"},
+};
+
+std::string failed(const char* step, gfxgraph_status_t status) {
+  return std::string(step) + ": " + gfxgraph_status_name(status) + ": " + gfxgraph_last_error();
+}
+
+std::string differences(const gfxgraph_verification_t& sums,
+                        const std::vector<gfxgraph_buffer_result_t>& results) {
+  std::string line;
+  char text[160];
+  for (const gfxgraph_buffer_result_t& result : results) {
+    if (result.struct_size == 0 || result.comparison != GFXGRAPH_DIFFERENT) continue;
+    std::snprintf(text, sizeof text,
+                  " buffer %u: %" PRIu64 " of %" PRIu64 " bytes, the first at %" PRIu64
+                  ": %02x, not %02x;",
+                  result.allocation, result.differing_bytes, result.size_bytes,
+                  result.first_difference, result.got, result.expected);
+    line += text;
+  }
+  std::snprintf(text, sizeof text, " buffers %u same %u different %u uncompared, copies %u %u %u",
+                sums.identical, sums.different, sums.uncompared, sums.copies_identical,
+                sums.copies_different, sums.copies_uncompared);
+  return line + text;
+}
+
+std::string replay(gfxgraph_plan_t plan, const Combination& combination) {
+  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
+  options.mode = combination.mode;
+  options.layout = combination.layout;
+  gfxgraph_replay_t replay = nullptr;
+  gfxgraph_status_t status = gfxgraph_replay_create(plan, &options, &replay);
+  if (status != GFXGRAPH_OK) return failed("create", status);
+  std::string wrong;
+  status = gfxgraph_replay_run(replay);
+  if (status != GFXGRAPH_OK) wrong = failed("run", status);
+  if (wrong.empty()) {
+    gfxgraph_verification_t sums = {};
+    sums.struct_size = sizeof sums;
+    std::vector<gfxgraph_buffer_result_t> results(64);
+    status = gfxgraph_replay_verify(replay, &sums, results.data(), 64, sizeof results[0]);
+    const bool other = sums.different != 0 || sums.copies_different != 0 || sums.uncompared != 0 ||
+                       sums.copies_uncompared != 0;
+    if (status == GFXGRAPH_MISMATCH || (status == GFXGRAPH_OK && other))
+      wrong = "differs:" + differences(sums, results);
+    else if (status != GFXGRAPH_OK)
+      wrong = failed("verify", status);
+    else if (sums.identical == 0)
+      wrong = "nothing was compared";
+  }
+  gfxgraph_replay_destroy(replay);
+  return wrong;
+}
+
+bool replay_trace(const char* path, bool automatic) {
+  const auto report = [path](const char* name, const std::string& wrong) {
+    std::printf("%s %s: %s\n", path, name, wrong.c_str());
+    std::fflush(stdout);
+    return false;
+  };
+  gfxgraph_trace_t trace = nullptr;
+  gfxgraph_status_t status = gfxgraph_trace_open(path, nullptr, &trace);
+  if (status != GFXGRAPH_OK) return report("open", failed("open", status));
+  gfxgraph_plan_t plan = nullptr;
+  status = gfxgraph_plan_create(trace, nullptr, &plan);
+  gfxgraph_trace_destroy(trace);
+  if (status != GFXGRAPH_OK) return report("plan", failed("plan", status));
+  bool good = true;
+  for (const Combination& combination : kCombinations) {
+    if (combination.mode == GFXGRAPH_MODE_AUTO && !automatic) continue;
+    const std::string wrong = replay(plan, combination);
+    if (!wrong.empty()) good = report(combination.name, wrong);
+  }
+  gfxgraph_plan_destroy(plan);
+  if (good) {
+    std::printf("%s ok\n", path);
+    std::fflush(stdout);
+  }
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool good = argc > 1;
+  bool automatic = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--auto") == 0)
+      automatic = true;
+    else
+      good = replay_trace(argv[i], automatic) && good;
+  }
+  return good ? 0 : 1;
+}
