@@ -78,7 +78,16 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
     }
     from = relocation.offset_bytes + kPointerBytes;
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t limit, allocation_limit(relocation.allocation, what));
-    if (relocation.addend > limit) {
+    const bool inside = static_cast<uint64_t>(relocation.addend) <= limit;
+    if (relocation.outside && inside) {
+      return fail(
+          Status::kCorrupt,
+          fmt::format("{}: relocation at {} is said to point outside of allocation {} of {} "
+                      "bytes, but points {} bytes into it",
+                      what, relocation.offset_bytes, relocation.allocation, limit,
+                      relocation.addend));
+    }
+    if (!relocation.outside && !inside) {
       return fail(
           Status::kCorrupt,
           fmt::format("{}: relocation at {} points {} bytes into allocation {} of {} bytes", what,

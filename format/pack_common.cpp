@@ -6,6 +6,8 @@ namespace {
 // Generous: what a table with its vtable and offsets may take besides its vectors.
 constexpr uint64_t kTableBytes = 256;
 constexpr uint64_t kRelocationBytes = 8 + 4 + 8 + 1 + 1;
+// In the column of sources: the word points outside of its allocation.
+constexpr uint8_t kOutsideSource = static_cast<uint8_t>(fbs::RelocationSource::typed_outside);
 
 uint64_t bound(const std::string& text) { return text.size() + 16; }
 uint64_t bound(const std::vector<Relocation>& relocations) {
@@ -56,8 +58,10 @@ Offset<fbs::Relocations> pack_relocations(Builder& builder,
   };
   const auto offsets = column(+[](const Relocation& r) { return r.offset_bytes; });
   const auto allocations = column(+[](const Relocation& r) { return r.allocation; });
-  const auto addends = column(+[](const Relocation& r) { return r.addend; });
-  const auto sources = column(+[](const Relocation& r) { return static_cast<uint8_t>(r.source); });
+  const auto addends = column(+[](const Relocation& r) { return static_cast<uint64_t>(r.addend); });
+  const auto sources = column(+[](const Relocation& r) {
+    return static_cast<uint8_t>(static_cast<uint8_t>(r.source) | (r.outside ? kOutsideSource : 0));
+  });
   const auto ambiguous = column(+[](const Relocation& r) { return uint8_t{r.ambiguous}; });
   fbs::RelocationsBuilder table(builder);
   table.add_offset_bytes(offsets);

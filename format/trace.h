@@ -101,16 +101,32 @@ enum class RelocationSource : uint8_t {
   kMatched = 2,  // the value lies in a live allocation: likely, not proven
 };
 
-// The 8-byte little-endian word at `offset_bytes` is the address allocation + addend.
+// A typed pointer outside of every live allocation was made from one of those around it. With the
+// nearest one `distance` bytes away, the others count up to this many bytes away; farther than
+// kOutsideMostBytes from all of them, nothing is known. A part of the format: see
+// Relocation::outside.
+constexpr uint64_t kOutsideMostBytes = UINT64_C(1) << 30;
+constexpr uint64_t outside_reach(uint64_t distance) {
+  return distance < 4096 ? 65536 : 16 * distance;
+}
+
+// The 8-byte little-endian word at `offset_bytes` is the address allocation + addend, modulo 2^64.
 struct Relocation {
   uint64_t offset_bytes = 0;  // in the kernarg segment, or in the bytes it is attached to
   AllocationId allocation = 0;
-  // 0 ... size of the allocation, the larger of requested and mapped (one past the end is legal).
-  uint64_t addend = 0;
+  // 0 ... size of the allocation, the larger of requested and mapped (one past the end is legal),
+  // unless `outside`: then negative, or beyond the end.
+  int64_t addend = 0;
   RelocationSource source = RelocationSource::kMatched;
   // A matched word that has no sign of being a pointer but its value (a plain 8-byte scalar
   // argument, an unaligned target): replay relocates it as the rest, but reports it by name.
   bool ambiguous = false;
+  // The word points outside of its allocation. Typed: `x - 2048`, which the kernel indexes by at
+  // least 2048; `allocation` is the nearest live one, and whoever moves memory must move all live
+  // allocations within outside_reach() of the word by the same distance, since it may have been
+  // made from any of them. Matched: a tagged pointer, whose upper 16 bits are not part of the
+  // address.
+  bool outside = false;
 };
 
 // Bytes with the pointers in them. Exactly one of `blob` and `fill` describes the bytes.

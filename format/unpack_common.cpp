@@ -1,6 +1,12 @@
 #include "format/unpack_internal.h"
 
 namespace gfxgraph::format {
+namespace {
+
+// In the column of sources: the word points outside of its allocation.
+constexpr uint8_t kOutsideSource = static_cast<uint8_t>(fbs::RelocationSource::typed_outside);
+
+}  // namespace
 
 bool Unpacker::spend(uint64_t bytes) {
   if (failed()) return false;
@@ -60,9 +66,15 @@ std::vector<Relocation> Unpacker::relocations(const fbs::Relocations* from) {
     if (ambiguous->Get(i) > 1) {
       refuse(Status::kCorrupt, "relocations: a truth value is neither 0 nor 1");
     }
-    all[i] = {offsets->Get(i), allocations->Get(i), addends->Get(i),
-              member(sources->Get(i), RelocationSource::kMatched, "relocation source"),
-              ambiguous->Get(i) != 0};
+    const uint8_t source = sources->Get(i);
+    const bool outside = (source & kOutsideSource) != 0;
+    all[i] = {offsets->Get(i),
+              allocations->Get(i),
+              static_cast<int64_t>(addends->Get(i)),
+              member(static_cast<uint8_t>(outside ? source - kOutsideSource : source),
+                     RelocationSource::kMatched, "relocation source"),
+              ambiguous->Get(i) != 0,
+              outside};
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #include "recorder/allocation_map.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gfxgraph::recorder {
 
@@ -17,16 +18,31 @@ std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
       std::lower_bound(ranges_.begin(), ranges_.end(), begin,
                        [](const Range& r, uint64_t value) { return r.begin < value; });
   if (allocation->host_visible()) host_.push_back(allocation);
-  lowest_ever_ = std::min(lowest_ever_, begin);
-  highest_ever_ = std::max(highest_ever_, end);
+  for (uint64_t upper = begin >> 32; upper <= end >> 32 && upper < known_uppers_.size(); ++upper) {
+    known_uppers_.set(upper);
+  }
   ranges_.insert(place, Range{begin, end, std::move(allocation)});
   ++generation_;
   return replaced;
 }
 
+std::vector<AllocationMap::Range>::const_iterator AllocationMap::first_behind(
+    uint64_t address) const noexcept {
+  return std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                          [](uint64_t value, const Range& r) { return value < r.begin; });
+}
+
+const Allocation* AllocationMap::nearest(uint64_t address) const noexcept {
+  const auto next = first_behind(address);
+  const Allocation* const above = next == ranges_.end() ? nullptr : next->allocation.get();
+  const Allocation* const below =
+      next == ranges_.begin() ? nullptr : std::prev(next)->allocation.get();
+  if (above == nullptr || below == nullptr) return above == nullptr ? below : above;
+  return below->distance(address) < above->distance(address) ? below : above;
+}
+
 Allocation* AllocationMap::find(uint64_t address) const noexcept {
-  auto next = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                               [](uint64_t value, const Range& r) { return value < r.begin; });
+  auto next = first_behind(address);
   if (next == ranges_.begin()) return nullptr;
   --next;
   return address <= next->end ? next->allocation.get() : nullptr;
@@ -54,12 +70,20 @@ std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const no
 }
 
 void AllocationMap::retire(const Range& range) {
-  std::erase_if(retired_,
-                [&](const Range& r) { return r.begin < range.end && range.begin < r.end; });
-  const auto place =
-      std::lower_bound(retired_.begin(), retired_.end(), range.begin,
-                       [](const Range& r, uint64_t value) { return r.begin < value; });
-  retired_.insert(place, range);
+  // What stood at these addresses before keeps the rest of its own.
+  std::vector<Range> pieces = {range};
+  std::erase_if(retired_, [&](const Range& old) {
+    if (old.begin >= range.end || range.begin >= old.end) return false;
+    if (old.begin < range.begin) pieces.push_back({old.begin, range.begin, old.allocation});
+    if (old.end > range.end) pieces.push_back({range.end, old.end, old.allocation});
+    return true;
+  });
+  for (Range& piece : pieces) {
+    const auto place =
+        std::lower_bound(retired_.begin(), retired_.end(), piece.begin,
+                         [](const Range& r, uint64_t value) { return r.begin < value; });
+    retired_.insert(place, std::move(piece));
+  }
 }
 
 const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noexcept {

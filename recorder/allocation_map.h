@@ -2,6 +2,7 @@
 // thread-safe; the recorder's lock guards it.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,6 +21,11 @@ struct Allocation {
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
 
   bool host_visible() const { return host_address != 0; }
+  // Bytes between it and a device address; 0: inside, or one past the end.
+  uint64_t distance(uint64_t word) const {
+    if (word < address) return address - word;
+    return word - address > size_bytes ? word - address - size_bytes : 0;
+  }
   // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
   std::vector<uint64_t> known_blocks;
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.
@@ -35,6 +41,22 @@ class AllocationMap {
   // The allocation that contains the device address; none: the one that ends exactly there (a
   // pointer one past the end is legal C++). nullptr: none of either.
   Allocation* find(uint64_t address) const noexcept;
+  // The live allocation that the device address is nearest to; nullptr: there is none.
+  const Allocation* nearest(uint64_t address) const noexcept;
+  // Whether `holds` is true of every live allocation at most `reach` bytes away from the address.
+  template <typename Predicate>
+  bool all_within(uint64_t address, uint64_t reach, Predicate&& holds) const {
+    const auto next = first_behind(address);
+    for (auto at = next; at != ranges_.begin();) {
+      --at;
+      if (at->allocation->distance(address) > reach) break;
+      if (!holds(*at->allocation)) return false;
+    }
+    for (auto at = next; at != ranges_.end() && at->begin - address <= reach; ++at) {
+      if (!holds(*at->allocation)) return false;
+    }
+    return true;
+  }
   // As find(), by the host's address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
   // The live allocation that contains the address, else the one freed last that did, else the live
@@ -56,9 +78,10 @@ class AllocationMap {
     return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin;
   }
   uint64_t highest() const noexcept { return ranges_.empty() ? 0 : ranges_.back().end; }
-  // The same for live and freed ones.
-  uint64_t lowest_ever() const noexcept { return lowest_ever_; }
-  uint64_t highest_ever() const noexcept { return highest_ever_; }
+  // Whether the address of a live or freed allocation may have these upper 32 bits.
+  bool known_upper(uint32_t upper) const noexcept {
+    return upper < known_uppers_.size() && known_uppers_[upper];
+  }
 
  private:
   struct Range {
@@ -67,11 +90,13 @@ class AllocationMap {
     std::shared_ptr<Allocation> allocation;
   };
   void retire(const Range& range);
+  std::vector<Range>::const_iterator first_behind(uint64_t address) const noexcept;
 
-  std::vector<Range> ranges_;   // by begin
-  std::vector<Range> retired_;  // freed, by begin, none overlapping; the live ones count first
-  uint64_t lowest_ever_ = ~uint64_t{0};
-  uint64_t highest_ever_ = 0;
+  std::vector<Range> ranges_;  // by begin
+  // Freed, by begin, none overlapping: of each address the one freed last. The live ones count
+  // first.
+  std::vector<Range> retired_;
+  std::bitset<65536> known_uppers_;  // of 48-bit addresses
   std::vector<std::shared_ptr<Allocation>> host_;
   uint64_t generation_ = 0;
 };

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "format/trace.h"
+#include "recorder/word_resolver.h"
 
 namespace gfxgraph::codeobj {
 class CodeObject;
@@ -57,6 +58,7 @@ struct ModuleEntry {
 struct KernelEntry {
   format::Kernel kernel;  // kernel.id 0: not in the trace yet
   ModuleEntry* module = nullptr;
+  std::vector<KernargSlot> slots;
   uint32_t pointer_arguments = 0;  // global_buffer arguments
   bool ambiguous_reported = false;
   bool unknown_pointer_reported = false;

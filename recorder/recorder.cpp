@@ -183,11 +183,15 @@ void Recorder::append(format::Action action) {
   event->thread = thread_number();
   event->time_ns = monotonic_ns() - start_ns_;
   event->action = std::move(action);
+  report_ambiguous(event->action);
   pending_.emplace_back(std::move(event));
   count_pending();
 }
 
 void Recorder::append(format::Graph graph) {
+  for (const format::GraphNode& node : graph.nodes) {
+    if (const auto* copy = std::get_if<format::Copy>(&node.action)) report_ambiguous(*copy);
+  }
   pending_.emplace_back(std::make_unique<format::Graph>(std::move(graph)));
   count_pending();
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -27,6 +28,7 @@
 #include "recorder/graph_model.h"
 #include "recorder/options.h"
 #include "recorder/raw_actions.h"
+#include "recorder/word_resolver.h"
 
 namespace gfxgraph::recorder {
 
@@ -214,6 +216,7 @@ class Recorder {
   void end_globals(const ModuleEntry& module);
   void discover_globals(ModuleEntry& module);
   void discover_managed(ModuleEntry& module);
+  void learn_code_range(const ModuleEntry& module, const Allocation& variable);
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,
                   bool managed = false);
 
@@ -244,9 +247,12 @@ class Recorder {
   void checkpoint();
   void may_write(Work& work, const Allocation& allocation);
   void reachable_may_be_written(Work& work);
-  void inspect_pointers(KernelEntry& kernel, std::span<const uint8_t> kernarg,
-                        std::span<const format::Relocation> relocations);
+  // The pointers in a launch's arguments; what is wrong with them becomes findings.
+  void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                         std::vector<format::Relocation>& relocations);
   void report_ambiguous(std::string text);
+  // Of what a replay will write: every action passes here on its way into the trace.
+  void report_ambiguous(const format::Action& action);
 
   // streams
   format::StreamId stream_id(Handle stream);
@@ -287,6 +293,7 @@ class Recorder {
   CodeRegistry code_;
   DeviceFacts facts_;
   AllocationMap map_;
+  WordResolver words_{map_};
   std::unordered_map<format::AllocationId, Allocation*> by_id_;
   std::unordered_map<Handle, format::StreamId> streams_;
   std::unordered_map<Handle, format::EventId> events_;
@@ -308,6 +315,7 @@ class Recorder {
   };
   std::vector<FindingCount> findings_;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
+  std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in report_
   Report report_;
 };
 

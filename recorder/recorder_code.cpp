@@ -65,6 +65,7 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
 
 // The variables of code that is about to be unloaded: their last state.
 void Recorder::end_globals(const ModuleEntry& module) {
+  words_.remove_code(&module);
   (void)device_->synchronize(kSettleTimeoutMs);
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
@@ -128,6 +129,7 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
   if (kernel.id == 0) {
     // Without argument metadata the whole segment is what a launch passes.
     if (kernel.arguments.empty()) kernel.explicit_size_bytes = kernel.kernarg_size_bytes;
+    (*entry)->slots = kernarg_slots(kernel);
     kernel.id = next_kernel_++;
     check(writer_->add(kernel));
   }
@@ -191,7 +193,28 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->module = &module;
   format::AllocationBegin begin;
   begin.code_object = module.code_id;
-  insert_allocation(std::move(allocation), std::move(begin));
+  insert_allocation(allocation, std::move(begin));
+  if (!managed) learn_code_range(module, *allocation);
+}
+
+// Where a module's variable stands says where its code does.
+void Recorder::learn_code_range(const ModuleEntry& module, const Allocation& variable) {
+  if (!module.code || module.code->segments().empty()) return;
+  for (const codeobj::Symbol& symbol : module.code->symbols()) {
+    if (symbol.undefined || symbol.name != variable.symbol) continue;
+    CodeRange range;
+    range.module = &module;
+    range.variable = variable.id;
+    range.variable_address = variable.address;
+    range.begin = ~uint64_t{0};
+    for (const codeobj::Segment& segment : module.code->segments()) {
+      const uint64_t begin = variable.address - symbol.address + segment.address;
+      range.begin = std::min(range.begin, begin);
+      range.end = std::max(range.end, begin + segment.memory_bytes);
+    }
+    if (range.begin <= variable.address && variable.address < range.end) words_.add_code(range);
+    return;
+  }
 }
 
 void Recorder::global_found(Handle module, const char* name, uint64_t address,

@@ -44,7 +44,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
   } else if (store && !bytes.empty()) {
     content.blob = check(writer_->add_blob(bytes));
   }
-  content.relocations = find_memory_relocations(bytes, map_);
+  content.relocations = words_.memory(bytes);
   mark_reachable(content.relocations);
   return content;
 }
@@ -216,6 +216,7 @@ void Recorder::resetting() noexcept {
     }
     for (ModuleEntry* module : code_.modules()) {
       module->globals_known = false;
+      words_.remove_code(module);
       // Managed variables are not looked for again: what their pointers hold now is not known.
       if (!module->managed.empty()) {
         finding(format::FindingKind::kIncomplete, "hipDeviceReset", "with __managed__ variables");

@@ -15,8 +15,6 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr size_t kMostAmbiguousLines = 100;
-// Below this a value in a pointer's place is a sentinel: no address that mmap gives out.
-constexpr uint64_t kLowestAddress = 65536;
 
 // Bytes from the first to the last one of a box.
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
@@ -87,12 +85,32 @@ void Recorder::report_ambiguous(std::string text) {
   if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
 }
 
-void Recorder::inspect_pointers(KernelEntry& kernel, std::span<const uint8_t> kernarg,
-                                std::span<const format::Relocation> relocations) {
+void Recorder::report_ambiguous(const format::Action& action) {
+  const auto report = [&](std::string_view what, format::AllocationId id,
+                          const format::Content& content) {
+    const auto first =
+        std::ranges::find_if(content.relocations, [](const auto& r) { return r.ambiguous; });
+    if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return;
+    report_ambiguous(
+        fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
+  };
+  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
+    report("initial content of", begin->id, begin->initial);
+  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
+    report("host write to", write->allocation, write->content);
+  } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
+    report("copy to", copy->destination.allocation, copy->host_source);
+  }
+}
+
+void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                                 std::vector<format::Relocation>& relocations) {
+  const uint32_t unknown = words_.arguments(kernel.slots, kernarg, relocations);
   mark_reachable(relocations);
-  if (relocations.size() == kernel.pointer_arguments && kernel.pointer_arguments != 0 &&
-      std::all_of(relocations.begin(), relocations.end(),
-                  [](const auto& r) { return r.source == format::RelocationSource::kTyped; })) {
+  if (unknown == WordResolver::kNone && relocations.size() == kernel.pointer_arguments &&
+      std::ranges::all_of(relocations, [](const format::Relocation& r) {
+        return r.source == format::RelocationSource::kTyped;
+      })) {
     return;  // every pointer is one, and nothing else looks like one
   }
   if (!kernel.ambiguous_reported) {
@@ -102,20 +120,14 @@ void Recorder::inspect_pointers(KernelEntry& kernel, std::span<const uint8_t> ke
       report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
     }
   }
-  if (kernel.unknown_pointer_reported) return;
-  for (const format::Argument& argument : kernel.kernel.arguments) {
-    if (argument.kind != format::ArgumentKind::kGlobalBuffer || argument.size_bytes != 8 ||
-        uint64_t{argument.offset_bytes} + 8 > kernarg.size()) {
-      continue;
-    }
-    uint64_t value = 0;
-    std::memcpy(&value, kernarg.data() + argument.offset_bytes, sizeof(value));
-    if (value < kLowestAddress || map_.find(value) != nullptr) continue;
-    kernel.unknown_pointer_reported = true;
-    finding(format::FindingKind::kNote, kernel.kernel.name,
-            describe_kernarg_offset(kernel.kernel, argument.offset_bytes) +
-                " lies in no recorded allocation and is kept as it is");
-  }
+  if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
+  kernel.unknown_pointer_reported = true;
+  uint64_t value = 0;
+  std::memcpy(&value, kernarg.data() + unknown, sizeof(value));
+  finding(format::FindingKind::kIncomplete, kernel.kernel.name,
+          fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
+                      "it was made is not known: kept as it is",
+                      describe_kernarg_offset(kernel.kernel, unknown), value));
 }
 
 format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
@@ -128,8 +140,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
   launch.cooperative = raw.shape.cooperative;
   launch.kernarg = std::move(raw.kernarg);
-  launch.relocations = find_kernarg_relocations(raw.kernel->kernel, launch.kernarg, map_);
-  inspect_pointers(*raw.kernel, launch.kernarg, launch.relocations);
+  resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations);
   return launch;
 }
 
@@ -148,8 +159,7 @@ void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* con
       kernarg_from_params(kernel.kernel, params, kernarg_);
     }
     const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
-    find_kernarg_relocations(kernel.kernel, kernarg_, map_, relocations_);
-    inspect_pointers(kernel, kernarg_, relocations_);
+    resolve_arguments(kernel, kernarg_, relocations_);
     append(kernel, id, shape);
   });
   drain_if_full();

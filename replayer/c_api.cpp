@@ -277,7 +277,7 @@ gfxgraph_status_t gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t lau
     result.allocation = recorded.allocation;
     result.source = static_cast<uint32_t>(recorded.source);
     result.ambiguous = recorded.ambiguous ? 1 : 0;
-    result.addend_bytes = recorded.addend;
+    result.addend_bytes = static_cast<uint64_t>(recorded.addend);
     return write_out(result, description);
   });
 }

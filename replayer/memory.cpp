@@ -71,10 +71,13 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
         memory->library_->check(memory->library_->table().hipMalloc(&memory->guard_, kGuardBytes),
                                 fmt::format("guard allocation of {} bytes", kGuardBytes)));
   }
+  for (const RigidGroup& group : rigid_groups(program)) {
+    GFXGRAPH_TRY(memory->place_group(program, group, options.layout));
+  }
   for (size_t i = 0; i < allocations.size(); ++i) {
     // Last first: the allocator's order is part of the recorded layout.
     const AllocationInfo& info = allocations[shift ? allocations.size() - 1 - i : i];
-    if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].bound) continue;
+    if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].used) continue;
     GFXGRAPH_TRY(memory->place(info, modules, options.layout));
   }
   memory->map(program, options.keep_ambiguous);
@@ -126,6 +129,63 @@ Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& 
   GFXGRAPH_TRY(library_->check(library_->table().hipHostGetDevicePointer(&device, buffer.host, 0),
                                fmt::format("device address of allocation {}", begin.id)));
   buffer.device = static_cast<uint8_t*>(device);
+  return {};
+}
+
+// One piece of memory, in which the members stand as far from each other as recorded.
+Result<void> Memory::place_group(const Program& program, const RigidGroup& group, Layout layout) {
+  const auto variable_of = [&](format::AllocationId id) {
+    const AllocationBegin& begin = *program.allocations()[id - 1].begin;
+    return begin.kind == AllocationKind::kModuleGlobal ? begin.code_object : 0;
+  };
+  const format::CodeObjectId object = variable_of(group.members.front());
+  if (object != 0 && std::ranges::all_of(group.members, [&](format::AllocationId id) {
+        return variable_of(id) == object;
+      })) {
+    return {};  // variables of one code object keep their distances anyway
+  }
+  const AllocationInfo* previous = nullptr;
+  const auto refuse = [&](format::AllocationId id, const std::string& why) {
+    return fail(Status::kUnsupported,
+                fmt::format("{} passes a pointer that lies outside of every buffer: those around "
+                            "it, {} in number, must keep their distances, but allocation {} {}",
+                            group.reason, group.members.size(), id, why));
+  };
+  for (const format::AllocationId id : group.members) {
+    const AllocationInfo& info = program.allocations()[id - 1];
+    const AllocationKind kind = info.begin->kind;
+    if (buffers_[id - 1].bound) return refuse(id, "is bound to memory of the caller");
+    if (kind != AllocationKind::kDevice && kind != AllocationKind::kStreamOrdered)
+      return refuse(id, fmt::format("is not plain device memory ({})", kind_name(kind)));
+    if (previous != nullptr &&
+        info.begin->recorded_address - previous->begin->recorded_address < previous->extent_bytes) {
+      return refuse(id, fmt::format("stood at addresses that allocation {} had at another time",
+                                    previous->begin->id));
+    }
+    previous = &info;
+  }
+  const AllocationBegin& first = *program.allocations()[group.members.front() - 1].begin;
+  const uint64_t start = first.recorded_address / kAlignment * kAlignment;
+  const std::optional<uint64_t> span =
+      checked_add(previous->begin->recorded_address - start, previous->extent_bytes);
+  const uint64_t shift = layout == Layout::kShift ? kAlignment * (1 + first.id % kShiftSteps) : 0;
+  const uint64_t extra = layout == Layout::kShift ? shift + 2 * kPageBytes : 0;
+  const std::optional<uint64_t> size = span ? checked_add(*span, extra) : std::nullopt;
+  const std::string what =
+      fmt::format("allocations {} to {} in one piece", group.members.front(), group.members.back());
+  if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
+  void* base = nullptr;
+  GFXGRAPH_TRY(library_->check(library_->table().hipMalloc(&base, *size), what));
+  buffers_[first.id - 1].owner = Owner::kDevice;
+  buffers_[first.id - 1].base = base;
+  uint64_t offset = shift;
+  if (shift != 0 && reinterpret_cast<uint64_t>(base) + offset == start) offset += kAlignment;
+  for (const format::AllocationId id : group.members) {
+    Buffer& buffer = buffers_[id - 1];
+    buffer.used = true;
+    buffer.device = static_cast<uint8_t*>(base) + offset +
+                    (program.allocations()[id - 1].begin->recorded_address - start);
+  }
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "replayer/options.h"
 #include "replayer/program.h"
 #include "replayer/relocation.h"
+#include "replayer/rigid.h"
 
 namespace gfxgraph::replayer {
 
@@ -66,6 +67,7 @@ class Memory {
   };
 
   explicit Memory(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
+  Result<void> place_group(const Program& program, const RigidGroup& group, Layout layout);
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
   Result<void> bind(const Program& program, const Binding& binding);

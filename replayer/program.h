@@ -90,14 +90,19 @@ struct CheckpointInfo {
   const format::Checkpoint* checkpoint = nullptr;
 };
 
-// A relocated word of a launch that nothing but its value marks as a pointer.
+// A place whose words are relocated although nothing but their values marks them as pointers: an
+// argument of a kernel, over all launches, or what the host gave to a buffer.
 struct AmbiguousWord {
-  std::string kernel;
-  std::string argument;       // its name, or "#2"
-  uint32_t offset_bytes = 0;  // in the kernarg segment
-  format::AllocationId allocation = 0;
-  uint64_t first_launch = 0;
-  uint64_t launches = 0;
+  std::string kernel;               // of an argument, else empty
+  std::string argument;             // its name, or "#2"
+  std::string content;              // of memory: "copy to", "host write to", "initial content of"
+  format::AllocationId buffer = 0;  // of memory: the buffer that holds the words
+  uint64_t offset_bytes = 0;  // in the kernarg segment; of memory: of the first word in its bytes
+  format::AllocationId allocation = 0;  // what the first word points into
+  uint64_t targets = 0;                 // how many allocations they all point into
+  uint64_t words = 0;
+  uint64_t first_launch = 0;  // of an argument
+  uint64_t first_event = 0;
 };
 
 class Program {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.h"
@@ -18,23 +19,48 @@ void store_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) noex
   std::memcpy(bytes.data() + offset, &word, sizeof(word));
 }
 
+AddressMap::AddressMap(std::vector<Placement> placements, bool keep_ambiguous)
+    : placements_(std::move(placements)), keep_ambiguous_(keep_ambiguous) {
+  for (const Placement& place : placements_) {
+    if (place.replay_device != 0)
+      ranges_.push_back({place.replay_device, place.size_bytes, place.recorded_device});
+    if (place.replay_host != 0 && place.recorded_host != 0 &&
+        (place.replay_host != place.replay_device || place.recorded_host != place.recorded_device))
+      ranges_.push_back({place.replay_host, place.size_bytes, place.recorded_host});
+  }
+  std::ranges::sort(ranges_, {}, &Range::begin);
+}
+
+bool AddressMap::denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept {
+  const auto fits = [&](const Range& range) {
+    const uint64_t offset = replay_word - range.begin;
+    return offset <= range.size_bytes && recorded_word - range.recorded == offset;
+  };
+  const auto next = std::ranges::upper_bound(ranges_, replay_word, {}, &Range::begin);
+  const auto count = next - ranges_.begin();
+  // The one that holds the word, and one that ends where that begins.
+  return (count >= 1 && fits(*(next - 1))) || (count >= 2 && fits(*(next - 2)));
+}
+
 uint64_t AddressMap::relocated(const format::Relocation& relocation,
                                uint64_t recorded_word) const noexcept {
   const Placement& place = placements_[relocation.allocation - 1];
+  const auto addend = static_cast<uint64_t>(relocation.addend);
   const bool by_host = place.recorded_host != 0 && place.recorded_host != place.recorded_device &&
-                       recorded_word == place.recorded_host + relocation.addend;
-  return (by_host && place.replay_host != 0 ? place.replay_host : place.replay_device) +
-         relocation.addend;
+                       recorded_word == place.recorded_host + addend;
+  return (by_host && place.replay_host != 0 ? place.replay_host : place.replay_device) + addend;
 }
 
 uint64_t AddressMap::unrelocated(const format::Relocation& relocation,
                                  uint64_t replay_word) const noexcept {
   const Placement& place = placements_[relocation.allocation - 1];
-  if (replay_word == place.replay_device + relocation.addend)
-    return place.recorded_device + relocation.addend;
-  if (place.replay_host != 0 && replay_word == place.replay_host + relocation.addend) {
-    return place.recorded_host + relocation.addend;
-  }
+  const auto addend = static_cast<uint64_t>(relocation.addend);
+  const uint64_t device = place.recorded_device + addend;
+  const uint64_t host = place.recorded_host + addend;
+  if (replay_word == place.replay_device + addend) return device;
+  if (place.replay_host != 0 && replay_word == place.replay_host + addend) return host;
+  if (denotes(replay_word, device)) return device;
+  if (place.recorded_host != 0 && denotes(replay_word, host)) return host;
   return replay_word;
 }
 

@@ -30,8 +30,7 @@ class AddressMap {
   AddressMap() = default;
   // Index = allocation id - 1.
   // With `keep_ambiguous` the words of ambiguous relocations keep their recorded value.
-  explicit AddressMap(std::vector<Placement> placements, bool keep_ambiguous = false)
-      : placements_(std::move(placements)), keep_ambiguous_(keep_ambiguous) {}
+  explicit AddressMap(std::vector<Placement> placements, bool keep_ambiguous = false);
 
   const Placement& placement(format::AllocationId id) const { return placements_[id - 1]; }
   size_t size() const { return placements_.size(); }
@@ -39,9 +38,13 @@ class AddressMap {
   // The replay address of a relocated word. Memory that host and device know by two addresses is
   // followed by the one that `recorded_word` held.
   uint64_t relocated(const format::Relocation& relocation, uint64_t recorded_word) const noexcept;
-  // What the recording held where the replay holds `replay_word`; the word itself when it is not
-  // the address that the relocation asks for.
+  // What the recording held where the replay holds `replay_word`; the word itself when that is not
+  // the address that the relocation asks for. Addresses are recycled, so the recording may know one
+  // by another allocation than the replay does: any that both lie in, at one offset, will do.
   uint64_t unrelocated(const format::Relocation& relocation, uint64_t replay_word) const noexcept;
+  // Whether `replay_word` is the address here of what the recording knew by `recorded_word`: both
+  // lie in one allocation (or one past its end), at the same offset.
+  bool denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept;
 
   // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names
   // them.
@@ -56,7 +59,14 @@ class AddressMap {
   Result<void> check(size_t size, const format::Relocation& relocation,
                      const std::string& where) const;
 
+  // Where memory stands here, as device and host know it. By address.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t size_bytes = 0;
+    uint64_t recorded = 0;
+  };
   std::vector<Placement> placements_;
+  std::vector<Range> ranges_;
   bool keep_ambiguous_ = false;
 };
 

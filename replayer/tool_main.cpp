@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -96,14 +97,27 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   return program;
 }
 
-void warn_ambiguous(const Arguments& arguments, const Program& program) {
-  for (const AmbiguousWord& word : program.ambiguous_words()) {
-    say(arguments,
-        fmt::format("ambiguous: kernel {} argument {} (kernarg offset {}) holds a value inside "
-                    "buffer #{} in {} "
-                    "launches, the first is launch {}; {}, but nothing proves what it is",
-                    word.kernel, word.argument, word.offset_bytes, word.allocation, word.launches,
-                    word.first_launch, arguments.ambiguous == "keep" ? "left alone" : "relocated"));
+void warn_ambiguous(const Arguments& arguments, const std::vector<AmbiguousWord>& words) {
+  const char* const done = arguments.ambiguous == "keep" ? "left alone" : "relocated";
+  constexpr size_t kMostLines = 20;
+  for (size_t i = 0; i < std::min(words.size(), kMostLines); ++i) {
+    const AmbiguousWord& word = words[i];
+    const std::string target = word.targets == 1 ? fmt::format("buffer #{}", word.allocation)
+                                                 : fmt::format("{} buffers (the first: #{})",
+                                                               word.targets, word.allocation);
+    const std::string place =
+        word.content.empty()
+            ? fmt::format("kernel {} argument {} (kernarg offset {}), first in launch {}",
+                          word.kernel, word.argument, word.offset_bytes, word.first_launch)
+            : fmt::format("{} buffer #{} (event {}), first at byte {}", word.content, word.buffer,
+                          word.first_event, word.offset_bytes);
+    say(arguments, fmt::format("ambiguous: {}: {} words hold a value inside {}; {}, but nothing "
+                               "proves what they are",
+                               place, word.words, target, done));
+  }
+  if (words.size() > kMostLines) {
+    say(arguments, fmt::format("ambiguous: {} more places, which gfxgraph info --relocations lists",
+                               words.size() - kMostLines));
   }
 }
 
@@ -170,7 +184,8 @@ Result<int> replay_trace(const Arguments& arguments) {
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, open_program(arguments));
-  warn_ambiguous(arguments, *program);
+  const std::vector<AmbiguousWord> ambiguous = program->ambiguous_words();
+  warn_ambiguous(arguments, ambiguous);
 
   GFXGRAPH_ASSIGN_OR_RETURN(DeviceChoice device, parse_device_choice(arguments.device));
   GFXGRAPH_ASSIGN_OR_RETURN(device, resolve_device(device));
@@ -210,7 +225,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   }
   const Verdict verdict = verdict_of(facts);
   if (!verdict.reason.empty()) say(arguments, verdict.reason);
-  if (verdict.code == kExitFailed && !program->ambiguous_words().empty()) {
+  if (verdict.code == kExitFailed && !ambiguous.empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
                                options.keep_ambiguous ? "left alone" : "relocated",
                                options.keep_ambiguous ? "relocate" : "keep"));

@@ -326,10 +326,14 @@ std::string json_report(const ReplayFacts& facts) {
   for (const AmbiguousWord& word : program.ambiguous_words()) {
     ambiguous.push_back({{"kernel", word.kernel},
                          {"argument", word.argument},
+                         {"content", word.content},
+                         {"buffer", word.buffer},
                          {"offset_bytes", word.offset_bytes},
                          {"allocation", word.allocation},
+                         {"targets", word.targets},
+                         {"words", word.words},
                          {"first_launch", word.first_launch},
-                         {"launches", word.launches}});
+                         {"first_event", word.first_event}});
   }
   json["ambiguous"] = std::move(ambiguous);
   add_verification(json, facts);

@@ -83,10 +83,17 @@ void print_relocations(const TraceSummary& summary, bool list) {
   const RelocationCounts& counts = summary.relocations;
   fmt::print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n",
              counts.typed, counts.proven, counts.matched, counts.ambiguous);
+  constexpr size_t kMostAmbiguousLines = 20;
+  size_t lines = 0;
   for (const RelocationSite& site : summary.sites) {
-    if (!list && !site.ambiguous) continue;
-    fmt::print("  {:>8} x {}{}: {} ({})\n", site.count, relocation_source_name(site.source),
-               site.ambiguous ? ", ambiguous" : "", site.place, site.example);
+    if (!list && (!site.ambiguous || lines++ >= kMostAmbiguousLines)) continue;
+    fmt::print("  {:>8} x {}{}{}: {} ({})\n", site.count, relocation_source_name(site.source),
+               site.outside ? ", outside" : "", site.ambiguous ? ", ambiguous" : "", site.place,
+               site.example);
+  }
+  if (!list && lines > kMostAmbiguousLines) {
+    fmt::print("  and {} more ambiguous places: --relocations lists them\n",
+               lines - kMostAmbiguousLines);
   }
 }
 
@@ -132,6 +139,7 @@ Json relocations_json(const TraceSummary& summary) {
     sites.push_back({{"place", site.place},
                      {"source", relocation_source_name(site.source)},
                      {"ambiguous", site.ambiguous},
+                     {"outside", site.outside},
                      {"count", site.count},
                      {"example", site.example}});
   }

@@ -105,12 +105,15 @@ class Summarizer {
       case format::RelocationSource::kMatched: ++summary_.relocations.matched; break;
     }
     if (relocation.ambiguous) ++summary_.relocations.ambiguous;
-    const auto key = std::tuple(place, relocation.source, relocation.ambiguous);
+    const auto key = std::tuple(place, relocation.source, relocation.ambiguous, relocation.outside);
     const auto [found, inserted] = sites_.try_emplace(key, summary_.sites.size());
     if (inserted) {
       summary_.sites.push_back(
-          {place, relocation.source, relocation.ambiguous, 0,
-           fmt::format("{}: allocation {} + {}", where, relocation.allocation, relocation.addend)});
+          {place, relocation.source, relocation.ambiguous, relocation.outside, 0,
+           fmt::format("{}: allocation {} {} {}", where, relocation.allocation,
+                       relocation.addend < 0 ? '-' : '+',
+                       relocation.addend < 0 ? 0 - static_cast<uint64_t>(relocation.addend)
+                                             : static_cast<uint64_t>(relocation.addend))});
     }
     ++summary_.sites[found->second].count;
   }
@@ -136,7 +139,7 @@ class Summarizer {
   std::unordered_map<format::AllocationId, uint64_t> sizes_;
   std::unordered_map<format::AllocationId, format::AllocationKind> kinds_;
   uint64_t live_bytes_ = 0;
-  std::map<std::tuple<std::string, format::RelocationSource, bool>, size_t> sites_;
+  std::map<std::tuple<std::string, format::RelocationSource, bool, bool>, size_t> sites_;
 };
 
 }  // namespace

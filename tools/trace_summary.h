@@ -32,6 +32,7 @@ struct RelocationSite {
   std::string place;  // "gemv argument 'matrix' at 0x0" or "final contents of allocation 3"
   format::RelocationSource source = format::RelocationSource::kMatched;
   bool ambiguous = false;
+  bool outside = false;  // of the allocation that it is relocated with
   uint64_t count = 0;
   std::string example;  // "event 12: allocation 3 + 64"
 };

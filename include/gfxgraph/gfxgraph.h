@@ -167,7 +167,7 @@ typedef struct gfxgraph_relocation_t {
   uint32_t source;       /* 0 typed, 1 proven, 2 matched by value */
   uint32_t ambiguous;    /* 1: nothing but its value says that it is a pointer */
   uint32_t reserved;     /* zero */
-  uint64_t addend_bytes; /* offset in the allocation */
+  uint64_t addend_bytes; /* offset in the allocation; outside of it: may be negative (int64_t) */
 } gfxgraph_relocation_t;
 GFXGRAPH_API gfxgraph_status_t
 gfxgraph_trace_relocation(gfxgraph_trace_t trace, uint32_t launch, uint32_t relocation,

@@ -362,6 +362,10 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
                    with_launch([](Launch& l) { l.relocations[0].allocation = 3; })});
   cases.push_back({"relocation_addend_too_large",
                    with_launch([](Launch& l) { l.relocations[0].addend = 4097; })});
+  cases.push_back(
+      {"relocation_addend_negative", with_launch([](Launch& l) { l.relocations[0].addend = -1; })});
+  cases.push_back({"relocation_outside_but_inside",
+                   with_launch([](Launch& l) { l.relocations[0].outside = true; })});
   cases.push_back({"relocation_source_unknown",
                    with_launch([](Launch& l) { l.relocations[0].source = RelocationSource{3}; })});
   cases.push_back({"allocation_id_zero", with_begin([](auto& b) { b.id = 0; })});
@@ -482,7 +486,28 @@ std::vector<GoldenCase> golden_cases() {
                      (void)writer.add(
                          Finding{FindingKind::kIncomplete, "hipMemcpyToArray", 2, "not recorded"});
                    })});
-  std::vector<RawRecord> records = split_records(cases.back().bytes);
+  const std::vector<std::byte> incomplete = cases.back().bytes;
+  // Pointers outside of the buffers that they were made from: in front, behind, and tagged.
+  cases.push_back({"outside", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     for (const Action& action :
+                          std::vector<Action>{StreamCreate{1, 0, 0}, sample_allocation(1),
+                                              sample_allocation(2, 32)}) {
+                       GFXGRAPH_CHECK(writer.add(event_of(action)).has_value());
+                     }
+                     Launch launch = sample_launch(1, 1);
+                     launch.relocations = {
+                         {0, 1, -2048, RelocationSource::kTyped, false, true},
+                         {8, 1, 4097, RelocationSource::kProven, false, true},
+                     };
+                     GFXGRAPH_CHECK(writer.add(event_of(launch)).has_value());
+                     HostWrite write{2, 0, {}};
+                     write.content.size_bytes = 32;
+                     write.content.relocations = {
+                         {8, 1, INT64_C(0x7a) << 56, RelocationSource::kMatched, true, true}};
+                     GFXGRAPH_CHECK(writer.add(event_of(write)).has_value());
+                   })});
+  std::vector<RawRecord> records = split_records(incomplete);
   records.insert(records.begin() + 1, {RecordKind{kFirstPrivateKind + 7}, kFlagOptional,
                                        to_bytes("a record of somebody else")});
   cases.push_back({"private_record", join_records(records)});

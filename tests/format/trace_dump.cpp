@@ -23,6 +23,7 @@ Json dump(const std::vector<Relocation>& relocations) {
   for (const Relocation& r : relocations) {
     all.push_back(
         {r.offset_bytes, r.allocation, r.addend, static_cast<int>(r.source), r.ambiguous});
+    if (r.outside) all.back().push_back("outside");
   }
   return all;
 }

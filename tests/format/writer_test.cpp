@@ -56,7 +56,7 @@ TEST(Writer, KeepsEverythingThatWasAdded) {
   EXPECT_EQ(launch.grid, sample_launch(1, 1).grid);
   EXPECT_EQ(launch.grid_remainder[0], 7u);
   ASSERT_EQ(launch.relocations.size(), 2u);
-  EXPECT_EQ(launch.relocations[1].addend, 4096u);
+  EXPECT_EQ(launch.relocations[1].addend, 4096);
   EXPECT_TRUE(launch.relocations[1].ambiguous);
   EXPECT_EQ(trace->statistics().launches, 1u);
   EXPECT_EQ(trace->statistics().blobs, 3u);

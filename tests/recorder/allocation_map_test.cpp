@@ -81,12 +81,44 @@ TEST(AllocationMap, FreedAllocationsAreFoundUntilTheirAddressesAreUsedAgain) {
   (void)map.remove(0x1000);
   EXPECT_EQ(id_of(map.find(0x1010)), 0u);
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 1u);
-  EXPECT_LE(map.lowest_ever(), 0x1000u);
+  EXPECT_TRUE(map.known_upper(0));
   (void)map.insert(allocation(2, 0x1000, 0x80));
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 2u);
   EXPECT_EQ(id_of(map.find_live_or_freed(0x10f0)), 1u);
   (void)map.remove(0x1000);
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1010)), 2u);
+}
+
+TEST(AllocationMap, WhatIsFreedInTheMiddleOfAFreedAllocationLeavesTheRestOfIt) {
+  AllocationMap map;
+  (void)map.insert(allocation(1, 0x1000, 0x1000));
+  (void)map.remove(0x1000);
+  (void)map.insert(allocation(2, 0x1400, 0x100));
+  (void)map.remove(0x1400);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x13ff)), 1u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1400)), 2u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x1500)), 1u);
+  EXPECT_EQ(id_of(map.find_live_or_freed(0x2000)), 0u);
+}
+
+TEST(AllocationMap, NearestAndAllWithin) {
+  AllocationMap map;
+  EXPECT_EQ(map.nearest(0x1000), nullptr);
+  (void)map.insert(allocation(1, 0x1000, 0x100));
+  (void)map.insert(allocation(2, 0x3000, 0x100));
+  EXPECT_EQ(id_of(map.nearest(0)), 1u);
+  EXPECT_EQ(id_of(map.nearest(0x1fff)), 1u);
+  EXPECT_EQ(id_of(map.nearest(0x2f00)), 2u);
+  EXPECT_EQ(id_of(map.nearest(~uint64_t{0})), 2u);
+  size_t met = 0;
+  const auto count = [&](const Allocation&) { return ++met != 0; };
+  EXPECT_TRUE(map.all_within(0x2000, 0xeff, count));
+  EXPECT_EQ(met, 0u);
+  EXPECT_TRUE(map.all_within(0x2000, 0xf00, count));
+  EXPECT_EQ(met, 1u);
+  EXPECT_TRUE(map.all_within(0x2000, 0x1000, count));
+  EXPECT_EQ(met, 3u);
+  EXPECT_FALSE(map.all_within(0x2000, 0x1000, [](const Allocation&) { return false; }));
 }
 
 TEST(AllocationMap, TheBeginOfAFreedAllocationIsNotTheEndOfItsNeighbour) {

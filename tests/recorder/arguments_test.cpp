@@ -10,8 +10,6 @@ namespace {
 
 using format::Argument;
 using format::ArgumentKind;
-using format::Relocation;
-using format::RelocationSource;
 
 constexpr uint64_t kBase = 0x7f0000001000;
 
@@ -33,22 +31,6 @@ format::Kernel kernel() {
       {"", "hidden_global_offset_x", ArgumentKind::kHidden, 64, 8},
   };
   return made;
-}
-
-AllocationMap map_with(uint64_t size = 0x100) {
-  AllocationMap map;
-  auto made = std::make_shared<Allocation>();
-  made->id = 4;
-  made->address = kBase;
-  made->size_bytes = size;
-  (void)map.insert(made);
-  return map;
-}
-
-std::vector<uint8_t> kernarg_with(size_t offset, uint64_t value) {
-  std::vector<uint8_t> bytes(60);
-  std::memcpy(bytes.data() + offset, &value, sizeof(value));
-  return bytes;
 }
 
 TEST(Arguments, ParamsArePlacedByLayoutAndPaddingIsZero) {
@@ -115,81 +97,6 @@ TEST(Arguments, ExtraWithoutMetadataKeepsEverything) {
   void* extra[] = {reinterpret_cast<void*>(1), buffer.data(), reinterpret_cast<void*>(2), &size,
                    reinterpret_cast<void*>(3)};
   EXPECT_EQ(*kernarg_from_extra(bare, extra), buffer);
-}
-
-TEST(Arguments, TypedPointers) {
-  const AllocationMap map = map_with();
-  const auto found = find_kernarg_relocations(kernel(), kernarg_with(0, kBase + 3), map);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].allocation, 4u);
-  EXPECT_EQ(found[0].addend, 3u);
-  EXPECT_EQ(found[0].source, RelocationSource::kTyped);
-  EXPECT_FALSE(found[0].ambiguous) << "the type says that it is a pointer";
-}
-
-TEST(Arguments, SentinelsAreNotRelocated) {
-  const AllocationMap map = map_with();
-  for (const uint64_t value : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, kBase - 1, kBase + 0x101}) {
-    EXPECT_TRUE(find_kernarg_relocations(kernel(), kernarg_with(0, value), map).empty()) << value;
-  }
-}
-
-TEST(Arguments, PointersInStructs) {
-  const AllocationMap map = map_with();
-  for (const size_t offset : {16, 24, 32}) {
-    const auto found = find_kernarg_relocations(kernel(), kernarg_with(offset, kBase + 8), map);
-    ASSERT_EQ(found.size(), 1u) << offset;
-    EXPECT_EQ(found[0].offset_bytes, offset);
-    EXPECT_EQ(found[0].source, RelocationSource::kMatched);
-    EXPECT_FALSE(found[0].ambiguous);
-  }
-}
-
-TEST(Arguments, WhatOnlyItsValueMakesAPointerIsAmbiguous) {
-  const AllocationMap map = map_with();
-  struct Case {
-    size_t offset;
-    uint64_t value;
-    const char* why;
-  };
-  for (const Case& c :
-       {Case{40, kBase, "an 8-byte scalar"}, Case{20, kBase, "in a struct, not 8-byte aligned"},
-        Case{48, kBase, "two 4-byte arguments"}, Case{24, kBase + 2, "unaligned target"},
-        Case{24, kBase + 0x100, "one past the end"}}) {
-    const auto found = find_kernarg_relocations(kernel(), kernarg_with(c.offset, c.value), map);
-    ASSERT_EQ(found.size(), 1u) << c.why;
-    EXPECT_EQ(found[0].offset_bytes, c.offset) << c.why;
-    EXPECT_TRUE(found[0].ambiguous) << c.why;
-  }
-}
-
-TEST(Arguments, LdsOffsetsAndHalvesOfPointersAreNeverAddresses) {
-  AllocationMap map;
-  auto low = std::make_shared<Allocation>();
-  low->id = 1;
-  low->address = 0x10;  // where an LDS offset could point
-  low->size_bytes = 0x100;
-  (void)map.insert(low);
-  std::vector<uint8_t> kernarg(60);
-  kernarg[56] = 0x20;
-  for (const Relocation& r : find_kernarg_relocations(kernel(), kernarg, map)) {
-    EXPECT_NE(r.offset_bytes, 56u);
-  }
-}
-
-TEST(Arguments, MemoryWords) {
-  const AllocationMap map = map_with();
-  std::vector<uint64_t> words = {0, kBase, 1, kBase + 0x100, kBase + 1, kBase + 0x101};
-  const auto found = find_memory_relocations(std::as_bytes(std::span(words)), map);
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].offset_bytes, 8u);
-  EXPECT_FALSE(found[0].ambiguous);
-  EXPECT_EQ(found[1].offset_bytes, 24u);
-  EXPECT_TRUE(found[1].ambiguous);
-  EXPECT_EQ(found[2].offset_bytes, 32u);
-  EXPECT_TRUE(found[2].ambiguous);
-  EXPECT_TRUE(find_memory_relocations({}, map).empty());
-  EXPECT_TRUE(find_memory_relocations(std::as_bytes(std::span(words)), AllocationMap{}).empty());
 }
 
 TEST(Arguments, PlacesAreNamed) {

@@ -68,7 +68,45 @@ TEST_F(ProgramTest, NamesAmbiguousWordsByKernelAndArgument) {
   EXPECT_EQ(words[1].kernel, "number");
   EXPECT_EQ(words[1].argument, "word1");
   EXPECT_EQ(words[1].allocation, other);
-  EXPECT_EQ(words[1].launches, 3u);
+  EXPECT_EQ(words[1].words, 3u);
+  EXPECT_EQ(words[1].targets, 1u);
+}
+
+TEST_F(ProgramTest, AmbiguousWordsAreCountedPerArgumentWhateverTheyPointInto) {
+  trace.mark_ambiguous = true;
+  std::vector<format::AllocationId> buffers;
+  for (int i = 0; i < 5; ++i) {
+    buffers.push_back(trace.allocate(64));
+    trace.launch("number", Arguments().value(trace.address(buffers.back())));
+  }
+  const auto words = trace.program()->ambiguous_words();
+  ASSERT_EQ(words.size(), 1u);
+  EXPECT_EQ(words[0].words, 5u);
+  EXPECT_EQ(words[0].targets, 5u);
+  EXPECT_EQ(words[0].allocation, buffers[0]);
+}
+
+TEST_F(ProgramTest, NamesAmbiguousWordsInMemory) {
+  const auto a = trace.allocate(64);
+  const auto table = trace.allocate(64);
+  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  std::vector<uint8_t> bytes(64);
+  const uint64_t word = trace.address(a) + 4;
+  std::memcpy(bytes.data() + 24, &word, sizeof(word));
+  trace.mark_ambiguous = true;
+  trace.copy_to_device(table, bytes);
+  trace.copy_to_device(table, bytes);
+  trace.host_write(pinned, 0, bytes);
+  trace.mark_ambiguous = false;
+  const auto words = trace.program()->ambiguous_words();
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[0].content, "copy to");
+  EXPECT_EQ(words[0].buffer, table);
+  EXPECT_EQ(words[0].offset_bytes, 24u);
+  EXPECT_EQ(words[0].words, 2u);
+  EXPECT_EQ(words[0].allocation, a);
+  EXPECT_EQ(words[1].content, "host write to");
+  EXPECT_EQ(words[1].buffer, pinned);
 }
 
 }  // namespace

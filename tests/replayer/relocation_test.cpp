@@ -64,6 +64,36 @@ TEST(Relocation, UnapplyLeavesAnotherValueAlone) {
   EXPECT_EQ(load_word(bytes, 0), 0x1234u);
 }
 
+TEST(Relocation, KeepsSignedAddendsAndTags) {
+  auto bytes = words(0x1000 - 2048, 0x1000 + 4096, 0x1000 | uint64_t{0x5a} << 56);
+  const auto original = bytes;
+  const std::vector<format::Relocation> relocations = {
+      {0, 1, -2048, format::RelocationSource::kTyped, false, true},
+      {8, 1, 4096, format::RelocationSource::kTyped, false, true},
+      {16, 1, int64_t{0x5a} << 56, format::RelocationSource::kMatched, true, true}};
+  ASSERT_TRUE(map_of_two().apply(bytes, relocations, "test"));
+  EXPECT_EQ(load_word(bytes, 0), 0x9000u - 2048);
+  EXPECT_EQ(load_word(bytes, 8), 0x9000u + 4096);
+  EXPECT_EQ(load_word(bytes, 16), 0x9000u | uint64_t{0x5a} << 56);
+  ASSERT_TRUE(map_of_two().unapply(bytes, relocations, "test"));
+  EXPECT_EQ(bytes, original);
+}
+
+// Allocation 1 was freed, and 2 got its addresses.
+TEST(Relocation, ARecycledAddressIsKnownByEither) {
+  const AddressMap map(
+      {Placement{256, 0x1000, 0, 0x9000, 0}, Placement{256, 0x1000, 0, 0xb000, 0}});
+  EXPECT_TRUE(map.denotes(0x9010, 0x1010));
+  EXPECT_TRUE(map.denotes(0xb010, 0x1010));
+  EXPECT_TRUE(map.denotes(0xb100, 0x1100)) << "one past the end";
+  EXPECT_FALSE(map.denotes(0xb011, 0x1010));
+  EXPECT_FALSE(map.denotes(0x1010, 0x1010)) << "not moved";
+  EXPECT_FALSE(map.denotes(0, 0x1010));
+  auto bytes = words(0x9010, 0, 0);
+  ASSERT_TRUE(map.unapply(bytes, {{0, 2, 0x10}}, "test"));
+  EXPECT_EQ(load_word(bytes, 0), 0x1010u);
+}
+
 TEST(Relocation, RejectsOffsetBehindTheBytes) {
   auto bytes = words(0, 0, 0);
   for (const uint64_t offset : {uint64_t{17}, uint64_t{24}, UINT64_MAX, UINT64_MAX - 7}) {

@@ -83,7 +83,8 @@ std::vector<format::Relocation> TestTrace::match(const uint8_t* bytes, size_t si
     for (const auto& [id, memory] : memory_) {
       const auto base = reinterpret_cast<uint64_t>(memory.data());
       if (word < base || word >= base + memory.size()) continue;
-      relocations.push_back({offset, id, word - base, source, mark_ambiguous});
+      relocations.push_back(
+          {offset, id, static_cast<int64_t>(word - base), source, mark_ambiguous});
     }
   }
   return relocations;

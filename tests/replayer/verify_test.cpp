@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <utility>
+
 #include "replayer/replay.h"
 #include "scenario.h"
 
@@ -98,6 +101,67 @@ TEST_F(VerifyTest, AmbiguousArgumentsCanBeKept) {
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
     EXPECT_EQ(verified().identical_throughout(), keep);
+  }
+}
+
+// `from - 512 words`, indexed by 512: made from one of the buffers around it.
+TEST_F(VerifyTest, PointersOutsideOfTheirBuffersMoveWithAllAroundThem) {
+  constexpr int64_t kBytes = 2048;
+  const auto before = trace.allocate(64);
+  const auto from = trace.allocate_words({1, 2, 3, 4});
+  const auto behind = trace.allocate(64);
+  const auto out = trace.allocate(16);
+  fake.kernels["biased"] = [](const FakeLaunch& l) {
+    for (int i = 0; i < 4; ++i)
+      l.argument<uint32_t*>(0)[i] = l.argument<uint32_t*>(8)[i + kBytes / 4] + 1;
+  };
+  trace.edit_launch = [&](format::Launch& launch) {
+    launch.relocations.resize(1);  // heap memory of the test may lie at the word by chance
+    launch.relocations.push_back({8, from, -kBytes, format::RelocationSource::kTyped, false, true});
+  };
+  trace.launch("biased", Arguments().value(trace.address(out)).value(trace.address(from) - kBytes));
+  const int64_t below = static_cast<int64_t>(trace.address(from) - trace.address(before));
+  const int64_t above = static_cast<int64_t>(trace.address(behind) - trace.address(from));
+  load();
+  EXPECT_TRUE(verified().passed());
+  const Memory& memory = replay->instance().memory();
+  if (std::abs(below) < 32768)
+    EXPECT_EQ(memory.device_pointer(from) - memory.device_pointer(before), below);
+  if (std::abs(above) < 32768)
+    EXPECT_EQ(memory.device_pointer(behind) - memory.device_pointer(from), above);
+}
+
+// The address of freed memory, given out again: the end state knows the word by the new allocation,
+// the copy knew it by the old one.
+TEST_F(VerifyTest, RecycledAddressesAreTheSamePlace) {
+  for (const bool only_hash : {false, true}) {
+    FakeHip device;
+    TestTrace recorded(device);
+    const auto table = recorded.allocate(64);
+    const auto first = recorded.allocate(64);
+    std::vector<uint8_t> bytes(64);
+    const uint64_t shared = recorded.address(first);
+    put_word(bytes, 16, shared + 8);
+    recorded.copy_to_device(table, bytes);
+    recorded.free(first);
+    recorded.edit_begin = [&](format::AllocationBegin& begin) { begin.recorded_address = shared; };
+    const auto second = recorded.allocate(64);
+    bool done = false;
+    recorded.edit_post = [&](format::Content& content) {
+      if (!std::exchange(done, true))
+        content.relocations = {{16, second, 8, format::RelocationSource::kMatched}};
+    };
+    recorded.hash_only = only_hash;
+    const auto program = recorded.program();
+    LoadOptions options;
+    options.mode = Mode::kBatch;
+    options.layout = Layout::kShift;
+    auto loaded = Replay::load(program, device.library(), options);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    ASSERT_TRUE((*loaded)->run());
+    const auto report = (*loaded)->verify();
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->passed()) << only_hash;
   }
 }
 

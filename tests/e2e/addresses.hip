@@ -1,0 +1,245 @@
+// Addresses in every form that a legal program may give them: outside of their buffers, packed,
+// tagged, recycled, and numbers that only look like one. addresses MODE
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                    \
+  do {                                                                 \
+    const hipError_t error = (call);                                   \
+    if (error != hipSuccess) {                                         \
+      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorName(error)); \
+      std::exit(1);                                                    \
+    }                                                                  \
+  } while (false)
+
+namespace {
+
+constexpr int kCount = 256;
+
+float* floats(float first) {
+  std::vector<float> values(kCount);
+  for (int i = 0; i < kCount; ++i) values[i] = first + static_cast<float>(i);
+  float* buffer = nullptr;
+  CHECK(hipMalloc(&buffer, kCount * sizeof(float)));
+  CHECK(hipMemcpy(buffer, values.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
+  return buffer;
+}
+
+float* zeros() {
+  float* buffer = nullptr;
+  CHECK(hipMalloc(&buffer, kCount * sizeof(float)));
+  CHECK(hipMemset(buffer, 0, kCount * sizeof(float)));
+  return buffer;
+}
+
+float first_of(const float* buffer) {
+  float value = 0;
+  CHECK(hipMemcpy(&value, buffer, sizeof(value), hipMemcpyDeviceToHost));
+  return value;
+}
+
+template <typename T>
+T* device_copy(const T& value) {
+  T* copy = nullptr;
+  CHECK(hipMalloc(&copy, sizeof(value)));
+  CHECK(hipMemcpy(copy, &value, sizeof(value), hipMemcpyHostToDevice));
+  return copy;
+}
+
+bool expect(const char* what, float got, float expected) {
+  if (got == expected) return true;
+  std::printf("%s: %g, not %g\n", what, static_cast<double>(got), static_cast<double>(expected));
+  return false;
+}
+
+}  // namespace
+
+__global__ void biased(const float* from, float* to, long bias) {
+  const int i = static_cast<int>(threadIdx.x);
+  to[i] = from[i + bias] + 1.0f;
+}
+
+__global__ void unused(const float*, float* to) { to[threadIdx.x] = 5.0f; }
+
+__global__ void sum_ids(const int* ids, int count, unsigned* out) {
+  unsigned sum = 0;
+  for (int i = 0; i < count; ++i) sum = sum * 31 + static_cast<unsigned>(ids[i]);
+  *out = sum;
+}
+
+struct __attribute__((packed)) Packed {
+  int count;
+  const float* from;
+};
+__global__ void follow_packed(const Packed* packed, float* to) {
+  to[threadIdx.x] = packed->from[threadIdx.x] + static_cast<float>(packed->count);
+}
+__global__ void follow_packed_value(Packed packed, float* to) {
+  to[threadIdx.x] = packed.from[threadIdx.x] + static_cast<float>(packed.count);
+}
+
+__global__ void follow_tagged(const uint64_t* words, float* to) {
+  const auto* low = reinterpret_cast<const float*>(words[0] & ~uint64_t{3});
+  const auto* high = reinterpret_cast<const float*>(words[8] & 0xffffffffffff);
+  to[threadIdx.x] = low[threadIdx.x] + high[threadIdx.x] + static_cast<float>(words[0] & 3) +
+                    static_cast<float>(words[8] >> 56);
+}
+
+typedef float (*Function)(float);
+__device__ __noinline__ float twice(float x) { return 2 * x; }
+__device__ __noinline__ float thrice(float x) { return 3 * x; }
+__device__ int calls;  // says where the code is
+__global__ void take_functions(Function* table) {
+  table[0] = twice;
+  table[1] = thrice;
+}
+__global__ void call_functions(const Function* table, float* to) {
+  to[threadIdx.x] = table[threadIdx.x % 2](1.0f + static_cast<float>(threadIdx.x));
+  if (threadIdx.x == 0) ++calls;
+}
+
+__device__ float* variable;
+__global__ void follow_variable(float* to) { to[threadIdx.x] = variable[threadIdx.x]; }
+
+namespace {
+
+bool outside() {
+  float* below = floats(1000);
+  float* from = floats(1);
+  float* to = zeros();
+  // In front by more than any neighbour's guard, by less, one element; behind.
+  for (const long bias : {2048L / 4, 1L, -300L, 1500L / 4}) {
+    biased<<<1, kCount>>>(from - bias, to, bias);
+    if (!expect("biased", first_of(to), 2)) return false;
+  }
+  // The buffer that the biased pointer may have been made from is another's neighbour, too.
+  biased<<<1, kCount>>>(to + kCount + 200, below, -kCount - 200);
+  return expect("biased", first_of(below), 3);
+}
+
+bool far_outside() {
+  float* to = zeros();
+  const auto word = reinterpret_cast<uintptr_t>(to) ^ (uintptr_t{1} << 42);
+  unused<<<1, kCount>>>(reinterpret_cast<const float*>(word), to);
+  return expect("unused", first_of(to), 5);
+}
+
+bool sentinels() {
+  float* to = zeros();
+  for (const uintptr_t word : {uintptr_t{0}, uintptr_t{1}, ~uintptr_t{0}, ~uintptr_t{0} - 15}) {
+    unused<<<1, kCount>>>(reinterpret_cast<const float*>(word), to);
+  }
+  return expect("unused", first_of(to), 5);
+}
+
+bool lookalike() {
+  float* other = floats(1);
+  const auto address = reinterpret_cast<uint64_t>(other + 4);
+  const std::vector<int> ids = {7, 8, static_cast<int>(address), static_cast<int>(address >> 32),
+                                9, 10, 11, 12};
+  int* device_ids = nullptr;
+  unsigned* out = nullptr;
+  CHECK(hipMalloc(&device_ids, ids.size() * sizeof(int)));
+  CHECK(hipMalloc(&out, sizeof(unsigned)));
+  CHECK(hipMemcpy(device_ids, ids.data(), ids.size() * sizeof(int), hipMemcpyHostToDevice));
+  sum_ids<<<1, 1>>>(device_ids, static_cast<int>(ids.size()), out);
+  unsigned expected = 0;
+  for (const int id : ids) expected = expected * 31 + static_cast<unsigned>(id);
+  unsigned got = 0;
+  CHECK(hipMemcpy(&got, out, sizeof(got), hipMemcpyDeviceToHost));
+  return got == expected;
+}
+
+bool packed() {
+  float* from = floats(1);
+  float* to = zeros();
+  const Packed value = {3, from};
+  follow_packed<<<1, kCount>>>(device_copy(value), to);
+  if (!expect("packed", first_of(to), 4)) return false;
+  follow_packed_value<<<1, kCount>>>(value, to);
+  return expect("packed value", first_of(to), 4);
+}
+
+bool tagged() {
+  float* from = floats(1);
+  float* to = zeros();
+  struct Words {
+    uint64_t words[16];
+  } words = {};
+  words.words[0] = reinterpret_cast<uint64_t>(from) | 3;
+  words.words[8] = reinterpret_cast<uint64_t>(from) | uint64_t{0x5a} << 56;
+  follow_tagged<<<1, kCount>>>(device_copy(words)->words, to);
+  return expect("tagged", first_of(to), 1 + 1 + 3 + 0x5a);
+}
+
+// A word keeps the allocation that it was made from, whoever gets the address next.
+bool recycled() {
+  uint64_t* table = nullptr;
+  CHECK(hipMalloc(&table, 64));
+  CHECK(hipMemset(table, 0, 64));
+  void* first = nullptr;
+  CHECK(hipMalloc(&first, 1 << 16));
+  const auto address = reinterpret_cast<uint64_t>(first) + 0x1238;
+  CHECK(hipMemcpy(table + 2, &address, sizeof(address), hipMemcpyHostToDevice));
+  CHECK(hipFree(first));
+  void* second = nullptr;
+  CHECK(hipMalloc(&second, 1 << 16));
+  if (second != first) std::printf("the address was not recycled\n");
+  uint64_t got = 0;
+  CHECK(hipMemcpy(&got, table + 2, sizeof(got), hipMemcpyDeviceToHost));
+  CHECK(hipFree(table));
+  // A smaller one at the same place hides part of it, and is gone again.
+  CHECK(hipFree(second));
+  return got == address && second == first;
+}
+
+// A table that the host copied: its words are the recorded code's.
+bool functions() {
+  Function* table = nullptr;
+  Function* copied = nullptr;
+  float* to = zeros();
+  CHECK(hipMalloc(&table, 2 * sizeof(Function)));
+  CHECK(hipMalloc(&copied, 2 * sizeof(Function)));
+  take_functions<<<1, 1>>>(table);
+  Function host[2] = {};
+  CHECK(hipMemcpy(host, table, sizeof(host), hipMemcpyDeviceToHost));
+  CHECK(hipMemcpy(copied, host, sizeof(host), hipMemcpyHostToDevice));
+  call_functions<<<1, kCount>>>(copied, to);
+  return expect("functions", first_of(to), 2);
+}
+
+bool through_variable() {
+  float* from = floats(1);
+  float* to = zeros();
+  CHECK(hipMemcpyToSymbol(HIP_SYMBOL(variable), &from, sizeof(from)));
+  follow_variable<<<1, kCount>>>(to);
+  return expect("variable", first_of(to), 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const struct {
+    const char* name;
+    bool (*run)();
+  } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"sentinels", sentinels},
+               {"lookalike", lookalike}, {"packed", packed},           {"tagged", tagged},
+               {"recycled", recycled},   {"variable", through_variable},
+               {"functions", functions}};
+  for (const auto& one : modes) {
+    if (mode != one.name) continue;
+    const bool passed = one.run();
+    CHECK(hipDeviceSynchronize());
+    std::printf("addresses %s: %s\n", one.name, passed ? "PASS" : "FAIL");
+    return passed ? 0 : 1;
+  }
+  std::fprintf(stderr, "addresses MODE\n");
+  return 2;
+}

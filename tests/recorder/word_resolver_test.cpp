@@ -1,0 +1,304 @@
+#include "recorder/word_resolver.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::AllocationKind;
+using format::Argument;
+using format::ArgumentKind;
+using format::Relocation;
+using format::RelocationSource;
+
+constexpr uint64_t kBase = 0x7f0000001000;
+
+// pointer at 0, int at 8, struct of 24 bytes at 16, 8-byte scalar at 40, two ints at 48 and 52, LDS
+// pointer at 56, hidden at 64.
+format::Kernel kernel() {
+  format::Kernel made;
+  made.name = "k";
+  made.explicit_size_bytes = 60;
+  made.kernarg_size_bytes = 72;
+  made.arguments = {
+      {"p", "global_buffer", ArgumentKind::kGlobalBuffer, 0, 8},
+      {"n", "by_value", ArgumentKind::kByValue, 8, 4},
+      {"s", "by_value", ArgumentKind::kByValue, 16, 24},
+      {"x", "by_value", ArgumentKind::kByValue, 40, 8},
+      {"low", "by_value", ArgumentKind::kByValue, 48, 4},
+      {"high", "by_value", ArgumentKind::kByValue, 52, 4},
+      {"lds", "dynamic_shared_pointer", ArgumentKind::kDynamicSharedPointer, 56, 4},
+      {"", "hidden_global_offset_x", ArgumentKind::kHidden, 64, 8},
+  };
+  return made;
+}
+
+void add(AllocationMap& map, uint32_t id, uint64_t address, uint64_t size,
+         AllocationKind kind = AllocationKind::kDevice, uint64_t host = 0) {
+  auto made = std::make_shared<Allocation>();
+  made->id = id;
+  made->kind = kind;
+  made->address = address;
+  made->host_address = host;
+  made->size_bytes = size;
+  (void)map.insert(made);
+}
+
+AllocationMap map_with(uint64_t size = 0x100) {
+  AllocationMap map;
+  add(map, 4, kBase, size);
+  return map;
+}
+
+std::vector<uint8_t> kernarg_with(size_t offset, uint64_t value) {
+  std::vector<uint8_t> bytes(60);
+  std::memcpy(bytes.data() + offset, &value, sizeof(value));
+  return bytes;
+}
+
+struct Resolved {
+  std::vector<Relocation> found;
+  uint32_t unknown = WordResolver::kNone;
+};
+
+Resolved resolve(const AllocationMap& map, size_t offset, uint64_t value,
+                 const format::Kernel& of = kernel()) {
+  Resolved result;
+  result.unknown =
+      WordResolver(map).arguments(kernarg_slots(of), kernarg_with(offset, value), result.found);
+  return result;
+}
+
+std::vector<Relocation> in_memory(const AllocationMap& map, const std::vector<uint64_t>& words) {
+  return WordResolver(map).memory(std::as_bytes(std::span(words)));
+}
+
+TEST(WordResolver, TypedPointers) {
+  const Resolved result = resolve(map_with(), 0, kBase + 3);
+  ASSERT_EQ(result.found.size(), 1u);
+  EXPECT_EQ(result.found[0].allocation, 4u);
+  EXPECT_EQ(result.found[0].addend, 3);
+  EXPECT_EQ(result.found[0].source, RelocationSource::kTyped);
+  EXPECT_FALSE(result.found[0].ambiguous) << "the type says that it is a pointer";
+  EXPECT_FALSE(result.found[0].outside);
+}
+
+TEST(WordResolver, SentinelsAreValues) {
+  const AllocationMap map = map_with();
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{1}, uint64_t{65535}, ~uint64_t{0}, ~uint64_t{7}, uint64_t{1} << 63}) {
+    const Resolved result = resolve(map, 0, value);
+    EXPECT_TRUE(result.found.empty()) << value;
+    EXPECT_EQ(result.unknown, WordResolver::kNone) << value;
+  }
+}
+
+TEST(WordResolver, TypedPointersOutsideKeepASignedAddend) {
+  AllocationMap map = map_with();
+  for (const int64_t addend : {-1, -2048, -(1 << 20), 0x101, 0x100 + (1 << 20)}) {
+    const Resolved result = resolve(map, 0, kBase + static_cast<uint64_t>(addend));
+    ASSERT_EQ(result.found.size(), 1u) << addend;
+    EXPECT_EQ(result.found[0].allocation, 4u);
+    EXPECT_EQ(result.found[0].addend, addend);
+    EXPECT_EQ(result.found[0].source, RelocationSource::kTyped);
+    EXPECT_TRUE(result.found[0].outside);
+    EXPECT_FALSE(result.found[0].ambiguous);
+  }
+  // The nearest one, whichever side it is on.
+  add(map, 5, kBase + 0x1000, 0x100);
+  EXPECT_EQ(resolve(map, 0, kBase + 0x7ff).found[0].allocation, 4u);
+  EXPECT_EQ(resolve(map, 0, kBase + 0x900).found[0].addend, -0x700);
+}
+
+TEST(WordResolver, TypedPointersThatNothingExplainsAreUnknown) {
+  AllocationMap map = map_with();
+  EXPECT_EQ(resolve(map, 0, kBase - 2 * format::kOutsideMostBytes).unknown, 0u);
+  EXPECT_EQ(resolve(map, 0, kBase - 4).unknown, WordResolver::kNone);
+  // Pinned memory and device memory cannot be moved by one distance.
+  add(map, 5, kBase + 0x1000, 0x100, AllocationKind::kHostPinned, kBase + 0x1000);
+  EXPECT_EQ(resolve(map, 0, kBase - 4).unknown, 0u);
+  EXPECT_TRUE(resolve(map, 0, kBase - 4).found.empty());
+  EXPECT_EQ(resolve(AllocationMap{}, 0, kBase).unknown, 0u);
+}
+
+TEST(WordResolver, TypedPointersToFreedMemoryLeadThere) {
+  AllocationMap map;
+  add(map, 1, kBase, 0x100);
+  add(map, 2, kBase + (uint64_t{1} << 40), 0x100);
+  (void)map.remove(kBase);
+  const Resolved result = resolve(map, 0, kBase + 8);
+  ASSERT_EQ(result.found.size(), 1u);
+  EXPECT_EQ(result.found[0].allocation, 1u);
+  EXPECT_EQ(result.found[0].addend, 8);
+}
+
+TEST(WordResolver, PointersInStructs) {
+  const AllocationMap map = map_with();
+  for (const size_t offset : {16, 24, 32}) {
+    const auto found = resolve(map, offset, kBase + 8).found;
+    ASSERT_EQ(found.size(), 1u) << offset;
+    EXPECT_EQ(found[0].offset_bytes, offset);
+    EXPECT_EQ(found[0].source, RelocationSource::kMatched);
+    EXPECT_FALSE(found[0].ambiguous);
+  }
+}
+
+TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
+  format::Kernel tensile = kernel();
+  for (const char* name : {"AddressA", "in_ptr0", "baseAddr", "dPointer"}) {
+    tensile.arguments[3].name = name;
+    const auto found = resolve(map_with(), 40, kBase, tensile).found;
+    ASSERT_EQ(found.size(), 1u) << name;
+    EXPECT_FALSE(found[0].ambiguous) << name;
+  }
+}
+
+TEST(WordResolver, WhatOnlyItsValueMakesAPointerIsAmbiguous) {
+  const AllocationMap map = map_with();
+  struct Case {
+    size_t offset;
+    uint64_t value;
+    const char* why;
+  };
+  for (const Case& c :
+       {Case{40, kBase, "an 8-byte scalar"}, Case{20, kBase, "in a struct, not 8-byte aligned"},
+        Case{48, kBase, "two 4-byte arguments"}, Case{24, kBase + 2, "unaligned target"},
+        Case{24, kBase + 0x100, "one past the end"}}) {
+    const auto found = resolve(map, c.offset, c.value).found;
+    ASSERT_EQ(found.size(), 1u) << c.why;
+    EXPECT_EQ(found[0].offset_bytes, c.offset) << c.why;
+    EXPECT_TRUE(found[0].ambiguous) << c.why;
+  }
+}
+
+TEST(WordResolver, LdsOffsetsAndHalvesOfPointersAreNeverAddresses) {
+  AllocationMap map;
+  add(map, 1, 0x10, 0x100);  // where an LDS offset could point
+  std::vector<uint8_t> kernarg(60);
+  kernarg[56] = 0x20;
+  std::vector<Relocation> found;
+  (void)WordResolver(map).arguments(kernarg_slots(kernel()), kernarg, found);
+  for (const Relocation& r : found) EXPECT_NE(r.offset_bytes, 56u);
+}
+
+TEST(WordResolver, TablesInMemoryArePointers) {
+  const AllocationMap map = map_with();
+  const auto found =
+      in_memory(map, {kBase, kBase + 8, 0, kBase + 0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9, kBase + 0x20});
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_FALSE(found[0].ambiguous);
+  EXPECT_FALSE(found[1].ambiguous);
+  EXPECT_FALSE(found[2].ambiguous) << "the field of a struct";
+  EXPECT_EQ(found[3].offset_bytes, 104u);
+  EXPECT_TRUE(found[3].ambiguous) << "no other within 64 bytes";
+}
+
+TEST(WordResolver, TwoNumbersThatSpellAnAddressAreAmbiguous) {
+  const AllocationMap map = map_with();
+  const auto found = in_memory(map, {0x800000007, kBase + 16, 0xa00000009, 1});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].ambiguous);
+  EXPECT_TRUE(in_memory(map, {}).empty());
+  EXPECT_TRUE(in_memory(AllocationMap{}, {kBase}).empty());
+}
+
+TEST(WordResolver, MemoryIsSearchedAtMultiplesOfFour) {
+  const AllocationMap map = map_with();
+  const auto found = in_memory(map, {(kBase + 8) << 32 | 3, (kBase + 8) >> 32, 0, kBase});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].offset_bytes, 4u);
+  EXPECT_EQ(found[0].addend, 8);
+  EXPECT_TRUE(found[0].ambiguous);
+  EXPECT_EQ(found[1].offset_bytes, 24u);
+}
+
+TEST(WordResolver, TheAlignedOneOfTwoThatOverlapCounts) {
+  AllocationMap map;
+  add(map, 1, 0x100000001000, 0x100);
+  add(map, 2, 0x100000000000, 0x1000);  // upper half of one, lower half of the next
+  const auto found = in_memory(map, {0x0000100000001000, 0x0000000000001000, 0x100000001000});
+  for (const Relocation& r : found) EXPECT_EQ(r.offset_bytes % 8, 0u) << r.offset_bytes;
+  EXPECT_EQ(found.size(), 2u);
+}
+
+TEST(WordResolver, TaggedPointersAreAmbiguous) {
+  const AllocationMap map = map_with();
+  const auto found = in_memory(
+      map, {kBase | 3, kBase | uint64_t{0x5a} << 56, (kBase + 0x100) | uint64_t{0x5a} << 56});
+  ASSERT_EQ(found.size(), 2u) << "an upper tag counts at an allocation's first byte only";
+  EXPECT_EQ(found[0].addend, 3);
+  EXPECT_FALSE(found[0].outside);
+  EXPECT_TRUE(found[0].ambiguous);
+  EXPECT_EQ(found[1].addend, int64_t{0x5a} << 56);
+  EXPECT_TRUE(found[1].outside);
+  EXPECT_TRUE(found[1].ambiguous);
+}
+
+TEST(WordResolver, AddressesOfCodeAreRelocatedWithAVariableOfIt) {
+  AllocationMap map;
+  add(map, 7, 0x200000003000, 64, AllocationKind::kModuleGlobal);
+  WordResolver words(map);
+  const int module = 0;
+  words.add_code({&module, 0x200000000000, 0x200000004000, 7, 0x200000003000});
+  const std::vector<uint64_t> table = {0x200000001100, 0x200000001200, 0x200000003008,
+                                       0x200000004000, 0x200000001201};
+  auto found = words.memory(std::as_bytes(std::span(table)));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].allocation, 7u);
+  EXPECT_EQ(found[0].addend, 0x1100 - 0x3000);
+  EXPECT_TRUE(found[0].outside);
+  EXPECT_FALSE(found[0].ambiguous);
+  EXPECT_FALSE(found[2].outside) << "the variable itself";
+  const auto as_argument =
+      words.arguments(kernarg_slots(kernel()), kernarg_with(0, table[0]), found);
+  EXPECT_EQ(as_argument, WordResolver::kNone);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].source, RelocationSource::kMatched);
+  EXPECT_EQ(found[0].addend, 0x1100 - 0x3000);
+  words.remove_code(&module);
+  EXPECT_EQ(words.memory(std::as_bytes(std::span(table))).size(), 1u);
+}
+
+// Random allocations and words against a search of every allocation.
+TEST(WordResolver, RandomWordsAgreeWithALinearSearch) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 200; ++round) {
+    AllocationMap map;
+    std::vector<std::shared_ptr<Allocation>> live;
+    uint64_t at = kBase;
+    for (uint32_t id = 1; id <= 1 + random() % 12; ++id) {
+      at += 256 * (random() % 3 == 0 ? 0 : 1 + random() % 600);
+      const uint64_t size = 1 + random() % 4096;
+      add(map, id, at, size);
+      live.push_back(map.find_begin(at));
+      at += (size + 255) / 256 * 256;
+    }
+    for (int i = 0; i < 100; ++i) {
+      const uint64_t word = kBase - 300000 + random() % (at - kBase + 600000);
+      const Allocation* inside = nullptr;
+      const Allocation* nearest = nullptr;
+      for (const auto& one : live) {
+        const uint64_t end = one->address + one->size_bytes;
+        if (word >= one->address && word < end) inside = one.get();
+        if (inside == nullptr && word == end && map.find_begin(end) == nullptr) inside = one.get();
+        if (nearest == nullptr || one->distance(word) < nearest->distance(word))
+          nearest = one.get();
+      }
+      const auto found = resolve(map, 0, word).found;
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(found[0].outside, inside == nullptr);
+      const Allocation& target =
+          *map.find_begin(live[found[0].allocation - 1]->address);  // ids are in order of address
+      EXPECT_EQ(target.address + static_cast<uint64_t>(found[0].addend), word);
+      EXPECT_EQ(target.distance(word), inside == nullptr ? nearest->distance(word) : 0);
+      const auto memory = in_memory(map, {word});
+      EXPECT_EQ(memory.size(), inside == nullptr ? 0u : 1u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
