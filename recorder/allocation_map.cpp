@@ -96,6 +96,14 @@ const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noex
   return address < next->end ? next->allocation.get() : live;
 }
 
+std::vector<format::AllocationId> AllocationMap::freed_within(uint64_t begin, uint64_t end) const {
+  std::vector<format::AllocationId> found;
+  // None overlap: they end in the order in which they begin.
+  auto at = std::ranges::upper_bound(retired_, begin, {}, &Range::end);
+  for (; at != retired_.end() && at->begin < end; ++at) found.push_back(at->allocation->id);
+  return found;
+}
+
 std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
   std::shared_ptr<Allocation> found = find_begin(address);
   if (!found) return nullptr;

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "format/trace.h"
@@ -28,6 +29,8 @@ struct Allocation {
   }
   // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
   std::vector<uint64_t> known_blocks;
+  // Host-visible: what its words in the trace lead to.
+  std::set<format::AllocationId> points_to;
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.
   bool reachable = false;
 };
@@ -62,6 +65,8 @@ class AllocationMap {
   // The live allocation that contains the address, else the one freed last that did, else the live
   // one that ends there. A table in memory keeps its pointers when what they point to is freed.
   const Allocation* find_live_or_freed(uint64_t address) const noexcept;
+  // Those that were freed and stood at a part of these device addresses last.
+  std::vector<format::AllocationId> freed_within(uint64_t begin, uint64_t end) const;
   // The allocation that begins at the device or host address.
   std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;
   std::shared_ptr<Allocation> remove(uint64_t address);

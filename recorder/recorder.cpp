@@ -184,6 +184,7 @@ void Recorder::append(format::Action action) {
   event->time_ns = monotonic_ns() - start_ns_;
   event->action = std::move(action);
   report_ambiguous(event->action);
+  note_targets(event->action);
   pending_.emplace_back(std::move(event));
   count_pending();
 }

@@ -225,6 +225,8 @@ class Recorder {
   format::Content read_content(const Allocation& allocation, bool store);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
+  void addresses_reused(const Allocation& entry);
+  void note_targets(const format::Action& action);
   void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                       format::Content post);
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes);

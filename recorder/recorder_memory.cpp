@@ -102,6 +102,7 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
     end_allocation(*old, true, 0, std::move(unknown));
     by_id_.erase(old->id);
   }
+  addresses_reused(entry);
   begin.id = entry.id;
   begin.kind = entry.kind;
   begin.recorded_address = entry.address;
@@ -111,6 +112,38 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
   begin.initial = read_content(entry, true);
   if (entry.host_visible()) entry.known_blocks = block_hashes(entry);
   append(std::move(begin));
+}
+
+// The host may write the same bytes again and mean the new allocation: what it wrote before is as
+// good as written now.
+void Recorder::addresses_reused(const Allocation& entry) {
+  if (map_.host_visible().empty()) return;
+  const std::vector<format::AllocationId> freed =
+      map_.freed_within(entry.address, entry.address + entry.size_bytes);
+  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+    const bool stale = std::ranges::any_of(
+        freed, [&](format::AllocationId id) { return allocation->points_to.contains(id); });
+    if (!stale) continue;
+    allocation->points_to.clear();
+    std::ranges::fill(allocation->known_blocks, 0);
+  }
+}
+
+// Of what the trace says about memory that the host sees.
+void Recorder::note_targets(const format::Action& action) {
+  const auto note = [&](format::AllocationId id, const format::Content& content) {
+    if (content.relocations.empty()) return;
+    Allocation* allocation = by_id(id);
+    if (allocation == nullptr || !allocation->host_visible()) return;
+    for (const format::Relocation& relocation : content.relocations) {
+      allocation->points_to.insert(relocation.allocation);
+    }
+  };
+  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
+    note(begin->id, begin->initial);
+  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
+    note(write->allocation, write->content);
+  }
 }
 
 void Recorder::allocated(const NewAllocation& allocation) noexcept {

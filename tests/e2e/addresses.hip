@@ -199,6 +199,26 @@ bool recycled() {
   return got == address && second == first;
 }
 
+// The host writes the same bytes again, which are another buffer's address by now.
+__global__ void follow_table(const uint64_t* table, float* to) {
+  to[threadIdx.x] = reinterpret_cast<const float*>(table[1])[threadIdx.x];
+}
+bool recycled_pinned() {
+  uint64_t* table = nullptr;
+  float* to = zeros();
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&table), 64, 0));
+  std::memset(table, 0, 64);
+  float* first = floats(1);
+  table[1] = reinterpret_cast<uint64_t>(first);
+  follow_table<<<1, kCount>>>(table, to);
+  if (!expect("first", first_of(to), 1)) return false;
+  CHECK(hipFree(first));
+  float* second = floats(100);
+  table[1] = reinterpret_cast<uint64_t>(second);
+  follow_table<<<1, kCount>>>(table, to);
+  return expect("second", first_of(to), 100) && second == first;
+}
+
 // A table that the host copied: its words are the recorded code's.
 bool functions() {
   Function* table = nullptr;
@@ -232,7 +252,8 @@ int main(int argc, char** argv) {
   } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"sentinels", sentinels},
                {"lookalike", lookalike}, {"packed", packed},           {"tagged", tagged},
                {"recycled", recycled},   {"variable", through_variable},
-               {"functions", functions}};
+               {"functions", functions},
+               {"recycled_pinned", recycled_pinned}};
   for (const auto& one : modes) {
     if (mode != one.name) continue;
     const bool passed = one.run();

@@ -99,6 +99,9 @@ TEST(AllocationMap, WhatIsFreedInTheMiddleOfAFreedAllocationLeavesTheRestOfIt) {
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1400)), 2u);
   EXPECT_EQ(id_of(map.find_live_or_freed(0x1500)), 1u);
   EXPECT_EQ(id_of(map.find_live_or_freed(0x2000)), 0u);
+  EXPECT_EQ(map.freed_within(0x1000, 0x1400), std::vector<format::AllocationId>{1});
+  EXPECT_EQ(map.freed_within(0x13ff, 0x1401), (std::vector<format::AllocationId>{1, 2}));
+  EXPECT_TRUE(map.freed_within(0x2000, 0x3000).empty());
 }
 
 TEST(AllocationMap, NearestAndAllWithin) {
