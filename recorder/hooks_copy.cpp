@@ -50,7 +50,34 @@ bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
   return true;
 }
 
-bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
+// HIP_MEMCPY3D of HIP 6, which made its numbers wider.
+struct WideMemcpy3d {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  hipMemoryType srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  hipArray_t srcArray;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  hipMemoryType dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  hipArray_t dstArray;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+};
+static_assert(sizeof(WideMemcpy3d) == 184);
+
+bool is_hip_6() noexcept {
+  static const bool known = [] {
+    int version = 0;
+    return real(kCall_hipRuntimeGetVersion, &version) == hipSuccess && version >= 60000000;
+  }();
+  return known;
+}
+
+template <typename Params>
+bool raw_copy_box(const Params& params, RawCopy& raw) {
   if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
       !raw_end(params.dstHost, params.dstDevice, params.dstArray, raw.destination,
                raw.destination_side)) {
@@ -70,6 +97,12 @@ bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
   raw.height = params.Height;
   raw.depth = params.Depth;
   return true;
+}
+
+bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
+  static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
+  return is_hip_6() ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
+                    : raw_copy_box(params, raw);
 }
 
 template <typename Call>
