@@ -219,10 +219,11 @@ def shell(uses):
         trees = dict(zip(scripts, pool.map(syntax, scripts.values())))
     known = set(subprocess.run(["bash", "-c", "compgen -bk"], check=True, capture_output=True, text=True).stdout.split())
     known |= {node["Name"]["Value"] for tree in trees.values() for node in nodes(tree) if node.get("Type") == "FuncDecl"}
+    # This project's own programs, built or not.
+    known |= set(re.findall(r"^build bin/([\w-]+)", (uses.build / "build.ninja").read_text(), re.MULTILINE))
     for path, tree in trees.items():
         for line, name in commands(tree):
-            own = (uses.build / "bin" / name).exists()
-            if name and name not in known | OPTIONAL and "/" not in name and not own:
+            if name and name not in known | OPTIONAL and "/" not in name:
                 uses.program(name, f"{path}:{line}")
     return len(scripts)
 
