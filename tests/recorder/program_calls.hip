@@ -114,9 +114,11 @@ static void launches(const char* module_path) {
   size_t size = sizeof(packed);
   void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size,
                    HIP_LAUNCH_PARAM_END};
+#if HIP_VERSION < 50700000  // declared later too, but no longer exported
   hip_impl::hipLaunchKernelGGLImpl(reinterpret_cast<uintptr_t>(stub), dim3(7), dim3(32), 0, stream,
                                    extra);
   expected.step(n, 2, 9);
+#endif
   CHECK(hipStreamSynchronize(stream));
   compare(data, expected, "hipLaunchByPtr");
 
