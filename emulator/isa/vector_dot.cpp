@@ -41,8 +41,7 @@ GFXGRAPH_INLINE uint32_t saturate(int64_t v, bool is_signed) {
   return static_cast<uint32_t>(v < low ? low : v > high ? high : v);
 }
 
-// neg and op_sel do not apply to the bytes and nibbles; op_sel of the 16-bit forms is the default
-// one.
+// neg, op_sel and op_sel_hi do not apply to bytes and nibbles.
 template <unsigned kWidth, bool kSigned>
 VectorOp integer_dot() {
   return with_clamp(hot<[](uint32_t a, uint32_t b, uint32_t c) {
@@ -53,6 +52,37 @@ VectorOp integer_dot() {
                       return saturate(products<kWidth, kSigned>(a, b) + wide(c, kSigned), kSigned);
                     },
                            U, U, U, U>::kernel);
+}
+
+// A 32-bit source in every lane.
+GFXGRAPH_INLINE Row source_row(const Wave& w, const Inst* i, int n) {
+  if (operand::is_vgpr(i->src[n])) return w.v(i->src[n]);
+  Row row;
+  const uint32_t v = w.read32(i, n);
+  for (unsigned l = 0; l < kLanes; ++l) row.lane[l] = v;
+  return row;
+}
+
+// v_dot2_i32_i16 and v_dot2_u32_u16 with op_sel, op_sel_hi or clamp: for each of the first two
+// sources, op_sel says which half is the first element, op_sel_hi which is the second. Compilers
+// take one half of a constant twice (op_sel_hi 0).
+template <bool kSigned>
+const Inst* integer_dot2_modified(Wave& w, const Inst* i) {
+  Row row[3] = {source_row(w, i, 0), source_row(w, i, 1), source_row(w, i, 2)};
+  for (unsigned n = 0; n < 2; ++n) {
+    const uint32_t first = (i->op_sel() >> n & 1) * 16;
+    const uint32_t second = (i->op_sel_hi() >> n & 1) * 16;
+    for (uint32_t& v : row[n].lane) v = (v >> first & 0xffffu) | (v >> second & 0xffffu) << 16;
+  }
+  uint32_t* d = w.v(i->dst).lane;
+  const bool clamp = i->clamp();
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const int64_t sum =
+        products<16, kSigned>(row[0].lane[l], row[1].lane[l]) + wide(row[2].lane[l], kSigned);
+    const uint32_t r = clamp ? saturate(sum, kSigned) : static_cast<uint32_t>(sum);
+    d[l] = (r & w.exec_mask.lane[l]) | (d[l] & ~w.exec_mask.lane[l]);
+  }
+  return i->next();
 }
 
 struct Dot2 {
@@ -89,15 +119,7 @@ VectorOp dot2_op() {
 // VOP3P v_dot2: op_sel and neg on the halves of the first two sources; neg and neg_hi as neg and
 // abs of the third.
 const Inst* dot2_modified(Wave& w, const Inst* i) {
-  Row row[3];
-  for (int n = 0; n < 3; ++n) {
-    if (operand::is_vgpr(i->src[n])) {
-      row[n] = w.v(i->src[n]);
-    } else {
-      const uint32_t v = w.read32(i, n);
-      for (unsigned l = 0; l < kLanes; ++l) row[n].lane[l] = v;
-    }
-  }
+  Row row[3] = {source_row(w, i, 0), source_row(w, i, 1), source_row(w, i, 2)};
   const uint32_t keep2 = (i->abs() >> 2 & 1) != 0 ? 0x7fffffffu : ~0u;
   const uint32_t flip2 = (i->neg() >> 2 & 1) << 31;
   for (unsigned l = 0; l < kLanes; ++l) {
@@ -129,7 +151,9 @@ void add_dot(VectorTable& t) {
   t[Op::v_dot2_f32_f16].modified = dot2_modified;
   t[Op::v_dot4c_i32_i8] = integer_dot<8, true>();
   t[Op::v_dot2_i32_i16] = integer_dot<16, true>();
+  t[Op::v_dot2_i32_i16].modified = integer_dot2_modified<true>;
   t[Op::v_dot2_u32_u16] = integer_dot<16, false>();
+  t[Op::v_dot2_u32_u16].modified = integer_dot2_modified<false>;
   t[Op::v_dot4_i32_i8] = integer_dot<8, true>();
   t[Op::v_dot4_u32_u8] = integer_dot<8, false>();
   t[Op::v_dot8_i32_i4] = integer_dot<4, true>();

@@ -271,9 +271,9 @@ bool form_supported(const Inst& i, const VectorOp& op) {
   if (i.extra() == VopExtra::kDpp16 && !dpp16_known(static_cast<uint32_t>(i.imm) >> 8 & 0x1ff))
     return false;
   if (i.format == Format::kVop3p) {
-    // The integer dot products take whole registers.
-    return op.modified != nullptr ||
-           (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3 && (i.neg() | i.abs()) == 0);
+    // Integer dot products have no neg; those of bytes and nibbles take whole registers.
+    if (op.dst == T::kU32 && (i.neg() | i.abs()) != 0) return false;
+    return op.modified != nullptr || (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3);
   }
   if (i.omod() != 0 && !is_float) return false;
   if (i.clamp() && !is_float && op.clamp_kernel == nullptr &&

@@ -109,8 +109,8 @@ void add_packed_specs(Specs& s) {
   s.add("v_dot2c_f32_f16", "f=pp0", dot2);
   s.add("v_dot2_f32_f16", "f~=ppF", dot2);
   integer_dot<8, true>(s, "v_dot4c_i32_i8", "u=uuu");
-  integer_dot<16, true>(s, "v_dot2_i32_i16", "u~=uuu");
-  integer_dot<16, false>(s, "v_dot2_u32_u16", "u~=uuu");
+  integer_dot<16, true>(s, "v_dot2_i32_i16", "u~=PPu");
+  integer_dot<16, false>(s, "v_dot2_u32_u16", "u~=PPu");
   integer_dot<8, true>(s, "v_dot4_i32_i8", "u~=uuu");
   integer_dot<8, false>(s, "v_dot4_u32_u8", "u~=uuu");
   integer_dot<4, true>(s, "v_dot8_i32_i4", "u~=uuu");
