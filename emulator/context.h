@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "emulator/clock.h"
 #include "emulator/engine.h"
 #include "emulator/wave.h"
 
@@ -59,6 +60,9 @@ const Inst* run_subvector_begin(Wave& wave, const Inst* inst);
 const Inst* run_subvector_end(Wave& wave, const Inst* inst);
 const Inst* run_gws(Wave& wave, const Inst* inst);  // ds_gws_init, ds_gws_barrier
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc);
+// False: leaves the run loop, which runs the instruction again with Wave::clock_now.
+bool clock_is_known(Wave& wave, const Inst* inst);
+// The device clock in shader clocks; uses clock_now up.
 uint64_t read_clock(Wave& wave);
 
 }  // namespace gfxgraph::emulator

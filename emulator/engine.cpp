@@ -115,6 +115,8 @@ class EngineImpl final : public Engine {
     }
   }
 
+  uint64_t clock() const noexcept override { return clock_.load(std::memory_order_relaxed); }
+
   void stop() noexcept override { scheduler_.stop(); }
 
  private:
@@ -125,6 +127,7 @@ class EngineImpl final : public Engine {
       fault.kernel = kernel_name(dispatch.kernel_object);
       return tl::unexpected<Fault>(std::move(fault));
     }
+    launch->first_clock = clock_.load(std::memory_order_relaxed);
     Job job(*launch, backend_, observer_);
     job.context.dispatch = &launch->dispatch;
     job.context.memory = &memory_;
@@ -151,6 +154,7 @@ class EngineImpl final : public Engine {
     }
     if (dispatch.set_grid_barrier) gws_.init(0, static_cast<uint32_t>(launch->group_count - 1));
     scheduler_.run(job);
+    if (!dispatch.keeps_clock) advance_clock(job.last_clock.load(std::memory_order_relaxed));
     if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
     if (job.fault) return tl::unexpected<Fault>(std::move(*job.fault));
     if (!job.given_up.empty()) return tl::unexpected<Fault>(describe_standstill(dispatch, job));
@@ -159,6 +163,12 @@ class EngineImpl final : public Engine {
     statistics.workgroups = launch->group_count;
     statistics.waves = job.waves.load();
     return statistics;
+  }
+
+  void advance_clock(uint64_t to) {
+    uint64_t now = clock_.load(std::memory_order_relaxed);
+    while (now < to && !clock_.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+    }
   }
 
   struct Object {
@@ -336,6 +346,7 @@ class EngineImpl final : public Engine {
   CodeCaches code64_;
   Gws gws_;
   Scheduler scheduler_;
+  std::atomic<uint64_t> clock_{kFirstClock};
   mutable std::shared_mutex objects_mutex_;
   std::vector<Object> objects_;
   std::mutex warned_mutex_;

@@ -38,6 +38,8 @@ struct Dispatch {
   // Counter of the first grid barrier (GWS resource 0) set to the number of workgroups, which a HIP
   // runtime does by a kernel of its own; for those who run a launch without one.
   bool set_grid_barrier = false;
+  // The device clock (clock.h) does not pass: kernels of a HIP runtime itself.
+  bool keeps_clock = false;
   static constexpr uint32_t kDefaultGroupApertureHi = 0x00010000;
   static constexpr uint32_t kDefaultPrivateApertureHi = 0x00020000;
 };
@@ -118,6 +120,9 @@ class Engine {
 
   // Blocks until every wave ended or one faulted.
   virtual tl::expected<RunStatistics, Fault> run(const Dispatch& dispatch) = 0;
+
+  // Where the device clock is, in shader clocks: after all that has ended.
+  virtual uint64_t clock() const noexcept = 0;
 
   // Makes running and future run() calls return kStopped soon: for process exit.
   virtual void stop() noexcept = 0;

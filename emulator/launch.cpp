@@ -278,8 +278,8 @@ WaveInfo start_wave(const Launch& launch, const GroupShape& shape, Wave& wave) {
       launch.mode == kDefaultMode ? &launch.code->default_mode : &launch.code->any_mode;
   wave.trap_status = 0;
   wave.flat_scratch[0] = wave.flat_scratch[1] = 0;
-  wave.clock = 0;
-  wave.sleep = 0;
+  wave.clock_now = 0;
+  wave.read_clock = false;
   wave.first_lane = 0;
   wave.scratch_row = launch.lanes * 4;
   wave.gws_waits = false;

@@ -30,6 +30,7 @@ struct Launch {
   uint64_t scratch_wave_bytes = 0;
   uint32_t vgprs = 0;
   uint32_t mode = 0;
+  uint64_t first_clock = 0;  // clock.h
 };
 
 // `code` and `code64`: for wave32 and wave64 kernels.

@@ -65,7 +65,11 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
     for (auto& wave : g.waves) clear_regions(*wave);
     for (auto& wave : g.uppers) clear_regions(*wave);
   }
-  for (uint32_t n = 0; n < g.shape.wave_count; ++n) start_wave_of(g, n);
+  const uint64_t clock = launch_.first_clock + index * launch_.max_waves;
+  for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
+    g.waves[n]->clock = clock + n;
+    start_wave_of(g, n);
+  }
 }
 
 void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n) const {

@@ -55,11 +55,20 @@ const Inst* take_branch(Wave& wave, const Inst* inst) {
 
 }  // namespace
 
+bool clock_is_known(Wave& wave, const Inst* inst) {
+  if (wave.clock_now != 0) return true;
+  wave.exit = WaveExit::kClock;
+  wave.resume = inst;
+  return false;
+}
+
 uint64_t read_clock(Wave& wave) {
-  // Advances with every read, and by the instructions of each past slice; the same in every run.
   AccessWatch::note_change();
-  wave.clock += 40;
-  return wave.clock;
+  const uint64_t now = wave.clock_now + kClocksOfRead;
+  wave.clock += kClocksOfRead;
+  wave.clock_now = 0;
+  wave.read_clock = true;
+  return now;
 }
 
 const Inst* jump_to(Wave& wave, const Inst* inst, uint64_t pc) {
@@ -91,7 +100,10 @@ const Inst* run_getreg(Wave& wave, const Inst* inst) {
     case kFlatScrLo: value = wave.flat_scratch[0]; break;
     case kFlatScrHi: value = wave.flat_scratch[1]; break;
     case kXnackMask: value = 0; break;
-    case kShaderCycles: value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff; break;
+    case kShaderCycles:
+      if (!clock_is_known(wave, inst)) return nullptr;
+      value = static_cast<uint32_t>(read_clock(wave)) & 0xfffff;
+      break;
     default: return wave.unsupported(inst, "s_getreg of this hardware register");
   }
   wave.write32(inst->dst, value >> field.shift & field.mask);

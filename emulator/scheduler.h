@@ -63,6 +63,7 @@ struct Job {
   alignas(64) std::atomic<bool> stopped{false};  // a fault, or stop()
   std::atomic<uint64_t> instructions{0};         // workers add theirs when they leave
   std::atomic<uint64_t> waves{0};
+  std::atomic<uint64_t> last_clock{0};      // of all waves that ended; workers add theirs, too
   std::atomic<uint64_t> since_wave_end{0};  // instructions; only with a livelock limit
   std::mutex mutex;
   std::optional<Fault> fault;  // the first one

@@ -38,6 +38,7 @@ enum class WaveExit : uint8_t {
   kBarrier,  // waits at s_barrier
   kEnded,    // s_endpgm
   kFault,    // `fault` is filled
+  kClock,    // the instruction needs Wave::clock_now and runs again at once (run loop only)
 };
 
 // A host range that recent accesses of one instruction hit: device address a lives at host + (a -
@@ -90,10 +91,11 @@ struct alignas(64) Wave {
   CodeCache* code_cache;  // of this wave size and mode
   void* observer;         // of the compiled-in type
   void* observer_state;   // its WaveState
-  uint64_t clock;         // instructions this wave has run before the present slice
-  uint64_t slice;         // size of the present slice; with the loop's countdown gives "now"
+  uint64_t clock;         // position on the device clock (clock.h) before the present slice
+  uint64_t clock_now;     // at the present instruction; 0: not known, see kClock
+  uint64_t slice;         // size of the present slice, in instructions
   uint32_t index;         // in the workgroup
-  uint32_t sleep;         // idle slices asked for by s_sleep
+  bool read_clock;        // since its last s_sleep
   uint32_t gws_phase;     // of the barrier that the wave waits at
   bool gws_waits;         // at ds_gws_barrier
   PendingFault fault;

@@ -74,6 +74,7 @@ class Scheduler::Worker {
     _mm_setcsr(host_control_);
     job_.instructions.fetch_add(total_, std::memory_order_relaxed);
     job_.waves.fetch_add(waves_, std::memory_order_relaxed);
+    note_last_clock();
     for (auto& group : resident_) scheduler_.give_storage(std::move(group));
   }
 
@@ -89,6 +90,13 @@ class Scheduler::Worker {
   }
 
  private:
+  void note_last_clock() {
+    uint64_t last = job_.last_clock.load(std::memory_order_relaxed);
+    while (last < last_clock_ &&
+           !job_.last_clock.compare_exchange_weak(last, last_clock_, std::memory_order_relaxed)) {
+    }
+  }
+
   void take_turns() {
     while (!job_.stopped.load(std::memory_order_relaxed)) {
       if (scheduler_.stopping()) return stop();
@@ -119,20 +127,22 @@ class Scheduler::Worker {
         stale_ = slept_ = idle_ = 0;
         continue;
       }
-      if (round.all_slept) effort_ += kSleptRound;
+      const bool idle = round.all_slept && !round.read_clock;
+      if (idle) effort_ += kSleptRound;
       if (job_.since_wave_end.load(std::memory_order_relaxed) > limit())
         return give_up(fmt::format("no wave ended during {} instructions", limit()), false);
       if (round.all_slept ? ++slept_ >= kSleptRounds : (stale_ += slice_) >= kStaleInstructions) {
         stale_ = slept_ = 0;
         target_ = std::min<size_t>(target_ * 2, most_groups());
       }
-      if (round.all_slept && (target_ == most_groups() || all_started())) wait_a_little();
+      if (idle && (target_ == most_groups() || all_started())) wait_a_little();
     }
   }
 
   struct Round {
     bool ended_group = false;
     bool all_slept = true;
+    bool read_clock = false;  // a wave that slept waits for the clock, which passes by its rounds
   };
 
   uint32_t most_groups() const {
@@ -199,6 +209,7 @@ class Scheduler::Worker {
     Round round;
     uint64_t ran = 0;
     some_slept_ = false;
+    slept_by_clock_ = false;
     for (size_t n = 0; n < resident_.size();) {
       ResidentGroup& g = *resident_[n];
       const bool slept = run_group(g, ran);
@@ -212,6 +223,7 @@ class Scheduler::Worker {
       round.all_slept = round.all_slept && slept;
       ++n;
     }
+    round.read_clock = slept_by_clock_;
     total_ += ran;
     effort_ += ran;
     const uint64_t slice = scheduler_.time_slice_;
@@ -272,9 +284,13 @@ class Scheduler::Worker {
   void pass_barrier(ResidentGroup& g) {
     const Inst* first = nullptr;
     uint32_t first_wave = 0;
+    uint64_t last_clock = 0;
+    for (uint32_t n = 0; n < g.shape.wave_count; ++n)
+      if (g.states[n] == WaveExit::kBarrier) last_clock = std::max(last_clock, g.waves[n]->clock);
     for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
       if (g.states[n] != WaveExit::kBarrier) continue;
       g.states[n] = WaveExit::kSlice;
+      g.waves[n]->clock = last_clock;
       const Inst* const at = g.waves[n]->resume;
       if (first == nullptr) {
         first = at;
@@ -290,11 +306,15 @@ class Scheduler::Worker {
     WaveExit& state = g.states[n];
     wave.slice = instructions;
     const uint64_t ran = job_.backend.run(wave);
-    wave.clock += ran;
     state = wave.exit;
-    some_slept_ = some_slept_ || state == WaveExit::kYield;
+    if (state == WaveExit::kYield) {
+      some_slept_ = true;
+      slept_by_clock_ = slept_by_clock_ || wave.read_clock;
+      wave.read_clock = false;
+    }
     if (state == WaveExit::kEnded) {
       --g.live;
+      last_clock_ = std::max(last_clock_, wave.clock);
       effort_ = 0;
       pulse_.no_end_since.store(0, std::memory_order_relaxed);
       if (job_.backend.wave_end != nullptr) {
@@ -564,7 +584,9 @@ class Scheduler::Worker {
   uint64_t slice_ = scheduler_.time_slice_;
   uint64_t stale_ = 0;
   unsigned slept_ = 0;
-  bool some_slept_ = false;  // in this round
+  bool some_slept_ = false;      // in this round
+  bool slept_by_clock_ = false;  // and had read the clock since it slept before
+  uint64_t last_clock_ = 0;      // of waves that ended
   unsigned idle_ = 0;
   uint64_t effort_ = 0;  // since a wave ended, or the last look for a standstill
   uint64_t patience_ = kFirstLook;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/log.h"
+#include "emulator/clock.h"
 #include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/loader_extension.h"
@@ -67,7 +68,8 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
     case attribute::HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {  // GPU, CPU, system, and the frequency of
                                                           // all, Hz
       const uint64_t now = timestamp_ns();
-      const uint64_t counters[4] = {now, now, now, 1'000'000'000};
+      const uint64_t device = gpu ? emulator::wall_clock(Device::clock()) : now;
+      const uint64_t counters[4] = {device, now, now, kTimestampHz};
       return value.put(counters);
     }
     case attribute::HSA_AMD_AGENT_INFO_NEAREST_CPU: return value.put(kCpuAgent);
@@ -95,7 +97,7 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
     case HSA_SYSTEM_INFO_VERSION_MAJOR: return value.put(uint16_t{1});
     case HSA_SYSTEM_INFO_VERSION_MINOR: return value.put(uint16_t{1});
     case HSA_SYSTEM_INFO_TIMESTAMP: return value.put(timestamp_ns());
-    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return value.put(uint64_t{1'000'000'000});
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return value.put(kTimestampHz);
     case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return value.put(UINT64_MAX);
     case HSA_SYSTEM_INFO_ENDIANNESS: return value.put(uint32_t{HSA_ENDIANNESS_LITTLE});
     case HSA_SYSTEM_INFO_MACHINE_MODEL: return value.put(uint32_t{HSA_MACHINE_MODEL_LARGE});

@@ -124,6 +124,7 @@ class RunningKernel {
   }
   RunningKernel(const RunningKernel&) = delete;
   RunningKernel& operator=(const RunningKernel&) = delete;
+  bool of_runtime() const { return launch_ == 0; }
   // "launch 3", counted from 1 over the process.
   std::string name() const {
     return launch_ == 0 ? "HIP's own kernel" : fmt::format("launch {}", launch_);
@@ -230,7 +231,9 @@ bool Device::run(const emulator::Dispatch& dispatch) {
       return false;
     }
   }
-  const auto result = engine().run(dispatch);
+  emulator::Dispatch timed = dispatch;
+  timed.keeps_clock = running.of_runtime();
+  const auto result = engine().run(timed);
   if (result) return true;
   const emulator::Fault& fault = result.error();
   if (fault.kind == emulator::FaultKind::kStopped) return false;
@@ -304,6 +307,8 @@ void Device::record_out_of_memory() noexcept {
       on_exit(note_exit_status, nullptr);
   }
 }
+
+uint64_t Device::clock() { return engine().clock(); }
 
 bool Device::stopping() noexcept { return stopped.load(std::memory_order_relaxed); }
 

@@ -42,6 +42,9 @@ class Device {
   // The same for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
+  // Where the device's clock is, in shader clocks (emulator/clock.h).
+  static uint64_t clock();
+
   // Stops running kernels: the process ends, or the device is out of use.
   static void stop() noexcept;
   static bool stopping() noexcept;

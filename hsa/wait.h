@@ -24,6 +24,7 @@ void spin_turn(uint32_t turn) noexcept;
 
 // Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
 uint64_t timestamp_ns() noexcept;
+constexpr uint64_t kTimestampHz = 1'000'000'000;
 
 class Watcher {
  public:

@@ -16,15 +16,26 @@ inline namespace GFXGRAPH_ISA {
 inline uint64_t run_wave(Wave& wave) {
   const Inst* inst = wave.resume;
   uint64_t left = wave.slice;
-  do {
-    inst = inst->handler.load(std::memory_order_acquire)(wave, inst);
-    --left;
-  } while (inst != nullptr && left != 0);
-  if (inst != nullptr) {
-    wave.exit = WaveExit::kSlice;
-    wave.resume = inst;
+  for (;;) {
+    do {
+      inst = inst->handler.load(std::memory_order_acquire)(wave, inst);
+      --left;
+    } while (inst != nullptr && left != 0);
+    if (inst != nullptr) {
+      wave.exit = WaveExit::kSlice;
+      wave.resume = inst;
+      break;
+    }
+    if (wave.exit != WaveExit::kClock) [[likely]]
+      break;
+    // Only the loop knows how far the slice is.
+    ++left;
+    wave.clock_now = wave.clock + (wave.slice - left);
+    inst = wave.resume;
   }
-  return wave.slice - left;
+  const uint64_t ran = wave.slice - left;
+  wave.clock += ran;
+  return ran;
 }
 
 // Runs an instruction between the observer's hooks.
@@ -38,7 +49,8 @@ const Inst* hooked(Wave& wave, const Inst* inst) {
   else
     observer.before(state, wave, *inst);
   const Inst* next = operands_of(*inst).handler(wave, inst);
-  if (next == nullptr && wave.exit == WaveExit::kFault) [[unlikely]]
+  if (next == nullptr && (wave.exit == WaveExit::kFault || wave.exit == WaveExit::kClock))
+      [[unlikely]]
     return nullptr;
   if constexpr (kKinds)
     observer.template after<kKind>(state, wave, *inst);

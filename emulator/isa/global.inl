@@ -326,7 +326,13 @@ const Inst* s_buffer_load(Wave& w, const Inst* i) {
 }
 
 inline const Inst* s_memtime(Wave& w, const Inst* i) {
+  if (!clock_is_known(w, i)) return nullptr;
   w.write64(i->dst, read_clock(w));
+  return i->next();
+}
+inline const Inst* s_memrealtime(Wave& w, const Inst* i) {
+  if (!clock_is_known(w, i)) return nullptr;
+  w.write64(i->dst, wall_clock(read_clock(w)));
   return i->next();
 }
 inline const Inst* s_nothing(Wave&, const Inst* i) { return i->next(); }
@@ -344,8 +350,8 @@ Handler bind_smem(const Inst& inst) {
     case Op::s_buffer_load_dwordx4: return s_buffer_load<Observer, 4>;
     case Op::s_buffer_load_dwordx8: return s_buffer_load<Observer, 8>;
     case Op::s_buffer_load_dwordx16: return s_buffer_load<Observer, 16>;
-    case Op::s_memtime:
-    case Op::s_memrealtime: return s_memtime;
+    case Op::s_memtime: return s_memtime;
+    case Op::s_memrealtime: return s_memrealtime;
     case Op::s_dcache_inv:
     case Op::s_gl1_inv: return s_nothing;
     default: return nullptr;

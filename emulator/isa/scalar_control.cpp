@@ -52,7 +52,10 @@ const Inst* barrier(Wave& w, const Inst* i) {
   if (w.group->wave_count == 1) return i->next();
   return leave(w, i->next(), WaveExit::kBarrier);
 }
-const Inst* sleep(Wave& w, const Inst* i) { return leave(w, i->next(), WaveExit::kYield); }
+const Inst* sleep(Wave& w, const Inst* i) {
+  w.clock += kClocksOfSleep * (i->imm & 0x7f);
+  return leave(w, i->next(), WaveExit::kYield);
+}
 const Inst* trap(Wave& w, const Inst* i) {
   return w.raise(i, PendingFault{FaultKind::kTrap, -1, 0, 0, false, nullptr});
 }
