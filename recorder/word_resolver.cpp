@@ -58,16 +58,19 @@ void point(Relocation& relocation, const Allocation& target, uint64_t addend) {
   relocation.addend = static_cast<int64_t>(addend);
 }
 
-// A replay can move these by one distance: device memory, which it takes in one piece, and the
-// variables of one code object.
+// A replay can move these by one distance: device, pinned or managed memory, which it takes in one
+// piece, and the variables of one code object.
 bool move_together(const Allocation& a, const Allocation& b) {
   const auto plain = [](const Allocation& allocation) {
     return allocation.kind == format::AllocationKind::kDevice ||
            allocation.kind == format::AllocationKind::kStreamOrdered;
   };
   const auto global = format::AllocationKind::kModuleGlobal;
-  return (plain(a) && plain(b)) || (a.kind == global && b.kind == global && a.module == b.module &&
-                                    !a.host_visible() && !b.host_visible());
+  if (plain(a) && plain(b)) return true;
+  if (a.kind != b.kind) return false;
+  if (a.kind == global) return a.module == b.module && !a.host_visible() && !b.host_visible();
+  return a.kind == format::AllocationKind::kHostPinned ||
+         a.kind == format::AllocationKind::kManaged;
 }
 
 }  // namespace

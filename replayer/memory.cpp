@@ -34,6 +34,15 @@ const char* kind_name(AllocationKind kind) {
   return "unknown";
 }
 
+// By the call that gives such memory.
+AllocationKind plain_kind(AllocationKind kind) {
+  return kind == AllocationKind::kStreamOrdered ? AllocationKind::kDevice : kind;
+}
+
+bool is_host_visible(AllocationKind kind) {
+  return kind == AllocationKind::kHostPinned || kind == AllocationKind::kManaged;
+}
+
 bool is_host_kind(AllocationKind kind) {
   return kind == AllocationKind::kHostPinned || kind == AllocationKind::kHostRegistered;
 }
@@ -144,6 +153,8 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
       })) {
     return {};  // variables of one code object keep their distances anyway
   }
+  const AllocationBegin& first = *program.allocations()[group.members.front() - 1].begin;
+  const AllocationKind group_kind = plain_kind(first.kind);
   const AllocationInfo* previous = nullptr;
   const auto refuse = [&](format::AllocationId id, const std::string& why) {
     return fail(Status::kUnsupported,
@@ -153,10 +164,12 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
   };
   for (const format::AllocationId id : group.members) {
     const AllocationInfo& info = program.allocations()[id - 1];
-    const AllocationKind kind = info.begin->kind;
+    const AllocationKind kind = plain_kind(info.begin->kind);
     if (buffers_[id - 1].bound) return refuse(id, "is bound to memory of the caller");
-    if (kind != AllocationKind::kDevice && kind != AllocationKind::kStreamOrdered)
-      return refuse(id, fmt::format("is not plain device memory ({})", kind_name(kind)));
+    if (kind != group_kind || (is_host_visible(kind) && info.begin->flags != first.flags))
+      return refuse(id, fmt::format("is another kind of memory ({})", kind_name(info.begin->kind)));
+    if (kind == AllocationKind::kModuleGlobal || kind == AllocationKind::kHostRegistered)
+      return refuse(id, fmt::format("cannot be moved ({})", kind_name(kind)));
     if (previous != nullptr &&
         info.begin->recorded_address - previous->begin->recorded_address < previous->extent_bytes) {
       return refuse(id, fmt::format("stood at addresses that allocation {} had at another time",
@@ -164,7 +177,6 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
     }
     previous = &info;
   }
-  const AllocationBegin& first = *program.allocations()[group.members.front() - 1].begin;
   const uint64_t start = first.recorded_address / kAlignment * kAlignment;
   const std::optional<uint64_t> span =
       checked_add(previous->begin->recorded_address - start, previous->extent_bytes);
@@ -175,16 +187,32 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
       fmt::format("allocations {} to {} in one piece", group.members.front(), group.members.back());
   if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
   void* base = nullptr;
-  GFXGRAPH_TRY(library_->check(library_->table().hipMalloc(&base, *size), what));
-  buffers_[first.id - 1].owner = Owner::kDevice;
+  const HipTable& hip = library_->table();
+  if (group_kind == AllocationKind::kHostPinned) {
+    GFXGRAPH_TRY(library_->check(hip.hipHostMalloc(&base, *size, first.flags), what));
+  } else if (group_kind == AllocationKind::kManaged) {
+    if (hip.hipMallocManaged == nullptr) return refuse(first.id, "is managed memory");
+    const unsigned flags = first.flags == 0 ? hip::kMemAttachGlobal : first.flags;
+    GFXGRAPH_TRY(library_->check(hip.hipMallocManaged(&base, *size, flags), what));
+  } else {
+    GFXGRAPH_TRY(library_->check(hip.hipMalloc(&base, *size), what));
+  }
+  const bool pinned = group_kind == AllocationKind::kHostPinned;
+  buffers_[first.id - 1].owner = pinned ? Owner::kHost : Owner::kDevice;
   buffers_[first.id - 1].base = base;
+  Buffer whole;
+  whole.device = static_cast<uint8_t*>(base);
+  if (is_host_visible(group_kind)) whole.host = whole.device;
+  if (pinned) GFXGRAPH_TRY(find_device_address(whole, first));
   uint64_t offset = shift;
-  if (shift != 0 && reinterpret_cast<uint64_t>(base) + offset == start) offset += kAlignment;
+  if (shift != 0 && reinterpret_cast<uint64_t>(whole.device) + offset == start)
+    offset += kAlignment;
   for (const format::AllocationId id : group.members) {
     Buffer& buffer = buffers_[id - 1];
     buffer.used = true;
-    buffer.device = static_cast<uint8_t*>(base) + offset +
-                    (program.allocations()[id - 1].begin->recorded_address - start);
+    const uint64_t at = offset + (program.allocations()[id - 1].begin->recorded_address - start);
+    buffer.device = whole.device + at;
+    if (whole.host != nullptr) buffer.host = whole.host + at;
   }
   return {};
 }

@@ -123,6 +123,27 @@ bool outside() {
   return expect("biased", first_of(below), 3);
 }
 
+// The same between pinned buffers and between managed ones.
+bool outside_host() {
+  float* to = zeros();
+  for (const bool managed : {false, true}) {
+    float* from[3] = {};
+    for (float*& one : from) {
+      if (managed) {
+        CHECK(hipMallocManaged(reinterpret_cast<void**>(&one), kCount * sizeof(float)));
+      } else {
+        CHECK(hipHostMalloc(reinterpret_cast<void**>(&one), kCount * sizeof(float), 0));
+      }
+      for (int i = 0; i < kCount; ++i) one[i] = static_cast<float>(&one - from) * 1000;
+    }
+    biased<<<1, kCount>>>(from[1] - 50, to, 50);
+    if (!expect("biased", first_of(to), 1001)) return false;
+    if (managed) continue;
+    for (float* one : from) CHECK(hipHostFree(one));
+  }
+  return true;
+}
+
 bool far_outside() {
   float* to = zeros();
   const auto word = reinterpret_cast<uintptr_t>(to) ^ (uintptr_t{1} << 42);
@@ -249,7 +270,7 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     bool (*run)();
-  } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"sentinels", sentinels},
+  } modes[] = {{"outside", outside},     {"far_outside", far_outside}, {"outside_host", outside_host}, {"sentinels", sentinels},
                {"lookalike", lookalike}, {"packed", packed},           {"tagged", tagged},
                {"recycled", recycled},   {"variable", through_variable},
                {"functions", functions},
