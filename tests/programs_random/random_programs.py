@@ -79,15 +79,18 @@ class Runner:
             seed = int(re.search(r"(\d+)\.gfxg ", line)[1])
             wrong.setdefault(seed, []).append(line.split(".gfxg ", 1)[1])
         rest = [seed for seed in seeds if str(seed) not in good and seed not in wrong]
-        if code in (0, 1) and not rest:
+        if code == 0 and not rest:
+            return {}
+        if len(seeds) == 1 and code == 1 and not rest:
             return wrong
         if len(seeds) == 1:
             return {seeds[0]: wrong.get(seeds[0], []) + [f"replay: {ending(code)}: {tail(err)}"]}
-        for seed in seeds:  # a process that ended early says nothing about the others
+        # A process that ended early, or whose device faulted, says nothing about the later ones.
+        alone = {}
+        for seed in seeds:
             if str(seed) not in good:
-                wrong.pop(seed, None)
-                wrong.update(self.replay([seed], automatic))
-        return wrong
+                alone.update(self.replay([seed], automatic))
+        return alone
 
     def check(self, seed):
         for command in (("verify",), ("info",), ("check",)):
