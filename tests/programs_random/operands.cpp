@@ -118,6 +118,7 @@ bool Program::make_kernel(Rng& rng, Work& work, bool in_graph) {
   }
   if (work.kernel == Kernel::combine) {
     y = pick_region(rng, wanted, unit, d->id);
+    if (y == nullptr) return false;
     elements = std::min<uint64_t>(y->size / unit, elements);
   }
   work.n = rng.chance(30) ? static_cast<uint32_t>(elements)
