@@ -8,6 +8,7 @@
 
 #include "codeobj/code_object.h"
 #include "emulator/backend.h"
+#include "emulator/clock.h"
 #include "emulator/context.h"
 #include "emulator/fault.h"
 
@@ -30,7 +31,7 @@ struct Launch {
   uint64_t scratch_wave_bytes = 0;
   uint32_t vgprs = 0;
   uint32_t mode = 0;
-  uint64_t first_clock = 0;  // clock.h
+  uint64_t first_clock = kFirstClock;
 };
 
 // `code` and `code64`: for wave32 and wave64 kernels.

@@ -77,6 +77,10 @@ std::string RowHost::run(const Backend& backend, const std::vector<uint32_t>& wo
   const Handler handler = backend.bind(inst);
   if (handler == nullptr) return "not supported";
   const Inst* next = handler(*wave_, &inst);
+  if (next == nullptr && wave_->exit == WaveExit::kClock) {  // as the run loop does
+    wave_->clock_now = ++wave_->clock;
+    next = handler(*wave_, &inst);
+  }
   if (next == nullptr && wave_->exit == WaveExit::kFault)
     return std::string("fault: ") +
            (wave_->fault.detail != nullptr ? wave_->fault.detail : "memory");
