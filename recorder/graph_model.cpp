@@ -15,7 +15,65 @@ std::optional<uint32_t> GraphTemplate::find(Handle node) const {
   return std::nullopt;
 }
 
+void GraphTemplate::connect(uint32_t from, uint32_t to) {
+  std::vector<uint32_t>& dependencies = nodes[to].dependencies;
+  if (std::find(dependencies.begin(), dependencies.end(), from) != dependencies.end()) return;
+  dependencies.push_back(from);
+  edges.emplace_back(from, to);
+}
+
+void GraphTemplate::disconnect(uint32_t from, uint32_t to) {
+  std::erase(nodes[to].dependencies, from);
+  std::erase(edges, std::pair(from, to));
+  edge_order_known = false;
+}
+
+std::shared_ptr<GraphTemplate> deep_copy(const GraphTemplate& graph) {
+  auto copy = std::make_shared<GraphTemplate>(graph);
+  for (TemplateNode& node : copy->nodes) {
+    if (node.child) node.child = deep_copy(*node.child);
+  }
+  return copy;
+}
+
 namespace {
+
+// The place of each node when nodes are taken level by level (longest way from a root), those of a
+// level in the order in which edges reach them: measured with HIP 5.2.3. Nothing when it is not
+// known.
+std::optional<std::vector<uint32_t>> level_places(const GraphTemplate& graph,
+                                                  const std::vector<uint32_t>& order) {
+  size_t dependencies = 0;
+  for (const TemplateNode& node : graph.nodes) {
+    if (node.removed) return std::nullopt;
+    dependencies += node.dependencies.size();
+  }
+  if (!graph.edge_order_known || graph.edges.size() != dependencies) return std::nullopt;
+  std::vector<uint32_t> level(graph.nodes.size());
+  for (const uint32_t index : order) {
+    for (const uint32_t before : graph.nodes[index].dependencies) {
+      level[index] = std::max(level[index], level[before] + 1);
+    }
+  }
+  std::vector<std::vector<uint32_t>> successors(graph.nodes.size());
+  for (const auto& [from, to] : graph.edges) successors[from].push_back(to);
+  std::vector<uint32_t> queue;
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].dependencies.empty()) queue.push_back(i);
+  }
+  std::vector<bool> seen(graph.nodes.size());
+  std::vector<uint32_t> places(graph.nodes.size());
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const uint32_t node = queue[head];
+    places[node] = static_cast<uint32_t>(head);
+    for (const uint32_t next : successors[node]) {
+      if (seen[next] || level[next] != level[node] + 1) continue;
+      seen[next] = true;
+      queue.push_back(next);
+    }
+  }
+  return places;
+}
 
 // Indices in an order in which every node comes after its dependencies; nodes without an order
 // between them stay as they were added.
@@ -47,11 +105,14 @@ void sort_unique(std::vector<uint32_t>& values) {
 
 // Appends `graph`; its roots depend on `before`. Gives the nodes that what follows must wait for.
 // `owner`: the top-level child graph node that `graph` is inside of; nullptr: the top level.
+// `place`: of that node; nullptr: not known.
 std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
                                             const std::vector<uint32_t>& before, Handle owner,
+                                            const std::vector<uint32_t>* place,
                                             std::vector<FlatNode>& out) {
   const auto order = topological_order(graph);
   if (!order) return std::nullopt;
+  const auto places = level_places(graph, *order);
   std::vector<std::vector<uint32_t>> ends(graph.nodes.size());  // flat nodes that stand for a node
   std::vector<bool> has_successor(graph.nodes.size());
   for (const uint32_t index : *order) {
@@ -66,16 +127,21 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
     }
     if (root) dependencies = before;
     sort_unique(dependencies);
+    std::vector<uint32_t> here;
+    if (place != nullptr && places) {
+      here = *place;
+      here.push_back((*places)[index]);
+    }
     if (node.child) {
-      auto child_ends =
-          append(*node.child, dependencies, owner == nullptr ? node.handle : owner, out);
+      auto child_ends = append(*node.child, dependencies, owner == nullptr ? node.handle : owner,
+                               here.empty() ? nullptr : &here, out);
       if (!child_ends) return std::nullopt;
       ends[index] = child_ends->empty() ? dependencies : *child_ends;
       continue;
     }
     ends[index] = {static_cast<uint32_t>(out.size())};
-    out.push_back(
-        FlatNode{owner == nullptr ? node.handle : nullptr, owner, node.action, dependencies});
+    out.push_back(FlatNode{owner == nullptr ? node.handle : nullptr, owner, node.action,
+                           dependencies, std::move(here)});
   }
   std::vector<uint32_t> last;
   for (const uint32_t index : *order) {
@@ -89,8 +155,73 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
 
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph) {
   std::vector<FlatNode> nodes;
-  if (!append(graph, {}, nullptr, nodes)) return std::nullopt;
+  const std::vector<uint32_t> top;
+  if (!append(graph, {}, nullptr, &top, nodes)) return std::nullopt;
   return nodes;
+}
+
+namespace {
+
+// Nodes with one order only, which every rule finds.
+bool is_chain(const std::vector<FlatNode>& nodes) {
+  for (uint32_t i = 1; i < nodes.size(); ++i) {
+    if (nodes[i].dependencies != std::vector<uint32_t>{i - 1}) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool update_nodes(std::vector<FlatNode>& nodes, std::vector<FlatNode> update, bool by_level) {
+  if (nodes.size() != update.size()) return false;
+  // partner[i]: the node of the executable that takes over update[i].
+  std::vector<uint32_t> partner(update.size());
+  const bool chain = is_chain(nodes) && is_chain(update);
+  const bool alike = chain || std::equal(nodes.begin(), nodes.end(), update.begin(),
+                                         [](const FlatNode& a, const FlatNode& b) {
+                                           return a.dependencies == b.dependencies &&
+                                                  a.place == b.place && !a.place.empty();
+                                         });
+  if (alike) {
+    for (uint32_t i = 0; i < partner.size(); ++i) partner[i] = i;
+  } else {
+    if (!by_level) return false;
+    std::map<std::vector<uint32_t>, uint32_t> by_place;
+    for (uint32_t i = 0; i < nodes.size(); ++i) by_place[nodes[i].place] = i;
+    for (uint32_t i = 0; i < update.size(); ++i) {
+      const auto found = by_place.find(update[i].place);
+      if (update[i].place.empty() || found == by_place.end()) return false;
+      partner[i] = found->second;
+    }
+    if (by_place.size() != nodes.size()) return false;
+  }
+  for (uint32_t i = 0; i < update.size(); ++i) {
+    if (nodes[partner[i]].action.index() != update[i].action.index()) return false;
+  }
+  std::vector<FlatNode> changed = nodes;
+  for (uint32_t i = 0; i < update.size(); ++i) {
+    FlatNode& node = changed[partner[i]];
+    node.action = std::move(update[i].action);
+    for (const uint32_t before : update[i].dependencies) {
+      node.dependencies.push_back(partner[before]);
+    }
+    sort_unique(node.dependencies);
+  }
+  // Places are a topological order of both: so are the nodes in that order.
+  std::vector<uint32_t> order(changed.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (!alike) {
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return changed[a].place < changed[b].place; });
+  }
+  std::vector<uint32_t> position(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    nodes[i] = std::move(changed[order[i]]);
+    for (uint32_t& before : nodes[i].dependencies) before = position[before];
+    sort_unique(nodes[i].dependencies);
+  }
+  return true;
 }
 
 void Captures::begin(Handle stream) {
@@ -121,11 +252,24 @@ void Captures::add(Handle stream, RawAction action) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return;
   State& state = found->second;
-  TemplateNode node;
-  node.action = std::move(action);
-  node.dependencies = state.tail;
-  state.graph->nodes.push_back(std::move(node));
-  state.tail = {static_cast<uint32_t>(state.graph->nodes.size() - 1)};
+  const auto index = static_cast<uint32_t>(state.graph->nodes.size());
+  state.graph->nodes.emplace_back().action = std::move(action);
+  for (const uint32_t before : state.tail) state.graph->connect(before, index);
+  state.tail = {index};
+}
+
+std::shared_ptr<GraphTemplate> Captures::graph_of(Handle stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() || found->second.ended ? nullptr : found->second.graph;
+}
+
+void Captures::depend_on(Handle stream, std::vector<uint32_t> nodes, bool replace) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return;
+  std::vector<uint32_t>& tail = found->second.tail;
+  if (replace) tail.clear();
+  tail.insert(tail.end(), nodes.begin(), nodes.end());
+  sort_unique(tail);
 }
 
 void Captures::record_event(Handle event, Handle stream) { events_[event] = streams_.at(stream); }

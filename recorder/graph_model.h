@@ -22,17 +22,26 @@ struct GraphTemplate;
 struct TemplateNode {
   Handle handle = nullptr;  // hipGraphNode_t; nullptr while not known
   RawAction action;
-  std::shared_ptr<const GraphTemplate> child;
+  std::shared_ptr<GraphTemplate> child;
   std::vector<uint32_t> dependencies;  // indices in the same graph
   bool removed = false;
 };
 
 struct GraphTemplate {
   std::vector<TemplateNode> nodes;
+  // (from, to) in the order in which they were added, as long as none was removed: HIP 5.2 pairs
+  // the nodes of an update by it.
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  bool edge_order_known = true;
 
   // The node of a handle, or nothing.
   std::optional<uint32_t> find(Handle node) const;
+  void connect(uint32_t from, uint32_t to);
+  void disconnect(uint32_t from, uint32_t to);
 };
+
+// A copy that shares no child graph with the original.
+std::shared_ptr<GraphTemplate> deep_copy(const GraphTemplate& graph);
 
 // One node of an executable graph: children are spliced in, order is topological.
 struct FlatNode {
@@ -40,10 +49,19 @@ struct FlatNode {
   Handle child = nullptr;   // the top-level child graph node that the node came from
   RawAction action;
   std::vector<uint32_t> dependencies;
+  // Its place in the order of levels, of its child graph node before it: HIP 5.2 pairs the nodes of
+  // hipGraphExecUpdate by it. Empty: not known.
+  std::vector<uint32_t> place;
 };
 
 // Nothing when the dependencies form a cycle.
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph);
+
+// What hipGraphExecUpdate makes of `nodes`: each takes the action of its partner in `update`, and
+// the edges of both hold. `by_level`: the runtime pairs by level (HIP 5.2); else only graphs whose
+// nodes and edges were made in the same order are paired. False: which node pairs with which is not
+// known, and nothing was changed.
+bool update_nodes(std::vector<FlatNode>& nodes, std::vector<FlatNode> update, bool by_level);
 
 struct ExecutableGraph {
   std::vector<FlatNode> nodes;
@@ -67,6 +85,12 @@ class Captures {
   bool none() const { return streams_.empty(); }
   bool capturing(Handle stream) const { return streams_.count(stream) != 0; }
   void begin(Handle stream);
+  // Its handle may be given to a new stream, which captures nothing.
+  void forget_stream(Handle stream) { streams_.erase(stream); }
+  // The graph that a capturing stream adds to; nullptr: it captures nothing.
+  std::shared_ptr<GraphTemplate> graph_of(Handle stream) const;
+  // What the stream's next node depends on, as the program sets it by hand.
+  void depend_on(Handle stream, std::vector<uint32_t> nodes, bool replace);
   // The captured graph of the stream that began it; every stream that joined leaves with it, but
   // for those that the runtime still takes for capturing: HIP 5.2 forgets the streams that joined,
   // and puts what they are given later into the graph as well, instead of executing it.

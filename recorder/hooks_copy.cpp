@@ -135,8 +135,11 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
   if (!scope.record) return call();
   const uint64_t address = recorder().symbol_address(symbol);
   if (address == 0) {
-    recorder().note_incomplete(display_name(index), "a variable that was not registered");
-    return call();
+    const hipError_t result = call();
+    if (result == hipSuccess) {
+      recorder().note_incomplete(display_name(index), "a variable that was not registered");
+    }
+    return result;
   }
   RawCopy raw;
   raw.width_bytes = bytes;

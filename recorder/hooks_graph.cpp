@@ -204,6 +204,14 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
   return result;
 }
 
+// The child's own graph: what the program changes in it is launched with the parent.
+GFXGRAPH_HOOK hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* graph) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphChildGraphNodeGetGraph, node, graph);
+  if (scope.record && result == hipSuccess) recorder().child_graph_found(node, *graph);
+  return result;
+}
+
 GFXGRAPH_HOOK hipError_t hipGraphAddEventRecordNode(GFXGRAPH_NODE_PARAMETERS, hipEvent_t event) {
   GFXGRAPH_ADD_NODE(hipGraphAddEventRecordNode, RawEventRecord{event}, event);
 }

@@ -203,6 +203,56 @@ GFXGRAPH_HOOK hipError_t hipStreamEndCapture_spt(hipStream_t stream, hipGraph_t*
   return result;
 }
 
+namespace {
+
+template <typename Call>
+hipError_t capture_looked_at(Handle stream, hipGraph_t* graph, Call&& call) {
+  const Scope scope;
+  hipGraph_t own = nullptr;  // the program may not want it
+  hipGraph_t* const wanted = graph == nullptr ? &own : graph;
+  *wanted = nullptr;
+  const hipError_t result = call(wanted);
+  if (scope.record && result == hipSuccess && *wanted != nullptr) {
+    recorder().capture_looked_at(stream, *wanted);
+  }
+  return result;
+}
+
+}  // namespace
+
+GFXGRAPH_HOOK hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream,
+                                                    hipStreamCaptureStatus* status,
+                                                    unsigned long long* id, hipGraph_t* graph,
+                                                    const hipGraphNode_t** dependencies,
+                                                    size_t* count) {
+  return capture_looked_at(stream_key(stream), graph, [&](hipGraph_t* wanted) {
+    return real(kCall_hipStreamGetCaptureInfo_v2, stream, status, id, wanted, dependencies, count);
+  });
+}
+GFXGRAPH_HOOK hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t stream,
+                                                        hipStreamCaptureStatus* status,
+                                                        unsigned long long* id, hipGraph_t* graph,
+                                                        const hipGraphNode_t** dependencies,
+                                                        size_t* count) {
+  return capture_looked_at(per_thread_key(stream), graph, [&](hipGraph_t* wanted) {
+    return real(kCall_hipStreamGetCaptureInfo_v2_spt, stream, status, id, wanted, dependencies,
+                count);
+  });
+}
+GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
+                                                            hipGraphNode_t* dependencies,
+                                                            size_t count, unsigned int flags) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipStreamUpdateCaptureDependencies, stream, dependencies, count, flags);
+  if (scope.record && result == hipSuccess) {
+    recorder().capture_depends(stream_key(stream),
+                               reinterpret_cast<const void* const*>(dependencies), count,
+                               flags == hipStreamSetCaptureDependencies);
+  }
+  return result;
+}
+
 // One device is recorded: the first that the runtime shows.
 GFXGRAPH_HOOK hipError_t hipSetDevice(int device) {
   const Scope scope;

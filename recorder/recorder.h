@@ -44,6 +44,8 @@ struct Work {
   std::optional<format::Action> action;
   bool captured = false;
   bool skip = false;  // nothing to commit: a finding said why
+  // What the trace lacks if the call succeeds (a static string): a refused call changes nothing.
+  const char* missing = nullptr;
   // Host-visible memory that the work may write: its state is taken in again once the work is done.
   std::vector<format::AllocationId> may_write;
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
@@ -144,9 +146,13 @@ class Recorder {
   void capture_begins(Handle stream) noexcept;
   void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
   bool capturing(Handle stream) noexcept;
+  void capture_looked_at(Handle stream, Handle graph) noexcept;
+  void capture_depends(Handle stream, const void* const* nodes, size_t count,
+                       bool replace) noexcept;
   void graph_created(Handle graph) noexcept;
   void graph_destroyed(Handle graph) noexcept;
   void graph_cloned(Handle clone, Handle original) noexcept;
+  void child_graph_found(Handle node, Handle graph) noexcept;
   void clone_node_found(Handle node, Handle original, Handle clone) noexcept;
   void node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
                   RawAction action, const char* call) noexcept;
@@ -241,8 +247,9 @@ class Recorder {
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
                                             Work& work);
   RawMemset as_node(const RawMemset& raw);
-  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const char* call,
-                        format::CopyEnd& end);
+  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, Work& work, format::CopyEnd& end);
+  // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
+  bool read_copy_source(const RawCopy& raw, format::Copy& copy);
   void receive_copy_result(const Work& work, format::Copy& copy);
   bool idle(Handle stream);
   void settle(Work& work);
@@ -262,6 +269,8 @@ class Recorder {
 
   // graphs
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
+  void forget_children(const GraphTemplate& model);
+  bool updates_by_level() const;
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);

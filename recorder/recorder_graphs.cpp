@@ -10,6 +10,9 @@ using format::FindingKind;
 
 namespace {
 
+constexpr const char* kNotPaired =
+    "with nodes or edges made in another order: which node takes over which is not known";
+
 void find_events(ExecutableGraph& graph) {
   graph.waits.clear();
   graph.records.clear();
@@ -23,6 +26,11 @@ void find_events(ExecutableGraph& graph) {
 }
 
 }  // namespace
+
+// HIP 5.2 pairs the nodes of an update level by level; later runtimes were not measured.
+bool Recorder::updates_by_level() const {
+  return facts_.runtime_version >= 50'200'000 && facts_.runtime_version < 50'300'000;
+}
 
 void Recorder::capture_begins(Handle stream) noexcept {
   guarded([&] { captures_.begin(stream); });
@@ -48,6 +56,34 @@ void Recorder::capture_ended(Handle stream, Handle graph) noexcept {
   });
 }
 
+// The program may look at a capture's graph, add nodes to it by hand, and have the stream's next
+// work follow them.
+void Recorder::capture_looked_at(Handle stream, Handle graph) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = captures_.graph_of(stream);
+    if (!model) return;
+    learn_node_handles(graph, *model, "hipStreamGetCaptureInfo_v2");
+    graphs_[graph] = model;
+  });
+}
+
+void Recorder::capture_depends(Handle stream, const void* const* nodes, size_t count,
+                               bool replace) noexcept {
+  guarded([&] {
+    const char* call = "hipStreamUpdateCaptureDependencies";
+    const std::shared_ptr<GraphTemplate> model = captures_.graph_of(stream);
+    std::vector<uint32_t> indices;
+    for (size_t i = 0; model && i < count; ++i) {
+      if (const auto index = model->find(nodes[i])) indices.push_back(*index);
+    }
+    if (indices.size() != count) {
+      finding(FindingKind::kIncomplete, call, "of a node or stream that was not recorded");
+      return;
+    }
+    captures_.depend_on(stream, std::move(indices), replace);
+  });
+}
+
 // The runtime lists nodes in order of creation. A different number means that a call was captured
 // otherwise than the recorder thinks.
 void Recorder::learn_node_handles(Handle graph, GraphTemplate& model, const char* call) {
@@ -66,7 +102,37 @@ void Recorder::graph_created(Handle graph) noexcept {
 }
 
 void Recorder::graph_destroyed(Handle graph) noexcept {
-  guarded([&] { graphs_.erase(graph); });
+  guarded([&] {
+    const auto found = graphs_.find(graph);
+    if (found == graphs_.end()) return;
+    const std::shared_ptr<GraphTemplate> model = found->second;
+    graphs_.erase(found);
+    forget_children(*model);
+  });
+}
+
+// The handles that hipGraphChildGraphNodeGetGraph gave out die with the parent.
+void Recorder::forget_children(const GraphTemplate& model) {
+  for (const TemplateNode& node : model.nodes) {
+    if (!node.child) continue;
+    std::erase_if(graphs_, [&](const auto& entry) { return entry.second == node.child; });
+    forget_children(*node.child);
+  }
+}
+
+void Recorder::child_graph_found(Handle node, Handle graph) noexcept {
+  guarded([&] {
+    for (const auto& [handle, model] : graphs_) {
+      const auto index = model->find(node);
+      if (!index || !model->nodes[*index].child) continue;
+      const std::shared_ptr<GraphTemplate> child = model->nodes[*index].child;
+      learn_node_handles(graph, *child, "hipGraphChildGraphNodeGetGraph");
+      graphs_[graph] = child;
+      return;
+    }
+    finding(FindingKind::kIncomplete, "hipGraphChildGraphNodeGetGraph",
+            "of a node that was not recorded");
+  });
 }
 
 std::shared_ptr<GraphTemplate> Recorder::find_graph(Handle graph, const char* call) {
@@ -87,7 +153,10 @@ void Recorder::graph_cloned(Handle clone, Handle original) noexcept {
       if (model->nodes[i].removed) continue;
       place[i] = static_cast<uint32_t>(copy->nodes.size());
       copy->nodes.push_back(model->nodes[i]);
+      if (TemplateNode& node = copy->nodes.back(); node.child) node.child = deep_copy(*node.child);
     }
+    copy->edge_order_known = model->edge_order_known && place.size() == copy->nodes.size();
+    if (copy->edge_order_known) copy->edges = model->edges;
     for (TemplateNode& node : copy->nodes) {
       std::erase_if(node.dependencies, [&](uint32_t d) { return model->nodes[d].removed; });
       for (uint32_t& dependency : node.dependencies) dependency = place[dependency];
@@ -117,14 +186,15 @@ void Recorder::add_node(Handle graph, TemplateNode node, const void* const* depe
                         size_t count, const char* call) {
   const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
   if (!model) return;
+  const auto to = static_cast<uint32_t>(model->nodes.size());
+  model->nodes.push_back(std::move(node));
   for (size_t i = 0; i < count; ++i) {
-    if (const auto index = model->find(dependencies[i])) {
-      node.dependencies.push_back(*index);
+    if (const auto from = model->find(dependencies[i])) {
+      model->connect(*from, to);
     } else {
       finding(FindingKind::kIncomplete, call, "depends on a node that was not recorded");
     }
   }
-  model->nodes.push_back(std::move(node));
 }
 
 void Recorder::node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
@@ -144,7 +214,8 @@ void Recorder::child_node_added(Handle graph, Handle node, const void* const* de
     if (!model) return;
     TemplateNode added;
     added.handle = node;
-    added.child = std::make_shared<GraphTemplate>(*model);  // the runtime clones it as well
+    added.child = deep_copy(*model);  // the runtime clones it as well
+    for (TemplateNode& inner : added.child->nodes) inner.handle = nullptr;
     add_node(graph, std::move(added), dependencies, count, "hipGraphAddChildGraphNode");
   });
 }
@@ -186,9 +257,11 @@ void Recorder::dependencies_changed(Handle graph, const void* const* from, const
         finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
         continue;
       }
-      std::vector<uint32_t>& dependencies = model->nodes[*second].dependencies;
-      std::erase(dependencies, *first);
-      if (add) dependencies.push_back(*first);
+      if (add) {
+        model->connect(*first, *second);
+      } else {
+        model->disconnect(*first, *second);
+      }
     }
   });
 }
@@ -229,37 +302,55 @@ void Recorder::executable_child_changed(Handle executable, Handle node, Handle c
   guarded([&] {
     const char* call = "hipGraphExecChildGraphNodeSetParams";
     const std::shared_ptr<GraphTemplate> model = find_graph(child, call);
+    if (!model) return;
     const auto found = executables_.find(executable);
-    std::optional<std::vector<FlatNode>> nodes;
-    if (model) nodes = flatten(*model);
-    std::vector<FlatNode*> inside;
-    if (found != executables_.end() && node != nullptr) {
-      for (FlatNode& flat : found->second.nodes) {
-        if (flat.child == node) inside.push_back(&flat);
-      }
-    }
-    if (!nodes || nodes->size() != inside.size()) {
-      finding(FindingKind::kIncomplete, call, "of a node or graph that was not recorded");
+    if (found == executables_.end() || node == nullptr) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph that was not recorded");
       return;
     }
-    for (size_t i = 0; i < inside.size(); ++i) inside[i]->action = std::move((*nodes)[i].action);
+    // The same nodes in a graph of their own, without what they wait for outside of it.
+    std::vector<FlatNode>& nodes = found->second.nodes;
+    std::vector<uint32_t> inside;
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].child == node) inside.push_back(i);
+    }
+    std::vector<FlatNode> part;
+    for (const uint32_t index : inside) {
+      FlatNode& own = part.emplace_back(nodes[index]);
+      own.dependencies.clear();
+      for (const uint32_t before : nodes[index].dependencies) {
+        const auto at = std::lower_bound(inside.begin(), inside.end(), before);
+        if (at != inside.end() && *at == before) {
+          own.dependencies.push_back(static_cast<uint32_t>(at - inside.begin()));
+        }
+      }
+      if (!own.place.empty()) own.place.erase(own.place.begin());
+    }
+    std::optional<std::vector<FlatNode>> update = flatten(*model);
+    // Only graphs that were made alike: their nodes keep their places among the others.
+    if (!update || !update_nodes(part, std::move(*update), false)) {
+      finding(FindingKind::kIncomplete, call, kNotPaired);
+      return;
+    }
+    for (size_t i = 0; i < inside.size(); ++i) nodes[inside[i]].action = std::move(part[i].action);
     found->second.changed = true;
   });
 }
 
 void Recorder::executable_updated(Handle executable, Handle graph) noexcept {
   guarded([&] {
-    const std::shared_ptr<GraphTemplate> model = find_graph(graph, "hipGraphExecUpdate");
+    const char* call = "hipGraphExecUpdate";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
     const auto found = executables_.find(executable);
-    std::optional<std::vector<FlatNode>> nodes;
-    if (model) nodes = flatten(*model);
-    if (!nodes || found == executables_.end() || nodes->size() != found->second.nodes.size()) {
-      finding(FindingKind::kIncomplete, "hipGraphExecUpdate", "of a graph that was not recorded");
+    if (found == executables_.end()) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph that was not recorded");
       return;
     }
-    // The executable keeps its own nodes' handles; only what they do changes.
-    for (size_t i = 0; i < nodes->size(); ++i) {
-      found->second.nodes[i].action = std::move((*nodes)[i].action);
+    std::optional<std::vector<FlatNode>> update = flatten(*model);
+    if (!update || !update_nodes(found->second.nodes, std::move(*update), updates_by_level())) {
+      finding(FindingKind::kIncomplete, call, kNotPaired);
+      return;
     }
     found->second.changed = true;
   });
@@ -279,7 +370,10 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
       if (launch->kernel == nullptr) return std::nullopt;  // a finding said why when it was added
       node.action = make_launch(*launch, 0);
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
-      if (auto made = make_copy(*copy, 0, work)) node.action = std::move(*made);
+      if (auto made = make_copy(*copy, 0, work)) {
+        if (!read_copy_source(*copy, *made)) work.missing = "a copy node's source cannot be read";
+        node.action = std::move(*made);
+      }
     } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
       if (auto made = make_memset(as_node(*set), 0, work)) node.action = std::move(*made);
     } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
@@ -297,13 +391,13 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   guarded([&] {
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
-      finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
+      work.missing = "of a graph that was not recorded";
       return;
     }
     // HIP 5.2 executes the graph instead of capturing its launch.
     if (captures_.capturing(stream) &&
         !hip_quirk_seen(HipQuirk::kGraphLaunchNotCaptured, facts_.runtime_version)) {
-      finding(FindingKind::kIncomplete, work.call, "inside a stream capture");
+      work.missing = "inside a stream capture";
       return;
     }
     ExecutableGraph& graph = found->second;
@@ -312,7 +406,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     if (!same) {
       std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
       if (!nodes) {
-        finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
+        work.missing = "a kernel of the graph is not known";
         return;
       }
       graph.reads_host_memory = false;

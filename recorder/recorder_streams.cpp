@@ -25,6 +25,7 @@ format::EventId Recorder::event_id(Handle event) {
 
 void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexcept {
   guarded([&] {
+    captures_.forget_stream(stream);
     const format::StreamId id = next_stream_++;
     streams_[stream] = id;
     append(format::StreamCreate{id, flags, priority});
@@ -33,6 +34,7 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
 
 void Recorder::stream_destroyed(Handle stream) noexcept {
   guarded([&] {
+    captures_.forget_stream(stream);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return;
     append(format::StreamDestroy{found->second});

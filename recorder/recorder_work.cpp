@@ -24,22 +24,6 @@ uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
   return plane * (depth - 1) + row * (height - 1) + width;
 }
 
-// The rows of a box in plain host memory, packed.
-std::vector<std::byte> packed_rows(const RawCopy& raw, const RawCopyEnd& end) {
-  std::vector<std::byte> rows(raw.width_bytes * raw.height * raw.depth);
-  const uint64_t pitch = end.pitch_bytes == 0 ? raw.width_bytes : end.pitch_bytes;
-  const uint64_t slice = end.slice_bytes == 0 ? pitch * raw.height : end.slice_bytes;
-  std::byte* out = rows.data();
-  for (uint64_t z = 0; z < raw.depth; ++z) {
-    for (uint64_t y = 0; y < raw.height; ++y) {
-      std::memcpy(out, reinterpret_cast<const void*>(end.address + z * slice + y * pitch),
-                  raw.width_bytes);
-      out += raw.width_bytes;
-    }
-  }
-  return rows;
-}
-
 }  // namespace
 
 KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call) noexcept {
@@ -177,7 +161,7 @@ void Recorder::reachable_may_be_written(Work& work) {
   }
 }
 
-bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const char* call,
+bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, Work& work,
                                 format::CopyEnd& end) {
   end.pitch_bytes = raw.pitch_bytes;
   end.slice_bytes = raw.slice_bytes;
@@ -193,7 +177,7 @@ bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, const ch
     return true;
   }
   if (side != MemorySide::kDevice) return true;  // plain host memory
-  finding(format::FindingKind::kIncomplete, call, "device memory in no recorded allocation");
+  work.missing = "device memory in no recorded allocation";
   return false;
 }
 
@@ -206,14 +190,14 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   copy.stream = stream;
   copy.asynchronous = work.asynchronous;
   if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
-  if (!resolve_copy_end(raw.destination, raw.destination_side, work.call, copy.destination) ||
-      !resolve_copy_end(raw.source, raw.source_side, work.call, copy.source)) {
+  if (!resolve_copy_end(raw.destination, raw.destination_side, work, copy.destination) ||
+      !resolve_copy_end(raw.source, raw.source_side, work, copy.source)) {
     return std::nullopt;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
-  if (Allocation* source = by_id(copy.source.allocation); source == nullptr) {
-    copy.host_source = make_content(packed_rows(raw, raw.source), true);
-  } else if (source->host_visible()) {
+  // Plain host memory is read by read_copy_source(), when the runtime has read it.
+  if (Allocation* source = by_id(copy.source.allocation);
+      source != nullptr && source->host_visible()) {
     check_host_writes(*source, copy.source.offset_bytes,
                       extent(raw.source.pitch_bytes, raw.source.slice_bytes, raw.width_bytes,
                              raw.height, raw.depth));
@@ -232,7 +216,7 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
                                                     Work& work) {
   if (raw.width_elements == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
   format::CopyEnd end;
-  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, work.call, end)) {
+  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, work, end)) {
     return std::nullopt;
   }
   format::Memset set;
@@ -325,6 +309,14 @@ void Recorder::settle(Work& work) {
   }
 }
 
+bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
+  if (copy.source.allocation != 0) return true;
+  const std::optional<std::vector<std::byte>> rows = read_host_rows(raw, raw.source);
+  if (!rows) return false;
+  copy.host_source = make_content(*rows, true);
+  return true;
+}
+
 void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   const auto* raw = std::get_if<RawCopy>(&work.raw);
   if (raw == nullptr || copy.destination.allocation != 0) return;
@@ -335,8 +327,9 @@ void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
        device_->stream_state(const_cast<void*>(work.stream)) != StreamState::kIdle)) {
     return;
   }
-  copy.host_result =
-      make_content(packed_rows(*raw, raw->destination), options_.post == PostState::kFull);
+  if (const auto rows = read_host_rows(*raw, raw->destination)) {
+    copy.host_result = make_content(*rows, options_.post == PostState::kFull);
+  }
 }
 
 void Recorder::checkpoint() {
@@ -352,6 +345,7 @@ void Recorder::checkpoint() {
 }
 
 void Recorder::commit(Work&& work) noexcept {
+  if (work.missing != nullptr) note_incomplete(work.call, work.missing);
   if (work.skip) return;
   guarded([&] {
     if (work.captured) {
@@ -359,7 +353,13 @@ void Recorder::commit(Work&& work) noexcept {
       return;
     }
     if (!work.action) return;
-    if (auto* copy = std::get_if<format::Copy>(&*work.action)) receive_copy_result(work, *copy);
+    if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
+      if (!read_copy_source(std::get<RawCopy>(work.raw), *copy)) {
+        finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");
+        return;
+      }
+      receive_copy_result(work, *copy);
+    }
     append(std::move(*work.action));
     for (const Handle event : work.records) {
       captures_.forget_event(event);

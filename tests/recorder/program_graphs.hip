@@ -346,11 +346,197 @@ static void capture() {
   expect_all(left, last + (status == hipStreamCaptureStatusNone ? 2 : 1), "forgotten stream");
 }
 
+__global__ void digit(unsigned long long* cell, int value) {
+  if (threadIdx.x == 0) *cell = *cell * 10 + value;
+}
+
+static hipGraphNode_t digit_node(hipGraph_t graph, std::vector<hipGraphNode_t> after,
+                                 unsigned long long* cell, int value) {
+  return kernel_node(graph, std::move(after), reinterpret_cast<void (*)(int*, int)>(digit),
+                     reinterpret_cast<int*>(cell), value);
+}
+
+static unsigned long long* cells(int count) {
+  unsigned long long* made = nullptr;
+  CHECK(hipMalloc(&made, count * sizeof(*made)));
+  CHECK(hipMemset(made, 0, count * sizeof(*made)));
+  CHECK(hipDeviceSynchronize());
+  return made;
+}
+
+static void update(hipGraphExec_t executable, hipGraph_t graph) {
+  hipGraphNode_t error_node = nullptr;
+  hipGraphExecUpdateResult result;
+  CHECK(hipGraphExecUpdate(executable, graph, &error_node, &result));
+}
+
+// A graph that was put together in another order takes over an executable's nodes.
+static void updates() {
+  hipStream_t stream = new_stream();
+  unsigned long long* cell = cells(1);
+  unsigned long long value = 0;
+  hipGraph_t graph = new_graph();
+  const hipGraphNode_t a = digit_node(graph, {}, cell, 1);
+  const hipGraphNode_t b = digit_node(graph, {a}, cell, 2);
+  digit_node(graph, {b}, cell, 3);
+  hipGraphExec_t executable = instantiate(graph);
+  launch(executable, stream);
+  hipGraph_t turned = new_graph();
+  const hipGraphNode_t last = digit_node(turned, {}, cell, 6);
+  const hipGraphNode_t middle = digit_node(turned, {}, cell, 5);
+  const hipGraphNode_t first = digit_node(turned, {}, cell, 4);
+  CHECK(hipGraphAddDependencies(turned, &first, &middle, 1));
+  CHECK(hipGraphAddDependencies(turned, &middle, &last, 1));
+  update(executable, turned);
+  launch(executable, stream);
+  hipGraph_t swapped = new_graph();
+  const hipGraphNode_t one = digit_node(swapped, {}, cell, 7);
+  const hipGraphNode_t two = digit_node(swapped, {}, cell, 8);
+  const hipGraphNode_t three = digit_node(swapped, {}, cell, 9);
+  CHECK(hipGraphAddDependencies(swapped, &one, &three, 1));
+  CHECK(hipGraphAddDependencies(swapped, &three, &two, 1));
+  update(executable, swapped);
+  launch(executable, stream);
+  CHECK(hipMemcpy(&value, cell, sizeof(value), hipMemcpyDeviceToHost));
+  std::printf("%llu\n", value);
+  expect(value == 123456798, "updated in another order");
+}
+
+// Which node of an executable took over which of the update's is seen when one is changed later.
+static void random_updates() {
+  constexpr int kNodes = 7;
+  hipStream_t stream = new_stream();
+  unsigned seed = 12345;
+  const auto dice = [&](unsigned sides) {
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 10) % sides;
+  };
+  const auto build = [&](unsigned long long* cell, int value, std::vector<hipGraphNode_t>& nodes) {
+    hipGraph_t graph = new_graph();
+    int names[kNodes];  // the topological order, by creation
+    for (int i = 0; i < kNodes; ++i) names[i] = i;
+    for (int i = kNodes - 1; i > 0; --i) std::swap(names[i], names[dice(i + 1)]);
+    nodes.resize(kNodes);
+    for (int i = 0; i < kNodes; ++i) nodes[i] = digit_node(graph, {}, cell + i, value);
+    std::vector<std::pair<int, int>> edges;
+    for (int i = 0; i < kNodes; ++i) {
+      for (int j = i + 1; j < kNodes; ++j) {
+        if (dice(3) == 0) edges.emplace_back(names[i], names[j]);
+      }
+    }
+    for (size_t i = edges.size(); i > 1; --i) std::swap(edges[i - 1], edges[dice(i)]);
+    for (const auto& [from, to] : edges) {
+      CHECK(hipGraphAddDependencies(graph, &nodes[from], &nodes[to], 1));
+    }
+    return graph;
+  };
+  unsigned long long* extra = cells(1);
+  for (int round = 0; round < 25; ++round) {
+    unsigned long long* cell = cells(kNodes);
+    std::vector<hipGraphNode_t> nodes, others;
+    hipGraphExec_t executable = instantiate(build(cell, 1, nodes));
+    update(executable, build(cell, 2, others));
+    Kernel changed(reinterpret_cast<void (*)(int*, int)>(digit), reinterpret_cast<int*>(extra), 3);
+    for (int i = 0; i < 3; ++i) {
+      CHECK(hipGraphExecKernelNodeSetParams(executable, nodes[dice(kNodes)], &changed.params));
+    }
+    launch(executable, stream);
+  }
+}
+
+// The graph of a child node, as the runtime keeps it, is changed before and after instantiation.
+static void child_handles() {
+  hipStream_t stream = new_stream();
+  unsigned long long* cell = cells(1);
+  unsigned long long value = 0;
+  hipGraph_t inner = new_graph();
+  const hipGraphNode_t inner_first = digit_node(inner, {}, cell, 1);
+  digit_node(inner, {inner_first}, cell, 2);
+  hipGraph_t outer = new_graph();
+  hipGraphNode_t child;
+  CHECK(hipGraphAddChildGraphNode(&child, outer, nullptr, 0, inner));
+  digit_node(outer, {child}, cell, 3);
+  hipGraph_t own = nullptr;
+  CHECK(hipGraphChildGraphNodeGetGraph(child, &own));
+  hipGraphNode_t nodes[2];
+  size_t count = 2;
+  CHECK(hipGraphGetNodes(own, nodes, &count));
+  expect(own != inner && count == 2, "the child's own graph");
+  Kernel changed(reinterpret_cast<void (*)(int*, int)>(digit), reinterpret_cast<int*>(cell), 7);
+  CHECK(hipGraphKernelNodeSetParams(nodes[0], &changed.params));
+  launch(instantiate(outer), stream);
+  digit_node(own, {nodes[1]}, cell, 9);
+  launch(instantiate(outer), stream);
+  CHECK(hipMemcpy(&value, cell, sizeof(value), hipMemcpyDeviceToHost));
+  std::printf("%llu\n", value);
+  expect(value == 7237293, "the child's changed graph");
+  CHECK(hipGraphDestroy(outer));
+}
+
+// A capture whose graph the program adds to by hand.
+static void capture_by_hand() {
+  hipStream_t stream = new_stream();
+  unsigned long long* cell = cells(2);
+  unsigned long long value = 0;
+  CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  digit<<<1, 1, 0, stream>>>(cell, 1);
+  hipStreamCaptureStatus status;
+  hipGraph_t graph = nullptr;
+  const hipGraphNode_t* after = nullptr;
+  size_t count = 0;
+  CHECK(hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &after, &count));
+  expect(count == 1, "one node so far");
+  hipGraphNode_t by_hand = digit_node(graph, {after[0]}, cell, 2);
+  CHECK(hipStreamUpdateCaptureDependencies(stream, &by_hand, 1, hipStreamSetCaptureDependencies));
+  digit<<<1, 1, 0, stream>>>(cell, 3);
+  CHECK(hipStreamEndCapture(stream, &graph));
+  hipGraphExec_t executable = instantiate(graph);
+  launch(executable, stream);
+  launch(executable, stream);
+  CHECK(hipMemcpy(&value, cell, sizeof(value), hipMemcpyDeviceToHost));
+  std::printf("%llu\n", value);
+  expect(value == 123123, "a capture continued by hand");
+}
+
+// A stream that joined a capture is destroyed; a new stream gets its handle.
+static void reused_stream() {
+  hipStream_t first = new_stream();
+  hipEvent_t fork, join;
+  CHECK(hipEventCreate(&fork));
+  CHECK(hipEventCreate(&join));
+  int* data = device_buffer(0);
+  bool same = false;
+  for (int round = 0; round < 10; ++round) {
+    hipStream_t second = new_stream();
+    hipGraph_t graph;
+    CHECK(hipStreamBeginCapture(first, hipStreamCaptureModeGlobal));
+    add<<<1, kCount, 0, first>>>(data, 1);
+    CHECK(hipEventRecord(fork, first));
+    CHECK(hipStreamWaitEvent(second, fork, 0));
+    add<<<1, kCount, 0, second>>>(data, 10);
+    CHECK(hipEventRecord(join, second));
+    CHECK(hipStreamWaitEvent(first, join, 0));
+    CHECK(hipStreamEndCapture(first, &graph));
+    launch(instantiate(graph), first);
+    CHECK(hipStreamDestroy(second));
+    hipStream_t third = new_stream();
+    same = same || third == second;
+    add<<<1, kCount, 0, third>>>(data, 100);
+    CHECK(hipStreamSynchronize(third));
+    CHECK(hipStreamDestroy(third));
+  }
+  expect(same, "no handle was used again: the test shows nothing");
+  expect_all(data, 1110, "work on streams with used handles");
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const std::pair<const char*, void (*)()> modes[] = {
       {"nodes", nodes},       {"changes", changes},         {"structure", structure},
-      {"children", children}, {"event_nodes", event_nodes}, {"capture", capture}};
+      {"children", children}, {"event_nodes", event_nodes}, {"capture", capture},
+      {"updates", updates},   {"random_updates", random_updates},
+      {"child_handles", child_handles}, {"capture_by_hand", capture_by_hand},
+      {"reused_stream", reused_stream}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;
     function();
