@@ -62,6 +62,8 @@ class Checker {
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
   uint32_t graphs_ = 0;
+  std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
+  HostFunctionId last_host_function_ = 0;
   uint64_t events_ = 0;
   std::unordered_map<AllocationId, Allocation> allocations_;
   std::unordered_map<StreamId, bool> streams_;  // id -> destroyed

@@ -134,6 +134,10 @@ class EventChecker {
         return fail(Status::kCorrupt, "synchronize: the device has an object id");
       case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
       case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
+      case SynchronizeKind::kHostFunction:
+        if (action.object != 0 && action.object <= state_.last_host_function_) return {};
+        return fail(Status::kCorrupt,
+                    fmt::format("synchronize: host function {} was not issued", action.object));
     }
     return fail(Status::kCorrupt, "synchronize: unknown kind");
   }
@@ -141,7 +145,10 @@ class EventChecker {
   Result<void> operator()(const Launch& action) { return state_.check(action); }
   Result<void> operator()(const Copy& action) { return state_.check(action); }
   Result<void> operator()(const Memset& action) { return state_.check(action); }
-  Result<void> operator()(const HostFunction& action) { return state_.check(action); }
+  Result<void> operator()(const HostFunction& action) {
+    GFXGRAPH_TRY(state_.check(action));
+    return issue(action.id, 1, "host function");
+  }
   Result<void> operator()(const Marker&) { return {}; }
 
   Result<void> operator()(const GraphLaunch& action) {
@@ -149,7 +156,9 @@ class EventChecker {
       return fail(Status::kCorrupt,
                   fmt::format("graph launch: graph {} does not exist", action.graph));
     }
-    return state_.check_stream(action.stream, "graph launch");
+    GFXGRAPH_TRY(state_.check_stream(action.stream, "graph launch"));
+    return issue(action.first_host_function, state_.graph_host_functions_[action.graph - 1],
+                 "graph launch");
   }
 
   Result<void> operator()(const Checkpoint& action) {
@@ -162,6 +171,17 @@ class EventChecker {
   }
 
  private:
+  // Host functions `first` and the next ones; first 0: none of them was seen.
+  Result<void> issue(HostFunctionId first, uint32_t count, const char* what) {
+    if (first == 0) return {};
+    if (first <= state_.last_host_function_ || count == 0 || count - 1 > UINT32_MAX - first) {
+      return fail(Status::kCorrupt,
+                  fmt::format("{}: {} host functions from id {}", what, count, first));
+    }
+    state_.last_host_function_ = first + (count - 1);
+    return {};
+  }
+
   Result<void> check_global(const AllocationBegin& action) const {
     const bool global = action.kind == AllocationKind::kModuleGlobal;
     if (global && (action.symbol.empty() || action.code_object == 0)) {

@@ -22,6 +22,7 @@ struct Bound {
   uint64_t operator()(const Launch& a) const { return a.kernarg.size() + bound(a.relocations); }
   uint64_t operator()(const Copy& a) const { return bound(a.host_source) + bound(a.host_result); }
   uint64_t operator()(const HostFunction& a) const { return bound(a.call); }
+  uint64_t operator()(const Synchronize& a) const { return bound(a.call); }
   uint64_t operator()(const Marker& a) const { return bound(a.text); }
   uint64_t operator()(const Checkpoint& a) const {
     uint64_t total = 0;

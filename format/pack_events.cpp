@@ -84,10 +84,10 @@ Offset<fbs::StreamWait> pack_action(Builder& builder, const StreamWait& action) 
 }
 Offset<fbs::Synchronize> pack_action(Builder& builder, const Synchronize& action) {
   return fbs::CreateSynchronize(builder, static_cast<fbs::SynchronizeKind>(action.kind),
-                                action.object);
+                                action.object, pack_text(builder, action.call));
 }
 Offset<fbs::GraphLaunch> pack_action(Builder& builder, const GraphLaunch& action) {
-  return fbs::CreateGraphLaunch(builder, action.graph, action.stream);
+  return fbs::CreateGraphLaunch(builder, action.graph, action.stream, action.first_host_function);
 }
 Offset<fbs::Marker> pack_action(Builder& builder, const Marker& action) {
   return fbs::CreateMarker(builder, pack_text(builder, action.text));
@@ -197,7 +197,8 @@ Offset<fbs::Memset> pack_action(Builder& builder, const Memset& action) {
 }
 
 Offset<fbs::HostFunction> pack_action(Builder& builder, const HostFunction& action) {
-  return fbs::CreateHostFunction(builder, action.stream, pack_text(builder, action.call));
+  return fbs::CreateHostFunction(builder, action.stream, pack_text(builder, action.call),
+                                 action.id);
 }
 
 std::span<const std::byte> Packer::pack(std::span<const Event> events) {

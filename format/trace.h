@@ -22,6 +22,7 @@ using KernelId = uint32_t;
 using StreamId = uint32_t;
 using EventId = uint32_t;
 using GraphId = uint32_t;
+using HostFunctionId = uint32_t;
 
 // XXH3-128 of the uncompressed bytes; the name of a blob. All zero: no blob.
 struct BlobId {
@@ -199,10 +200,15 @@ struct StreamWait {
   uint32_t flags = 0;
 };
 
-enum class SynchronizeKind : uint8_t { kDevice = 0, kStream = 1, kEvent = 2 };
+// What the host knew: everything that stands later in the trace was issued, by any thread, when the
+// work that `object` stands for was done. A call that was asked to wait, one that returns only then
+// (hipFree), a query that answered "done", a host function that ran. Copies and memsets that block
+// say so themselves (`asynchronous` false).
+enum class SynchronizeKind : uint8_t { kDevice = 0, kStream = 1, kEvent = 2, kHostFunction = 3 };
 struct Synchronize {
   SynchronizeKind kind = SynchronizeKind::kDevice;
   uint32_t object = 0;
+  std::string call = {};  // what told the host; may be empty
 };
 
 struct Launch {
@@ -236,7 +242,7 @@ struct Copy {
   Content host_source;  // what plain host memory held: packed rows, without pitch
   // Of a copy to plain host memory: what the program received. Checked by --verify where stored.
   Content host_result;
-  bool asynchronous = false;
+  bool asynchronous = false;  // false: the host knew it done when the call returned
   StreamId stream = 0;
 };
 
@@ -259,11 +265,14 @@ struct Memset {
 struct HostFunction {
   StreamId stream = 0;
   std::string call;
+  HostFunctionId id = 0;  // 0: when it ran was not seen; and in graph nodes
 };
 
 struct GraphLaunch {
   GraphId graph = 0;
   StreamId stream = 0;
+  // The graph's host function nodes, in order, have this id and the next ones; 0: not seen.
+  HostFunctionId first_host_function = 0;
 };
 
 struct Marker {

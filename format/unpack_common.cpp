@@ -144,7 +144,7 @@ Memset Unpacker::action(const fbs::Memset& from) {
 }
 
 HostFunction Unpacker::action(const fbs::HostFunction& from) {
-  return {from.stream(), text(from.call())};
+  return {from.stream(), text(from.call()), from.id()};
 }
 
 }  // namespace gfxgraph::format

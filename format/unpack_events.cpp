@@ -69,8 +69,8 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
     case fbs::Action::Synchronize: {
       const fbs::Synchronize& action = *from.action_as_Synchronize();
       return Synchronize{unpacker.member(static_cast<uint8_t>(action.kind()),
-                                         SynchronizeKind::kEvent, "kind of synchronize"),
-                         action.object()};
+                                         SynchronizeKind::kHostFunction, "kind of synchronize"),
+                         action.object(), unpacker.text(action.call())};
     }
     case fbs::Action::Launch: return unpacker.action(*from.action_as_Launch());
     case fbs::Action::Copy: return unpacker.action(*from.action_as_Copy());
@@ -78,7 +78,7 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
     case fbs::Action::HostFunction: return unpacker.action(*from.action_as_HostFunction());
     case fbs::Action::GraphLaunch: {
       const fbs::GraphLaunch& action = *from.action_as_GraphLaunch();
-      return GraphLaunch{action.graph(), action.stream()};
+      return GraphLaunch{action.graph(), action.stream(), action.first_host_function()};
     }
     case fbs::Action::Marker: return Marker{unpacker.text(from.action_as_Marker()->text())};
     case fbs::Action::Checkpoint: return unpack(unpacker, *from.action_as_Checkpoint());

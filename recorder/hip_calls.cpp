@@ -10,16 +10,34 @@
 #define GFXGRAPH_DECLARE_CONDITIONAL(name) GFXGRAPH_DECLARE_RECORD(name)
 #define GFXGRAPH_DECLARE_UNSUPPORTED(name) GFXGRAPH_DECLARE_RECORD(name)
 #define GFXGRAPH_DECLARE_PASS(name)
-#define GFXGRAPH_HIP_CALL(policy, name) GFXGRAPH_DECLARE_##policy(name)
+#define GFXGRAPH_HIP_CALL(policy, name, ...) GFXGRAPH_DECLARE_##policy(name)
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
 
 namespace gfxgraph::recorder {
 
+namespace {
+
+// A recorded row states what the host knows, any other row has no hook that could tell it: the
+// wrong one of these does not compile.
+constexpr bool recorded(CallPolicy policy) {
+  return policy == CallPolicy::RECORD || policy == CallPolicy::CONDITIONAL;
+}
+consteval Knows stated(CallPolicy policy) {
+  return recorded(policy) ? throw "hip_calls.inc: a recorded row must state what the host knows"
+                          : Knows::NOTHING;
+}
+consteval Knows stated(CallPolicy policy, Knows knows) {
+  return recorded(policy) ? knows : throw "hip_calls.inc: only a recorded row knows something";
+}
+
+}  // namespace
+
 // Constant data, as everything must be that a hook reads: a library with kernels that the program
 // is linked to registers them from its own constructor, which runs before this library's.
 constinit const CallRow kCallRows[kCallCount] = {
-#define GFXGRAPH_HIP_CALL(policy, name) CallRow{#name, CallPolicy::policy},
+#define GFXGRAPH_HIP_CALL(policy, name, ...) \
+  CallRow{#name, CallPolicy::policy, stated(CallPolicy::policy __VA_OPT__(, Knows::__VA_ARGS__))},
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
 };
@@ -31,7 +49,7 @@ namespace {
 #define GFXGRAPH_ADDRESS_UNSUPPORTED(name) GFXGRAPH_ADDRESS_RECORD(name)
 #define GFXGRAPH_ADDRESS_PASS(name) nullptr
 constinit void* const kHooks[kCallCount] = {
-#define GFXGRAPH_HIP_CALL(policy, name) GFXGRAPH_ADDRESS_##policy(name),
+#define GFXGRAPH_HIP_CALL(policy, name, ...) GFXGRAPH_ADDRESS_##policy(name),
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
 };

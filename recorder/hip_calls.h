@@ -6,13 +6,14 @@
 #include <string_view>
 
 #include "base/preload.h"
+#include "recorder/knows.h"
 
 namespace gfxgraph::recorder {
 
 enum class CallPolicy : uint8_t { RECORD, CONDITIONAL, UNSUPPORTED, PASS };
 
 enum CallIndex : int {
-#define GFXGRAPH_HIP_CALL(policy, name) kCall_##name,
+#define GFXGRAPH_HIP_CALL(policy, name, ...) kCall_##name,
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   kCallCount,
@@ -21,6 +22,7 @@ enum CallIndex : int {
 struct CallRow {
   std::string_view name;
   CallPolicy policy;
+  Knows knows;
 };
 
 extern const CallRow kCallRows[kCallCount];

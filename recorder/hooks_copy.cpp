@@ -106,19 +106,19 @@ bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
 }
 
 template <typename Call>
-hipError_t copy(int index, const RawCopy& raw, Handle stream, bool asynchronous, Call&& call) {
+hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call) {
   const Scope scope;
   if (!scope.record) return call();
-  return device_work(index, raw, stream, asynchronous, std::forward<Call>(call));
+  return device_work(index, raw, stream, std::forward<Call>(call));
 }
 
 template <typename Call>
 hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle stream,
-                          bool asynchronous, Call&& call) {
+                          Call&& call) {
   const Scope scope;
   if (!scope.record) return call();
   if (supported) {
-    return device_work(index, raw, stream, asynchronous, std::forward<Call>(call));
+    return device_work(index, raw, stream, std::forward<Call>(call));
   }
   const hipError_t result = call();
   if (result == hipSuccess)
@@ -130,7 +130,7 @@ hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle 
 template <typename Call>
 hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_symbol,
                        const void* other, size_t bytes, hipMemcpyKind kind, Handle stream,
-                       bool asynchronous, Call&& call) {
+                       Call&& call) {
   const Scope scope;
   if (!scope.record) return call();
   const uint64_t address = recorder().symbol_address(symbol);
@@ -148,7 +148,7 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
   (to_symbol ? raw.source : raw.destination).address = address_of(other);
   raw.destination_side = to_symbol ? MemorySide::kDevice : destination_side(kind);
   raw.source_side = to_symbol ? source_side(kind) : MemorySide::kDevice;
-  return device_work(index, raw, stream, asynchronous, std::forward<Call>(call));
+  return device_work(index, raw, stream, std::forward<Call>(call));
 }
 
 }  // namespace
@@ -183,59 +183,59 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
 
 }  // namespace gfxgraph::recorder
 
-#define GFXGRAPH_COPY_1D(name, kind, key, asynchronous, ...)                          \
+#define GFXGRAPH_COPY_1D(name, kind, key, ...)                          \
   return copy(                                                                        \
-      kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, asynchronous, \
+      kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, \
       [&] { return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy(void* destination, const void* source, size_t bytes,
                                    hipMemcpyKind kind) {
-  GFXGRAPH_COPY_1D(hipMemcpy, kind, nullptr, false, kind);
+  GFXGRAPH_COPY_1D(hipMemcpy, kind, nullptr, kind);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy_spt(void* destination, const void* source, size_t bytes,
                                        hipMemcpyKind kind) {
-  GFXGRAPH_COPY_1D(hipMemcpy_spt, kind, per_thread_stream(), false, kind);
+  GFXGRAPH_COPY_1D(hipMemcpy_spt, kind, per_thread_stream(), kind);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAsync(void* destination, const void* source, size_t bytes,
                                         hipMemcpyKind kind, hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyAsync, kind, stream_key(stream), true, kind, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyAsync, kind, stream_key(stream), kind, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyAsync_spt(void* destination, const void* source, size_t bytes,
                                             hipMemcpyKind kind, hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyAsync_spt, kind, per_thread_key(stream), true, kind, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyAsync_spt, kind, per_thread_key(stream), kind, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyWithStream(void* destination, const void* source, size_t bytes,
                                              hipMemcpyKind kind, hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyWithStream, kind, stream_key(stream), false, kind, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyWithStream, kind, stream_key(stream), kind, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoD(hipDeviceptr_t destination, void* source, size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyHtoD, hipMemcpyHostToDevice, nullptr, false);
+  GFXGRAPH_COPY_1D(hipMemcpyHtoD, hipMemcpyHostToDevice, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoH(void* destination, hipDeviceptr_t source, size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoH, hipMemcpyDeviceToHost, nullptr, false);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoH, hipMemcpyDeviceToHost, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoD(hipDeviceptr_t destination, hipDeviceptr_t source,
                                        size_t bytes) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoD, hipMemcpyDeviceToDevice, nullptr, false);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoD, hipMemcpyDeviceToDevice, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t destination, void* source, size_t bytes,
                                             hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyHtoDAsync, hipMemcpyHostToDevice, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyHtoDAsync, hipMemcpyHostToDevice, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoHAsync(void* destination, hipDeviceptr_t source, size_t bytes,
                                             hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoHAsync, hipMemcpyDeviceToHost, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoHAsync, hipMemcpyDeviceToHost, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source,
                                             size_t bytes, hipStream_t stream) {
-  GFXGRAPH_COPY_1D(hipMemcpyDtoDAsync, hipMemcpyDeviceToDevice, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_1D(hipMemcpyDtoDAsync, hipMemcpyDeviceToDevice, stream_key(stream), stream);
 }
 
 // Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
 GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
                                        const void* source, int source_device, size_t bytes) {
   return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),
-              nullptr, false, [&] {
+              nullptr, [&] {
                 return real(kCall_hipMemcpyPeer, destination, destination_device, source,
                             source_device, bytes);
               });
@@ -244,8 +244,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
                                             const void* source, int source_device, size_t bytes,
                                             hipStream_t stream) {
   return copy(kCall_hipMemcpyPeerAsync,
-              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), stream_key(stream),
-              true, [&] {
+              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), stream_key(stream), [&] {
                 return real(kCall_hipMemcpyPeerAsync, destination, destination_device, source,
                             source_device, bytes, stream);
               });
@@ -254,87 +253,87 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
 #define GFXGRAPH_COPY_2D_PARAMETERS                                                     \
   void *destination, size_t destination_pitch, const void *source, size_t source_pitch, \
       size_t width, size_t height, hipMemcpyKind kind
-#define GFXGRAPH_COPY_2D(name, key, asynchronous, ...)                                             \
+#define GFXGRAPH_COPY_2D(name, key, ...)                                             \
   return copy(                                                                                     \
       kCall_##name,                                                                                \
       raw_copy_2d(destination, destination_pitch, source, source_pitch, width, height, kind), key, \
-      asynchronous, [&] {                                                                          \
+      [&] {                                                                          \
         return real(kCall_##name, destination, destination_pitch, source, source_pitch, width,     \
                     height, kind __VA_OPT__(, ) __VA_ARGS__);                                      \
       })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy2D(GFXGRAPH_COPY_2D_PARAMETERS) {
-  GFXGRAPH_COPY_2D(hipMemcpy2D, nullptr, false);
+  GFXGRAPH_COPY_2D(hipMemcpy2D, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2D_spt(GFXGRAPH_COPY_2D_PARAMETERS) {
-  GFXGRAPH_COPY_2D(hipMemcpy2D_spt, per_thread_stream(), false);
+  GFXGRAPH_COPY_2D(hipMemcpy2D_spt, per_thread_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync(GFXGRAPH_COPY_2D_PARAMETERS, hipStream_t stream) {
-  GFXGRAPH_COPY_2D(hipMemcpy2DAsync, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_2D(hipMemcpy2DAsync, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipStream_t stream) {
-  GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), true, stream);
+  GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, asynchronous, ...)        \
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)        \
   RawCopy raw;                                                           \
   const bool supported = params != nullptr && build(*params, raw);       \
-  return copy_or_refuse(kCall_##name, supported, raw, key, asynchronous, \
+  return copy_or_refuse(kCall_##name, supported, raw, key, \
                         [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, nullptr, false);
+  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* params, hipStream_t stream) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2DAsync, raw_copy_driver_2d, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2DAsync, raw_copy_driver_2d, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D* params) {
-  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy2DUnaligned, raw_copy_driver_2d, nullptr, false);
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy2DUnaligned, raw_copy_driver_2d, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3D(const hipMemcpy3DParms* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3D, raw_copy_3d, nullptr, false);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3D, raw_copy_3d, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3D_spt(const hipMemcpy3DParms* params) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3D_spt, raw_copy_3d, per_thread_stream(), false);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3D_spt, raw_copy_3d, per_thread_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* params, hipStream_t stream) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync, raw_copy_3d, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync, raw_copy_3d, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* params, hipStream_t stream) {
-  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync_spt, raw_copy_3d, per_thread_key(stream), true, stream);
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync_spt, raw_copy_3d, per_thread_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D* params) {
-  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3D, raw_copy_driver_3d, nullptr, false);
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3D, raw_copy_driver_3d, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStream_t stream) {
-  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), true, stream);
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), stream);
 }
 
-#define GFXGRAPH_TO_SYMBOL(name, key, asynchronous, ...)                                           \
+#define GFXGRAPH_TO_SYMBOL(name, key, ...)                                           \
   return symbol_copy(                                                                              \
-      kCall_##name, symbol, offset, true, source, bytes, kind, key, asynchronous, [&] {            \
+      kCall_##name, symbol, offset, true, source, bytes, kind, key, [&] {            \
         return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__); \
       })
 #define GFXGRAPH_TO_SYMBOL_PARAMETERS \
   const void *symbol, const void *source, size_t bytes, size_t offset, hipMemcpyKind kind
 
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
-  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol, nullptr, false);
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol_spt(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
-  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol_spt, per_thread_stream(), false);
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol_spt, per_thread_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync(GFXGRAPH_TO_SYMBOL_PARAMETERS, hipStream_t stream) {
-  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync, stream_key(stream), true, stream);
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETERS,
                                                     hipStream_t stream) {
-  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync_spt, per_thread_key(stream), true, stream);
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_FROM_SYMBOL(name, key, asynchronous, ...)                               \
+#define GFXGRAPH_FROM_SYMBOL(name, key, ...)                               \
   return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key, \
-                     asynchronous, [&] {                                                 \
+                     [&] {                                                 \
                        return real(kCall_##name, destination, symbol, bytes, offset,     \
                                    kind __VA_OPT__(, ) __VA_ARGS__);                     \
                      })
@@ -342,16 +341,16 @@ GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETER
   void *destination, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind
 
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
-  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol, nullptr, false);
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol, nullptr);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
-  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol_spt, per_thread_stream(), false);
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol_spt, per_thread_stream());
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync(GFXGRAPH_FROM_SYMBOL_PARAMETERS,
                                                   hipStream_t stream) {
-  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync, stream_key(stream), true, stream);
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync, stream_key(stream), stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS,
                                                       hipStream_t stream) {
-  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync_spt, per_thread_key(stream), true, stream);
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync_spt, per_thread_key(stream), stream);
 }

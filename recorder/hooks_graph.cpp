@@ -83,7 +83,23 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
   return result;
 }
 
-RawAction host_action(int index) { return RawHostFunction{display_name(index).data()}; }
+// A host node calls the program's function through the recorder's, which tells when it runs.
+struct WrappedHostNode {
+  WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
+    if (!scope.record || from == nullptr || from->fn == nullptr) return;
+    wrapped = recorder().wrap_host_function(reinterpret_cast<void*>(from->fn), from->userData, true);
+    if (!wrapped) return;
+    own.fn = &run_host_function;
+    own.userData = wrapped.get();
+    given = &own;
+  }
+  RawAction action(int index) const {
+    return RawHostFunction{display_name(index).data(), wrapped};
+  }
+  std::shared_ptr<HostCall> wrapped;
+  hipHostNodeParams own{};
+  const hipHostNodeParams* given;
+};
 
 }  // namespace
 
@@ -192,7 +208,12 @@ GFXGRAPH_HOOK hipError_t hipGraphAddEmptyNode(GFXGRAPH_NODE_PARAMETERS) {
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddHostNode(GFXGRAPH_NODE_PARAMETERS,
                                              const hipHostNodeParams* params) {
-  GFXGRAPH_ADD_NODE(hipGraphAddHostNode, host_action(kCall_hipGraphAddHostNode), params);
+  const Scope scope;
+  const WrappedHostNode host(scope, params);
+  const hipError_t result =
+      real(kCall_hipGraphAddHostNode, node, graph, dependencies, count, host.given);
+  return added(scope, result, kCall_hipGraphAddHostNode, graph, node, dependencies, count,
+               [&] { return host.action(kCall_hipGraphAddHostNode); });
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hipGraph_t child) {
   const Scope scope;
@@ -264,8 +285,22 @@ GFXGRAPH_HOOK hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node,
 }
 GFXGRAPH_HOOK hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
                                                    const hipHostNodeParams* params) {
-  GFXGRAPH_CHANGE_NODE(hipGraphHostNodeSetParams, host_action(kCall_hipGraphHostNodeSetParams),
-                       params);
+  const Scope scope;
+  const WrappedHostNode host(scope, params);
+  const hipError_t result = real(kCall_hipGraphHostNodeSetParams, node, host.given);
+  return node_changed(scope, result, kCall_hipGraphHostNodeSetParams, node,
+                      [&] { return host.action(kCall_hipGraphHostNodeSetParams); });
+}
+// The program gets back what it gave.
+GFXGRAPH_HOOK hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* params) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphHostNodeGetParams, node, params);
+  if (result == hipSuccess && params->fn == &run_host_function) {
+    const HostCall& wrapped = *static_cast<const HostCall*>(params->userData);
+    params->fn = reinterpret_cast<hipHostFn_t>(wrapped.function);
+    params->userData = wrapped.data;
+  }
+  return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphEventRecordNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
@@ -328,8 +363,12 @@ GFXGRAPH_HOOK hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t executab
 GFXGRAPH_HOOK hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t executable,
                                                        hipGraphNode_t node,
                                                        const hipHostNodeParams* params) {
-  GFXGRAPH_CHANGE_EXECUTABLE(hipGraphExecHostNodeSetParams,
-                             host_action(kCall_hipGraphExecHostNodeSetParams), params);
+  const Scope scope;
+  const WrappedHostNode host(scope, params);
+  const hipError_t result =
+      real(kCall_hipGraphExecHostNodeSetParams, executable, node, host.given);
+  return executable_changed(scope, result, kCall_hipGraphExecHostNodeSetParams, executable, node,
+                            [&] { return host.action(kCall_hipGraphExecHostNodeSetParams); });
 }
 
 GFXGRAPH_HOOK hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t executable,

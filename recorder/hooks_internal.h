@@ -27,11 +27,33 @@ extern thread_local int hook_depth;
 // the exit handler that this registers, and the module destructors of clang's host code as well.
 void arrange_exit() noexcept;
 
+// What the real call of the outermost hook told the host, until its Scope ends.
+struct Learned {
+  bool open = false;  // inside a Scope that records
+  int index = -1;     // the row; -1: nothing
+  Knows knows = Knows::NOTHING;
+  hipStream_t stream = nullptr;
+  hipEvent_t events[2] = {nullptr, nullptr};
+
+  template <typename T>
+  void take(const T& argument) noexcept {
+    if constexpr (std::is_same_v<T, hipStream_t>) stream = argument;
+    if constexpr (std::is_same_v<T, hipEvent_t>) {
+      (events[0] == nullptr ? events[0] : events[1]) = argument;
+    }
+  }
+};
+extern thread_local Learned learned;
+
+// First thing in a hook. When it ends, the trace is told what the host knows by now, as the row of
+// the call that real() made says: no hook can forget it.
 class Scope {
  public:
   // `registration`: clang's module constructors, which arrange their own destructors afterwards.
   explicit Scope(bool registration = false) noexcept
-      : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {}
+      : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {
+    if (record) learned = Learned{.open = true};
+  }
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -46,7 +68,13 @@ template <typename... Args>
 hipError_t real(int index, Args... args) noexcept {
   void* function = real_function(index);
   if (function == nullptr) return hipErrorNotSupported;
-  return reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  const Knows knows = kCallRows[index].knows;
+  if (knows != Knows::NOTHING && result == hipSuccess && hook_depth == 1 && learned.open) {
+    learned = Learned{.open = true, .index = index, .knows = knows};
+    (learned.take(args), ...);
+  }
+  return result;
 }
 
 // hipStreamLegacy is the null stream; hipStreamPerThread the calling thread's own.
@@ -67,19 +95,28 @@ inline uint64_t address_of(const void* pointer) noexcept {
 
 // Device work: prepared, done by the runtime, recorded if it succeeded.
 template <typename Call>
-hipError_t device_work(int index, RawAction raw, Handle stream, bool asynchronous, Call&& call,
+hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
                        bool never_captured = false) {
   Work work;
   work.never_captured = never_captured;
   work.raw = std::move(raw);
   work.stream = stream;
-  work.asynchronous = asynchronous;
+  work.knows = kCallRows[index].knows;
   work.call = display_name(index).data();
   recorder().prepare(work);
   const hipError_t result = call();
-  if (result == hipSuccess) recorder().commit(std::move(work));
+  if (result != hipSuccess) return result;
+  recorder().commit(std::move(work));
+  // The event says it, or nothing does: then a synchronisation is appended.
+  if (work.told || work.captured || (work.knows == Knows::BY_ARGUMENT && !work.host_waits)) {
+    learned.index = -1;
+  }
   return result;
 }
+
+// hooks_stream.cpp: the function that the runtime gets in place of the program's, with the HostCall
+// as its data, on a thread of the runtime.
+void run_host_function(void* wrapped);
 
 // hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why
 // not.

@@ -54,7 +54,6 @@ hipError_t launch(int index, KernelEntry* kernel, const LaunchShape& shape, void
   Work work;
   work.call = display_name(index).data();
   work.stream = stream;
-  work.asynchronous = true;
   work.never_captured = never_captured;
   RawLaunch raw = raw_launch(kernel, shape, params, extra, work.call);
   work.skip = raw.kernel == nullptr;

@@ -130,6 +130,11 @@ GFXGRAPH_HOOK hipError_t hipHostUnregister(void* pointer) {
   return free_memory(kCall_hipHostUnregister, pointer);
 }
 
+GFXGRAPH_HOOK hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes) {
+  const Scope scope;
+  return real(kCall_hipMemPoolTrimTo, pool, bytes);
+}
+
 GFXGRAPH_HOOK hipError_t hipMallocAsync(void** pointer, size_t bytes, hipStream_t stream) {
   const Scope scope;
   const hipError_t result = real(kCall_hipMallocAsync, pointer, bytes, stream);

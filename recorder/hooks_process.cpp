@@ -14,6 +14,7 @@
 namespace gfxgraph::recorder {
 
 thread_local int hook_depth = 0;
+thread_local Learned learned;
 
 namespace {
 
@@ -55,8 +56,38 @@ void arrange_exit() noexcept {
   if (!arranged.exchange(true)) (void)std::atexit(finish_at_exit);
 }
 
+namespace {
+
+void tell_learned() noexcept {
+  const Learned now = learned;
+  learned.index = -1;
+  const std::string_view call = display_name(now.index);
+  const auto tell = [&](format::SynchronizeKind kind, Handle object) {
+    recorder().synchronized(kind, object, call);
+  };
+  switch (now.knows) {
+    case Knows::NOTHING: return;
+    case Knows::DEVICE: return tell(format::SynchronizeKind::kDevice, nullptr);
+    case Knows::STREAM:
+    case Knows::BY_ARGUMENT:
+      return tell(format::SynchronizeKind::kStream, call.ends_with("_spt")
+                                                        ? per_thread_key(now.stream)
+                                                        : stream_key(now.stream));
+    case Knows::EVENT:
+      for (hipEvent_t event : now.events) {
+        if (event != nullptr) tell(format::SynchronizeKind::kEvent, event);
+      }
+  }
+}
+
+}  // namespace
+
 Scope::~Scope() {
   --hook_depth;
+  if (record) {
+    if (learned.index >= 0) tell_learned();
+    learned.open = false;
+  }
   if (record && !registration_) arrange_exit();
 }
 

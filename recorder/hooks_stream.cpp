@@ -2,7 +2,6 @@
 #include "recorder/hooks_internal.h"
 
 using namespace gfxgraph::recorder;
-using gfxgraph::format::SynchronizeKind;
 
 namespace {
 
@@ -12,20 +11,41 @@ hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, u
   return result;
 }
 
-hipError_t waited(const Scope& scope, hipError_t result, SynchronizeKind kind, Handle object) {
-  if (scope.record && result == hipSuccess) recorder().synchronized(kind, object);
-  return result;
+// The program's callback, which learns nothing of the recorder's. Runs on a thread of the runtime.
+void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
+  HostCall& call = *static_cast<HostCall*>(wrapped);
+  const auto function = reinterpret_cast<hipStreamCallback_t>(call.function);
+  void* const data = call.data;
+  (void)recorder().host_function_runs(call);
+  function(stream, status, data);
 }
 
 template <typename Call>
-hipError_t host_function(int index, Handle stream, Call&& call, bool never_captured = false) {
+hipError_t host_function(int index, Handle stream, void* function, void* data, Call&& call,
+                         bool never_captured = false) {
   const Scope scope;
-  if (!scope.record) return call();
-  return device_work(index, RawHostFunction{display_name(index).data()}, stream, true,
-                     std::forward<Call>(call), never_captured);
+  if (!scope.record || function == nullptr) return call(nullptr);
+  std::shared_ptr<HostCall> wrapped = recorder().wrap_host_function(function, data, false);
+  if (!wrapped) return call(nullptr);
+  HostCall* const raw = wrapped.get();
+  return device_work(
+      index, RawHostFunction{display_name(index).data(), std::move(wrapped)}, stream,
+      [&] { return call(raw); }, never_captured);
 }
 
 }  // namespace
+
+namespace gfxgraph::recorder {
+
+void run_host_function(void* wrapped) {
+  HostCall& call = *static_cast<HostCall*>(wrapped);
+  const auto function = reinterpret_cast<hipHostFn_t>(call.function);
+  void* const data = call.data;
+  (void)recorder().host_function_runs(call);
+  function(data);
+}
+
+}  // namespace gfxgraph::recorder
 
 GFXGRAPH_HOOK hipError_t hipStreamCreate(hipStream_t* stream) {
   const Scope scope;
@@ -60,40 +80,41 @@ GFXGRAPH_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
 
 GFXGRAPH_HOOK hipError_t hipStreamSynchronize(hipStream_t stream) {
   const Scope scope;
-  return waited(scope, real(kCall_hipStreamSynchronize, stream), SynchronizeKind::kStream,
-                stream_key(stream));
+  return real(kCall_hipStreamSynchronize, stream);
 }
 GFXGRAPH_HOOK hipError_t hipStreamSynchronize_spt(hipStream_t stream) {
   const Scope scope;
-  return waited(scope, real(kCall_hipStreamSynchronize_spt, stream), SynchronizeKind::kStream,
-                per_thread_key(stream));
+  return real(kCall_hipStreamSynchronize_spt, stream);
 }
-// A query that says "done" tells the host as much as a wait does.
+// A query that says "done" tells the host as much as a wait does: real() sees that it did.
 GFXGRAPH_HOOK hipError_t hipStreamQuery(hipStream_t stream) {
   const Scope scope;
-  return waited(scope, real(kCall_hipStreamQuery, stream), SynchronizeKind::kStream,
-                stream_key(stream));
+  return real(kCall_hipStreamQuery, stream);
 }
 GFXGRAPH_HOOK hipError_t hipStreamQuery_spt(hipStream_t stream) {
   const Scope scope;
-  return waited(scope, real(kCall_hipStreamQuery_spt, stream), SynchronizeKind::kStream,
-                per_thread_key(stream));
+  return real(kCall_hipStreamQuery_spt, stream);
 }
 GFXGRAPH_HOOK hipError_t hipDeviceSynchronize() {
   const Scope scope;
-  return waited(scope, real(kCall_hipDeviceSynchronize), SynchronizeKind::kDevice, nullptr);
+  return real(kCall_hipDeviceSynchronize);
 }
 GFXGRAPH_HOOK hipError_t hipCtxSynchronize() {
   const Scope scope;
-  return waited(scope, real(kCall_hipCtxSynchronize), SynchronizeKind::kDevice, nullptr);
+  return real(kCall_hipCtxSynchronize);
 }
 GFXGRAPH_HOOK hipError_t hipEventSynchronize(hipEvent_t event) {
   const Scope scope;
-  return waited(scope, real(kCall_hipEventSynchronize, event), SynchronizeKind::kEvent, event);
+  return real(kCall_hipEventSynchronize, event);
 }
 GFXGRAPH_HOOK hipError_t hipEventQuery(hipEvent_t event) {
   const Scope scope;
-  return waited(scope, real(kCall_hipEventQuery, event), SynchronizeKind::kEvent, event);
+  return real(kCall_hipEventQuery, event);
+}
+
+GFXGRAPH_HOOK hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEvent_t stop) {
+  const Scope scope;
+  return real(kCall_hipEventElapsedTime, ms, start, stop);
 }
 
 GFXGRAPH_HOOK hipError_t hipEventCreate(hipEvent_t* event) {
@@ -155,23 +176,50 @@ GFXGRAPH_HOOK hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t e
 GFXGRAPH_HOOK hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback,
                                               void* data, unsigned int flags) {
   return host_function(
-      kCall_hipStreamAddCallback, stream_key(stream),
-      [&] { return real(kCall_hipStreamAddCallback, stream, callback, data, flags); }, true);
+      kCall_hipStreamAddCallback, stream_key(stream), reinterpret_cast<void*>(callback), data,
+      [&](HostCall* wrapped) {
+        if (wrapped == nullptr) {
+          return real(kCall_hipStreamAddCallback, stream, callback, data, flags);
+        }
+        return real(kCall_hipStreamAddCallback, stream, &run_callback, static_cast<void*>(wrapped),
+                    flags);
+      },
+      true);
 }
 GFXGRAPH_HOOK hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback,
                                                   void* data, unsigned int flags) {
   return host_function(
-      kCall_hipStreamAddCallback_spt, per_thread_key(stream),
-      [&] { return real(kCall_hipStreamAddCallback_spt, stream, callback, data, flags); }, true);
+      kCall_hipStreamAddCallback_spt, per_thread_key(stream), reinterpret_cast<void*>(callback),
+      data,
+      [&](HostCall* wrapped) {
+        if (wrapped == nullptr) {
+          return real(kCall_hipStreamAddCallback_spt, stream, callback, data, flags);
+        }
+        return real(kCall_hipStreamAddCallback_spt, stream, &run_callback,
+                    static_cast<void*>(wrapped), flags);
+      },
+      true);
 }
 GFXGRAPH_HOOK hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
   return host_function(kCall_hipLaunchHostFunc, stream_key(stream),
-                       [&] { return real(kCall_hipLaunchHostFunc, stream, function, data); });
+                       reinterpret_cast<void*>(function), data, [&](HostCall* wrapped) {
+                         if (wrapped == nullptr) {
+                           return real(kCall_hipLaunchHostFunc, stream, function, data);
+                         }
+                         return real(kCall_hipLaunchHostFunc, stream, &run_host_function,
+                                     static_cast<void*>(wrapped));
+                       });
 }
 GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t function,
                                                void* data) {
   return host_function(kCall_hipLaunchHostFunc_spt, per_thread_key(stream),
-                       [&] { return real(kCall_hipLaunchHostFunc_spt, stream, function, data); });
+                       reinterpret_cast<void*>(function), data, [&](HostCall* wrapped) {
+                         if (wrapped == nullptr) {
+                           return real(kCall_hipLaunchHostFunc_spt, stream, function, data);
+                         }
+                         return real(kCall_hipLaunchHostFunc_spt, stream, &run_host_function,
+                                     static_cast<void*>(wrapped));
+                       });
 }
 
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -57,8 +58,25 @@ struct RawMemset {
   uint64_t depth = 1;
 };
 
+// A function of the program that the runtime calls: it is given this instead, through a function of
+// the recorder that calls the program's own. A graph's node calls it once per launch.
+struct HostCall {
+  void* function = nullptr;
+  void* data = nullptr;
+  // Its calls that are still to come, in order of issue; guarded by the recorder's ran_mutex_.
+  struct Run {
+    uint64_t token = 0;               // the recorder's own number of the run
+    const void* executable = nullptr;  // the graph that it is a node of
+    bool told = false;
+  };
+  std::vector<Run> runs;
+  // A graph's node: it may run as long as any graph made from it lives, so it is never freed.
+  bool in_graph = false;
+};
+
 struct RawHostFunction {
   const char* call = "";  // lives for ever
+  std::shared_ptr<HostCall> wrapped = nullptr;
 };
 
 // Event nodes of graphs: in the trace an empty node, and a record or wait in the stream that the

@@ -179,6 +179,11 @@ void Recorder::begin() noexcept {
 }
 
 void Recorder::append(format::Action action) {
+  if (any_ran_.load(std::memory_order_acquire)) note_runs();
+  push(std::move(action));
+}
+
+void Recorder::push(format::Action action) {
   auto event = std::make_unique<format::Event>();
   event->thread = thread_number();
   event->time_ns = monotonic_ns() - start_ns_;
@@ -200,6 +205,7 @@ void Recorder::append(format::Graph graph) {
 // With the bytes of kernarg_ and relocations_.
 void Recorder::append(const KernelEntry& kernel, format::StreamId stream,
                       const LaunchShape& shape) {
+  if (any_ran_.load(std::memory_order_acquire)) note_runs();
   PendingLaunch launch;
   launch.kernel = kernel.kernel.id;
   launch.stream = stream;

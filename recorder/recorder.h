@@ -26,6 +26,7 @@
 #include "recorder/code_registry.h"
 #include "recorder/device.h"
 #include "recorder/graph_model.h"
+#include "recorder/knows.h"
 #include "recorder/options.h"
 #include "recorder/raw_actions.h"
 #include "recorder/word_resolver.h"
@@ -35,13 +36,29 @@ namespace gfxgraph::recorder {
 // The handle that stands for this thread's stream in calls of the per-thread-default-stream API.
 Handle per_thread_stream() noexcept;
 
+class Recorder;
+
 // One piece of device work between prepare() and commit().
 struct Work {
+  Work() = default;
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
   RawAction raw;
   Handle stream = nullptr;
-  bool asynchronous = false;
+  Knows knows = Knows::NOTHING;  // of its call
   // Filled by prepare(), unless the work becomes a graph node.
   std::optional<format::Action> action;
+  // The host knows when the call returns that the work is done.
+  bool host_waits = false;
+  bool told = false;  // and the event that commit() appended says so
+  // Host functions that the work will run: they may run before its call returns.
+  Recorder* issuing = nullptr;
+  uint64_t first_run = 0;
+  uint32_t runs = 0;
+  std::vector<std::shared_ptr<HostCall>> host_calls;
+  bool appended = false;  // because one of them ran
   bool captured = false;
   bool skip = false;  // nothing to commit: a finding said why
   // What the trace lacks if the call succeeds (a static string): a refused call changes nothing.
@@ -139,8 +156,17 @@ class Recorder {
   void event_destroyed(Handle event) noexcept;
   void event_recorded(Handle event, Handle stream) noexcept;
   void stream_waits(Handle stream, Handle event, uint32_t flags) noexcept;
-  // After the host waited: flushes what was gathered.
-  void synchronized(format::SynchronizeKind kind, Handle object) noexcept;
+
+  // ---- order: what the host knows (recorder_order.cpp) ------------------------------------------
+  // A call has returned. Flushes what was gathered.
+  void synchronized(format::SynchronizeKind kind, Handle object,
+                    std::string_view call = {}) noexcept;
+  // A wrapped host function is about to run, on a thread of the runtime: takes no lock that is held
+  // while the recorder waits for anything. What was issued before it is done. The result keeps
+  // `call` alive while the program's function runs.
+  std::shared_ptr<HostCall> host_function_runs(HostCall& call) noexcept;
+  // Keeps it alive until it has run, or for ever in a graph. nullptr: there is no memory.
+  std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
 
   // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
   void capture_begins(Handle stream) noexcept;
@@ -204,6 +230,15 @@ class Recorder {
   void append(format::Action action);
   void append(format::Graph graph);
   void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
+  void push(format::Action action);
+
+  // order
+  friend struct Work;
+  void will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls, Handle executable);
+  void append_work(Work& work);
+  void forget_runs(Work& work) noexcept;
+  void note_runs();
+  bool host_waits(const Work& work, const format::Copy& copy);
   void count_pending();
   void update_plain() noexcept;
   void drain() noexcept;
@@ -317,6 +352,16 @@ class Recorder {
   format::StreamId next_stream_ = 1;
   format::EventId next_event_ = 1;
   format::GraphId next_graph_ = 1;
+  format::HostFunctionId next_host_function_ = 1;
+  uint64_t next_run_ = 1;
+  std::unordered_map<uint64_t, format::HostFunctionId> run_ids_;  // of runs still to come
+  std::unordered_map<uint64_t, Work*> issuing_;                   // by run: not appended yet
+
+  // Taken last, and never while anything is waited for: the runtime's threads take it.
+  std::mutex ran_mutex_;
+  std::vector<uint64_t> ran_;
+  std::atomic<bool> any_ran_{false};
+  std::unordered_map<HostCall*, std::shared_ptr<HostCall>> host_calls_;  // that the runtime has
 
   struct FindingCount {
     format::FindingKind kind = format::FindingKind::kIncomplete;

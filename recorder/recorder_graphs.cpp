@@ -377,7 +377,7 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
     } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
       if (auto made = make_memset(as_node(*set), 0, work)) node.action = std::move(*made);
     } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
-      node.action = format::HostFunction{0, function->call};
+      node.action = format::HostFunction{0, function->call, 0};
     }
   }
   return nodes;
@@ -386,7 +386,6 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
 void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
   work.stream = stream;
   work.call = "hipGraphLaunch";
-  work.asynchronous = true;
   work.skip = true;
   guarded([&] {
     const auto found = executables_.find(executable);
@@ -429,7 +428,14 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       append(format::StreamWait{stream_id(stream), event_id(event), 0});
     }
     work.records = graph.records;
-    work.action = format::GraphLaunch{graph.id, stream_id(stream)};
+    work.action = format::GraphLaunch{graph.id, stream_id(stream), 0};
+    std::vector<std::shared_ptr<HostCall>> calls;
+    for (const FlatNode& node : graph.nodes) {
+      if (const auto* function = std::get_if<RawHostFunction>(&node.action)) {
+        calls.push_back(function->wrapped);
+      }
+    }
+    will_run(work, std::move(calls), executable);
     reachable_may_be_written(work);
     work.skip = false;
     ++report_.graph_launches;

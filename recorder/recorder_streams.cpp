@@ -82,14 +82,4 @@ void Recorder::stream_waits(Handle stream, Handle event, uint32_t flags) noexcep
   drain_if_full();
 }
 
-void Recorder::synchronized(format::SynchronizeKind kind, Handle object) noexcept {
-  guarded([&] {
-    uint32_t id = 0;
-    if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
-    if (kind == format::SynchronizeKind::kEvent) id = event_id(object);
-    append(format::Synchronize{kind, id});
-  });
-  drain();
-}
-
 }  // namespace gfxgraph::recorder

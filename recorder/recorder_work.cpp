@@ -188,12 +188,13 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   copy.height = raw.height;
   copy.depth = raw.depth;
   copy.stream = stream;
-  copy.asynchronous = work.asynchronous;
   if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
   if (!resolve_copy_end(raw.destination, raw.destination_side, work, copy.destination) ||
       !resolve_copy_end(raw.source, raw.source_side, work, copy.source)) {
     return std::nullopt;
   }
+  work.host_waits = host_waits(work, copy);
+  copy.asynchronous = !work.host_waits;
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = by_id(copy.source.allocation);
@@ -229,7 +230,8 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
   set.width_elements = raw.width_elements;
   set.height = raw.height;
   set.depth = raw.depth;
-  set.asynchronous = work.asynchronous;
+  work.host_waits = work.knows != Knows::NOTHING;
+  set.asynchronous = !work.host_waits;
   set.stream = stream;
   if (Allocation* target = by_id(set.allocation); target != nullptr && target->host_visible()) {
     check_host_writes(*target, 0, target->size_bytes);
@@ -272,7 +274,8 @@ void Recorder::prepare(Work& work) noexcept {
     } else if (auto* set = std::get_if<RawMemset>(&work.raw)) {
       if (auto made = make_memset(*set, stream, work)) work.action = std::move(*made);
     } else if (auto* function = std::get_if<RawHostFunction>(&work.raw)) {
-      work.action = format::HostFunction{stream, function->call};
+      work.action = format::HostFunction{stream, function->call, 0};
+      if (function->wrapped) will_run(work, {function->wrapped}, nullptr);
       finding(format::FindingKind::kNote, function->call,
               "a host function: what it does to memory is replayed, the function is not");
     }
@@ -320,13 +323,7 @@ bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
 void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   const auto* raw = std::get_if<RawCopy>(&work.raw);
   if (raw == nullptr || copy.destination.allocation != 0) return;
-  // Asynchronous copies to pageable memory are done when the call returns, on every runtime known;
-  // one that is not leaves the result unknown.
-  if (copy.asynchronous &&
-      (work.stream == per_thread_stream() ||
-       device_->stream_state(const_cast<void*>(work.stream)) != StreamState::kIdle)) {
-    return;
-  }
+  if (copy.asynchronous) return;  // not there yet: unknown, and replay says so
   if (const auto rows = read_host_rows(*raw, raw->destination)) {
     copy.host_result = make_content(*rows, options_.post == PostState::kFull);
   }
@@ -349,6 +346,11 @@ void Recorder::commit(Work&& work) noexcept {
   if (work.skip) return;
   guarded([&] {
     if (work.captured) {
+      if (const auto* function = std::get_if<RawHostFunction>(&work.raw);
+          function != nullptr && function->wrapped) {
+        const std::lock_guard lock(ran_mutex_);
+        function->wrapped->in_graph = true;
+      }
       captures_.add(work.stream, std::move(work.raw));
       return;
     }
@@ -360,7 +362,11 @@ void Recorder::commit(Work&& work) noexcept {
       }
       receive_copy_result(work, *copy);
     }
-    append(std::move(*work.action));
+    const auto blocking = [](const auto* action) { return action && !action->asynchronous; };
+    work.told = blocking(std::get_if<format::Copy>(&*work.action)) ||
+                blocking(std::get_if<format::Memset>(&*work.action));
+    if (any_ran_.load(std::memory_order_acquire)) note_runs();
+    if (!work.appended) append_work(work);
     for (const Handle event : work.records) {
       captures_.forget_event(event);
       append(format::EventRecord{event_id(event), stream_id(work.stream)});

@@ -93,7 +93,7 @@ gfxgraph_trampoline:
     .globl name; .p2align 4; .type name, @function; \
     name: .cfi_startproc; endbr64; movl $call_index, %r11d; jmp gfxgraph_trampoline; .cfi_endproc; \
     .size name, . - name;
-#define GFXGRAPH_HIP_CALL(policy, name) HOOK_##policy(name) .set call_index, call_index + 1;
+#define GFXGRAPH_HIP_CALL(policy, name, ...) HOOK_##policy(name) .set call_index, call_index + 1;
 
     .set call_index, 0
 #include "recorder/hip_calls.inc"

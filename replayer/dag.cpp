@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <unordered_map>
 
 #include "replayer/hip_abi.h"
 
@@ -116,8 +117,10 @@ class DagBuilder {
       case StepKind::kOperation:
         issue(front(step.stream));
         tails_[step.stream] = {step.first_operation};
-        if (program_.operations()[step.first_operation].blocking)
+        if (program_.operations()[step.first_operation].blocking ||
+            program_.operations()[step.first_operation].reaches_host) {
           unite(host_, {step.first_operation});
+        }
         break;
       case StepKind::kGraphLaunch: apply_graph(step); break;
       case StepKind::kEventRecord:
@@ -130,6 +133,11 @@ class DagBuilder {
         unite(tails_[step.stream], captured_[step.event]);
         break;
       case StepKind::kSynchronize: apply_synchronize(step); break;
+      case StepKind::kHostFunction:
+        if (program_.awaited(step.first_host_function)) {
+          ran_[step.first_host_function] = front(step.stream);
+        }
+        break;
       case StepKind::kHostWrite:
         // The replay waits for the device before it writes.
         wait_device();
@@ -150,6 +158,9 @@ class DagBuilder {
       case format::SynchronizeKind::kDevice: wait_device(); break;
       case format::SynchronizeKind::kStream: host_ = front(step.object); break;
       case format::SynchronizeKind::kEvent: unite(host_, captured_[step.object]); break;
+      case format::SynchronizeKind::kHostFunction:
+        if (const auto ran = ran_.find(step.object); ran != ran_.end()) unite(host_, ran->second);
+        break;
     }
   }
 
@@ -158,6 +169,7 @@ class DagBuilder {
     std::vector<OperationSet> after(step.graph->nodes.size());  // what a node's followers wait for
     std::vector<bool> has_follower(step.graph->nodes.size(), false);
     uint32_t operation = step.first_operation;
+    uint32_t function = step.first_host_function;
     for (size_t node = 0; node < step.graph->nodes.size(); ++node) {
       const format::GraphNode& description = step.graph->nodes[node];
       OperationSet dependencies = description.dependencies.empty() ? before : OperationSet{};
@@ -171,6 +183,10 @@ class DagBuilder {
         issue(std::move(dependencies));
         after[node] = {operation++};
       } else {
+        const bool runs = std::holds_alternative<format::HostFunction>(description.action);
+        if (runs && step.host_function_count != 0 && program_.awaited(function++)) {
+          ran_[function - 1] = dependencies;
+        }
         after[node] = std::move(dependencies);
       }
     }
@@ -180,6 +196,10 @@ class DagBuilder {
     }
     reach_.minimise(leaves);
     tails_[step.stream] = std::move(leaves);
+    for (uint32_t i = 0; i < step.operation_count; ++i) {
+      const uint32_t index = step.first_operation + i;
+      if (program_.operations()[index].reaches_host) unite(host_, {index});
+    }
   }
 
   const Program& program_;
@@ -188,6 +208,7 @@ class DagBuilder {
   std::vector<OperationSet> tails_;     // by stream: the last work issued to it
   std::vector<OperationSet> captured_;  // by event: what it stands for
   OperationSet host_;                   // what the host has seen complete
+  std::unordered_map<uint32_t, OperationSet> ran_;  // by host function: what was done by then
 };
 
 }  // namespace

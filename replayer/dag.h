@@ -4,8 +4,9 @@
 // Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps
 // its order; the legacy null stream waits for every blocking stream and every blocking stream waits
 // for it; a wait makes the stream's later work follow what the event had captured when it was last
-// recorded; after a synchronisation, or a copy that blocked the host, everything issued later
-// follows what was waited for.
+// recorded; after whatever told the host that work is done (format::Synchronize, a copy that
+// blocked), everything issued later follows that work. A kernel that reaches memory which the host
+// can poll may have told it anything: what was issued later follows the kernel.
 #pragma once
 
 #include <cstddef>

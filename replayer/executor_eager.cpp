@@ -1,8 +1,10 @@
 // Eager: the calls in recorded order, on streams and events made like the recorded ones. The null
-// stream is the null stream. A synchronous copy is its asynchronous form and a wait.
+// stream is the null stream. A synchronous copy is its asynchronous form and a wait. Where the host
+// knew that a host function ran, it waits for an event at the function's place in its stream.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "replayer/executor.h"
 
@@ -21,8 +23,10 @@ class EagerExecutor : public Executor {
                         static_cast<uint32_t>(instance.program().operations().size()))) {}
 
   ~EagerExecutor() override {
-    for (hip::Event event : events_) {
-      if (event != nullptr) instance_.hip().hipEventDestroy(event);
+    for (const std::vector<hip::Event>* events : {&events_, &own_events_}) {
+      for (hip::Event event : *events) {
+        if (event != nullptr) instance_.hip().hipEventDestroy(event);
+      }
     }
     for (hip::Stream stream : streams_) {
       if (stream != nullptr) instance_.hip().hipStreamDestroy(stream);
@@ -47,6 +51,16 @@ class EagerExecutor : public Executor {
           hip.hipEventCreateWithFlags(&events_[id], program.events()[id] & kEventFlags),
           fmt::format("event {}", id)));
     }
+    assign_slots();
+    const std::vector<Operation>& operations = program.operations();
+    const bool reached = std::any_of(operations.begin(), operations.end(),
+                                     [](const Operation& one) { return one.reaches_host; });
+    own_events_.resize(slots_ + (reached && streams_.size() > 1 ? 1 : 0));
+    for (hip::Event& event : own_events_) {
+      GFXGRAPH_TRY(instance_.library().check(
+          hip.hipEventCreateWithFlags(&event, kDisableTiming), "an event of the replay"));
+    }
+    seen_.resize(streams_.size());
     return {};
   }
 
@@ -57,7 +71,11 @@ class EagerExecutor : public Executor {
       if (code != hip::kSuccess) return instance_.library().check(code, "hipStreamSynchronize");
     }
     const auto total = static_cast<uint32_t>(instance_.program().operations().size());
+    std::fill(seen_.begin(), seen_.end(), 0);
+    epoch_ = 0;
+    size_t index = 0;
     for (const Step& step : instance_.program().steps()) {
+      slot_ = step_slots_[index++];
       const bool acts = step.kind == StepKind::kOperation || step.kind == StepKind::kGraphLaunch ||
                         step.kind == StepKind::kHostWrite;
       if (acts && limit_ < total && step.first_operation >= limit_) break;
@@ -75,6 +93,55 @@ class EagerExecutor : public Executor {
   }
 
  private:
+  static constexpr uint32_t kNoSlot = UINT32_MAX;
+  static constexpr uint32_t kDisableTiming = 0x2;
+
+  // Which of the replay's own events stands for a host function, from its step to the step that
+  // waits for it: as few as are in use at one time.
+  void assign_slots() {
+    const Program& program = instance_.program();
+    std::unordered_map<format::HostFunctionId, uint32_t> slot_of;
+    std::vector<uint32_t> waits;  // by slot: functions still waited for
+    std::vector<uint32_t> free;
+    for (const Step& step : program.steps()) {
+      uint32_t& slot = step_slots_.emplace_back(kNoSlot);
+      if (step.kind == StepKind::kSynchronize &&
+          step.synchronize == format::SynchronizeKind::kHostFunction) {
+        const auto found = slot_of.find(step.object);
+        if (found == slot_of.end()) continue;  // it was waited for before
+        slot = found->second;
+        slot_of.erase(found);
+        if (--waits[slot] == 0) free.push_back(slot);
+      }
+      for (uint32_t i = 0; i < step.host_function_count; ++i) {
+        if (!program.awaited(step.first_host_function + i)) continue;
+        if (slot == kNoSlot) {
+          if (free.empty()) {
+            free.push_back(slots_++);
+            waits.push_back(0);
+          }
+          slot = free.back();
+          free.pop_back();
+        }
+        ++waits[slot];
+        slot_of[step.first_host_function + i] = slot;
+      }
+    }
+  }
+
+  // The host may have learned anything from kernels that reach its memory: what it issued later, to
+  // whatever stream, follows them.
+  hip::Error follow_host(format::StreamId stream) {
+    if (seen_[stream] == epoch_ || streams_.size() < 2) return hip::kSuccess;
+    seen_[stream] = epoch_;
+    return instance_.hip().hipStreamWaitEvent(streams_[stream], own_events_[slots_], 0);
+  }
+  hip::Error reached_host(format::StreamId stream) {
+    if (streams_.size() < 2) return hip::kSuccess;
+    seen_[stream] = ++epoch_;
+    return instance_.hip().hipEventRecord(own_events_[slots_], streams_[stream]);
+  }
+
   Result<void> apply(const Step& step) {
     const HipTable& hip = instance_.hip();
     hip::Error code = hip::kSuccess;
@@ -88,6 +155,9 @@ class EagerExecutor : public Executor {
         code = hip.hipStreamWaitEvent(streams_[step.stream], events_[step.event], 0);
         break;
       case StepKind::kSynchronize: code = synchronize(step); break;
+      case StepKind::kHostFunction:
+        if (slot_ != kNoSlot) code = hip.hipEventRecord(own_events_[slot_], streams_[step.stream]);
+        break;
       case StepKind::kHostWrite:
         GFXGRAPH_TRY(wait(nullptr));
         instance_.apply_host_write(step.host_write);
@@ -100,14 +170,24 @@ class EagerExecutor : public Executor {
 
   Result<void> submit(const Step& step) {
     const uint32_t end = std::min(limit_, step.first_operation + step.operation_count);
+    bool reaches_host = false;
+    hip::Error code = follow_host(step.stream);
     for (uint32_t i = step.first_operation; i < end; ++i) {
-      hip::Error code = instance_.submit(i, streams_[step.stream]);
-      if (code == hip::kSuccess && instance_.program().operations()[i].blocking) {
+      const Operation& operation = instance_.program().operations()[i];
+      if (code == hip::kSuccess) code = instance_.submit(i, streams_[step.stream]);
+      if (code == hip::kSuccess && operation.blocking) {
         code = instance_.hip().hipStreamSynchronize(streams_[step.stream]);
       }
       if (code != hip::kSuccess)
         return instance_.library().check(code, instance_.program().describe(i));
+      reaches_host = reaches_host || operation.reaches_host;
     }
+    if (reaches_host) code = reached_host(step.stream);
+    if (code == hip::kSuccess && slot_ != kNoSlot) {
+      code = instance_.hip().hipEventRecord(own_events_[slot_], streams_[step.stream]);
+    }
+    if (code != hip::kSuccess)
+      return instance_.library().check(code, fmt::format("event {}", step.sequence));
     return {};
   }
 
@@ -118,6 +198,9 @@ class EagerExecutor : public Executor {
         return instance_.hip().hipStreamSynchronize(streams_[step.object]);
       case format::SynchronizeKind::kEvent:
         return instance_.hip().hipEventSynchronize(events_[step.object]);
+      case format::SynchronizeKind::kHostFunction:
+        if (slot_ == kNoSlot) return hip::kSuccess;
+        return instance_.hip().hipEventSynchronize(own_events_[slot_]);
     }
     return hip::kSuccess;
   }
@@ -126,6 +209,13 @@ class EagerExecutor : public Executor {
   uint32_t limit_;
   std::vector<hip::Stream> streams_;  // index = id, [0] null
   std::vector<hip::Event> events_;    // index = id, [0] unused
+  // The replay's own events: a host function's by slot, then the one of follow_host().
+  std::vector<hip::Event> own_events_;
+  std::vector<uint32_t> step_slots_;  // by step
+  uint32_t slots_ = 0;
+  uint32_t slot_ = kNoSlot;     // of the step at hand
+  uint64_t epoch_ = 0;          // kernels that reached the host's memory
+  std::vector<uint64_t> seen_;  // by stream: the last of them that it follows
 };
 
 }  // namespace

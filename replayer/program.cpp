@@ -76,6 +76,8 @@ class ProgramBuilder {
       GFXGRAPH_TRY(std::visit([this](const auto& action) { return add(action); }, event.action));
     }
     close_segment();
+    std::sort(program_->awaited_.begin(), program_->awaited_.end());
+    mark_host_reaching();
     return std::shared_ptr<const Program>(std::move(program_));
   }
 
@@ -101,6 +103,38 @@ class ProgramBuilder {
                               event.sequence, limit));
     }
     return {};
+  }
+
+  // A kernel reaches what its arguments lead to, and whatever any memory points to.
+  void mark_host_reaching() {
+    const auto leads_to_host = [&](const std::vector<format::Relocation>& relocations) {
+      return std::any_of(relocations.begin(), relocations.end(),
+                         [&](const format::Relocation& relocation) {
+                           return host_visible(
+                               *program_->allocations_[relocation.allocation - 1].begin);
+                         });
+    };
+    bool any = false;
+    for (const AllocationInfo& info : program_->allocations_) {
+      any = any || (info.begin != nullptr && host_visible(*info.begin));
+    }
+    if (!any) return;
+    bool by_memory = false;
+    for (const AllocationInfo& info : program_->allocations_) {
+      by_memory = by_memory ||
+                  (info.begin != nullptr && leads_to_host(info.begin->initial.relocations));
+    }
+    for (const format::HostWrite* write : program_->host_writes_) {
+      by_memory = by_memory || leads_to_host(write->content.relocations);
+    }
+    for (const Operation& operation : program_->operations_) {
+      by_memory = by_memory || (operation.kind == OperationKind::kCopy &&
+                                leads_to_host(operation.copy->host_source.relocations));
+    }
+    for (Operation& operation : program_->operations_) {
+      operation.reaches_host = operation.kind == OperationKind::kLaunch &&
+                               (by_memory || leads_to_host(operation.launch->relocations));
+    }
   }
 
   Result<void> check_id(uint32_t id, const char* what) const {
@@ -231,8 +265,26 @@ class ProgramBuilder {
   Result<void> add(const format::StreamDestroy&) { return {}; }
   Result<void> add(const format::EventDestroy&) { return {}; }
   Result<void> add(const format::Marker&) { return {}; }
-  // Its effects are HostWrites; its place in the stream is kept by the operations around it.
-  Result<void> add(const format::HostFunction& function) { return use_stream(function.stream); }
+  // Its effects are HostWrites. Where the host was seen to know that it ran, it is a step.
+  Result<void> add(const format::HostFunction& function) {
+    GFXGRAPH_TRY(use_stream(function.stream));
+    if (function.id == 0) return {};
+    Step step = new_step(StepKind::kHostFunction);
+    step.stream = function.stream;
+    GFXGRAPH_TRY(issue_host_functions(step, function.id, 1));
+    program_->steps_.push_back(step);
+    return {};
+  }
+
+  Result<void> issue_host_functions(Step& step, format::HostFunctionId first, uint64_t count) {
+    if (first <= last_host_function_ || count == 0 || count - 1 > UINT32_MAX - first) {
+      return corrupt(sequence_, fmt::format("{} host functions from id {}", count, first));
+    }
+    step.first_host_function = first;
+    step.host_function_count = static_cast<uint32_t>(count);
+    last_host_function_ = first + static_cast<uint32_t>(count - 1);
+    return {};
+  }
 
   Result<void> add(const format::EventRecord& record) {
     GFXGRAPH_TRY(use_event(record.event));
@@ -261,6 +313,13 @@ class ProgramBuilder {
     if (synchronize.kind == format::SynchronizeKind::kEvent) {
       GFXGRAPH_TRY(use_event(synchronize.object));
     }
+    if (synchronize.kind == format::SynchronizeKind::kHostFunction) {
+      if (synchronize.object == 0 || synchronize.object > last_host_function_) {
+        return corrupt(sequence_, fmt::format("host function {} was not issued",
+                                              synchronize.object));
+      }
+      program_->awaited_.push_back(synchronize.object);
+    }
     Step step = new_step(StepKind::kSynchronize);
     step.synchronize = synchronize.kind;
     step.object = synchronize.object;
@@ -281,6 +340,14 @@ class ProgramBuilder {
     Step step = new_step(StepKind::kGraphLaunch);
     step.stream = launch.stream;
     step.graph = &graph;
+    if (launch.first_host_function != 0) {
+      const auto functions =
+          std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const format::GraphNode& node) {
+            return std::holds_alternative<format::HostFunction>(node.action);
+          });
+      GFXGRAPH_TRY(issue_host_functions(step, launch.first_host_function,
+                                        static_cast<uint64_t>(functions)));
+    }
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
       for (const uint32_t dependency : graph.nodes[node].dependencies) {
         if (dependency >= node)
@@ -447,11 +514,16 @@ class ProgramBuilder {
   std::shared_ptr<Program> program_;
   Segment segment_;
   uint64_t sequence_ = 0;
+  format::HostFunctionId last_host_function_ = 0;
 };
 
 Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace,
                                                       uint64_t max_operations) {
   return ProgramBuilder(std::move(trace)).build(max_operations);
+}
+
+bool Program::awaited(format::HostFunctionId id) const {
+  return std::binary_search(awaited_.begin(), awaited_.end(), id);
 }
 
 std::vector<AmbiguousWord> Program::ambiguous_words() const {

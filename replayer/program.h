@@ -23,8 +23,11 @@ enum class OperationKind : uint8_t { kLaunch, kCopy, kMemset };
 // One device operation. The pointer of its kind is set and lives as long as the trace.
 struct Operation {
   OperationKind kind = OperationKind::kLaunch;
-  // The host waited for it: a synchronous copy or memset.
+  // The host knew it done when its call returned: a copy or memset that blocks.
   bool blocking = false;
+  // A launch that may write memory which the host can poll, so that what was issued later may have
+  // been issued because of it.
+  bool reaches_host = false;
   uint64_t sequence = 0;    // of its event
   int32_t graph_node = -1;  // in the graph that the event launched
   format::StreamId stream = 0;
@@ -40,6 +43,7 @@ enum class StepKind : uint8_t {
   kEventRecord,
   kStreamWait,
   kSynchronize,
+  kHostFunction,
   kHostWrite
 };
 
@@ -53,6 +57,9 @@ struct Step {
   uint32_t event = 0;  // kEventRecord, kStreamWait
   format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
   uint32_t object = 0;      // kSynchronize
+  // kHostFunction, kGraphLaunch: the ids of the host functions that the host was seen to know of.
+  uint32_t first_host_function = 0;
+  uint32_t host_function_count = 0;
   uint32_t host_write = 0;  // kHostWrite: index into host_writes()
   const format::Graph* graph = nullptr;
 };
@@ -124,6 +131,8 @@ class Program {
   const std::vector<StreamInfo>& streams() const { return streams_; }
   // Index = id; flags of each event, [0] unused.
   const std::vector<uint32_t>& events() const { return events_; }
+  // Whether a later step waits for this host function. Rising ids.
+  bool awaited(format::HostFunctionId id) const;
   uint32_t launch_count() const { return launch_count_; }
   // The operation of a launch.
   uint32_t launch_operation(uint32_t launch_index) const {
@@ -151,6 +160,7 @@ class Program {
   std::vector<StreamInfo> streams_ = {StreamInfo{true, 0, 0}};
   std::vector<uint32_t> events_ = {0};
   std::vector<uint32_t> launch_operations_;
+  std::vector<format::HostFunctionId> awaited_;  // sorted
   uint32_t launch_count_ = 0;
 };
 

@@ -400,11 +400,15 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"event_destroy_missing", with_event(EventDestroy{2})});
   cases.push_back({"event_record_missing", with_event(EventRecord{2, 0})});
   cases.push_back({"stream_wait_stream_missing", with_event(StreamWait{2, 1, 0})});
-  cases.push_back({"synchronize_kind_unknown", with_event(Synchronize{SynchronizeKind{3}, 0})});
+  cases.push_back({"synchronize_kind_unknown", with_event(Synchronize{SynchronizeKind{4}, 0})});
   cases.push_back(
       {"synchronize_device_with_id", with_event(Synchronize{SynchronizeKind::kDevice, 1})});
   cases.push_back({"graph_launch_missing", with_event(GraphLaunch{1, 0})});
   cases.push_back({"host_function_without_call", with_event(HostFunction{0, ""})});
+  cases.push_back({"synchronize_host_function_missing",
+                   with_event(Synchronize{SynchronizeKind::kHostFunction, 1})});
+  cases.push_back({"synchronize_host_function_zero",
+                   with_event(Synchronize{SynchronizeKind::kHostFunction, 0})});
   Checkpoint checkpoint;
   checkpoint.states = {{9, {1, 1}, {}}};
   cases.push_back({"checkpoint_allocation_missing", with_event(checkpoint)});
@@ -469,6 +473,28 @@ void add_memory_cases(std::vector<GoldenCase>& cases) {
                    })});
 }
 
+// Since 0.2: what told the host that work was done.
+Result<void> add_host_knowledge(Writer& writer) {
+  Graph graph;
+  graph.id = 1;
+  graph.nodes = {{HostFunction{0, "hipGraphAddHostNode"}, {}},
+                 {std::monostate{}, {0}},
+                 {HostFunction{0, "hipGraphAddHostNode"}, {1}}};
+  GFXGRAPH_TRY(writer.add(graph));
+  const std::vector<Action> actions = {HostFunction{0, "hipStreamAddCallback", 1},
+                                       GraphLaunch{1, 0, 2},
+                                       Synchronize{SynchronizeKind::kHostFunction, 1},
+                                       Synchronize{SynchronizeKind::kHostFunction, 3},
+                                       HostFunction{0, "hipStreamAddCallback"},
+                                       Synchronize{SynchronizeKind::kDevice, 0, "hipFree"}};
+  for (const Action& action : actions) {
+    Event event;
+    event.action = action;
+    GFXGRAPH_TRY(writer.add(event));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -511,6 +537,10 @@ std::vector<GoldenCase> golden_cases() {
   records.insert(records.begin() + 1, {RecordKind{kFirstPrivateKind + 7}, kFlagOptional,
                                        to_bytes("a record of somebody else")});
   cases.push_back({"private_record", join_records(records)});
+  cases.push_back({"host_knowledge", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_host_knowledge(writer).has_value());
+                   })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);
   cases.push_back({"torn", torn, true});

@@ -62,7 +62,11 @@ struct ActionDumper {
   Json operator()(const EventDestroy& a) const { return a.id; }
   Json operator()(const EventRecord& a) const { return {a.event, a.stream}; }
   Json operator()(const StreamWait& a) const { return {a.stream, a.event, a.flags}; }
-  Json operator()(const Synchronize& a) const { return {static_cast<int>(a.kind), a.object}; }
+  Json operator()(const Synchronize& a) const {
+    Json json = {static_cast<int>(a.kind), a.object};
+    if (!a.call.empty()) json.push_back(a.call);
+    return json;
+  }
   Json operator()(const Launch& a) const {
     return {{"kernel", a.kernel},
             {"stream", a.stream},
@@ -92,8 +96,16 @@ struct ActionDumper {
         {"width", a.width_elements},      {"height", a.height},         {"depth", a.depth},
         {"asynchronous", a.asynchronous}, {"stream", a.stream}};
   }
-  Json operator()(const HostFunction& a) const { return {a.stream, a.call}; }
-  Json operator()(const GraphLaunch& a) const { return {a.graph, a.stream}; }
+  Json operator()(const HostFunction& a) const {
+    Json json = {a.stream, a.call};
+    if (a.id != 0) json.push_back(a.id);
+    return json;
+  }
+  Json operator()(const GraphLaunch& a) const {
+    Json json = {a.graph, a.stream};
+    if (a.first_host_function != 0) json.push_back(a.first_host_function);
+    return json;
+  }
   Json operator()(const Marker& a) const { return a.text; }
   Json operator()(const Checkpoint& a) const {
     Json all = Json::array();

@@ -33,7 +33,7 @@ const std::vector<Row>& rows() {
 // concerns the device.
 const std::map<std::string, std::string>& hip_functions() {
   static const std::map<std::string, std::string> all = {
-#define GFXGRAPH_HIP_CALL(policy, name) {#name, #policy},
+#define GFXGRAPH_HIP_CALL(policy, name, ...) {#name, #policy},
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };

@@ -1,6 +1,7 @@
 // recorder/hip_calls.inc against the runtime that is installed, and against the preload library.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -14,7 +15,7 @@ namespace {
 
 std::map<std::string, std::string> rows() {
   return {
-#define GFXGRAPH_HIP_CALL(policy, name) {#name, #policy},
+#define GFXGRAPH_HIP_CALL(policy, name, ...) {#name, #policy},
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
@@ -35,7 +36,7 @@ std::set<std::string> exported(const std::string& library) {
 
 TEST(HipCalls, NoRowTwice) {
   std::multiset<std::string> names = {
-#define GFXGRAPH_HIP_CALL(policy, name) #name,
+#define GFXGRAPH_HIP_CALL(policy, name, ...) #name,
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
@@ -121,18 +122,26 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"UNSUPPORTED",
        "Passed on; one that succeeds marks the trace incomplete with its name and count"},
       {"PASS", "Passed on: changes nothing that a trace describes"}};
-  const std::pair<std::string, std::string> calls[] = {
-#define GFXGRAPH_HIP_CALL(policy, name) {#policy, #name},
+  const std::array<std::string, 3> calls[] = {
+#define GFXGRAPH_HIP_CALL(policy, name, ...) {#policy, #name, "" __VA_OPT__(#__VA_ARGS__)},
 #include "recorder/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
+  const std::map<std::string, std::string> known = {
+      {"", ""},
+      {"NOTHING", ""},
+      {"STREAM", ": tells the host that its stream is done"},
+      {"EVENT", ": tells the host that its events are complete"},
+      {"DEVICE", ": tells the host that the device is idle"},
+      {"BY_ARGUMENT", ": tells the host that its stream is done if an end is plain host memory, or "
+                      "both ends are the host's"}};
   const std::string path = std::string(GFXGRAPH_SOURCE_DIR) + "/docs/hip-calls.md";
   const std::string page = read_text(path);
   std::string expected = page.substr(0, page.find("\n## "));
   for (const auto& [policy, title] : parts) {
     expected += "\n## " + title + "\n\n";
-    for (const auto& [of_call, name] : calls) {
-      if (of_call == policy) expected += "- `" + name + "`\n";
+    for (const auto& [of_call, name, knows] : calls) {
+      if (of_call == policy) expected += "- `" + name + "`" + known.at(knows) + "\n";
     }
   }
   if (std::getenv("GFXGRAPH_UPDATE_DOCS") != nullptr) {

@@ -104,6 +104,7 @@ class RecorderTest : public ::testing::Test {
     raw.destination_side = destination_side;
     work.raw = raw;
     work.call = "hipMemcpy";
+    work.knows = Knows::STREAM;
     recorder_->prepare(work);
     std::memcpy(const_cast<void*>(destination), source, bytes);
     recorder_->commit(std::move(work));
@@ -118,6 +119,7 @@ class RecorderTest : public ::testing::Test {
     work.raw = raw;
     work.stream = stream;
     work.call = "hipMemset";
+    work.knows = Knows::STREAM;
     recorder_->prepare(work);
     recorder_->commit(std::move(work));
   }

@@ -1,0 +1,153 @@
+// What the host knew: the data that lets a replay keep the program's order and no more.
+#include <algorithm>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
+                            std::string_view call) noexcept {
+  guarded([&] {
+    uint32_t id = 0;
+    if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
+    if (kind == format::SynchronizeKind::kEvent) id = event_id(object);
+    append(format::Synchronize{kind, id, std::string(call)});
+  });
+  drain();
+}
+
+// The runtimes known return from an asynchronous copy when it is done if one end is plain host
+// memory, or both ends are the host's (HIP 5.2.3; measured, tests/recorder/program_order.hip).
+bool Recorder::host_waits(const Work& work, const format::Copy& copy) {
+  if (work.knows != Knows::BY_ARGUMENT) return work.knows != Knows::NOTHING;
+  const Allocation* destination = by_id(copy.destination.allocation);
+  const Allocation* source = by_id(copy.source.allocation);
+  return destination == nullptr || source == nullptr ||
+         (destination->host_visible() && source->host_visible());
+}
+
+// ---- host functions -----------------------------------------------------------------------------
+
+// The work, which is about to be issued, will run these.
+void Recorder::will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls,
+                        Handle executable) {
+  if (calls.empty()) return;
+  work.issuing = this;
+  work.first_run = next_run_;
+  work.runs = static_cast<uint32_t>(calls.size());
+  work.host_calls = std::move(calls);
+  next_run_ += work.runs;
+  const std::lock_guard lock(ran_mutex_);
+  for (uint32_t i = 0; i < work.runs; ++i) {
+    issuing_[work.first_run + i] = &work;
+    const std::shared_ptr<HostCall>& call = work.host_calls[i];
+    if (!call) continue;
+    call->runs.push_back({work.first_run + i, executable, false});
+  }
+}
+
+// Appends the work's event, and gives its host functions their ids.
+void Recorder::append_work(Work& work) {
+  work.appended = true;
+  for (uint32_t i = 0; i < work.runs; ++i) {
+    run_ids_[work.first_run + i] = next_host_function_ + i;
+    issuing_.erase(work.first_run + i);
+  }
+  if (work.runs != 0) {
+    if (auto* function = std::get_if<format::HostFunction>(&*work.action)) {
+      function->id = next_host_function_;
+    } else if (auto* launch = std::get_if<format::GraphLaunch>(&*work.action)) {
+      launch->first_host_function = next_host_function_;
+    }
+    next_host_function_ += work.runs;
+  }
+  push(std::move(*work.action));
+}
+
+Work::~Work() {
+  if (issuing != nullptr && !appended) issuing->forget_runs(*this);
+}
+
+// The call was refused, or its work is a node of a capture now: nothing runs yet.
+void Recorder::forget_runs(Work& work) noexcept {
+  guarded([&] {
+    const std::lock_guard lock(ran_mutex_);
+    for (uint32_t i = 0; i < work.runs; ++i) {
+      const uint64_t token = work.first_run + i;
+      issuing_.erase(token);
+      HostCall* call = work.host_calls[i].get();
+      if (call == nullptr) continue;
+      std::erase_if(call->runs, [&](const HostCall::Run& run) { return run.token == token; });
+      if (call->runs.empty() && !call->in_graph) host_calls_.erase(call);
+    }
+  });
+}
+
+std::shared_ptr<HostCall> Recorder::wrap_host_function(void* function, void* data,
+                                                       bool in_graph) noexcept {
+  std::shared_ptr<HostCall> wrapped;
+  guarded_unlocked([&] {
+    auto made = std::make_shared<HostCall>();
+    made->function = function;
+    made->data = data;
+    made->in_graph = in_graph;
+    const std::lock_guard lock(ran_mutex_);
+    host_calls_[made.get()] = made;
+    wrapped = std::move(made);
+  });
+  return wrapped;
+}
+
+std::shared_ptr<HostCall> Recorder::host_function_runs(HostCall& call) noexcept {
+  std::shared_ptr<HostCall> keep;
+  try {
+    const std::lock_guard lock(ran_mutex_);
+    const auto found = host_calls_.find(&call);
+    if (found == host_calls_.end()) return keep;
+    keep = found->second;
+    std::vector<HostCall::Run>& runs = call.runs;
+    if (runs.empty()) {
+      if (!call.in_graph) host_calls_.erase(found);
+      return keep;
+    }
+    // Nodes of one executable run in order of its launches. Of several executables that were made
+    // from one graph, any may be the one that runs: the host is taken to know of all of them.
+    const bool one = std::all_of(runs.begin(), runs.end(), [&](const HostCall::Run& run) {
+      return run.executable == runs.front().executable;
+    });
+    for (HostCall::Run& run : runs) {
+      if (!run.told) ran_.push_back(run.token);
+      run.told = true;
+      if (one) break;
+    }
+    runs.erase(runs.begin());
+    if (runs.empty() && !call.in_graph) host_calls_.erase(found);
+    any_ran_.store(true, std::memory_order_release);
+  } catch (const std::exception& caught) {
+    note_incomplete("host function", caught.what());
+  }
+  return keep;
+}
+
+// Before anything else is appended: whatever that is, it was issued after these ran, or at the same
+// time, when more order does no harm.
+void Recorder::note_runs() {
+  std::vector<uint64_t> ran;
+  {
+    const std::lock_guard lock(ran_mutex_);
+    ran.swap(ran_);
+    any_ran_.store(false, std::memory_order_relaxed);
+  }
+  for (const uint64_t token : ran) {
+    // Its call has not returned yet, to the thread that made it.
+    if (const auto issuing = issuing_.find(token); issuing != issuing_.end()) {
+      append_work(*issuing->second);
+    }
+    const auto id = run_ids_.find(token);
+    if (id == run_ids_.end()) continue;
+    push(format::Synchronize{format::SynchronizeKind::kHostFunction, id->second, {}});
+    run_ids_.erase(id);
+  }
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,222 @@
+// Legal programs whose order comes from what the host knew when it issued a call, each with an
+// answer computed on the host: program_order MODE; prints "ok". Streams are non-blocking, so nothing
+// else orders the work.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "program.h"
+
+using Word = unsigned long long;
+constexpr int kRounds = 150000;
+
+__global__ void slow(Word* word, int rounds) {
+  Word value = *word;
+  for (int i = 0; i < rounds; ++i) value = value * 6364136223846793005ull + 1442695040888963407ull;
+  *word = value;
+}
+__global__ void follow(const Word* word, Word* result) { *result = *word + 1; }
+__global__ void raise(volatile int* flag, const Word* word) { *flag = 1 + (*word == 12345); }
+
+static Word slow_answer() {
+  Word value = 0;
+  for (int i = 0; i < kRounds; ++i) value = value * 6364136223846793005ull + 1442695040888963407ull;
+  return value;
+}
+
+static hipStream_t new_stream() {
+  hipStream_t stream;
+  CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  return stream;
+}
+
+static hipStream_t first, second;
+
+static Word* device_words(int count) {
+  Word* words = nullptr;
+  CHECK(hipMalloc(&words, count * sizeof(Word)));
+  CHECK(hipMemset(words, 0, count * sizeof(Word)));
+  CHECK(hipDeviceSynchronize());
+  return words;
+}
+
+// slow in one stream, then what tells the host that it is done, then a reader in another stream.
+static void told(const char* what, const std::function<void()>& tell,
+                 const std::function<void()>& before = [] {}) {
+  Word* words = device_words(2);
+  slow<<<1, 1, 0, first>>>(words, kRounds);
+  before();
+  tell();
+  follow<<<1, 1, 0, second>>>(words, words + 1);
+  CHECK(hipDeviceSynchronize());
+  Word result = 0;
+  CHECK(hipMemcpy(&result, words + 1, sizeof(result), hipMemcpyDeviceToHost));
+  expect(result == slow_answer() + 1, what);
+}
+
+// Calls that return when the device is idle, though nobody asked them to wait.
+static void frees() {
+  Word* temporary = device_words(1);
+  told("hipFree", [&] { CHECK(hipFree(temporary)); });
+  void* host = nullptr;
+  CHECK(hipHostMalloc(&host, 64, 0));
+  told("hipHostFree", [&] { CHECK(hipHostFree(host)); });
+  hipStream_t third = new_stream();
+  told("hipStreamDestroy", [&] { CHECK(hipStreamDestroy(third)); });
+}
+
+static void copies() {
+  static char host[64];
+  Word* other = device_words(8);
+  told("hipMemcpyAsync to pageable memory", [&] {
+    CHECK(hipMemcpyAsync(host, other, 64, hipMemcpyDeviceToHost, first));
+  });
+  told("hipMemcpyAsync from pageable memory", [&] {
+    CHECK(hipMemcpyAsync(other, host, 64, hipMemcpyHostToDevice, first));
+  });
+  told("hipMemcpyWithStream", [&] {
+    CHECK(hipMemcpyWithStream(other, other + 4, 16, hipMemcpyDeviceToDevice, first));
+  });
+  told("hipMemcpyAsync between host memories", [&] {
+    static char elsewhere[64];
+    CHECK(hipMemcpyAsync(elsewhere, host, 64, hipMemcpyHostToHost, first));
+  });
+}
+
+static void queries() {
+  hipEvent_t start, stop;
+  CHECK(hipEventCreate(&start));
+  CHECK(hipEventCreate(&stop));
+  const auto record = [&] {
+    CHECK(hipEventRecord(start, first));
+    CHECK(hipEventRecord(stop, first));
+  };
+  const auto until = [](const std::function<hipError_t()>& ask) {
+    for (hipError_t result; (result = ask()) != hipSuccess;) {
+      expect(result == hipErrorNotReady, "a query");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  float ms = 0;
+  told("hipEventElapsedTime",
+       [&] { until([&] { return hipEventElapsedTime(&ms, start, stop); }); }, record);
+  told("hipEventQuery", [&] { until([&] { return hipEventQuery(stop); }); }, record);
+  told("hipStreamQuery", [&] { until([&] { return hipStreamQuery(first); }); });
+}
+
+static std::atomic<int> flag;
+
+static void wait_for_flag() {
+  while (flag.load() == 0) std::this_thread::yield();
+}
+
+// A callback tells this thread; and one thread tells another, which issues the work that follows.
+static void callbacks() {
+  const auto callback = [](hipStream_t, hipError_t status, void* data) {
+    expect(status == hipSuccess && *static_cast<int*>(data) == 77, "the callback's data");
+    flag.store(1);
+  };
+  static int data = 77;
+  for (int round = 0; round < 3; ++round) {
+    flag = 0;
+    told("hipStreamAddCallback", [&] {
+      CHECK(hipStreamAddCallback(first, callback, &data, 0));
+      wait_for_flag();
+    });
+  }
+  flag = 0;
+  Word* words = device_words(2);
+  std::thread other([&] {
+    wait_for_flag();
+    follow<<<1, 1, 0, second>>>(words, words + 1);
+  });
+  slow<<<1, 1, 0, first>>>(words, kRounds);
+  CHECK(hipStreamAddCallback(first, callback, &data, 0));
+  other.join();
+  CHECK(hipDeviceSynchronize());
+  Word result = 0;
+  CHECK(hipMemcpy(&result, words + 1, sizeof(result), hipMemcpyDeviceToHost));
+  expect(result == slow_answer() + 1, "a callback that tells another thread");
+}
+
+// A host node in the middle of a graph tells that the nodes before it are done.
+static void host_nodes() {
+  for (int round = 0; round < 2; ++round) {
+    Word* words = device_words(4);
+    hipGraph_t graph;
+    CHECK(hipGraphCreate(&graph, 0));
+    hipKernelNodeParams params{};
+    int rounds = kRounds;
+    Word* word = words;
+    void* arguments[] = {&word, &rounds};
+    params.func = reinterpret_cast<void*>(slow);
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(1);
+    params.kernelParams = arguments;
+    hipGraphNode_t before, host, after;
+    CHECK(hipGraphAddKernelNode(&before, graph, nullptr, 0, &params));
+    static int data = 0;
+    hipHostNodeParams function{};
+    function.fn = [](void* given) {
+      expect(given == &data, "the host node's data");
+      ++data;
+      flag.store(1);
+    };
+    function.userData = &data;
+    CHECK(hipGraphAddHostNode(&host, graph, &before, 1, &function));
+    hipHostNodeParams got{};
+    CHECK(hipGraphHostNodeGetParams(host, &got));
+    expect(got.fn == function.fn && got.userData == function.userData, "the host node's own params");
+    word = words + 2;
+    CHECK(hipGraphAddKernelNode(&after, graph, &host, 1, &params));
+    hipGraphExec_t executable;
+    CHECK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+    flag = 0;
+    data = 0;
+    CHECK(hipGraphLaunch(executable, first));
+    wait_for_flag();
+    follow<<<1, 1, 0, second>>>(words, words + 1);
+    CHECK(hipDeviceSynchronize());
+    expect(data == 1, "the host node ran once");
+    Word result = 0;
+    CHECK(hipMemcpy(&result, words + 1, sizeof(result), hipMemcpyDeviceToHost));
+    expect(result == slow_answer() + 1, "a host node");
+    CHECK(hipGraphExecDestroy(executable));
+    CHECK(hipGraphDestroy(graph));
+  }
+}
+
+// The host polls memory that the kernel writes.
+static void polled() {
+  int* seen = nullptr;
+  CHECK(hipHostMalloc(&seen, sizeof(int), hipHostMallocDefault));
+  *seen = 0;
+  Word* words = device_words(2);
+  slow<<<1, 1, 0, first>>>(words, kRounds);
+  raise<<<1, 1, 0, first>>>(seen, words);
+  while (*const_cast<volatile int*>(seen) == 0) std::this_thread::yield();
+  follow<<<1, 1, 0, second>>>(words, words + 1);
+  CHECK(hipDeviceSynchronize());
+  Word result = 0;
+  CHECK(hipMemcpy(&result, words + 1, sizeof(result), hipMemcpyDeviceToHost));
+  expect(result == slow_answer() + 1, "polled memory");
+}
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  first = new_stream();
+  second = new_stream();
+  const std::pair<const char*, void (*)()> modes[] = {
+      {"frees", frees},         {"copies", copies},         {"queries", queries},
+      {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled}};
+  for (const auto& [name, function] : modes) {
+    if (mode != name) continue;
+    function();
+    std::printf("ok\n");
+    return 0;
+  }
+  return 2;
+}
