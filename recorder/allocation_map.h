@@ -2,8 +2,10 @@
 // thread-safe; the recorder's lock guards it.
 #pragma once
 
+#include <cstddef>
 #include <bitset>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -29,6 +31,11 @@ struct Allocation {
   }
   // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
   std::vector<uint64_t> known_blocks;
+  // What blocks held that a copy in flight writes in part: the rest is the program's to write.
+  std::map<uint64_t, std::vector<std::byte>> saved_blocks;
+  // Memory of the program that HIP was never told of: it may be gone, and is read with care.
+  bool plain_host = false;
+  format::Content last_known;  // plain_host: when the host last knew of its content
   // Host-visible: what its words in the trace lead to.
   std::set<format::AllocationId> points_to;
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.

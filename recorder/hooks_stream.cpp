@@ -16,8 +16,9 @@ void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipStreamCallback_t>(call.function);
   void* const data = call.data;
-  (void)recorder().host_function_runs(call);
+  const Recorder::HostRun run = recorder().host_function_runs(call);
   function(stream, status, data);
+  recorder().host_function_ran(run);
 }
 
 template <typename Call>
@@ -41,8 +42,9 @@ void run_host_function(void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipHostFn_t>(call.function);
   void* const data = call.data;
-  (void)recorder().host_function_runs(call);
+  const Recorder::HostRun run = recorder().host_function_runs(call);
   function(data);
+  recorder().host_function_ran(run);
 }
 
 }  // namespace gfxgraph::recorder

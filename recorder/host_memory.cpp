@@ -34,6 +34,12 @@ bool read_bytes(std::byte* destination, uint64_t address, uint64_t size_bytes) {
 
 }  // namespace
 
+std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t size_bytes) {
+  std::vector<std::byte> bytes(size_bytes);
+  if (!read_bytes(bytes.data(), address, size_bytes)) return std::nullopt;
+  return bytes;
+}
+
 std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end) {
   const auto plane = checked_mul<uint64_t>(raw.width_bytes, raw.height);
   const auto total = plane ? checked_mul<uint64_t>(*plane, raw.depth) : plane;

@@ -13,5 +13,6 @@ namespace gfxgraph::recorder {
 // The rows of the copy's box at `end`, packed. Nothing when the sizes overflow or any byte is not
 // mapped: never a fault of the program.
 std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end);
+std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t size_bytes);
 
 }  // namespace gfxgraph::recorder

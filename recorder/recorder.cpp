@@ -183,22 +183,26 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
-void Recorder::push(format::Action action) {
+format::Event& Recorder::push(format::Action action) {
   auto event = std::make_unique<format::Event>();
   event->thread = thread_number();
   event->time_ns = monotonic_ns() - start_ns_;
   event->action = std::move(action);
   report_ambiguous(event->action);
   note_targets(event->action);
+  const std::vector<Flight> known = flights_.follow(event->action);
+  format::Event& pushed = *event;
   pending_.emplace_back(std::move(event));
   count_pending();
+  for (const Flight& flight : known) landed(flight);
+  return pushed;
 }
 
-void Recorder::append(format::Graph graph) {
-  for (const format::GraphNode& node : graph.nodes) {
+void Recorder::append(std::unique_ptr<format::Graph> graph) {
+  for (const format::GraphNode& node : graph->nodes) {
     if (const auto* copy = std::get_if<format::Copy>(&node.action)) report_ambiguous(*copy);
   }
-  pending_.emplace_back(std::make_unique<format::Graph>(std::move(graph)));
+  pending_.emplace_back(std::move(graph));
   count_pending();
 }
 
@@ -231,12 +235,12 @@ void Recorder::count_pending() {
   if (count % kEventsPerDrain == 0) flush_wanted_.notify_one();
 }
 
-void Recorder::drain() noexcept {
+void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
     {
       const std::lock_guard lock(mutex_);
-      if (!writer_) return;
+      if (!writer_ || !resolve_deferred(all)) return;
       pending_.swap(draining_);
       launch_bytes_.swap(draining_bytes_);
       pending_count_.store(0, std::memory_order_relaxed);
@@ -303,7 +307,7 @@ void Recorder::flush_loop() noexcept {
   }
 }
 
-void Recorder::flush() noexcept { drain(); }
+void Recorder::flush() noexcept { drain(true); }
 
 void Recorder::abandon() noexcept {
   active_.store(false);
@@ -346,11 +350,15 @@ void Recorder::finish_contents() {
         "the device failed or did not become idle: the state of its buffers at the end is unknown");
     return;
   }
+  if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "exit"});
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
     check_host_writes(*allocation, 0, allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     end_allocation(*allocation, false, 0, post_content(*allocation));
+  }
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    end_allocation(*allocation, false, 0, allocation->last_known);
   }
 }
 
@@ -363,7 +371,7 @@ void Recorder::finish() noexcept {
       finished_ = true;
       finish_contents();
     }
-    drain();
+    drain(true);
     const std::lock_guard order(drain_mutex_);
     const std::lock_guard lock(mutex_);
     for (const FindingCount& found : findings_) {

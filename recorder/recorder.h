@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "format/trace.h"
@@ -25,6 +26,7 @@
 #include "recorder/arguments.h"
 #include "recorder/code_registry.h"
 #include "recorder/device.h"
+#include "recorder/flights.h"
 #include "recorder/graph_model.h"
 #include "recorder/knows.h"
 #include "recorder/options.h"
@@ -63,8 +65,13 @@ struct Work {
   bool skip = false;  // nothing to commit: a finding said why
   // What the trace lacks if the call succeeds (a static string): a refused call changes nothing.
   const char* missing = nullptr;
-  // Host-visible memory that the work may write: its state is taken in again once the work is done.
+  // Host-visible memory that its kernels may write: its state is taken in again once they are done.
   std::vector<format::AllocationId> may_write;
+  // Host-visible memory that its copies and memsets write.
+  std::vector<Flight> flights;
+  bool in_graph = false;
+  // The source of its copy is pinned memory that these runs of host functions may fill.
+  std::vector<uint64_t> source_runs;
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;
   const char* call = "";
@@ -164,7 +171,13 @@ class Recorder {
   // A wrapped host function is about to run, on a thread of the runtime: takes no lock that is held
   // while the recorder waits for anything. What was issued before it is done. The result keeps
   // `call` alive while the program's function runs.
-  std::shared_ptr<HostCall> host_function_runs(HostCall& call) noexcept;
+  struct HostRun {
+    std::shared_ptr<HostCall> keep;
+    uint64_t token = 0;
+  };
+  HostRun host_function_runs(HostCall& call) noexcept;
+  // It returned, and what it wrote is there: sources of copies that wait behind it are read.
+  void host_function_ran(const HostRun& run) noexcept;
   // Keeps it alive until it has run, or for ever in a graph. nullptr: there is no memory.
   std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
 
@@ -228,20 +241,34 @@ class Recorder {
 
   void open();
   void append(format::Action action);
-  void append(format::Graph graph);
+  void append(std::unique_ptr<format::Graph> graph);
   void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
-  void push(format::Action action);
+  format::Event& push(format::Action action);
+
+  // A copy whose source is filled by host functions that have not run yet. Until it is known nothing
+  // is handed to the writer. Lists change under both locks; what is read, under ran_mutex_.
+  struct DeferredSource {
+    RawCopy raw;
+    format::Copy* copy = nullptr;  // in pending_
+    std::vector<uint64_t> runs;
+    std::optional<std::vector<std::byte>> bytes;
+  };
+  void defer(DeferredSource source);
+  std::vector<uint64_t> runs_to_come();
+  bool resolve_deferred(bool all);
+  void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
+                           Work& work, std::vector<std::pair<size_t, DeferredSource>>& found);
 
   // order
   friend struct Work;
   void will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls, Handle executable);
-  void append_work(Work& work);
+  format::Event& append_work(Work& work);
   void forget_runs(Work& work) noexcept;
   void note_runs();
   bool host_waits(const Work& work, const format::Copy& copy);
   void count_pending();
   void update_plain() noexcept;
-  void drain() noexcept;
+  void drain(bool all = false) noexcept;
   Result<void> write(Pending& item);
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
@@ -273,6 +300,14 @@ class Recorder {
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void check_reachable_host_writes();
   void refresh_host_state(Allocation& allocation);
+  std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
+  void check_around_flights(Allocation& allocation, uint64_t block, std::span<const Flight> flights);
+  void write_from_host(const Allocation& allocation, uint64_t begin,
+                       std::span<const std::byte> bytes);
+  void take_off(Work& work, format::StreamId stream);
+  void landed(const Flight& flight);
+  void adopt_host_memory(const ExecutableGraph& graph, Work& work);
+  Allocation* find_adopted(uint64_t address, uint64_t size_bytes);
   void mark_reachable(std::span<const format::Relocation> relocations);
   Allocation* by_id(format::AllocationId id);
 
@@ -282,14 +317,15 @@ class Recorder {
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
                                             Work& work);
   RawMemset as_node(const RawMemset& raw);
-  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, Work& work, format::CopyEnd& end);
+  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
+                        format::CopyEnd& end);
   // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
   bool read_copy_source(const RawCopy& raw, format::Copy& copy);
   void receive_copy_result(const Work& work, format::Copy& copy);
   bool idle(Handle stream);
   void settle(Work& work);
   void checkpoint();
-  void may_write(Work& work, const Allocation& allocation);
+  void writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void reachable_may_be_written(Work& work);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
@@ -339,6 +375,9 @@ class Recorder {
   CodeRegistry code_;
   DeviceFacts facts_;
   AllocationMap map_;
+  // Plain host memory that copy nodes write: not in map_, because no kernel can reach it.
+  std::vector<std::shared_ptr<Allocation>> adopted_;
+  Flights flights_;
   WordResolver words_{map_};
   std::unordered_map<format::AllocationId, Allocation*> by_id_;
   std::unordered_map<Handle, format::StreamId> streams_;
@@ -362,6 +401,8 @@ class Recorder {
   std::vector<uint64_t> ran_;
   std::atomic<bool> any_ran_{false};
   std::unordered_map<HostCall*, std::shared_ptr<HostCall>> host_calls_;  // that the runtime has
+  std::unordered_set<uint64_t> running_;  // runs that began and have not ended
+  std::vector<DeferredSource> deferred_;
 
   struct FindingCount {
     format::FindingKind kind = format::FindingKind::kIncomplete;

@@ -401,25 +401,44 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     }
     ExecutableGraph& graph = found->second;
     const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
-                      graph.map_generation == map_.generation() && map_.host_visible().empty();
+                      graph.map_generation == map_.generation() && map_.host_visible().empty() &&
+                      adopted_.empty();
+    work.in_graph = true;
+    if (!same) adopt_host_memory(graph, work);
     if (!same) {
       std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
       if (!nodes) {
         work.missing = "a kernel of the graph is not known";
         return;
       }
-      graph.reads_host_memory = false;
+      std::vector<std::shared_ptr<HostCall>> calls;
+      for (const FlatNode& node : graph.nodes) {
+        if (const auto* function = std::get_if<RawHostFunction>(&node.action)) {
+          calls.push_back(function->wrapped);
+        }
+      }
+      std::vector<std::pair<size_t, DeferredSource>> deferred;
+      if (!calls.empty()) {
+        will_run(work, std::move(calls), executable);
+        defer_graph_sources(graph, *nodes, work, deferred);
+      }
+      graph.reads_host_memory = work.runs != 0;
       find_events(graph);
       for (const format::GraphNode& node : *nodes) {
         const auto* copy = std::get_if<format::Copy>(&node.action);
         if (copy != nullptr && copy->source.allocation == 0) graph.reads_host_memory = true;
       }
       const format::BlobId now = fingerprint(*nodes);
-      if (graph.id == 0 || now != graph.fingerprint) {
+      if (graph.id == 0 || now != graph.fingerprint || !deferred.empty()) {
         graph.id = next_graph_++;
-        append(format::Graph{graph.id, std::move(*nodes)});
+        auto made = std::make_unique<format::Graph>(format::Graph{graph.id, std::move(*nodes)});
+        for (auto& [index, source] : deferred) {
+          source.copy = &std::get<format::Copy>(made->nodes[index].action);
+        }
+        append(std::move(made));
+        for (auto& [index, source] : deferred) defer(std::move(source));
       }
-      graph.fingerprint = now;
+      graph.fingerprint = deferred.empty() ? now : format::BlobId{};
       graph.changed = false;
       graph.map_generation = map_.generation();
     }
@@ -429,13 +448,6 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     }
     work.records = graph.records;
     work.action = format::GraphLaunch{graph.id, stream_id(stream), 0};
-    std::vector<std::shared_ptr<HostCall>> calls;
-    for (const FlatNode& node : graph.nodes) {
-      if (const auto* function = std::get_if<RawHostFunction>(&node.action)) {
-        calls.push_back(function->wrapped);
-      }
-    }
-    will_run(work, std::move(calls), executable);
     reachable_may_be_written(work);
     work.skip = false;
     ++report_.graph_launches;

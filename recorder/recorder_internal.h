@@ -13,6 +13,9 @@ namespace gfxgraph::recorder {
 // knowing what a buffer holds. A kernel may legally wait for the host for ever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
+// recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
+uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
+
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
 struct RecordingError {
   Error error;

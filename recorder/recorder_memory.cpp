@@ -224,6 +224,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
     }
     const format::StreamId id = stream == nullptr ? 0 : stream_id(stream);
     end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+    flights_.forget(freeing.allocation->id);
     by_id_.erase(freeing.allocation->id);
   });
   drain_if_full();
@@ -240,6 +241,14 @@ void Recorder::resetting() noexcept {
       finding(format::FindingKind::kNote, "hipDeviceReset",
               "the device failed or did not become idle");
     }
+    if (!flights_.empty()) {
+      append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceReset"});
+    }
+    for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+      end_allocation(*allocation, true, 0, allocation->last_known);
+      by_id_.erase(allocation->id);
+    }
+    adopted_.clear();
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       // Host memory that was only registered lives on, but not for the device.
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
@@ -273,17 +282,22 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (run_begin == run_end) return;
     const uint64_t begin = run_begin * kHostBlockBytes;
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
-    format::HostWrite write;
-    write.allocation = allocation.id;
-    write.offset_bytes = begin;
-    write.content = make_content(host_bytes(allocation, begin, end - begin), true);
-    append(std::move(write));
+    const auto bytes = read_host_bytes(allocation.host_address + begin, end - begin);
+    if (bytes) write_from_host(allocation, begin, *bytes);
   };
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
-    const auto bytes =
-        host_bytes(allocation, begin, std::min(kHostBlockBytes, allocation.size_bytes - begin));
-    const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+    if (!flights_.empty()) {
+      const std::vector<Flight> over =
+          flights_.over(allocation.id, begin, begin + kHostBlockBytes);
+      if (!over.empty()) {
+        check_around_flights(allocation, block, over);
+        continue;
+      }
+    }
+    const std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
+    if (!bytes) continue;
+    const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());
     if (hash == allocation.known_blocks[block]) continue;
     allocation.known_blocks[block] = hash;
     if (block != run_end || run_begin == run_end) {
@@ -312,6 +326,192 @@ void Recorder::check_reachable_host_writes() {
 
 void Recorder::refresh_host_state(Allocation& allocation) {
   allocation.known_blocks = block_hashes(allocation);
+}
+
+void Recorder::write_from_host(const Allocation& allocation, uint64_t begin,
+                               std::span<const std::byte> bytes) {
+  format::HostWrite write;
+  write.allocation = allocation.id;
+  write.offset_bytes = begin;
+  write.content = make_content(bytes, true);
+  append(std::move(write));
+}
+
+// ---- copies and memsets on their way into memory that the host sees -----------------------------
+
+std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& allocation,
+                                                           uint64_t block) {
+  const uint64_t begin = block * kHostBlockBytes;
+  const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
+  if (allocation.plain_host) return read_host_bytes(allocation.host_address + begin, size);
+  const auto bytes = host_bytes(allocation, begin, size);
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+// What the program wrote into a block beside what `flights` write.
+void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
+                                    std::span<const Flight> flights) {
+  const auto saved = allocation.saved_blocks.find(block);
+  if (saved == allocation.saved_blocks.end()) return;
+  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+  if (!now || now->size() != saved->second.size()) return;
+  const uint64_t base = block * kHostBlockBytes;
+  const auto flown = [&](uint64_t offset) {
+    return std::any_of(flights.begin(), flights.end(), [&](const Flight& flight) {
+      return flight.begin <= base + offset && base + offset < flight.end;
+    });
+  };
+  for (size_t i = 0; i < now->size(); ++i) {
+    const auto changed = [&](size_t at) {
+      return at < now->size() && (*now)[at] != saved->second[at] && !flown(at);
+    };
+    size_t end = i;
+    while (changed(end)) ++end;
+    if (end == i) continue;
+    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i));
+    std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
+    i = end;
+  }
+}
+
+// The work is issued: from now on its ranges change by themselves.
+void Recorder::take_off(Work& work, format::StreamId stream) {
+  for (Flight& flight : work.flights) {
+    Allocation* allocation = by_id(flight.allocation);
+    if (allocation == nullptr) continue;
+    for (const uint64_t edge : {flight.begin, flight.end - 1}) {
+      const uint64_t block = edge / kHostBlockBytes;
+      const uint64_t begin = block * kHostBlockBytes;
+      const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
+      if (flight.begin <= begin && end <= flight.end) continue;
+      if (allocation->saved_blocks.contains(block)) continue;
+      if (auto bytes = host_block(*allocation, block)) {
+        allocation->saved_blocks.emplace(block, std::move(*bytes));
+      }
+    }
+    flight.late = work.runs != 0;
+    flights_.issue(stream, flight);
+  }
+  work.flights.clear();
+}
+
+// The host knows that it is done, and has not used that yet: what lies there is the device's. If
+// the host may have used it already, it is left to be found as written by the host, which it then
+// may be; the bytes are right in either case.
+void Recorder::landed(const Flight& flight) {
+  Allocation* allocation = by_id(flight.allocation);
+  if (allocation == nullptr) return;
+  for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
+       ++block) {
+    const uint64_t begin = block * kHostBlockBytes;
+    std::vector<Flight> over =
+        flights_.over(flight.allocation, begin, begin + kHostBlockBytes);
+    const bool last = over.empty();
+    over.push_back(flight);
+    check_around_flights(*allocation, block, over);
+    const std::optional<std::vector<std::byte>> now = host_block(*allocation, block);
+    if (last) allocation->saved_blocks.erase(block);
+    if (!now || flight.late || block >= allocation->known_blocks.size()) continue;
+    if (last) {
+      allocation->known_blocks[block] = XXH3_64bits(now->data(), now->size());
+    } else if (const auto saved = allocation->saved_blocks.find(block);
+               saved != allocation->saved_blocks.end()) {
+      for (uint64_t i = 0; i < now->size(); ++i) {
+        if (flight.begin <= begin + i && begin + i < flight.end) saved->second[i] = (*now)[i];
+      }
+    }
+  }
+  if (!allocation->plain_host) return;
+  if (const auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes)) {
+    allocation->last_known = make_content(*bytes, options_.post == PostState::kFull);
+  }
+}
+
+// ---- plain host memory that copy nodes write ----------------------------------------------------
+
+Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    if (address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes &&
+        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
+      return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
+// must stay copies. The memory becomes an allocation that lives from the first such launch on.
+void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
+  struct Range {
+    uint64_t begin, end;
+  };
+  std::vector<Range> ranges;
+  for (const FlatNode& node : graph.nodes) {
+    const auto* copy = std::get_if<RawCopy>(&node.action);
+    if (copy == nullptr || copy->destination_side == MemorySide::kDevice) continue;
+    const uint64_t begin = copy->destination.address;
+    const uint64_t size = copy_extent(*copy, copy->destination);
+    const Allocation* inside = map_.find(begin);
+    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
+        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
+      continue;
+    }
+    ranges.push_back({begin, begin + size});
+  }
+  if (ranges.empty()) return;
+  // Those that overlap are one, also with what was adopted before.
+  for (const std::shared_ptr<Allocation>& old : adopted_) {
+    ranges.push_back({old->host_address, old->host_address + old->size_bytes});
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<Range> merged;
+  for (const Range& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  for (const Range& range : merged) {
+    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
+    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
+    if (!bytes) {
+      work.missing = "a copy node's destination in host memory cannot be read";
+      continue;
+    }
+    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
+      if (old->host_address < range.begin || old->host_address >= range.end) return false;
+      end_allocation(*old, true, 0, old->last_known);
+      flights_.forget(old->id);
+      by_id_.erase(old->id);
+      return true;
+    });
+    auto made = std::make_shared<Allocation>();
+    made->id = next_allocation_++;
+    made->kind = format::AllocationKind::kHostPinned;
+    made->address = made->host_address = range.begin;
+    made->size_bytes = range.end - range.begin;
+    made->plain_host = true;
+    made->last_known.size_bytes = made->size_bytes;
+    made->last_known.stored = false;
+    for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
+      const auto part = std::span(*bytes).subspan(
+          block * kHostBlockBytes,
+          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
+      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
+    }
+    format::AllocationBegin begin;
+    begin.id = made->id;
+    begin.kind = made->kind;
+    begin.recorded_address = begin.host_address = range.begin;
+    begin.size_bytes = made->size_bytes;
+    begin.initial = make_content(*bytes, true);
+    by_id_[made->id] = made.get();
+    adopted_.push_back(std::move(made));
+    append(std::move(begin));
+  }
 }
 
 }  // namespace gfxgraph::recorder

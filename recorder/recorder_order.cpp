@@ -47,7 +47,7 @@ void Recorder::will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls
 }
 
 // Appends the work's event, and gives its host functions their ids.
-void Recorder::append_work(Work& work) {
+format::Event& Recorder::append_work(Work& work) {
   work.appended = true;
   for (uint32_t i = 0; i < work.runs; ++i) {
     run_ids_[work.first_run + i] = next_host_function_ + i;
@@ -61,7 +61,7 @@ void Recorder::append_work(Work& work) {
     }
     next_host_function_ += work.runs;
   }
-  push(std::move(*work.action));
+  return push(std::move(*work.action));
 }
 
 Work::~Work() {
@@ -75,6 +75,7 @@ void Recorder::forget_runs(Work& work) noexcept {
     for (uint32_t i = 0; i < work.runs; ++i) {
       const uint64_t token = work.first_run + i;
       issuing_.erase(token);
+      for (DeferredSource& source : deferred_) std::erase(source.runs, token);
       HostCall* call = work.host_calls[i].get();
       if (call == nullptr) continue;
       std::erase_if(call->runs, [&](const HostCall::Run& run) { return run.token == token; });
@@ -98,18 +99,20 @@ std::shared_ptr<HostCall> Recorder::wrap_host_function(void* function, void* dat
   return wrapped;
 }
 
-std::shared_ptr<HostCall> Recorder::host_function_runs(HostCall& call) noexcept {
-  std::shared_ptr<HostCall> keep;
+Recorder::HostRun Recorder::host_function_runs(HostCall& call) noexcept {
+  HostRun result;
   try {
     const std::lock_guard lock(ran_mutex_);
     const auto found = host_calls_.find(&call);
-    if (found == host_calls_.end()) return keep;
-    keep = found->second;
+    if (found == host_calls_.end()) return result;
+    result.keep = found->second;
     std::vector<HostCall::Run>& runs = call.runs;
     if (runs.empty()) {
       if (!call.in_graph) host_calls_.erase(found);
-      return keep;
+      return result;
     }
+    result.token = runs.front().token;
+    running_.insert(result.token);
     // Nodes of one executable run in order of its launches. Of several executables that were made
     // from one graph, any may be the one that runs: the host is taken to know of all of them.
     const bool one = std::all_of(runs.begin(), runs.end(), [&](const HostCall::Run& run) {
@@ -126,7 +129,93 @@ std::shared_ptr<HostCall> Recorder::host_function_runs(HostCall& call) noexcept 
   } catch (const std::exception& caught) {
     note_incomplete("host function", caught.what());
   }
-  return keep;
+  return result;
+}
+
+void Recorder::host_function_ran(const HostRun& run) noexcept {
+  if (run.token == 0) return;
+  try {
+    const std::lock_guard lock(ran_mutex_);
+    running_.erase(run.token);
+    for (DeferredSource& source : deferred_) {
+      if (std::erase(source.runs, run.token) == 0) continue;
+      source.bytes = read_host_rows(source.raw, source.raw.source);
+    }
+  } catch (const std::exception& caught) {
+    note_incomplete("host function", caught.what());
+  }
+}
+
+std::vector<uint64_t> Recorder::runs_to_come() {
+  const std::lock_guard lock(ran_mutex_);
+  std::vector<uint64_t> tokens(running_.begin(), running_.end());
+  for (const auto& [call, kept] : host_calls_) {
+    for (const HostCall::Run& run : kept->runs) tokens.push_back(run.token);
+  }
+  return tokens;
+}
+
+void Recorder::defer(DeferredSource source) {
+  const std::lock_guard lock(ran_mutex_);
+  // One that has run in the meantime has filled the memory by now.
+  std::erase_if(source.runs, [&](uint64_t token) {
+    return !running_.contains(token) &&
+           std::none_of(host_calls_.begin(), host_calls_.end(), [&](const auto& entry) {
+      return std::any_of(entry.second->runs.begin(), entry.second->runs.end(),
+                         [&](const HostCall::Run& run) { return run.token == token; });
+    });
+  });
+  source.bytes = read_host_rows(source.raw, source.raw.source);
+  deferred_.push_back(std::move(source));
+}
+
+// Fills in what is known by now. False when something is not, and must not be written yet; `all`:
+// takes what is there.
+bool Recorder::resolve_deferred(bool all) {
+  const std::lock_guard lock(ran_mutex_);
+  std::erase_if(deferred_, [&](DeferredSource& source) {
+    if (!source.runs.empty() && !all) return false;
+    if (!source.bytes || !source.runs.empty()) {
+      finding(format::FindingKind::kIncomplete, "host function",
+              "the source of a copy that it fills is not known");
+    }
+    if (source.bytes) source.copy->host_source = make_content(*source.bytes, true);
+    return true;
+  });
+  return deferred_.empty();
+}
+
+// Copy nodes that follow host function nodes: what these write into the source is read when they
+// have run.
+void Recorder::defer_graph_sources(const ExecutableGraph& graph,
+                                   std::vector<format::GraphNode>& nodes, Work& work,
+                                   std::vector<std::pair<size_t, DeferredSource>>& found) {
+  std::vector<std::vector<uint64_t>> before(nodes.size());  // runs that a node follows
+  uint64_t token = work.first_run;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<uint64_t>& runs = before[i];
+    for (const uint32_t dependency : nodes[i].dependencies) {
+      runs.insert(runs.end(), before[dependency].begin(), before[dependency].end());
+    }
+    std::sort(runs.begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    if (std::holds_alternative<format::HostFunction>(nodes[i].action)) runs.push_back(token++);
+    auto* copy = std::get_if<format::Copy>(&nodes[i].action);
+    if (copy == nullptr || runs.empty()) continue;
+    const Allocation* source = by_id(copy->source.allocation);
+    if (source != nullptr && (!source->host_visible() || source->reachable)) continue;
+    DeferredSource deferred;
+    deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
+    if (source != nullptr) {
+      deferred.raw.source.address = source->host_address + copy->source.offset_bytes;
+      copy->source = {};
+    }
+    deferred.runs = runs;
+    if (!read_copy_source(deferred.raw, *copy)) {
+      work.missing = "a copy node's source cannot be read";
+    }
+    found.emplace_back(i, std::move(deferred));
+  }
 }
 
 // Before anything else is appended: whatever that is, it was issued after these ran, or at the same

@@ -26,6 +26,10 @@ uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
 
 }  // namespace
 
+uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
+  return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
+}
+
 KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call) noexcept {
   // A thread launches few kernels again and again. Entries live as long as the recorder; what they
   // were found by may be taken away, which changes the registry's generation.
@@ -149,26 +153,34 @@ void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* con
   drain_if_full();
 }
 
-void Recorder::may_write(Work& work, const Allocation& allocation) {
-  if (allocation.host_visible()) work.may_write.push_back(allocation.id);
+// What the program wrote beside the range, into blocks that the work writes in part, must not be
+// taken for the work's.
+void Recorder::writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
+  if (!allocation.host_visible() || size_bytes == 0) return;
+  check_host_writes(allocation, offset, size_bytes);
+  work.flights.push_back({allocation.id, offset, offset + size_bytes, false});
 }
 
 void Recorder::reachable_may_be_written(Work& work) {
   if (map_.host_visible().empty()) return;
   check_reachable_host_writes();
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-    if (allocation->reachable) may_write(work, *allocation);
+    if (allocation->reachable) work.may_write.push_back(allocation->id);
   }
 }
 
-bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, Work& work,
-                                format::CopyEnd& end) {
+bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes,
+                                Work& work, format::CopyEnd& end) {
   end.pitch_bytes = raw.pitch_bytes;
   end.slice_bytes = raw.slice_bytes;
   Allocation* allocation = map_.find(raw.address);
   uint64_t base = allocation == nullptr ? 0 : allocation->address;
   if (allocation == nullptr || raw.address == base + allocation->size_bytes) {
     allocation = map_.find_host(raw.address);
+    base = allocation == nullptr ? 0 : allocation->host_address;
+  }
+  if (allocation == nullptr && work.in_graph && side != MemorySide::kDevice) {
+    allocation = find_adopted(raw.address, size_bytes);
     base = allocation == nullptr ? 0 : allocation->host_address;
   }
   if (allocation != nullptr) {
@@ -189,8 +201,12 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   copy.depth = raw.depth;
   copy.stream = stream;
   if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
-  if (!resolve_copy_end(raw.destination, raw.destination_side, work, copy.destination) ||
-      !resolve_copy_end(raw.source, raw.source_side, work, copy.source)) {
+  const auto size = [&](const RawCopyEnd& end) {
+    return copy_extent(raw, end);
+  };
+  if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
+                        copy.destination) ||
+      !resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {
     return std::nullopt;
   }
   work.host_waits = host_waits(work, copy);
@@ -198,17 +214,22 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = by_id(copy.source.allocation);
-      source != nullptr && source->host_visible()) {
-    check_host_writes(*source, copy.source.offset_bytes,
-                      extent(raw.source.pitch_bytes, raw.source.slice_bytes, raw.width_bytes,
-                             raw.height, raw.depth));
-  }
-  if (const Allocation* target = by_id(copy.destination.allocation)) {
-    // Writes of the program beside the copied range must not be taken for the copy's.
-    if (target->host_visible()) {
-      check_host_writes(*by_id(target->id), 0, target->size_bytes);
-      may_write(work, *target);
+      source != nullptr && source->host_visible() && !work.in_graph && !source->reachable) {
+    // Pinned memory that a host function may still fill: its bytes, read when that has run.
+    work.source_runs = runs_to_come();
+    if (!work.source_runs.empty()) {
+      auto& own = std::get<RawCopy>(work.raw);
+      own.source.address = source->host_address + copy.source.offset_bytes;
+      copy.source = {};
     }
+    if (work.host_waits) work.source_runs.clear();
+  }
+  if (Allocation* source = by_id(copy.source.allocation);
+      source != nullptr && source->host_visible()) {
+    check_host_writes(*source, copy.source.offset_bytes, size(raw.source));
+  }
+  if (Allocation* target = by_id(copy.destination.allocation)) {
+    writes(work, *target, copy.destination.offset_bytes, size(raw.destination));
   }
   return copy;
 }
@@ -217,7 +238,7 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
                                                     Work& work) {
   if (raw.width_elements == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
   format::CopyEnd end;
-  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, work, end)) {
+  if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, 0, work, end)) {
     return std::nullopt;
   }
   format::Memset set;
@@ -233,9 +254,10 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
   work.host_waits = work.knows != Knows::NOTHING;
   set.asynchronous = !work.host_waits;
   set.stream = stream;
-  if (Allocation* target = by_id(set.allocation); target != nullptr && target->host_visible()) {
-    check_host_writes(*target, 0, target->size_bytes);
-    may_write(work, *target);
+  if (Allocation* target = by_id(set.allocation)) {
+    writes(work, *target, set.offset_bytes,
+           extent(raw.pitch_bytes, raw.slice_bytes, raw.width_elements * raw.element_bytes,
+                  raw.height, raw.depth));
   }
   return set;
 }
@@ -298,14 +320,21 @@ bool Recorder::idle(Handle stream) {
   }
 }
 
-// Work that may write what the host sees is waited for: afterwards, whatever differs from the state
-// taken in here was written by the program.
+// Kernels that may write what the host sees are waited for: afterwards, whatever differs from the
+// state taken in here was written by the program. Copies and memsets are not: what they write is
+// known (Flights).
 void Recorder::settle(Work& work) {
   if (work.may_write.empty()) return;
   if (!idle(work.stream)) {
-    finding(format::FindingKind::kIncomplete, work.call,
-            "host-visible memory in use by work that does not end: the program's own writes to it "
-            "cannot be told apart");
+    finding(format::FindingKind::kNote, work.call,
+            "host-visible memory in reach of a kernel that runs for long: what the program writes "
+            "to it meanwhile is taken for the kernel's");
+    for (const format::AllocationId id : work.may_write) {
+      const Allocation* allocation = by_id(id);
+      if (allocation == nullptr || !flights_.over(id, 0, allocation->size_bytes).empty()) continue;
+      flights_.issue(stream_id(work.stream), {id, 0, allocation->size_bytes, false});
+    }
+    return;
   }
   for (const format::AllocationId id : work.may_write) {
     if (Allocation* allocation = by_id(id)) refresh_host_state(*allocation);
@@ -366,7 +395,14 @@ void Recorder::commit(Work&& work) noexcept {
     work.told = blocking(std::get_if<format::Copy>(&*work.action)) ||
                 blocking(std::get_if<format::Memset>(&*work.action));
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    if (!work.appended) append_work(work);
+    take_off(work, stream_id(work.stream));
+    if (!work.appended) {
+      format::Event& event = append_work(work);
+      if (!work.source_runs.empty()) {
+        defer({std::get<RawCopy>(work.raw), &std::get<format::Copy>(event.action),
+               std::move(work.source_runs), std::nullopt});
+      }
+    }
     for (const Handle event : work.records) {
       captures_.forget_event(event);
       append(format::EventRecord{event_id(event), stream_id(work.stream)});

@@ -122,10 +122,181 @@ static void callback_source() {
   expect_all(data, 42, "what the callback wrote");
 }
 
+// The same with pinned memory, where the copy's call returns before the callback has run.
+static void callback_pinned() {
+  hipStream_t stream = new_stream();
+  int* data = device_buffer(0);
+  int* source = nullptr;
+  CHECK(hipHostMalloc(&source, kBytes, hipHostMallocDefault));
+  std::memset(source, 0, kBytes);
+  for (int round = 1; round <= 3; ++round) {
+    keep_busy(stream);
+    CHECK(hipStreamAddCallback(
+        stream,
+        [](hipStream_t, hipError_t, void* filled) {
+          for (int i = 0; i < kCount; ++i) static_cast<int*>(filled)[i] += 42;
+        },
+        source, 0));
+    CHECK(hipMemcpyAsync(data, source, kBytes, hipMemcpyHostToDevice, stream));
+    add<<<1, kCount, 0, stream>>>(data, 1);
+    CHECK(hipStreamSynchronize(stream));
+    expect_all(data, 42 * round + 1, "what the callback wrote to pinned memory");
+  }
+}
+
+struct GraphNodes {
+  GraphNodes() { CHECK(hipGraphCreate(&graph, 0)); }
+  hipGraphNode_t kernel(void (*function)(int*, int), int* data, int value,
+                        std::vector<hipGraphNode_t> after) {
+    void* arguments[] = {&data, &value};
+    hipKernelNodeParams params{};
+    params.func = reinterpret_cast<void*>(function);
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(kCount);
+    params.kernelParams = arguments;
+    hipGraphNode_t node;
+    CHECK(hipGraphAddKernelNode(&node, graph, after.data(), after.size(), &params));
+    return node;
+  }
+  hipGraphNode_t copy(void* to, const void* from, hipMemcpyKind kind,
+                      std::vector<hipGraphNode_t> after) {
+    hipGraphNode_t node;
+    CHECK(hipGraphAddMemcpyNode1D(&node, graph, after.data(), after.size(), to, from, kBytes, kind));
+    return node;
+  }
+  hipGraphNode_t host(void (*function)(void*), void* data, std::vector<hipGraphNode_t> after) {
+    hipHostNodeParams params{};
+    params.fn = function;
+    params.userData = data;
+    hipGraphNode_t node;
+    CHECK(hipGraphAddHostNode(&node, graph, after.data(), after.size(), &params));
+    return node;
+  }
+  hipGraphExec_t instantiate() {
+    hipGraphExec_t executable;
+    CHECK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+    return executable;
+  }
+  hipGraph_t graph;
+};
+
+// A graph copies to the host and back from the same words.
+static void graph_round_trip() {
+  hipStream_t stream = new_stream();
+  int* from = device_buffer(1);
+  int* to = device_buffer(0);
+  static int host[kCount];
+  GraphNodes nodes;
+  const hipGraphNode_t first = nodes.kernel(add, from, 6, {});
+  const hipGraphNode_t out = nodes.copy(host, from, hipMemcpyDeviceToHost, {first});
+  nodes.copy(to, host, hipMemcpyHostToDevice, {out});
+  hipGraphExec_t executable = nodes.instantiate();
+  for (int round = 1; round <= 3; ++round) {
+    CHECK(hipGraphLaunch(executable, stream));
+    CHECK(hipStreamSynchronize(stream));
+    expect(host[5] == 1 + 6 * round, "the host's words");
+    expect_all(to, 1 + 6 * round, "the way back");
+  }
+}
+
+// The host overwrites the words between two launches, of which only the first reads them first.
+static void graph_host_words() {
+  hipStream_t stream = new_stream();
+  int* from = device_buffer(1);
+  int* to = device_buffer(0);
+  std::vector<int> host(kCount, 50);
+  GraphNodes nodes;
+  const hipGraphNode_t in = nodes.copy(to, host.data(), hipMemcpyHostToDevice, {});
+  const hipGraphNode_t first = nodes.kernel(add, from, 6, {in});
+  nodes.copy(host.data(), from, hipMemcpyDeviceToHost, {first});
+  hipGraphExec_t executable = nodes.instantiate();
+  CHECK(hipGraphLaunch(executable, stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(to, 50, "the words before");
+  CHECK(hipGraphLaunch(executable, stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(to, 7, "the words of the launch before");
+  for (int& word : host) word = 90;
+  CHECK(hipGraphLaunch(executable, stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(to, 90, "the words of the host");
+  expect(host[3] == 19, "the last words");
+}
+
+// A host node fills the source of a copy node, in plain and in pinned memory.
+static void host_node_source() {
+  hipStream_t stream = new_stream();
+  int* data = device_buffer(0);
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(&pinned, kBytes, hipHostMallocDefault));
+  std::memset(pinned, 0, kBytes);
+  static int plain[kCount];
+  for (int* source : {plain, pinned}) {
+    GraphNodes nodes;
+    const hipGraphNode_t fill = nodes.host(
+        [](void* filled) {
+          for (int i = 0; i < kCount; ++i) static_cast<int*>(filled)[i] += 3;
+        },
+        source, {nodes.kernel(add, data, 1, {})});
+    const hipGraphNode_t copy = nodes.copy(data, source, hipMemcpyHostToDevice, {fill});
+    nodes.kernel(add, data, 100, {copy});
+    hipGraphExec_t executable = nodes.instantiate();
+    for (int round = 1; round <= 3; ++round) {
+      CHECK(hipGraphLaunch(executable, stream));
+      CHECK(hipStreamSynchronize(stream));
+      expect_all(data, 3 * round + 100, "what the host node wrote");
+    }
+  }
+}
+
+// Copies into pinned memory in flight while the host writes beside them, and reads afterwards.
+static void pinned_in_flight() {
+  hipStream_t stream = new_stream();
+  hipStream_t other = new_stream();
+  int* data = device_buffer(5);
+  int* result = device_buffer(0);
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(&pinned, 4 * kBytes, hipHostMallocDefault));
+  std::memset(pinned, 0, 4 * kBytes);
+  keep_busy(stream);
+  add<<<1, kCount, 0, stream>>>(data, 2);
+  CHECK(hipMemcpyAsync(pinned + kCount, data, kBytes, hipMemcpyDeviceToHost, stream));
+  for (int i = 0; i < kCount; ++i) pinned[i] = 11;  // beside it, on both sides
+  for (int i = 0; i < kCount; ++i) pinned[2 * kCount + i] = 22;
+  CHECK(hipMemcpyAsync(result, pinned, kBytes, hipMemcpyHostToDevice, other));
+  CHECK(hipStreamSynchronize(other));
+  hipEvent_t done;
+  CHECK(hipEventCreate(&done));
+  CHECK(hipEventRecord(done, stream));
+  CHECK(hipStreamWaitEvent(other, done, 0));
+  CHECK(hipStreamSynchronize(other));
+  expect(pinned[kCount] == 7, "the copy in flight landed");
+  for (int i = 0; i < kCount; ++i) pinned[kCount + i] += 30;
+  add<<<1, kCount, 0, other>>>(pinned + kCount, 1);
+  CHECK(hipStreamSynchronize(other));
+  expect(pinned[kCount + 7] == 38 && pinned[7] == 11 && pinned[2 * kCount] == 22, "pinned words");
+  expect_all(result, 11, "words written beside a copy in flight");
+}
+
+// The result of an asynchronous copy on the thread's own stream is part of the trace.
+static void per_thread() {
+  int* data = device_buffer(3);
+  static int host[kCount];
+  add<<<1, kCount, 0, hipStreamPerThread>>>(data, 4);
+  CHECK(hipMemcpyAsync(host, data, kBytes, hipMemcpyDeviceToHost, hipStreamPerThread));
+  expect(host[9] == 7, "the copy is done when its call returns");
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const std::pair<const char*, void (*)()> modes[] = {{"refused", refused},
-                                                      {"callback_source", callback_source}};
+                                                      {"callback_source", callback_source},
+                                                      {"callback_pinned", callback_pinned},
+                                                      {"graph_round_trip", graph_round_trip},
+                                                      {"graph_host_words", graph_host_words},
+                                                      {"host_node_source", host_node_source},
+                                                      {"pinned_in_flight", pinned_in_flight},
+                                                      {"per_thread", per_thread}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;
     function();
