@@ -145,8 +145,8 @@ Result<void> Checker::add(const Graph& graph) {
     if (!checked) return with_context(checked.error(), where());
   }
   ++graphs_;
-  graph_host_functions_.push_back(static_cast<uint32_t>(
-      std::ranges::count_if(graph.nodes, [](const GraphNode& node) {
+  graph_host_functions_.push_back(
+      static_cast<uint32_t>(std::ranges::count_if(graph.nodes, [](const GraphNode& node) {
         return std::holds_alternative<HostFunction>(node.action);
       })));
   return {};

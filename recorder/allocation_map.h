@@ -2,8 +2,8 @@
 // thread-safe; the recorder's lock guards it.
 #pragma once
 
-#include <cstddef>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
-// Copies and memsets to memory that the host sees, of which the host does not yet know that they are
-// done: where each writes, and what tells the host. Knows nothing but the events of the trace. Not
-// thread-safe; the recorder's lock guards it.
+// Copies and memsets to memory that the host sees, of which the host does not yet know that they
+// are done: where each writes, and what tells the host. Knows nothing but the events of the trace.
+// Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>

@@ -183,10 +183,10 @@ bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
 
 }  // namespace gfxgraph::recorder
 
-#define GFXGRAPH_COPY_1D(name, kind, key, ...)                          \
-  return copy(                                                                        \
-      kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, \
-      [&] { return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); })
+#define GFXGRAPH_COPY_1D(name, kind, key, ...)                                        \
+  return copy(kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, [&] { \
+    return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); \
+  })
 
 GFXGRAPH_HOOK hipError_t hipMemcpy(void* destination, const void* source, size_t bytes,
                                    hipMemcpyKind kind) {
@@ -244,7 +244,8 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
                                             const void* source, int source_device, size_t bytes,
                                             hipStream_t stream) {
   return copy(kCall_hipMemcpyPeerAsync,
-              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), stream_key(stream), [&] {
+              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), stream_key(stream),
+              [&] {
                 return real(kCall_hipMemcpyPeerAsync, destination, destination_device, source,
                             source_device, bytes, stream);
               });
@@ -253,11 +254,11 @@ GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_d
 #define GFXGRAPH_COPY_2D_PARAMETERS                                                     \
   void *destination, size_t destination_pitch, const void *source, size_t source_pitch, \
       size_t width, size_t height, hipMemcpyKind kind
-#define GFXGRAPH_COPY_2D(name, key, ...)                                             \
+#define GFXGRAPH_COPY_2D(name, key, ...)                                                           \
   return copy(                                                                                     \
       kCall_##name,                                                                                \
       raw_copy_2d(destination, destination_pitch, source, source_pitch, width, height, kind), key, \
-      [&] {                                                                          \
+      [&] {                                                                                        \
         return real(kCall_##name, destination, destination_pitch, source, source_pitch, width,     \
                     height, kind __VA_OPT__(, ) __VA_ARGS__);                                      \
       })
@@ -275,10 +276,10 @@ GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipSt
   GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)        \
-  RawCopy raw;                                                           \
-  const bool supported = params != nullptr && build(*params, raw);       \
-  return copy_or_refuse(kCall_##name, supported, raw, key, \
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                \
+  RawCopy raw;                                                     \
+  const bool supported = params != nullptr && build(*params, raw); \
+  return copy_or_refuse(kCall_##name, supported, raw, key,         \
                         [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
@@ -309,11 +310,10 @@ GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStre
   GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), stream);
 }
 
-#define GFXGRAPH_TO_SYMBOL(name, key, ...)                                           \
-  return symbol_copy(                                                                              \
-      kCall_##name, symbol, offset, true, source, bytes, kind, key, [&] {            \
-        return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__); \
-      })
+#define GFXGRAPH_TO_SYMBOL(name, key, ...)                                                     \
+  return symbol_copy(kCall_##name, symbol, offset, true, source, bytes, kind, key, [&] {       \
+    return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__); \
+  })
 #define GFXGRAPH_TO_SYMBOL_PARAMETERS \
   const void *symbol, const void *source, size_t bytes, size_t offset, hipMemcpyKind kind
 
@@ -331,12 +331,11 @@ GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETER
   GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync_spt, per_thread_key(stream), stream);
 }
 
-#define GFXGRAPH_FROM_SYMBOL(name, key, ...)                               \
-  return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key, \
-                     [&] {                                                 \
-                       return real(kCall_##name, destination, symbol, bytes, offset,     \
-                                   kind __VA_OPT__(, ) __VA_ARGS__);                     \
-                     })
+#define GFXGRAPH_FROM_SYMBOL(name, key, ...)                                                   \
+  return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key, [&] { \
+    return real(kCall_##name, destination, symbol, bytes, offset,                              \
+                kind __VA_OPT__(, ) __VA_ARGS__);                                              \
+  })
 #define GFXGRAPH_FROM_SYMBOL_PARAMETERS \
   void *destination, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind
 

@@ -87,15 +87,14 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
 struct WrappedHostNode {
   WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
     if (!scope.record || from == nullptr || from->fn == nullptr) return;
-    wrapped = recorder().wrap_host_function(reinterpret_cast<void*>(from->fn), from->userData, true);
+    wrapped =
+        recorder().wrap_host_function(reinterpret_cast<void*>(from->fn), from->userData, true);
     if (!wrapped) return;
     own.fn = &run_host_function;
     own.userData = wrapped.get();
     given = &own;
   }
-  RawAction action(int index) const {
-    return RawHostFunction{display_name(index).data(), wrapped};
-  }
+  RawAction action(int index) const { return RawHostFunction{display_name(index).data(), wrapped}; }
   std::shared_ptr<HostCall> wrapped;
   hipHostNodeParams own{};
   const hipHostNodeParams* given;
@@ -365,8 +364,7 @@ GFXGRAPH_HOOK hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t executable
                                                        const hipHostNodeParams* params) {
   const Scope scope;
   const WrappedHostNode host(scope, params);
-  const hipError_t result =
-      real(kCall_hipGraphExecHostNodeSetParams, executable, node, host.given);
+  const hipError_t result = real(kCall_hipGraphExecHostNodeSetParams, executable, node, host.given);
   return executable_changed(scope, result, kCall_hipGraphExecHostNodeSetParams, executable, node,
                             [&] { return host.action(kCall_hipGraphExecHostNodeSetParams); });
 }

@@ -70,9 +70,8 @@ void tell_learned() noexcept {
     case Knows::DEVICE: return tell(format::SynchronizeKind::kDevice, nullptr);
     case Knows::STREAM:
     case Knows::BY_ARGUMENT:
-      return tell(format::SynchronizeKind::kStream, call.ends_with("_spt")
-                                                        ? per_thread_key(now.stream)
-                                                        : stream_key(now.stream));
+      return tell(format::SynchronizeKind::kStream,
+                  call.ends_with("_spt") ? per_thread_key(now.stream) : stream_key(now.stream));
     case Knows::EVENT:
       for (hipEvent_t event : now.events) {
         if (event != nullptr) tell(format::SynchronizeKind::kEvent, event);

@@ -42,7 +42,8 @@ RawMemset box(const hipPitchedPtr& pitched, int value, const hipExtent& extent) 
   return set(kCall_##name, raw, key, [&] { return real(kCall_##name, __VA_ARGS__); })
 
 GFXGRAPH_HOOK hipError_t hipMemset(void* destination, int value, size_t bytes) {
-  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), nullptr, destination, value, bytes);
+  GFXGRAPH_SET(hipMemset, linear(destination, static_cast<uint32_t>(value), 1, bytes), nullptr,
+               destination, value, bytes);
 }
 GFXGRAPH_HOOK hipError_t hipMemset_spt(void* destination, int value, size_t bytes) {
   GFXGRAPH_SET(hipMemset_spt, linear(destination, static_cast<uint32_t>(value), 1, bytes),
@@ -60,8 +61,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetAsync_spt(void* destination, int value, size_t
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD8(hipDeviceptr_t destination, unsigned char value,
                                      size_t count) {
-  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), nullptr, destination,
-               value, count);
+  GFXGRAPH_SET(hipMemsetD8, linear(destination, value, 1, count), nullptr, destination, value,
+               count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned char value,
                                           size_t count, hipStream_t stream) {
@@ -70,8 +71,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD8Async(hipDeviceptr_t destination, unsigned c
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16(hipDeviceptr_t destination, unsigned short value,
                                       size_t count) {
-  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), nullptr, destination,
-               value, count);
+  GFXGRAPH_SET(hipMemsetD16, linear(destination, value, 2, count), nullptr, destination, value,
+               count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD16Async(hipDeviceptr_t destination, unsigned short value,
                                            size_t count, hipStream_t stream) {
@@ -79,7 +80,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD16Async(hipDeviceptr_t destination, unsigned 
                destination, value, count, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD32(hipDeviceptr_t destination, int value, size_t count) {
-  GFXGRAPH_SET(hipMemsetD32, linear(destination, static_cast<uint32_t>(value), 4, count), nullptr, destination, value, count);
+  GFXGRAPH_SET(hipMemsetD32, linear(destination, static_cast<uint32_t>(value), 4, count), nullptr,
+               destination, value, count);
 }
 GFXGRAPH_HOOK hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value, size_t count,
                                            hipStream_t stream) {
@@ -88,8 +90,8 @@ GFXGRAPH_HOOK hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value
 }
 GFXGRAPH_HOOK hipError_t hipMemset2D(void* destination, size_t pitch, int value, size_t width,
                                      size_t height) {
-  GFXGRAPH_SET(hipMemset2D, plane(destination, pitch, value, width, height), nullptr,
-               destination, pitch, value, width, height);
+  GFXGRAPH_SET(hipMemset2D, plane(destination, pitch, value, width, height), nullptr, destination,
+               pitch, value, width, height);
 }
 GFXGRAPH_HOOK hipError_t hipMemset2D_spt(void* destination, size_t pitch, int value, size_t width,
                                          size_t height) {
@@ -110,16 +112,16 @@ GFXGRAPH_HOOK hipError_t hipMemset3D(hipPitchedPtr pitched, int value, hipExtent
   GFXGRAPH_SET(hipMemset3D, box(pitched, value, extent), nullptr, pitched, value, extent);
 }
 GFXGRAPH_HOOK hipError_t hipMemset3D_spt(hipPitchedPtr pitched, int value, hipExtent extent) {
-  GFXGRAPH_SET(hipMemset3D_spt, box(pitched, value, extent), per_thread_stream(), pitched,
-               value, extent);
+  GFXGRAPH_SET(hipMemset3D_spt, box(pitched, value, extent), per_thread_stream(), pitched, value,
+               extent);
 }
 GFXGRAPH_HOOK hipError_t hipMemset3DAsync(hipPitchedPtr pitched, int value, hipExtent extent,
                                           hipStream_t stream) {
-  GFXGRAPH_SET(hipMemset3DAsync, box(pitched, value, extent), stream_key(stream), pitched,
-               value, extent, stream);
+  GFXGRAPH_SET(hipMemset3DAsync, box(pitched, value, extent), stream_key(stream), pitched, value,
+               extent, stream);
 }
 GFXGRAPH_HOOK hipError_t hipMemset3DAsync_spt(hipPitchedPtr pitched, int value, hipExtent extent,
                                               hipStream_t stream) {
-  GFXGRAPH_SET(hipMemset3DAsync_spt, box(pitched, value, extent), per_thread_key(stream),
-               pitched, value, extent, stream);
+  GFXGRAPH_SET(hipMemset3DAsync_spt, box(pitched, value, extent), per_thread_key(stream), pitched,
+               value, extent, stream);
 }

@@ -65,7 +65,7 @@ struct HostCall {
   void* data = nullptr;
   // Its calls that are still to come, in order of issue; guarded by the recorder's ran_mutex_.
   struct Run {
-    uint64_t token = 0;               // the recorder's own number of the run
+    uint64_t token = 0;                // the recorder's own number of the run
     const void* executable = nullptr;  // the graph that it is a node of
     bool told = false;
   };

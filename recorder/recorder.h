@@ -245,8 +245,8 @@ class Recorder {
   void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
   format::Event& push(format::Action action);
 
-  // A copy whose source is filled by host functions that have not run yet. Until it is known nothing
-  // is handed to the writer. Lists change under both locks; what is read, under ran_mutex_.
+  // A copy whose source is filled by host functions that have not run yet. Until it is known
+  // nothing is handed to the writer. Lists change under both locks; what is read, under ran_mutex_.
   struct DeferredSource {
     RawCopy raw;
     format::Copy* copy = nullptr;  // in pending_
@@ -301,7 +301,8 @@ class Recorder {
   void check_reachable_host_writes();
   void refresh_host_state(Allocation& allocation);
   std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
-  void check_around_flights(Allocation& allocation, uint64_t block, std::span<const Flight> flights);
+  void check_around_flights(Allocation& allocation, uint64_t block,
+                            std::span<const Flight> flights);
   void write_from_host(const Allocation& allocation, uint64_t begin,
                        std::span<const std::byte> bytes);
   void take_off(Work& work, format::StreamId stream);

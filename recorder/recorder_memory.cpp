@@ -288,8 +288,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
     if (!flights_.empty()) {
-      const std::vector<Flight> over =
-          flights_.over(allocation.id, begin, begin + kHostBlockBytes);
+      const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
       if (!over.empty()) {
         check_around_flights(allocation, block, over);
         continue;
@@ -404,8 +403,7 @@ void Recorder::landed(const Flight& flight) {
   for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
        ++block) {
     const uint64_t begin = block * kHostBlockBytes;
-    std::vector<Flight> over =
-        flights_.over(flight.allocation, begin, begin + kHostBlockBytes);
+    std::vector<Flight> over = flights_.over(flight.allocation, begin, begin + kHostBlockBytes);
     const bool last = over.empty();
     over.push_back(flight);
     check_around_flights(*allocation, block, over);

@@ -161,9 +161,9 @@ void Recorder::defer(DeferredSource source) {
   std::erase_if(source.runs, [&](uint64_t token) {
     return !running_.contains(token) &&
            std::none_of(host_calls_.begin(), host_calls_.end(), [&](const auto& entry) {
-      return std::any_of(entry.second->runs.begin(), entry.second->runs.end(),
-                         [&](const HostCall::Run& run) { return run.token == token; });
-    });
+             return std::any_of(entry.second->runs.begin(), entry.second->runs.end(),
+                                [&](const HostCall::Run& run) { return run.token == token; });
+           });
   });
   source.bytes = read_host_rows(source.raw, source.raw.source);
   deferred_.push_back(std::move(source));

@@ -201,9 +201,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   copy.depth = raw.depth;
   copy.stream = stream;
   if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
-  const auto size = [&](const RawCopyEnd& end) {
-    return copy_extent(raw, end);
-  };
+  const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
   if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
                         copy.destination) ||
       !resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {

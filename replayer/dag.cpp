@@ -205,9 +205,9 @@ class DagBuilder {
   const Program& program_;
   Dag dag_;
   Reachability reach_;
-  std::vector<OperationSet> tails_;     // by stream: the last work issued to it
-  std::vector<OperationSet> captured_;  // by event: what it stands for
-  OperationSet host_;                   // what the host has seen complete
+  std::vector<OperationSet> tails_;                 // by stream: the last work issued to it
+  std::vector<OperationSet> captured_;              // by event: what it stands for
+  OperationSet host_;                               // what the host has seen complete
   std::unordered_map<uint32_t, OperationSet> ran_;  // by host function: what was done by then
 };
 

@@ -57,8 +57,8 @@ class EagerExecutor : public Executor {
                                      [](const Operation& one) { return one.reaches_host; });
     own_events_.resize(slots_ + (reached && streams_.size() > 1 ? 1 : 0));
     for (hip::Event& event : own_events_) {
-      GFXGRAPH_TRY(instance_.library().check(
-          hip.hipEventCreateWithFlags(&event, kDisableTiming), "an event of the replay"));
+      GFXGRAPH_TRY(instance_.library().check(hip.hipEventCreateWithFlags(&event, kDisableTiming),
+                                             "an event of the replay"));
     }
     seen_.resize(streams_.size());
     return {};

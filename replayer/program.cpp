@@ -108,11 +108,10 @@ class ProgramBuilder {
   // A kernel reaches what its arguments lead to, and whatever any memory points to.
   void mark_host_reaching() {
     const auto leads_to_host = [&](const std::vector<format::Relocation>& relocations) {
-      return std::any_of(relocations.begin(), relocations.end(),
-                         [&](const format::Relocation& relocation) {
-                           return host_visible(
-                               *program_->allocations_[relocation.allocation - 1].begin);
-                         });
+      return std::any_of(
+          relocations.begin(), relocations.end(), [&](const format::Relocation& relocation) {
+            return host_visible(*program_->allocations_[relocation.allocation - 1].begin);
+          });
     };
     bool any = false;
     for (const AllocationInfo& info : program_->allocations_) {
@@ -121,8 +120,8 @@ class ProgramBuilder {
     if (!any) return;
     bool by_memory = false;
     for (const AllocationInfo& info : program_->allocations_) {
-      by_memory = by_memory ||
-                  (info.begin != nullptr && leads_to_host(info.begin->initial.relocations));
+      by_memory =
+          by_memory || (info.begin != nullptr && leads_to_host(info.begin->initial.relocations));
     }
     for (const format::HostWrite* write : program_->host_writes_) {
       by_memory = by_memory || leads_to_host(write->content.relocations);
@@ -315,8 +314,8 @@ class ProgramBuilder {
     }
     if (synchronize.kind == format::SynchronizeKind::kHostFunction) {
       if (synchronize.object == 0 || synchronize.object > last_host_function_) {
-        return corrupt(sequence_, fmt::format("host function {} was not issued",
-                                              synchronize.object));
+        return corrupt(sequence_,
+                       fmt::format("host function {} was not issued", synchronize.object));
       }
       program_->awaited_.push_back(synchronize.object);
     }
@@ -345,8 +344,8 @@ class ProgramBuilder {
           std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const format::GraphNode& node) {
             return std::holds_alternative<format::HostFunction>(node.action);
           });
-      GFXGRAPH_TRY(issue_host_functions(step, launch.first_host_function,
-                                        static_cast<uint64_t>(functions)));
+      GFXGRAPH_TRY(
+          issue_host_functions(step, launch.first_host_function, static_cast<uint64_t>(functions)));
     }
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
       for (const uint32_t dependency : graph.nodes[node].dependencies) {

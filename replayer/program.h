@@ -56,7 +56,7 @@ struct Step {
   format::StreamId stream = 0;
   uint32_t event = 0;  // kEventRecord, kStreamWait
   format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
-  uint32_t object = 0;      // kSynchronize
+  uint32_t object = 0;  // kSynchronize
   // kHostFunction, kGraphLaunch: the ids of the host functions that the host was seen to know of.
   uint32_t first_host_function = 0;
   uint32_t host_function_count = 0;

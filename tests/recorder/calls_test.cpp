@@ -133,8 +133,9 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"STREAM", ": tells the host that its stream is done"},
       {"EVENT", ": tells the host that its events are complete"},
       {"DEVICE", ": tells the host that the device is idle"},
-      {"BY_ARGUMENT", ": tells the host that its stream is done if an end is plain host memory, or "
-                      "both ends are the host's"}};
+      {"BY_ARGUMENT",
+       ": tells the host that its stream is done if an end is plain host memory, or "
+       "both ends are the host's"}};
   const std::string path = std::string(GFXGRAPH_SOURCE_DIR) + "/docs/hip-calls.md";
   const std::string page = read_text(path);
   std::string expected = page.substr(0, page.find("\n## "));

@@ -78,6 +78,60 @@ TEST(GraphModel, EmptyChildrenPassDependenciesOn) {
   EXPECT_THAT((*flat)[1].dependencies, ElementsAre(0));
 }
 
+// r -> m and r -> n, with the edge to n made first when `turned`.
+std::vector<FlatNode> fork(bool turned, std::initializer_list<uintptr_t> names) {
+  GraphTemplate graph;
+  for (const uintptr_t name : names) graph.nodes.push_back(node(name, {}));
+  graph.connect(0, turned ? 2 : 1);
+  graph.connect(0, turned ? 1 : 2);
+  return *flatten(graph);
+}
+
+TEST(GraphModel, UpdatesOfGraphsMadeAlikeArePairedInOrder) {
+  for (const bool by_level : {false, true}) {
+    std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
+    ASSERT_TRUE(update_nodes(nodes, fork(false, {4, 5, 6}), by_level));
+    EXPECT_EQ(name(nodes[1]), "5");
+    EXPECT_EQ(nodes[1].handle, handle(2)) << "the executable keeps its own handles";
+  }
+}
+
+TEST(GraphModel, UpdatesOfGraphsMadeOtherwiseArePairedByLevelOrNotAtAll) {
+  std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
+  EXPECT_FALSE(update_nodes(nodes, fork(true, {4, 5, 6}), false));
+  EXPECT_EQ(name(nodes[1]), "2") << "nothing was changed";
+  ASSERT_TRUE(update_nodes(nodes, fork(true, {4, 5, 6}), true));
+  for (const FlatNode& flat : nodes) {
+    if (flat.handle == handle(1)) continue;
+    EXPECT_EQ(name(flat), flat.handle == handle(2) ? "6" : "5");
+  }
+}
+
+TEST(GraphModel, AnUpdateAddsItsEdges) {
+  std::vector<FlatNode> nodes = fork(false, {1, 2, 3});
+  GraphTemplate two_roots;
+  two_roots.nodes = {node(4, {}), node(5, {}), node(6, {})};
+  two_roots.connect(0, 1);
+  two_roots.connect(0, 2);
+  std::vector<FlatNode> chain = *flatten(two_roots);
+  ASSERT_TRUE(update_nodes(nodes, chain, true));
+  EXPECT_THAT(nodes[2].dependencies, ElementsAre(0));
+  two_roots.connect(1, 2);
+  ASSERT_TRUE(update_nodes(nodes, *flatten(two_roots), true));
+  EXPECT_THAT(nodes[2].dependencies, ElementsAre(0, 1));
+}
+
+TEST(Captures, AStreamWithAUsedHandleCapturesNothing) {
+  Captures captures;
+  captures.begin(handle(1));
+  captures.record_event(handle(100), handle(1));
+  EXPECT_TRUE(captures.wait_event(handle(2), handle(100)));
+  EXPECT_NE(captures.end(handle(1), [](Handle stream) { return stream == handle(2); }), nullptr);
+  EXPECT_TRUE(captures.capturing(handle(2))) << "HIP 5.2 forgets it";
+  captures.forget_stream(handle(2));
+  EXPECT_FALSE(captures.capturing(handle(2)));
+}
+
 TEST(Captures, EventsCarryACaptureToOtherStreams) {
   Captures captures;
   captures.begin(handle(1));

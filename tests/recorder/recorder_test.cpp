@@ -127,6 +127,109 @@ TEST_F(RecorderTest, HostWritesAreSeenBeforeCopiesAndAtTheEnd) {
   EXPECT_EQ(copies[0].source.offset_bytes, 4096u);
 }
 
+// The call of the copy returns at once; what the host learns and when decides what it wrote itself.
+TEST_F(RecorderTest, ACopyInFlightIsNotWaitedFor) {
+  alignas(8) char host[4096] = {};
+  alignas(8) char device[64];
+  std::memset(device, 3, sizeof(device));
+  state_.stream = StreamState::kBusy;
+  recorder_->host_registered(host, sizeof(host), 0);
+  device_memory(device, sizeof(device));
+  Work work;
+  RawCopy raw;
+  raw.destination.address = reinterpret_cast<uint64_t>(host + 64);
+  raw.source.address = reinterpret_cast<uint64_t>(device);
+  raw.width_bytes = 64;
+  work.raw = raw;
+  work.call = "hipMemcpyAsync";
+  work.knows = Knows::BY_ARGUMENT;
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  std::memset(host + 64, 3, 64);  // the copy
+  host[10] = 1;                   // the program, beside it
+  recorder_->synchronized(format::SynchronizeKind::kDevice, nullptr);
+  host[70] = 9;  // the program, which knows that the copy is done
+  state_.stream = StreamState::kIdle;
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(2));
+  EXPECT_EQ(writes[0].offset_bytes, 10u);
+  EXPECT_EQ(writes[0].content.size_bytes, 1u);
+  EXPECT_EQ(writes[1].offset_bytes, 0u);
+  EXPECT_TRUE(actions<format::Copy>(*trace)[0].asynchronous);
+}
+
+// A host function runs, and tells another thread, before the call that issued it has returned.
+TEST_F(RecorderTest, AHostFunctionThatRanOrdersWhatIsIssuedNext) {
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  recorder_->stream_created(handle(10), 1, 0);
+  recorder_->stream_created(handle(11), 1, 0);
+  std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(data, data + 1, false);
+  ASSERT_TRUE(wrapped);
+  Work work;
+  work.raw = RawHostFunction{"hipStreamAddCallback", wrapped};
+  work.stream = handle(10);
+  work.call = "hipStreamAddCallback";
+  recorder_->prepare(work);
+  const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
+  EXPECT_EQ(run.keep, wrapped);
+  memset_work(data, 16, handle(11));
+  recorder_->host_function_ran(run);
+  recorder_->commit(std::move(work));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto functions = actions<format::HostFunction>(*trace);
+  ASSERT_THAT(functions, SizeIs(1));
+  EXPECT_EQ(functions[0].id, 1u);
+  std::string order;
+  for (const format::Event& event : trace->events()) {
+    if (std::holds_alternative<format::HostFunction>(event.action)) order += "function ";
+    if (std::holds_alternative<format::Memset>(event.action)) order += "memset ";
+    if (const auto* known = std::get_if<format::Synchronize>(&event.action)) {
+      EXPECT_EQ(known->kind, format::SynchronizeKind::kHostFunction);
+      order += "known ";
+    }
+  }
+  EXPECT_EQ(order, "function known memset ");
+}
+
+TEST_F(RecorderTest, ARefusedHostFunctionLeavesNothing) {
+  recorder_->stream_created(handle(10), 1, 0);
+  std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(&state_, nullptr, false);
+  {
+    Work work;
+    work.raw = RawHostFunction{"hipStreamAddCallback", wrapped};
+    work.stream = handle(10);
+    work.call = "hipStreamAddCallback";
+    recorder_->prepare(work);
+  }
+  EXPECT_EQ(wrapped.use_count(), 1);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::HostFunction>(*trace), SizeIs(0));
+}
+
+// HIP may have refused the copy: only afterwards is its source known to be readable.
+TEST_F(RecorderTest, ARefusedCopysSourceIsNeverRead) {
+  alignas(8) char device[64] = {};
+  device_memory(device, sizeof(device));
+  Work work;
+  RawCopy raw;
+  raw.destination.address = reinterpret_cast<uint64_t>(device);
+  raw.source.address = 8;
+  raw.width_bytes = 64;
+  work.raw = raw;
+  work.call = "hipMemcpy";
+  recorder_->prepare(work);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(0));
+}
+
 TEST_F(RecorderTest, WhatADeviceWritesIsNoHostWrite) {
   std::vector<char> host(4096, 0);
   alignas(8) char device[64];

@@ -76,6 +76,31 @@ TEST_F(DagTest, WaitFollowsWhatTheEventCaptured) {
   EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0), ElementsAre(0)));
 }
 
+TEST_F(DagTest, WhatTheHostLearnedFromAHostFunctionIsWhatStoodBeforeIt) {
+  trace.stream(1, 1);
+  trace.stream(2, 1);
+  launch(1);
+  trace.host_function(1, 1);
+  launch(1);
+  launch(2);
+  trace.ran(1);
+  launch(2);
+  EXPECT_THAT(dag().dependencies,
+              ElementsAre(IsEmpty(), ElementsAre(0), IsEmpty(), ElementsAre(0, 2)));
+}
+
+TEST_F(DagTest, WorkThatFollowsAKernelWhichTheHostCanPollFollowsIt) {
+  const format::AllocationId pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  trace.stream(1, 1);
+  trace.stream(2, 1);
+  launch(1);
+  launch(2);
+  trace.launch("double", Arguments().value(trace.address(pinned)).value(16u), 1);
+  launch(2);
+  EXPECT_THAT(dag().dependencies,
+              ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0), ElementsAre(1, 2)));
+}
+
 TEST_F(DagTest, WaitOnEventThatWasNeverRecordedDoesNothing) {
   trace.stream(1);
   trace.stream(2);

@@ -67,6 +67,13 @@ class TestTrace {
   void synchronize_event(format::EventId id) {
     add(format::Synchronize{format::SynchronizeKind::kEvent, id});
   }
+  // A host function of a stream; ran(): the host knew that it had run.
+  void host_function(format::StreamId stream, format::HostFunctionId id) {
+    add(format::HostFunction{stream, "hipStreamAddCallback", id});
+  }
+  void ran(format::HostFunctionId id) {
+    add(format::Synchronize{format::SynchronizeKind::kHostFunction, id});
+  }
   void launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
   void copy(format::Copy copy);
   void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,

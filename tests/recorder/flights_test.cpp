@@ -1,0 +1,55 @@
+#include "recorder/flights.h"
+
+#include <gtest/gtest.h>
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::Synchronize;
+using format::SynchronizeKind;
+
+TEST(Flights, LandWhenTheHostLearnsOfTheirStream) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  flights.follow(format::StreamCreate{2, 1, 0});
+  flights.issue(1, {7, 0, 64, false});
+  flights.issue(2, {8, 0, 64, false});
+  EXPECT_EQ(flights.over(7, 63, 100).size(), 1u);
+  EXPECT_TRUE(flights.over(7, 64, 100).empty());
+  const auto landed = flights.follow(Synchronize{SynchronizeKind::kStream, 1});
+  ASSERT_EQ(landed.size(), 1u);
+  EXPECT_EQ(landed[0].allocation, 7u);
+  EXPECT_EQ(flights.follow(Synchronize{}).size(), 1u);
+  EXPECT_TRUE(flights.empty());
+}
+
+TEST(Flights, LandThroughEventsAndTheNullStream) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  flights.follow(format::StreamCreate{2, 0, 0});
+  flights.issue(1, {7, 0, 64, false});
+  flights.follow(format::EventRecord{5, 1});
+  flights.issue(1, {8, 0, 64, false});
+  flights.follow(format::StreamWait{2, 5, 0});
+  const auto landed = flights.follow(Synchronize{SynchronizeKind::kStream, 0});
+  ASSERT_EQ(landed.size(), 1u) << "the null stream waits for 2, which waits for the event";
+  EXPECT_EQ(landed[0].allocation, 7u);
+  EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kEvent, 5}).size(), 0u);
+}
+
+TEST(Flights, LandLateByAHostFunctionAndAtOnceByACopyThatBlocks) {
+  Flights flights;
+  flights.issue(1, {7, 0, 64, false});
+  flights.follow(format::HostFunction{1, "hipStreamAddCallback", 1});
+  flights.issue(1, {8, 0, 64, false});
+  const auto landed = flights.follow(Synchronize{SynchronizeKind::kHostFunction, 1});
+  ASSERT_EQ(landed.size(), 1u);
+  EXPECT_TRUE(landed[0].late);
+  format::Copy copy;
+  copy.stream = 1;
+  ASSERT_EQ(flights.follow(copy).size(), 1u);
+  EXPECT_TRUE(flights.empty());
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
