@@ -22,6 +22,16 @@
 namespace gfxgraph {
 namespace {
 
+constexpr int kHighestGuarded = 16384;
+constexpr int kGuardedRange = 64;
+
+tl::unexpected<Error> not_regular(const std::filesystem::path& path) {
+  return fail(Status::kInvalidArgument,
+              fmt::format("{}: not a regular file, will not be written or replaced; name another "
+                          "output",
+                          path.string()));
+}
+
 // A write past RLIMIT_FSIZE kills the process by SIGXFSZ unless it is ignored; a library may not
 // change a program's signals, so it looks at the limit first.
 bool exceeds_file_size_limit(int fd, uint64_t more_bytes) {
@@ -47,12 +57,17 @@ tl::unexpected<Error> fail_errno(const char* action, const std::filesystem::path
 }
 
 File::File(File&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      device_(other.device_),
+      inode_(std::exchange(other.inode_, 0)),
+      path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
     close();
     fd_ = std::exchange(other.fd_, -1);
+    device_ = other.device_;
+    inode_ = std::exchange(other.inode_, 0);
     path_ = std::move(other.path_);
   }
   return *this;
@@ -70,7 +85,60 @@ Result<File> File::open_write(const std::filesystem::path& path) {
   return File(fd, path);
 }
 
+Result<File> File::open_guarded(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a pipe that nobody reads would wait for ever.
+  const int fd =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  if (fd < 0 && (errno == ELOOP || errno == ENXIO)) return not_regular(path);
+  if (fd < 0) return fail_errno("create", path, errno);
+  File file(fd, path);
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return fail_errno("stat", path, errno);
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
+  GFXGRAPH_TRY(file.guard());
+  return file;
+}
+
+Result<File> File::open_guarded_folder(const std::filesystem::path& path) {
+  const int fd = ::open(path.empty() ? "." : path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail_errno("open", path, errno);
+  File folder(fd, path);
+  GFXGRAPH_TRY(folder.guard());
+  return folder;
+}
+
+Result<void> File::guard() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    // Higher ones would make the kernel's table of descriptors large.
+    const int highest = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, kHighestGuarded));
+    const int moved = ::fcntl(fd_, F_DUPFD_CLOEXEC, std::max(highest - kGuardedRange, 0));
+    if (moved >= 0) {
+      ::close(fd_);
+      fd_ = moved;
+    }
+  }
+  struct stat status{};
+  if (::fstat(fd_, &status) != 0) return fail_errno("stat", path_, errno);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  return {};
+}
+
+bool File::is_intact() const noexcept {
+  if (inode_ == 0) return true;
+  struct stat status{};
+  return ::fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+Result<void> File::check_intact() const {
+  if (is_intact()) return {};
+  return fail(Status::kIo,
+              fmt::format("write {}: the program closed its file descriptor", path_.string()));
+}
+
 Result<uint64_t> File::size() const {
+  GFXGRAPH_TRY(check_intact());
   struct stat status{};
   if (::fstat(fd_, &status) != 0) return fail_errno("stat", path_, errno);
   return static_cast<uint64_t>(status.st_size);
@@ -81,6 +149,7 @@ Result<void> File::write_all(std::span<const std::span<const std::byte>> parts) 
   std::array<iovec, 8> vectors;
   uint64_t total = 0;
   for (const std::span<const std::byte>& part : parts) total += part.size();
+  GFXGRAPH_TRY(check_intact());
   if (exceeds_file_size_limit(fd_, total)) return fail_errno("write", path_, EFBIG);
 
   size_t next = 0;        // first part not completely written
@@ -115,6 +184,7 @@ Result<void> File::write_all(std::span<const std::byte> bytes) {
 }
 
 Result<void> File::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+  GFXGRAPH_TRY(check_intact());
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got =
@@ -135,6 +205,7 @@ Result<void> File::read_at(uint64_t offset, std::span<std::byte> bytes) const {
 }
 
 Result<void> File::truncate(uint64_t size_bytes) {
+  GFXGRAPH_TRY(check_intact());
   if (::ftruncate(fd_, static_cast<off_t>(size_bytes)) != 0) {
     return fail_errno("truncate", path_, errno);
   }
@@ -142,6 +213,7 @@ Result<void> File::truncate(uint64_t size_bytes) {
 }
 
 Result<void> File::sync() {
+  GFXGRAPH_TRY(check_intact());
   while (::fsync(fd_) != 0) {
     if (errno == EINTR) continue;
     if (errno == EINVAL || errno == ENOTSUP) return {};  // a pipe, /dev/null: nothing to sync
@@ -151,6 +223,7 @@ Result<void> File::sync() {
 }
 
 Result<bool> File::try_lock() {
+  GFXGRAPH_TRY(check_intact());
   while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno == EWOULDBLOCK) return false;
@@ -166,8 +239,19 @@ bool File::is_current() const noexcept {
          mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
+bool File::is_named(const File& folder, const std::string& name) const noexcept {
+  struct stat mine{};
+  struct stat named{};
+  return is_intact() && folder.is_intact() && ::fstat(fd_, &mine) == 0 &&
+         ::fstatat(folder.fd_, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
 void File::close() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  const bool mine = fd_ >= 0 && is_intact();
+  const int fd = std::exchange(fd_, -1);
+  inode_ = 0;
+  if (mine) ::close(fd);
 }
 
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -175,6 +259,29 @@ Result<void> rename_file(const std::filesystem::path& from, const std::filesyste
   if (::rename(from.c_str(), to.c_str()) != 0) {
     const int error = errno;
     return fail_errno("rename", from.string() + " to " + to.string(), error);
+  }
+  return {};
+}
+
+Result<void> rename_in(const File& folder, const File& file, const std::string& from,
+                       const std::string& to) {
+  const std::filesystem::path old_name = folder.path() / from;
+  const std::filesystem::path new_name = folder.path() / to;
+  if (!file.is_named(folder, from)) {
+    return fail(Status::kIo, fmt::format("rename {}: the file was moved, removed or replaced",
+                                         old_name.string()));
+  }
+  struct stat status{};
+  if (::fstatat(folder.fd(), to.c_str(), &status, 0) == 0 && !S_ISREG(status.st_mode)) {
+    return not_regular(new_name);
+  }
+  if (::renameat(folder.fd(), from.c_str(), folder.fd(), to.c_str()) != 0) {
+    const int error = errno;
+    return fail_errno("rename", old_name.string() + " to " + new_name.string(), error);
+  }
+  if (!file.is_named(folder, to)) {
+    return fail(Status::kIo,
+                fmt::format("{}: replaced by another file meanwhile", new_name.string()));
   }
   return {};
 }

@@ -32,6 +32,13 @@ class File {
   static Result<File> open_read(const std::filesystem::path& path);
   // Read and write; created with mode 0666 less the umask when missing, never truncated.
   static Result<File> open_write(const std::filesystem::path& path);
+  // As open_write, for a file that is kept open in a program of others: only a regular file and no
+  // link, readable by its owner alone, under a high descriptor number. The program may close the
+  // descriptor or give its number to another file (closefrom, dup2): each use checks that it still
+  // is this file, else fails, and close() leaves it alone.
+  static Result<File> open_guarded(const std::filesystem::path& path);
+  // The folder of a guarded file, for rename_in(): works also after chroot(). Guarded as well.
+  static Result<File> open_guarded_folder(const std::filesystem::path& path);
 
   [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
@@ -52,17 +59,29 @@ class File {
   [[nodiscard]] Result<bool> try_lock();
   // Whether the path still names this file (it was not renamed or replaced).
   [[nodiscard]] bool is_current() const noexcept;
+  // Whether `name` in `folder` is this file.
+  [[nodiscard]] bool is_named(const File& folder, const std::string& name) const noexcept;
   void close() noexcept;
 
  private:
   File(int fd, std::filesystem::path path) : fd_(fd), path_(std::move(path)) {}
+  // Moves the descriptor up and remembers what it refers to.
+  Result<void> guard();
+  [[nodiscard]] bool is_intact() const noexcept;
+  [[nodiscard]] Result<void> check_intact() const;
 
   int fd_ = -1;
+  uint64_t device_ = 0;  // of a guarded file
+  uint64_t inode_ = 0;   // 0: not guarded
   std::filesystem::path path_;
 };
 
 // Atomic; replaces `to`, but only a regular file (base/output.h).
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+// The same by names in `folder` (open_guarded_folder), for `file`, which stands there as `from`: an
+// error unless it does, and afterwards stands there as `to`.
+Result<void> rename_in(const File& folder, const File& file, const std::string& from,
+                       const std::string& to);
 // Makes a rename in this folder survive a power loss. File systems that cannot do this are no
 // error.
 Result<void> sync_folder(const std::filesystem::path& folder);

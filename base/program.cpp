@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <string_view>
 
 namespace gfxgraph {
 namespace {
@@ -28,6 +32,12 @@ Result<fs::path> usable(const fs::path& path) {
         fmt::format("{} is not executable: chmod +x it, or name its interpreter", path.string()));
   }
   return path;
+}
+
+std::string shell_quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -78,6 +88,36 @@ ProgramFile inspect_program(const fs::path& path) {
     break;
   }
   return program;
+}
+
+std::optional<std::string> missing_hip_runtime(const fs::path& program) {
+  const ProgramFile file = inspect_program(program);
+  if (file.interpreter.empty()) return std::nullopt;
+  const std::string command =
+      shell_quote(file.interpreter) + " --list " + shell_quote(program.string()) + " 2>&1";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  if (pipe == nullptr) return std::nullopt;
+  std::array<char, 4096> line = {};
+  while (std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
+    const std::string text(line.data());
+    const size_t name = text.find("libamdhip64.so");
+    const bool missing = text.find("not found") != std::string::npos ||
+                         text.find("cannot open shared object file") != std::string::npos;
+    if (name == std::string::npos || !missing) continue;
+    return text.substr(name, text.find_first_of(" \t\n:", name) - name);
+  }
+  return std::nullopt;
+}
+
+std::string explain_missing_hip_runtime(const std::string& program, const std::string& library) {
+  constexpr std::string_view kName = "libamdhip64.so.";
+  const std::string version = library.starts_with(kName) ? library.substr(kName.size()) : "";
+  const std::string package =
+      version.empty() ? "libamdhip64 and a version" : "libamdhip64-" + version;
+  return fmt::format(
+      "{} needs {}, which is not installed: install that version of the HIP runtime "
+      "(Debian's name for it: {}) or add its folder to LD_LIBRARY_PATH",
+      program, library, package);
 }
 
 }  // namespace gfxgraph

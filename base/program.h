@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -19,5 +20,11 @@ struct ProgramFile {
   std::string interpreter;  // the dynamic loader that it names (PT_INTERP); "": statically linked
 };
 ProgramFile inspect_program(const std::filesystem::path& path);
+
+// The HIP runtime that the program needs and its loader does not find, as it is named there
+// ("libamdhip64.so.6"). Asks the program's own loader, which knows its search paths.
+std::optional<std::string> missing_hip_runtime(const std::filesystem::path& program);
+// What to do about it.
+std::string explain_missing_hip_runtime(const std::string& program, const std::string& library);
 
 }  // namespace gfxgraph

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/checked.h"
@@ -16,25 +18,52 @@ constexpr std::array<std::byte, kRecordAlignment> kZeros{};
 
 class PartialFile : public OutputFile {
  public:
-  PartialFile(File file, std::filesystem::path final_path)
-      : file_(std::move(file)), final_path_(std::move(final_path)) {}
+  PartialFile(File file, File folder, std::filesystem::path final_path)
+      : file_(std::move(file)), folder_(std::move(folder)), final_path_(std::move(final_path)) {}
 
   Result<void> write(std::span<const std::span<const std::byte>> parts) override {
-    return file_.write_all(parts);
+    GFXGRAPH_TRY(file_.write_all(parts));
+    for (const std::span<const std::byte>& part : parts) written_ += part.size();
+    if (!parts.empty() && parts.back().size() == last_.size()) {
+      std::ranges::copy(parts.back(), last_.begin());
+    }
+    return {};
   }
 
   Result<void> commit() override {
     GFXGRAPH_TRY(file_.sync());
-    GFXGRAPH_TRY(rename_file(file_.path(), final_path_));
-    return sync_folder(final_path_.parent_path());
+    GFXGRAPH_TRY(read_back());
+    GFXGRAPH_TRY(rename_in(folder_, file_, file_.path().filename(), final_path_.filename()));
+    // In a program that has changed its root or its user the folder cannot be opened by its name;
+    // the rename itself stands.
+    (void)sync_folder(final_path_.parent_path());
+    return {};
   }
 
   // Closing does not unlock: the lock belongs to the open file, which the parent still holds.
-  void abandon() noexcept override { file_.close(); }
+  void abandon() noexcept override {
+    file_.close();
+    folder_.close();
+  }
 
  private:
+  // The file may have been cut or written over by the program that this runs in.
+  Result<void> read_back() const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, file_.size());
+    std::array<std::byte, kFooterBytes> footer{};
+    if (size == written_ && written_ >= footer.size()) {
+      GFXGRAPH_TRY(file_.read_at(written_ - footer.size(), footer));
+      if (footer == last_) return {};
+    }
+    return fail(Status::kIo, fmt::format("{}: changed by somebody else: {} bytes, {} were written",
+                                         file_.path().string(), size, written_));
+  }
+
   File file_;
+  File folder_;
   std::filesystem::path final_path_;
+  uint64_t written_ = 0;
+  std::array<std::byte, kFooterBytes> last_{};  // the last write, if it was a footer
 };
 
 }  // namespace
@@ -48,7 +77,7 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
   GFXGRAPH_TRY(check_output_path(partial));
   // Another round when the file was renamed between open and lock, by its owner or by one like us.
   for (int round = 0; round < 8; ++round) {
-    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(partial));
+    GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_guarded(partial));
     GFXGRAPH_ASSIGN_OR_RETURN(const bool locked, file.try_lock());
     if (!locked) {
       return fail(Status::kIo, fmt::format("create {}: another recording is writing it; choose "
@@ -57,7 +86,10 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
     }
     if (!file.is_current()) continue;
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, file.size());
-    if (size == 0) return std::make_unique<PartialFile>(std::move(file), path);
+    if (size == 0) {
+      GFXGRAPH_ASSIGN_OR_RETURN(File folder, File::open_guarded_folder(path.parent_path()));
+      return std::make_unique<PartialFile>(std::move(file), std::move(folder), path);
+    }
     const std::filesystem::path old = partial.string() + ".old";
     log(LogLevel::kWarning, "{} is left from a recording that died; kept as {}", partial.string(),
         old.string());

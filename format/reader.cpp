@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -181,6 +182,17 @@ Result<std::shared_ptr<const Trace>> Trace::from_bytes(std::span<const std::byte
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "no memory for the trace");
   }
+}
+
+Result<void> ends_as_sealed(const std::filesystem::path& path) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
+  const std::span<const std::byte> bytes = file.bytes();
+  const bool sealed =
+      bytes.size() >= kHeadBytes + kFooterBytes &&
+      std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0 &&
+      std::memcmp(bytes.last(kMagic.size()).data(), kMagic.data(), kMagic.size()) == 0;
+  if (sealed) return {};
+  return fail(Status::kTruncated, fmt::format("{}: not a sealed trace", path.string()));
 }
 
 }  // namespace gfxgraph::format

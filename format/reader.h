@@ -51,4 +51,8 @@ class Trace {
   virtual Result<std::vector<std::byte>> content(const Content& content) const = 0;
 };
 
+// Whether `path` is a regular file that begins and ends as a sealed trace does. Reads only both
+// ends.
+Result<void> ends_as_sealed(const std::filesystem::path& path);
+
 }  // namespace gfxgraph::format

@@ -98,6 +98,17 @@ void* real_function(int index) noexcept {
   return function;
 }
 
+bool gives_work(int index) noexcept {
+  const std::string_view name = kCallRows[index].name;
+  if (name.starts_with("hipGraph") || name.starts_with("hipDrvGraph")) {
+    return name.starts_with("hipGraphLaunch");
+  }
+  for (const std::string_view part : {"Launch", "hipMemcpy", "hipMemset", "hipDrvMemcpy"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 void learn_real_function(int index, void* function) noexcept {
   if (function == hook_function(index)) return;
   preload::keep_loaded(function);

@@ -35,6 +35,8 @@ std::string_view display_name(int index) noexcept;
 // The runtime's own function: the next definition after this library (RTLD_NEXT), else that of a
 // libamdhip64 that was loaded apart from the global scope. Looked up once. nullptr: there is none.
 void* real_function(int index) noexcept;
+// Whether the call gives work to the device: launches, copies, memsets.
+bool gives_work(int index) noexcept;
 // What a program found with dlsym on a handle of its own.
 void learn_real_function(int index, void* function) noexcept;
 // This library's hook; nullptr for rows with policy PASS.

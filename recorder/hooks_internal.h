@@ -27,6 +27,9 @@ extern thread_local int hook_depth;
 // the exit handler that this registers, and the module destructors of clang's host code as well.
 void arrange_exit() noexcept;
 
+// In a process that does not record: says so if the call gives work to the device.
+void note_unrecorded(int index) noexcept;
+
 // What the real call of the outermost hook told the host, until its Scope ends.
 struct Learned {
   bool open = false;  // inside a Scope that records
@@ -66,6 +69,8 @@ class Scope {
 // The runtime's function of row `index`, called with exactly these argument types.
 template <typename... Args>
 hipError_t real(int index, Args... args) noexcept {
+  if (Recorder::elsewhere()) [[unlikely]]
+    note_unrecorded(index);
   void* function = real_function(index);
   if (function == nullptr) return hipErrorNotSupported;
   const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);

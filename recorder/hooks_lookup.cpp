@@ -45,6 +45,8 @@ void* hook_or_note(const char* name, void* found) noexcept {
 extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(int index) {
   ++hook_depth;
   if (!is_row(index)) return unknown_call_function(index - kCallCount);
+  if (Recorder::elsewhere()) [[unlikely]]
+    note_unrecorded(index);
   void* const function = real_function(index);
   return function != nullptr ? function : reinterpret_cast<void*>(&not_supported);
 }

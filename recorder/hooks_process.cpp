@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "recorder/end_signals.h"
 #include "recorder/hooks_internal.h"
 
 namespace gfxgraph::recorder {
@@ -29,7 +30,12 @@ void finish_if_own() noexcept {
   if (own_process()) recorder().finish();
 }
 
-void forked_child() { recorder().abandon(); }
+// A child of a process that has not used the device yet may be the one that does.
+void forked_child() {
+  unwatch_end_signals();
+  if (recorder().abandon()) return;
+  recorded_process = getpid();
+}
 
 template <typename Function>
 Function next(const char* name) noexcept {
@@ -80,6 +86,10 @@ void tell_learned() noexcept {
 }
 
 }  // namespace
+
+void note_unrecorded(int index) noexcept {
+  if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
+}
 
 Scope::~Scope() {
   --hook_depth;

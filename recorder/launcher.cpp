@@ -1,6 +1,5 @@
 #include "recorder/launcher.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -19,9 +18,11 @@
 
 #include "base/checked.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/output.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
+#include "format/reader.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -77,8 +78,9 @@ class StatusFolder {
   bool claimed() const { return fs::exists(path / "claim"); }
   std::optional<Report> report() const {
     std::ifstream file(path / "report", std::ios::binary);
-    if (!file) return std::nullopt;
-    return parse_report({std::istreambuf_iterator<char>(file), {}});
+    Report report = parse_report({std::istreambuf_iterator<char>(file), {}});
+    if (!report.whole) return std::nullopt;
+    return report;
   }
   fs::path path;
 };
@@ -136,26 +138,19 @@ std::string size_text(uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-bool any_hip_runtime() {
-  for (const char* name :
-       {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"}) {
-    if (void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
-      ::dlclose(handle);
-      return true;
+void explain_no_hip(const LaunchRequest& request, const fs::path& program, int code,
+                    bool other_targets) {
+  if (code == kLoaderFailed) {
+    if (const std::optional<std::string> library = missing_hip_runtime(program)) {
+      say(explain_missing_hip_runtime(request.program[0], *library));
+      return;
     }
   }
-  return false;
-}
-
-void explain_no_hip(const LaunchRequest& request, int code, bool other_targets) {
-  if (code == kLoaderFailed && !any_hip_runtime()) {
-    say("no HIP runtime: libamdhip64 was not found; install it (Debian: libamdhip64-5)");
-    return;
-  }
-  say(fmt::format("{} asked no GPU for anything by HIP: there is no trace", request.program[0]));
-  if (other_targets) return;  // said before the program ran
-  say("is it a HIP program? Set-user-id programs and those that clear LD_PRELOAD cannot be "
-      "recorded");
+  const std::string nothing = fmt::format("{}: no HIP calls, no trace written", request.program[0]);
+  // Other targets were named before the program ran.
+  say(other_targets
+          ? nothing
+          : nothing + "; check that it uses HIP, is not set-user-ID and keeps LD_PRELOAD");
 }
 
 void list(const char* title, const std::vector<std::string>& lines) {
@@ -176,12 +171,17 @@ void explain_unsealed(const std::string& output, const std::string& error) {
   }
 }
 
+// A trace that is sealed but has not got its name: a program that gave up its rights or changed its
+// root may not rename files here, and one without free descriptors cannot report. Whether there is
+// one now.
+bool name_sealed_trace(const std::string& output) {
+  const std::string partial = output + ".partial";
+  if (partial_in_use(partial)) return false;
+  return format::ends_as_sealed(partial).has_value() && rename_file(partial, output).has_value();
+}
+
 // Whether everything that happened is in the trace.
 bool explain(const Report& report, const std::string& output) {
-  if (!report.sealed) {
-    explain_unsealed(output, report.error);
-    return false;
-  }
   std::error_code error;
   say(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
   say(fmt::format(
@@ -198,6 +198,49 @@ bool explain(const Report& report, const std::string& output) {
   }
   say(fmt::format("next: gfxgraph-replay {}", output));
   return report.incomplete.empty();
+}
+
+enum class Ending { kComplete, kIncomplete, kLost };
+
+// What came of the recording. kLost: there is no trace, or more is missing than it says.
+Ending explain_end(std::optional<Report> report, const std::string& output,
+                   const StatusFolder& status) {
+  const std::string stopped =
+      report ? report->error : "the program ended without telling the recorder";
+  if (report && report->sealed) {
+    if (Result<void> sealed = format::ends_as_sealed(output); !sealed) {
+      say(fmt::format("the trace is lost: {}", sealed.error().message));
+      return Ending::kLost;
+    }
+  } else if (!name_sealed_trace(output)) {
+    if (partial_in_use(output + ".partial")) {
+      say(fmt::format(
+          "{}.partial: another process that the program started is still recording; the "
+          "trace gets its name when that process ends",
+          output));
+    } else {
+      explain_unsealed(output, stopped);
+    }
+    return Ending::kLost;
+  }
+  bool complete = true;
+  if (report) {
+    complete = explain(*report, output);
+  } else {
+    say(fmt::format("{}: sealed, but the recorder could not report what it holds", output));
+  }
+  bool lost = false;
+  for (const std::string& process : unrecorded_processes(status.path)) {
+    const bool said =
+        report && std::any_of(report->incomplete.begin(), report->incomplete.end(),
+                              [&](const std::string& text) { return text.starts_with(process); });
+    if (said) continue;
+    say(fmt::format("not recorded, and not named in the trace: {}; record each process by itself",
+                    process));
+    lost = true;
+  }
+  if (lost) return Ending::kLost;
+  return complete ? Ending::kComplete : Ending::kIncomplete;
 }
 
 }  // namespace
@@ -259,18 +302,13 @@ Result<int> launch(const LaunchRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
 
   if (!status->claimed()) {
-    explain_no_hip(request, code, !other_targets.empty());
-    return code != 0 ? code : kExitFailed;
+    explain_no_hip(request, program, code, !other_targets.empty());
+    return code;
   }
-  const std::optional<Report> report = status->report();
-  bool complete = false;
-  if (report) {
-    complete = explain(*report, options.output);
-  } else {
-    explain_unsealed(options.output, "the program ended without telling the recorder");
-  }
+  const Ending ending = explain_end(status->report(), options.output, *status);
   if (code != 0) return code;
-  return !complete && request.strict ? kExitDataLost : 0;
+  if (ending == Ending::kLost) return kExitDataLost;
+  return ending == Ending::kIncomplete && request.strict ? kExitDataLost : 0;
 }
 
 }  // namespace gfxgraph::recorder

@@ -23,7 +23,8 @@ struct LaunchRequest {
 Result<void> check_output(const std::filesystem::path& output, bool force);
 
 // Runs the program; messages go to stderr. The program's own exit code (128 + n for signal n), or
-// the contract's: 1 could not record, 3 recorded with losses under `strict`.
+// the contract's: 1 could not record, 3 the program returned 0 but its recording was lost, or is
+// incomplete under `strict`.
 Result<int> launch(const LaunchRequest& request);
 
 }  // namespace gfxgraph::recorder

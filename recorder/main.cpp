@@ -48,6 +48,10 @@ int run_tool(int argc, char** argv) {
       "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
       "usage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS..."};
   app.name("gfxgraph-record");
+  app.footer(
+      "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
+      "recording was lost or lacks work that the trace does not name, else 0; --strict adds\n"
+      "incomplete traces. 1: could not record, 2: wrong command line.");
   app.add_option("-o,--output", request.options.output, "the trace to write, T.gfxg")->required();
   app.add_option("--device", device,
                  "auto, real or emulated (default auto: a GPU if there is one)");
@@ -59,7 +63,7 @@ int run_tool(int argc, char** argv) {
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
   app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
       ->check(CLI::Range(0, 19));
-  app.add_flag("--strict", request.strict, "exit 3 when the trace lacks something");
+  app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
     std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 namespace gfxgraph::recorder {
@@ -78,6 +81,7 @@ std::string write_report(const Report& report) {
   for (const std::string& text_line : report.notes) line("note", text_line);
   line("error", report.error);
   line("device", report.device);
+  line("end", "1");
   return text;
 }
 
@@ -91,7 +95,10 @@ Report parse_report(const std::string& text) {
     if (tab == std::string_view::npos) continue;
     const std::string_view key = line.substr(0, tab);
     const std::string_view value = line.substr(tab + 1);
-    if (key == "trace") report.trace = value;
+    if (key == "trace") {  // the first line: of several reports the last one counts
+      report = Report();
+      report.trace = value;
+    }
     if (key == "sealed") report.sealed = value == "1";
     if (key == "launches") report.launches = number(value);
     if (key == "kernels") report.kernels = number(value);
@@ -107,8 +114,22 @@ Report parse_report(const std::string& text) {
     if (key == "note") report.notes.emplace_back(value);
     if (key == "error") report.error = value;
     if (key == "device") report.device = value;
+    if (key == "end") report.whole = true;
   }
   return report;
+}
+
+std::vector<std::string> unrecorded_processes(const std::string& status_folder) {
+  std::vector<std::string> texts;
+  if (status_folder.empty()) return texts;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(status_folder, error)) {
+    if (!entry.path().filename().string().starts_with("unrecorded.")) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    texts.push_back(one_line({std::istreambuf_iterator<char>(file), {}}));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
 }
 
 }  // namespace gfxgraph::recorder

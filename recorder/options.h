@@ -4,7 +4,9 @@
 //   GFXGRAPH_RECORD_OUTPUT       absolute path of the trace; unset: the library only passes calls
 //   on GFXGRAPH_RECORD_STATUS       a folder: "claim" is created by the first process image that
 //   makes a
-//                                HIP call (it alone records), "report" holds the figures at the end
+//                                HIP call (it alone records), "report" holds the figures at the
+//                                end, "unrecorded.PID" says that another process gave work to the
+//                                GPU
 //   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
 //   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
@@ -54,11 +56,16 @@ struct Report {
   std::vector<std::string> ambiguous;  // one line per named place
   std::vector<std::string> incomplete;
   std::vector<std::string> notes;
-  std::string error;  // the first internal error; empty: none
+  std::string error;   // the first internal error; empty: none
+  bool whole = false;  // of a parsed one: nothing is missing at its end
   std::string device;
 };
 
 std::string write_report(const Report& report);
 Report parse_report(const std::string& text);
+
+// The marks of processes that gave work to the GPU and did not record, as texts. Empty without a
+// folder.
+std::vector<std::string> unrecorded_processes(const std::string& status_folder);
 
 }  // namespace gfxgraph::recorder

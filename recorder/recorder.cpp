@@ -123,6 +123,7 @@ bool Recorder::claim() {
   const std::string pid = fmt::format("{}\n", getpid());
   (void)!::write(file, pid.data(), pid.size());
   ::close(file);
+  report_file_ = check(File::open_guarded(options_.status_folder + "/report"));
   return true;
 }
 
@@ -130,6 +131,7 @@ void Recorder::open() {
   begun_ = true;
   if (!claim()) {
     active_.store(false);
+    elsewhere_.store(true);
     return;
   }
   start_ns_ = monotonic_ns();
@@ -309,10 +311,19 @@ void Recorder::flush_loop() noexcept {
 
 void Recorder::flush() noexcept { drain(true); }
 
-void Recorder::abandon() noexcept {
+bool Recorder::abandon() noexcept {
+  // Without the lock the other threads of the parent may have been in the middle of something.
+  if (mutex_.try_lock()) {
+    const bool untouched = !begun_;
+    mutex_.unlock();
+    if (untouched) return false;
+  }
+  elsewhere_.store(!options_.output.empty());
   active_.store(false);
+  report_file_.close();
   if (writer_) writer_->abandon();
   // The flusher does not exist in the child, where nothing destroys or joins this object.
+  return true;
 }
 
 void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
@@ -374,6 +385,7 @@ void Recorder::finish() noexcept {
     drain(true);
     const std::lock_guard order(drain_mutex_);
     const std::lock_guard lock(mutex_);
+    note_unrecorded_processes();
     for (const FindingCount& found : findings_) {
       if (found.count == 0) continue;
       check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));
@@ -382,8 +394,36 @@ void Recorder::finish() noexcept {
     check(writer_->seal());
     report_.sealed = true;
     active_.store(false);
+    elsewhere_.store(true);  // what this process does from now on is not in the trace
   });
   if (finished_) write_report_file();
+}
+
+// Allocates little and takes no lock: in a forked child, locks may be held by threads that it
+// lacks.
+void Recorder::unrecorded_work(std::string_view call) noexcept {
+  static constinit std::atomic<pid_t> noted{0};
+  const pid_t self = getpid();
+  if (options_.status_folder.empty() || noted.exchange(self) == self) return;
+  try {
+    char program[64] = "";
+    (void)pthread_getname_np(pthread_self(), program, sizeof(program));
+    const std::string path = fmt::format("{}/unrecorded.{}", options_.status_folder, self);
+    const std::string text = fmt::format("process {} ({}): {}", self, program, call);
+    const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    (void)!::write(file, text.data(), text.size());
+    ::close(file);
+  } catch (...) {
+    // No memory for a path: nothing can be done here.
+  }
+}
+
+void Recorder::note_unrecorded_processes() {
+  for (const std::string& mark : unrecorded_processes(options_.status_folder)) {
+    finding(format::FindingKind::kIncomplete, mark,
+            "the work of this process, which the program started, is not in the trace");
+  }
 }
 
 Report Recorder::report() {
@@ -414,10 +454,8 @@ Report Recorder::report() {
 void Recorder::write_report_file() noexcept {
   if (options_.status_folder.empty()) return;
   try {
-    // Renamed into place: the tool sees all of it or nothing.
-    const std::string path = options_.status_folder + "/report";
-    std::ofstream(path + ".new", std::ios::binary) << write_report(report());
-    (void)std::rename((path + ".new").c_str(), path.c_str());
+    const std::string text = write_report(report());
+    (void)report_file_.write_all(std::as_bytes(std::span(text)));
   } catch (...) {
     // The tool then says that the recording ended without a report.
   }

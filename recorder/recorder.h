@@ -20,6 +20,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/file.h"
 #include "format/trace.h"
 #include "format/writer.h"
 #include "recorder/allocation_map.h"
@@ -216,8 +217,14 @@ class Recorder {
   void finish() noexcept;
   // Hands what was gathered to the kernel; safe to call from abort().
   void flush() noexcept;
-  // In a forked child: forgets everything without touching the file.
-  void abandon() noexcept;
+  // In a forked child: forgets everything without touching the file. False if there is nothing to
+  // forget: the recording has not begun, and this process may still be the one that is recorded.
+  bool abandon() noexcept;
+  // In a process that does not record although another one of this recording does: `call` gave work
+  // to the device. Leaves a mark for gfxgraph-record, once.
+  void unrecorded_work(std::string_view call) noexcept;
+  // Whether this is such a process. Any thread; no lock.
+  static bool elsewhere() noexcept { return elsewhere_.load(std::memory_order_relaxed); }
   // The runtime as first seen by this process is up: opens the trace if that has not happened.
   void begin() noexcept;
 
@@ -276,6 +283,7 @@ class Recorder {
   void finish_contents();
   void note_bypasses() noexcept;
   void write_report_file() noexcept;
+  void note_unrecorded_processes();
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
 
   // code
@@ -350,8 +358,11 @@ class Recorder {
                 const char* call);
 
   const Options options_;
+  // Open from the beginning: at the end there may be no descriptor, no right or no path for it.
+  File report_file_;
   std::unique_ptr<Device> device_;
   std::atomic<bool> active_{true};
+  static constinit inline std::atomic<bool> elsewhere_{false};
   bool begun_ = false;
   bool finished_ = false;
 

@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,33 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAgentLibrary = "libhsa-runtime64.so.1";
-
-std::string shell_quote(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// The HIP runtime that the program needs and the loader does not find, as the loader names it. Asks
-// the program's own loader, which knows its search paths.
-std::optional<std::string> missing_hip_runtime(const fs::path& program) {
-  const ProgramFile file = inspect_program(program);
-  if (file.interpreter.empty()) return std::nullopt;
-  const std::string command =
-      shell_quote(file.interpreter) + " --list " + shell_quote(program.string()) + " 2>&1";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
-  if (pipe == nullptr) return std::nullopt;
-  std::array<char, 4096> line = {};
-  while (std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
-    const std::string text(line.data());
-    const size_t name = text.find("libamdhip64.so");
-    const bool missing = text.find("not found") != std::string::npos ||
-                         text.find("cannot open shared object file") != std::string::npos;
-    if (name == std::string::npos || !missing) continue;
-    return text.substr(name, text.find_first_of(" \t\n:", name) - name);
-  }
-  return std::nullopt;
-}
 
 // Returns whether the program will see the software agent.
 Result<bool> select_device(const std::string& name) {
@@ -82,10 +53,7 @@ Error start(std::vector<char*> arguments, bool emulated) {
   const Result<fs::path> program = find_program(name);
   if (!program) return program.error();
   if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
-    return {Status::kNotFound,
-            fmt::format("{} needs {}, which is not installed: install the HIP runtime (Debian: "
-                        "libamdhip64-5) or add its folder to LD_LIBRARY_PATH",
-                        name, *library)};
+    return {Status::kNotFound, explain_missing_hip_runtime(name, *library)};
   }
   if (emulated) {
     const std::string message = codeobj::explain_other_targets(*program, "gfx1030");

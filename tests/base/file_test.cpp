@@ -179,5 +179,61 @@ TEST_F(FileTest, MapsRegularFilesOnly) {
   EXPECT_GT(physical_memory_bytes(), 1u << 20);
 }
 
+TEST_F(FileTest, AGuardedFileIsItsOwnersAndRegular) {
+  ::umask(0);
+  File file = File::open_guarded(folder_ / "f").value();
+  EXPECT_GT(file.fd(), 100) << "closefrom(3) and the like come from below";
+  EXPECT_NE(::fcntl(file.fd(), F_GETFD) & FD_CLOEXEC, 0);
+  struct stat status{};
+  ASSERT_EQ(::stat((folder_ / "f").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink(folder_ / "f", folder_ / "link");
+  std::filesystem::create_symlink("/dev/null", folder_ / "null");
+  for (const char* name : {"pipe", "link", "null"}) {
+    const auto refused = File::open_guarded(folder_ / name);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_THAT(refused.error().message, HasSubstr("not a regular file")) << name;
+  }
+  EXPECT_EQ(File::open_guarded("/dev/null").error().status, Status::kInvalidArgument);
+}
+
+TEST_F(FileTest, AGuardedFileIsNeverWrittenIntoAnother) {
+  const auto text = bytes_of("text");
+  File file = File::open_guarded(folder_ / "f").value();
+  File other = File::open_write(folder_ / "other").value();
+  ASSERT_TRUE(file.write_all(text));
+  ASSERT_GE(::dup2(other.fd(), file.fd()), 0);
+  const auto written = file.write_all(text);
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("the program closed its file descriptor"));
+  EXPECT_FALSE(file.truncate(0));
+  EXPECT_FALSE(file.sync());
+  EXPECT_FALSE(file.size());
+  EXPECT_EQ(other.size().value(), 0u);
+  const int fd = file.fd();
+  file.close();
+  EXPECT_GE(::fcntl(fd, F_GETFD), 0) << "the program's file was closed";
+  ::close(fd);
+  File closed = File::open_guarded(folder_ / "f").value();
+  ::close(closed.fd());
+  EXPECT_FALSE(closed.write_all(text));
+  EXPECT_EQ(read_file(folder_ / "f").value(), text);
+}
+
+TEST_F(FileTest, RenamesInAFolderThatIsKept) {
+  const File file = File::open_guarded(folder_ / "f").value();
+  const File folder = File::open_guarded_folder(folder_).value();
+  ASSERT_TRUE(rename_in(folder, file, "f", "g"));
+  EXPECT_TRUE(file.is_named(folder, "g"));
+  EXPECT_FALSE(rename_in(folder, file, "f", "h")) << "it is not there any more";
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(rename_in(folder, file, "g", "pipe").error().message,
+              HasSubstr("not a regular file"));
+  std::filesystem::rename(folder_ / "g", folder_ / "moved");
+  (void)File::open_guarded(folder_ / "g").value();
+  EXPECT_THAT(rename_in(folder, file, "g", "h").error().message, HasSubstr("replaced"));
+}
+
 }  // namespace
 }  // namespace gfxgraph

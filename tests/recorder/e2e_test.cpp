@@ -2,6 +2,8 @@
 // runtime, and on fake_hip where calls fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <map>
@@ -234,14 +236,60 @@ TEST_F(RecordTest, KilledAtAnyTime) {
   EXPECT_GE(most, 20u) << "every synchronisation hands over what came before";
 }
 
-TEST_F(RecordTest, AFullDiskStopsTheRecordingNotTheProgram) {
-  std::filesystem::create_symlink("/dev/full", path() + ".partial");
-  const ProcessResult result = record(std::string(PROGRAMS) + "/program_basic");
-  EXPECT_EQ(result.code, 0) << result.err;
+TEST_F(RecordTest, TheTraceIsNeverWrittenIntoAFileOfTheProgram) {
+  const std::string files = (folder_.path() / "files").string();
+  std::filesystem::create_directory(files);
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_process closes " + files);
   EXPECT_EQ(result.out, "ok\n");
-  EXPECT_THAT(result.err, HasSubstr("recording stopped:"));
-  EXPECT_THAT(result.err, HasSubstr("No space left on device"));
-  EXPECT_EQ(record(std::string(PROGRAMS) + "/program_basic", "--strict").code, 3);
+  EXPECT_EQ(result.code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the program closed its file descriptor"));
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  for (const auto& entry : std::filesystem::directory_iterator(files)) {
+    EXPECT_EQ(std::filesystem::file_size(entry.path()), 0u) << entry.path();
+  }
+}
+
+TEST_F(RecordTest, TracesAreSealedWithoutDescriptorsRootOrRights) {
+  for (const char* mode : {"limit", "chroot", "setuid"}) {
+    if (::geteuid() != 0 && mode != std::string("limit")) continue;
+    const std::string jail = (folder_.path() / "jail").string();
+    std::filesystem::create_directory(jail);
+    const ProcessResult result =
+        record(std::string(PROGRAMS) + "/program_process " + mode + " " + jail);
+    EXPECT_EQ(result.out, "ok\n") << mode;
+    EXPECT_EQ(result.code, 0) << mode << result.err;
+    const auto trace = open();
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace->sealed() && trace->complete()) << mode;
+    EXPECT_THAT(result.err, HasSubstr("launches of 1 kernels")) << mode;
+    struct stat status{};
+    ASSERT_EQ(::stat(path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0600u) << mode;
+    EXPECT_FALSE(std::filesystem::exists(path() + ".partial")) << mode;
+  }
+}
+
+TEST_F(RecordTest, WorkOfOtherProcessesIsNotSilentlyMissing) {
+  const std::string program = std::string(PROGRAMS) + "/program_process ";
+  for (const char* mode : {"child", "system"}) {
+    const ProcessResult result = record(program + mode);
+    EXPECT_EQ(result.code, 0) << mode << result.err;
+    EXPECT_THAT(result.err, HasSubstr("incomplete: process ")) << mode;
+    const auto trace = open();
+    ASSERT_TRUE(trace) << mode;
+    EXPECT_TRUE(trace->sealed() && !trace->complete()) << mode;
+  }
+  // The trace was sealed before.
+  const ProcessResult result = record(program + "exec");
+  EXPECT_EQ(result.code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("not recorded, and not named in the trace: process "));
+  // Nothing is lost where the child is the only one that uses the device.
+  const ProcessResult child = record(program + "fork_first");
+  EXPECT_EQ(child.code, 0) << child.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->sealed() && trace->complete());
+  EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1));
 }
 
 TEST_F(RecordTest, OutputsThatCannotBe) {
@@ -289,8 +337,8 @@ TEST_F(RecordTest, ProgramsThatCannotBeRecorded) {
   expect_message("/etc/passwd", "is not executable", 1);
   expect_message("/etc", "is a folder", 1);
   expect_message(std::string(PROGRAMS) + "/static_program", "is statically linked", 1);
-  expect_message("true", "asked no GPU for anything", 1);
-  expect_message("'sh' -c 'exit 9'", "asked no GPU for anything", 9);
+  expect_message("true", "no HIP calls, no trace written", 0);
+  expect_message("'sh' -c 'exit 9'", "no HIP calls, no trace written", 9);
 }
 
 TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {

@@ -1,0 +1,94 @@
+// A HIP program that closes descriptors, gives up its rights, starts other processes, or is ended by
+// a signal: program_process MODE [folder].
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "program.h"
+
+__global__ void add(int* data, int value) { data[threadIdx.x] += value; }
+
+static int* data = nullptr;
+
+static void work() {
+  if (data == nullptr) {
+    CHECK(hipMalloc(reinterpret_cast<void**>(&data), 64 * sizeof(int)));
+    CHECK(hipMemset(data, 0, 64 * sizeof(int)));
+  }
+  add<<<1, 64>>>(data, 1);
+  CHECK(hipDeviceSynchronize());
+}
+
+static void wait_for(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) std::exit(4);
+}
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const std::string folder = argc > 2 ? argv[2] : ".";
+  if (mode == "fork_first") {
+    const pid_t child = fork();
+    if (child == 0) {
+      work();
+      return 0;
+    }
+    wait_for(child);
+    std::printf("ok\n");
+    return 0;
+  }
+  work();
+  if (mode == "closes") {
+    for (int fd = 3; fd < 20000; ++fd) close(fd);
+    for (int i = 0; i < 200; ++i) {
+      const std::string name = folder + "/file" + std::to_string(i);
+      if (open(name.c_str(), O_CREAT | O_WRONLY, 0600) < 0) return 3;
+    }
+    const int file = open((folder + "/file0").c_str(), O_WRONLY);
+    for (int fd = 1000; fd < 20000; ++fd) dup2(file, fd);
+    work();
+  }
+  if (mode == "limit") {
+    rlimit limit{3, 3};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 3;
+    work();
+  }
+  if (mode == "chroot" && (chroot(folder.c_str()) != 0 || chdir("/") != 0)) return 3;
+  if (mode == "setuid" && (setgid(65534) != 0 || setuid(65534) != 0)) return 3;
+  if (mode == "child") {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(2);  // the runtime has no threads here
+      add<<<1, 64>>>(data, 1);
+      _exit(0);
+    }
+    wait_for(child);
+  }
+  if (mode == "system") {
+    const std::string command = std::string(argv[0]) + " once";
+    if (std::system(command.c_str()) != 0) return 3;
+  }
+  if (mode == "exec") execl(argv[0], argv[0], "once", static_cast<char*>(nullptr));
+  if (mode == "handler") {
+    // What was never set looks as it always does; what the program sets is its own.
+    struct sigaction old{};
+    if (sigaction(SIGINT, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return 5;
+    if (signal(SIGTERM, [](int) { _exit(23); }) != SIG_DFL) return 6;
+    if (signal(SIGTERM, [](int) { _exit(24); }) == SIG_DFL) return 7;
+    raise(SIGTERM);
+  }
+  if (mode == "signal") {
+    std::printf("ok\n");
+    std::fflush(stdout);
+    kill(getpid(), std::stoi(folder));
+    while (true) work();
+  }
+  std::printf("ok\n");
+  return 0;
+}
