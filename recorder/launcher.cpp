@@ -29,6 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+volatile pid_t recorded_program = 0;  // for the signal handler
+
 constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
 
 void say(const std::string& text) { std::fprintf(stderr, "gfxgraph-record: %s\n", text.c_str()); }
@@ -103,9 +105,18 @@ Result<int> run(const fs::path& program, const LaunchRequest& request,
     ::_exit(kExitFailed);
   }
   // The terminal's interrupt reaches the program as well; this process stays to tell what came of
-  // it.
+  // it. Who ends this process means the program.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
+  recorded_program = child;
+  struct sigaction pass_on{};
+  pass_on.sa_handler = [](int signal) { (void)::kill(recorded_program, signal); };
+  pass_on.sa_flags = SA_RESTART;
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    struct sigaction before{};
+    const bool ignored = ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (!ignored) (void)::sigaction(signal, &pass_on, nullptr);
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return fail(Status::kIo, fmt::format("waitpid: {}", std::strerror(errno)));

@@ -1,11 +1,13 @@
 #include "recorder/options.h"
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 namespace gfxgraph::recorder {
@@ -44,6 +46,7 @@ Options options_from_environment() {
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
   options.redact = variable("GFXGRAPH_RECORD_REDACT") == "1";
   options.emulated = variable("GFXGRAPH_RECORD_EMULATED") == "1";
+  options.end_signals = !options.output.empty();
   return options;
 }
 
@@ -122,10 +125,12 @@ Report parse_report(const std::string& text) {
 std::vector<std::string> unrecorded_processes(const std::string& status_folder) {
   std::vector<std::string> texts;
   if (status_folder.empty()) return texts;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(status_folder, error)) {
-    if (!entry.path().filename().string().starts_with("unrecorded.")) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
+  // Not std::filesystem's iterator, which ends the process where memory runs out.
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(status_folder.c_str()), &::closedir);
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (!name.starts_with("unrecorded.")) continue;
+    std::ifstream file(status_folder + "/" + name, std::ios::binary);
     texts.push_back(one_line({std::istreambuf_iterator<char>(file), {}}));
   }
   std::sort(texts.begin(), texts.end());

@@ -14,7 +14,8 @@
 //   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
 //
 // A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*()
-// (also when that fails). fork(): the parent goes on recording, the child does not. Programs that
+// (also when that fails), and at SIGINT, SIGTERM and SIGHUP unless the program handles or ignores
+// them. fork(): the parent goes on recording, the child does not. Programs that
 // look HIP's functions up with dlsym() or hipGetProcAddress() are recorded; those that use dlvsym()
 // are not.
 //
@@ -41,6 +42,8 @@ struct Options {
   int compression_level = 1;
   bool redact = false;
   bool emulated = false;
+  bool end_signals =
+      false;  // seal at SIGINT and the like (end_signals.h); set in a recorded program
 };
 
 Options options_from_environment();

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "recorder/end_signals.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -23,7 +24,7 @@ constexpr size_t kEventsPerDrain = 256;
 constexpr size_t kMostPendingEvents = 8192;
 constexpr size_t kUsualLaunchBytes = 160;  // kernarg and relocations; more make the buffer grow
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
-constexpr uint32_t kFinishTimeoutMs = 30'000;
+constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr size_t kMostFindings =
     1000;  // distinct ones; a trace needs no more to be called incomplete
 
@@ -31,6 +32,16 @@ uint64_t monotonic_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// For ends of the process that cannot wait for ever. The caller unlocks if this is true.
+bool lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
+  for (const uint64_t end = monotonic_ns() + uint64_t{milliseconds} * 1'000'000u;;) {
+    if (mutex.try_lock()) return true;
+    if (monotonic_ns() > end) return false;
+    const timespec moment{0, 1'000'000};
+    (void)nanosleep(&moment, nullptr);
+  }
 }
 
 uint32_t thread_number() noexcept {
@@ -170,6 +181,7 @@ void Recorder::open() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     flusher_ = std::thread([this] { flush_loop(); });
+    if (options_.end_signals) watch_end_signals();
   } catch (const std::exception&) {
     // Without it events are still handed over at synchronisations and when many have gathered.
   }
@@ -243,22 +255,32 @@ void Recorder::drain(bool all) noexcept {
     {
       const std::lock_guard lock(mutex_);
       if (!writer_ || !resolve_deferred(all)) return;
-      pending_.swap(draining_);
-      launch_bytes_.swap(draining_bytes_);
-      pending_count_.store(0, std::memory_order_relaxed);
+      take_pending();
     }
-    for (Pending& item : draining_) {
-      Result<void> written = write(item);
-      if (written) continue;
-      // The writer refuses what could not be read back, and marks the trace incomplete for it.
-      if (written.error().status != Status::kInvalidArgument) check(std::move(written));
-      refused_.push_back(written.error().message);
-    }
-    const bool wrote = !draining_.empty();
-    draining_.clear();
-    draining_bytes_.clear();
-    if (wrote) check(writer_->flush());
+    write_taken();
   });
+}
+
+// Needs both locks.
+void Recorder::take_pending() {
+  pending_.swap(draining_);
+  launch_bytes_.swap(draining_bytes_);
+  pending_count_.store(0, std::memory_order_relaxed);
+}
+
+// Needs drain_mutex_.
+void Recorder::write_taken() {
+  for (Pending& item : draining_) {
+    Result<void> written = write(item);
+    if (written) continue;
+    // The writer refuses what could not be read back, and marks the trace incomplete for it.
+    if (written.error().status != Status::kInvalidArgument) check(std::move(written));
+    refused_.push_back(written.error().message);
+  }
+  const bool wrote = !draining_.empty();
+  draining_.clear();
+  draining_bytes_.clear();
+  if (wrote) check(writer_->flush());
 }
 
 Result<void> Recorder::write(Pending& item) {
@@ -300,16 +322,39 @@ void Recorder::note_bypasses() noexcept {
 void Recorder::flush_loop() noexcept {
   note_bypasses();  // once more at the end, where the program may not arrive
   std::unique_lock lock(flush_mutex_);
-  while (!stop_flusher_) {
+  while (!stop_flusher_ && active()) {
     flush_wanted_.wait_for(lock, kFlushPeriod);
     lock.unlock();
-    if (!active()) return;
+    if (pending_end_signal() != 0) end_by_signal();
     drain();
     lock.lock();
   }
+  // Nobody looks for signals from here on: first the handlers go, then one that came before.
+  if (!options_.end_signals) return;
+  unwatch_end_signals();
+  if (const int signal = pending_end_signal(); signal != 0) die_by(signal);
 }
 
-void Recorder::flush() noexcept { drain(true); }
+// On the flusher's thread. Seals unless the program holds the recorder up: then the trace stays
+// torn.
+void Recorder::end_by_signal() noexcept {
+  if (lock_within(mutex_, kSignalTimeoutMs)) {
+    finish_timeout_ms_ = kSignalTimeoutMs;
+    mutex_.unlock();
+    finish();
+  }
+  die_by(pending_end_signal());
+}
+
+// Another thread may hold the locks and wait for a device that never ends.
+void Recorder::flush() noexcept {
+  constexpr uint32_t kPatienceMs = 1'000;
+  if (!lock_within(drain_mutex_, kPatienceMs)) return;
+  drain_mutex_.unlock();
+  if (!lock_within(mutex_, kPatienceMs)) return;
+  mutex_.unlock();
+  drain(true);
+}
 
 bool Recorder::abandon() noexcept {
   // Without the lock the other threads of the parent may have been in the middle of something.
@@ -327,6 +372,10 @@ bool Recorder::abandon() noexcept {
 }
 
 void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
+  if (preparing_ != nullptr) {
+    preparing_->findings.push_back({kind, std::string(call), std::string(detail)});
+    return;
+  }
   for (FindingCount& known : findings_) {
     if (known.kind == kind && known.call == call && known.detail == detail) {
       ++known.count;
@@ -355,7 +404,7 @@ void Recorder::finish_contents() {
     finding(format::FindingKind::kNote, "hipStreamBeginCapture",
             "the program ended inside a capture");
   }
-  if (!device_->synchronize(kFinishTimeoutMs)) {
+  if (!device_->synchronize(finish_timeout_ms_)) {
     finding(
         format::FindingKind::kNote, "exit",
         "the device failed or did not become idle: the state of its buffers at the end is unknown");
@@ -376,15 +425,16 @@ void Recorder::finish_contents() {
 void Recorder::finish() noexcept {
   note_bypasses();
   guarded_unlocked([&] {
-    {
-      const std::lock_guard lock(mutex_);
-      if (finished_ || !begun_ || !writer_) return;
-      finished_ = true;
-      finish_contents();
-    }
-    drain(true);
+    // Both until the end: other threads may go on, and what they do after the buffers' last states
+    // were taken must not get into the trace.
     const std::lock_guard order(drain_mutex_);
     const std::lock_guard lock(mutex_);
+    if (finished_ || !begun_ || !writer_) return;
+    finished_ = true;
+    finish_contents();
+    resolve_deferred(true);
+    take_pending();
+    write_taken();
     note_unrecorded_processes();
     for (const FindingCount& found : findings_) {
       if (found.count == 0) continue;
@@ -405,6 +455,7 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
   static constinit std::atomic<pid_t> noted{0};
   const pid_t self = getpid();
   if (options_.status_folder.empty() || noted.exchange(self) == self) return;
+  if (pending_end_signal() != 0) return;  // the program is being ended
   try {
     char program[64] = "";
     (void)pthread_getname_np(pthread_self(), program, sizeof(program));
@@ -455,7 +506,8 @@ void Recorder::write_report_file() noexcept {
   if (options_.status_folder.empty()) return;
   try {
     const std::string text = write_report(report());
-    (void)report_file_.write_all(std::as_bytes(std::span(text)));
+    if (report_file_.write_all(std::as_bytes(std::span(text)))) return;
+    std::ofstream(options_.status_folder + "/report", std::ios::binary | std::ios::app) << text;
   } catch (...) {
     // The tool then says that the recording ended without a report.
   }

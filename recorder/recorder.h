@@ -64,8 +64,6 @@ struct Work {
   bool appended = false;  // because one of them ran
   bool captured = false;
   bool skip = false;  // nothing to commit: a finding said why
-  // What the trace lacks if the call succeeds (a static string): a refused call changes nothing.
-  const char* missing = nullptr;
   // Host-visible memory that its kernels may write: its state is taken in again once they are done.
   std::vector<format::AllocationId> may_write;
   // Host-visible memory that its copies and memsets write.
@@ -76,6 +74,14 @@ struct Work {
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;
   const char* call = "";
+  // What prepare() found: counts only if the call succeeds, as a call that HIP refuses does
+  // nothing.
+  struct Found {
+    format::FindingKind kind;
+    std::string call;
+    std::string detail;
+  };
+  std::vector<Found> findings;
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).
   bool never_captured = false;
@@ -276,14 +282,18 @@ class Recorder {
   void count_pending();
   void update_plain() noexcept;
   void drain(bool all = false) noexcept;
+  void take_pending();
+  void write_taken();
   Result<void> write(Pending& item);
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
+  void end_by_signal() noexcept;
   bool claim();
   void finish_contents();
   void note_bypasses() noexcept;
   void write_report_file() noexcept;
   void note_unrecorded_processes();
+  // Kept in `preparing_` while that is set.
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
 
   // code
@@ -365,6 +375,7 @@ class Recorder {
   static constinit inline std::atomic<bool> elsewhere_{false};
   bool begun_ = false;
   bool finished_ = false;
+  uint32_t finish_timeout_ms_ = 30'000;  // how long the end waits for the device
 
   // Held for every method but while the program's own call runs. drain_mutex_ before mutex_.
   std::mutex drain_mutex_;
@@ -423,6 +434,7 @@ class Recorder {
     uint64_t count = 0;
   };
   std::vector<FindingCount> findings_;
+  Work* preparing_ = nullptr;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in report_
   Report report_;

@@ -388,6 +388,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   work.call = "hipGraphLaunch";
   work.skip = true;
   guarded([&] {
+    const FindingsOfWork of_work(preparing_, work);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
       work.missing = "of a graph that was not recorded";

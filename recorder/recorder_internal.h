@@ -69,4 +69,18 @@ T Recorder::check(Result<T> result) {
   return std::move(*result);
 }
 
+// Findings go to a piece of work as long as this lives; with the recorder's lock.
+class FindingsOfWork {
+ public:
+  FindingsOfWork(Work*& preparing, Work& work) noexcept : preparing_(preparing) {
+    preparing_ = &work;
+  }
+  ~FindingsOfWork() { preparing_ = nullptr; }
+  FindingsOfWork(const FindingsOfWork&) = delete;
+  FindingsOfWork& operator=(const FindingsOfWork&) = delete;
+
+ private:
+  Work*& preparing_;
+};
+
 }  // namespace gfxgraph::recorder

@@ -189,7 +189,7 @@ bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t
     return true;
   }
   if (side != MemorySide::kDevice) return true;  // plain host memory
-  work.missing = "device memory in no recorded allocation";
+  finding(format::FindingKind::kIncomplete, work.call, "device memory in no recorded allocation");
   return false;
 }
 
@@ -279,6 +279,7 @@ RawMemset Recorder::as_node(const RawMemset& raw) {
 
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
+    const FindingsOfWork of_work(preparing_, work);
     const bool at_once = work.never_captured &&
                          hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, facts_.runtime_version);
     if (!at_once && captures_.capturing(work.stream)) {
@@ -369,9 +370,10 @@ void Recorder::checkpoint() {
 }
 
 void Recorder::commit(Work&& work) noexcept {
-  if (work.missing != nullptr) note_incomplete(work.call, work.missing);
-  if (work.skip) return;
+  if (work.skip && work.findings.empty()) return;
   guarded([&] {
+    for (const Work::Found& found : work.findings) finding(found.kind, found.call, found.detail);
+    if (work.skip) return;
     if (work.captured) {
       if (const auto* function = std::get_if<RawHostFunction>(&work.raw);
           function != nullptr && function->wrapped) {

@@ -2,6 +2,7 @@
 // runtime, and on fake_hip where calls fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -267,6 +268,33 @@ TEST_F(RecordTest, TracesAreSealedWithoutDescriptorsRootOrRights) {
     EXPECT_EQ(status.st_mode & 07777, 0600u) << mode;
     EXPECT_FALSE(std::filesystem::exists(path() + ".partial")) << mode;
   }
+}
+
+TEST_F(RecordTest, SignalsThatEndTheProgramSealTheTrace) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const ProcessResult result =
+        record(std::string(PROGRAMS) + "/program_process signal " + std::to_string(signal));
+    EXPECT_EQ(result.code, 128 + signal) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("killed by signal " + std::to_string(signal)));
+    const auto trace = open();
+    ASSERT_TRUE(trace) << signal;
+    EXPECT_TRUE(trace->sealed() && trace->complete()) << signal;
+    EXPECT_GE(actions<format::Launch>(*trace).size(), 1u) << signal;
+  }
+}
+
+TEST_F(RecordTest, SignalHandlersAreThePrograms) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_process handler");
+  EXPECT_EQ(result.code, 24) << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->sealed());
+  const ProcessResult ignored =
+      run("trap '' INT HUP; " + std::string(RECORD_TOOL) + " --device emulated --force -o " +
+              path() + " -- " + PROGRAMS + "/program_process ignores",
+          folder_.path());
+  EXPECT_EQ(ignored.code, 0) << ignored.err;
+  EXPECT_EQ(ignored.out, "ok\n");
 }
 
 TEST_F(RecordTest, WorkOfOtherProcessesIsNotSilentlyMissing) {

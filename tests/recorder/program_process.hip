@@ -83,6 +83,10 @@ int main(int argc, char** argv) {
     if (signal(SIGTERM, [](int) { _exit(24); }) == SIG_DFL) return 7;
     raise(SIGTERM);
   }
+  if (mode == "ignores") {
+    raise(SIGINT);
+    raise(SIGHUP);
+  }
   if (mode == "signal") {
     std::printf("ok\n");
     std::fflush(stdout);

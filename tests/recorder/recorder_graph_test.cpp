@@ -204,5 +204,15 @@ TEST_F(RecorderGraphTest, AStreamThatTheRuntimeForgotIsStillCapturing) {
   EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].post.hash);
 }
 
+TEST_F(RecorderGraphTest, FindingsOfACallCountOnlyIfItSucceeds) {
+  Work refused;
+  recorder_->prepare_graph_launch(nullptr, nullptr, refused);
+  EXPECT_TRUE(recorder_->report().incomplete.empty()) << "HIP refused it: nothing was committed";
+  Work work;
+  recorder_->prepare_graph_launch(handle(77), nullptr, work);
+  recorder_->commit(std::move(work));
+  EXPECT_EQ(recorder_->report().incomplete.size(), 1u);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder
