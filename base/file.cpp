@@ -80,7 +80,7 @@ Result<File> File::open_read(const std::filesystem::path& path) {
 }
 
 Result<File> File::open_write(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return fail_errno("create", path, errno);
   return File(fd, path);
 }

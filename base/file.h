@@ -30,7 +30,7 @@ class File {
   File& operator=(File&& other) noexcept;
 
   static Result<File> open_read(const std::filesystem::path& path);
-  // Read and write; created with mode 0666 less the umask when missing, never truncated.
+  // Read and write; created when missing, for this user alone (mode 0600); never truncated.
   static Result<File> open_write(const std::filesystem::path& path);
   // As open_write, for a file that is kept open in a program of others: only a regular file and no
   // link, readable by its owner alone, under a high descriptor number. The program may close the

@@ -3,11 +3,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string>
+
+#include "base/print.h"
 
 namespace gfxgraph {
 namespace {
@@ -41,7 +45,24 @@ Sink& sink() noexcept {
   return *instance;
 }
 
+bool has_controls(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f ||
+           static_cast<unsigned char>(c) >= 0x80;
+  });
+}
+
 void write_to_stderr(std::string_view text) noexcept {
+  // Names in it may come from files. Ordinary text is not copied: memory may have run out.
+  std::string escaped;
+  if (has_controls(text)) {
+    try {
+      escaped = printable(Lines{text});
+      text = escaped;
+    } catch (const std::bad_alloc&) {
+      text = "a message cannot be shown for lack of memory";
+    }
+  }
   char begin[] = "gfxgraph: ";
   char end[] = "\n";
   const iovec parts[] = {{begin, sizeof(begin) - 1},

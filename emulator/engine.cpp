@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/print.h"
 #include "emulator/backend.h"
 #include "emulator/code_cache.h"
 #include "emulator/gws.h"
@@ -56,8 +57,8 @@ std::string place_of(uint64_t address, uint32_t bytes, bool write, const RegionT
   const Region* region = table.find(address);
   const Region* nearest = region != nullptr ? region : table.nearest(address);
   if (nearest == nullptr) return "; nothing is mapped";
-  const std::string name =
-      nearest->name.empty() ? region_kind_name(nearest->kind) : "\"" + nearest->name + "\"";
+  const std::string name = nearest->name.empty() ? region_kind_name(nearest->kind)
+                                                 : "\"" + printable(nearest->name) + "\"";
   const std::string what =
       fmt::format("{} ({:#x}, {} bytes)", name, nearest->address, nearest->requested_bytes);
   if (region != nullptr) {
@@ -193,7 +194,8 @@ class EngineImpl final : public Engine {
     const Object object = object_at(kernel_object);
     if (object.code == nullptr) return "";
     for (const codeobj::Kernel& kernel : object.code->kernels())
-      if (kernel.descriptor_address == kernel_object - object.address) return kernel.name;
+      if (kernel.descriptor_address == kernel_object - object.address)
+        return printable(kernel.name);
     return "";
   }
 
@@ -236,9 +238,9 @@ class EngineImpl final : public Engine {
     const codeobj::Kernel* const kernel =
         object.code == nullptr ? nullptr : object.code->kernel_at(fault.code_address);
     if (kernel != nullptr)
-      text = fmt::format("{}+{:#x}", kernel->name, fault.code_address - kernel->entry_address);
+      text = format_printable("{}+{:#x}", kernel->name, fault.code_address - kernel->entry_address);
     if (!fault.mnemonic.empty()) text += " " + fault.mnemonic;
-    if (fault.source) text += fmt::format(" ({}:{})", fault.source->file, fault.source->line);
+    if (fault.source) text += format_printable(" ({}:{})", fault.source->file, fault.source->line);
     return text;
   }
 
@@ -248,7 +250,7 @@ class EngineImpl final : public Engine {
     const Region* region = table->find(address & ~options_.ignored_address_bits);
     std::string text = fmt::format("{:#x}", address);
     if (region != nullptr && !region->name.empty())
-      text += fmt::format(" (\"{}\" + {})", region->name, address - region->address);
+      text += format_printable(" (\"{}\" + {})", region->name, address - region->address);
     return text;
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/print.h"
+
 namespace gfxgraph::emulator {
 
 const char* fault_kind_name(FaultKind kind) noexcept {
@@ -20,8 +22,8 @@ const char* fault_kind_name(FaultKind kind) noexcept {
 }
 
 std::string Fault::to_string() const {
-  std::string text =
-      fmt::format("{}: kernel {}", fault_kind_name(kind), kernel.empty() ? "(unknown)" : kernel);
+  std::string text = format_printable("{}: kernel {}", fault_kind_name(kind),
+                                      kernel.empty() ? "(unknown)" : kernel);
   if (kind == FaultKind::kOutOfMemory) return text;
   if (kind == FaultKind::kBadDispatch || kind == FaultKind::kStopped) return text + ": " + detail;
   text +=
@@ -29,7 +31,7 @@ std::string Fault::to_string() const {
   if (lane >= 0) text += fmt::format(" lane {}", lane);
   text += fmt::format(", pc {:#x}", code_address != 0 ? code_address : pc);
   if (!mnemonic.empty()) text += " " + mnemonic;
-  if (source) text += fmt::format(" ({}:{})", source->file, source->line);
+  if (source) text += format_printable(" ({}:{})", source->file, source->line);
   if (kind == FaultKind::kUnsupported || kind == FaultKind::kIllegal) {
     text += ", bytes";
     for (uint32_t n = 0; n < byte_count; ++n) text += fmt::format(" {:02x}", bytes[n]);

@@ -35,6 +35,20 @@ class FileTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+TEST_F(FileTest, NewFilesAreForTheirUserAlone) {
+  const mode_t before = ::umask(0);
+  {
+    const File file = File::open_write(folder_ / "f").value();
+    ASSERT_TRUE(write_file_atomic(folder_ / "g", bytes_of("g")));
+  }
+  ::umask(before);
+  for (const char* name : {"f", "g"}) {
+    struct stat status{};
+    ASSERT_EQ(::stat((folder_ / name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600U) << name;
+  }
+}
+
 TEST_F(FileTest, WritesAllPartsAndReadsThemBack) {
   File file = File::open_write(folder_ / "f").value();
   std::vector<std::vector<std::byte>> owned;

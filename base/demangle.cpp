@@ -1,0 +1,121 @@
+#include "base/demangle.h"
+
+#include <cxxabi.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace gfxgraph {
+namespace {
+
+// Each reference to an earlier part at most doubles what is before it.
+constexpr size_t kFewReferences = 10;
+constexpr size_t kMaxReadableBytes = 1 << 16;
+constexpr size_t kMaxMangledBytes = 1 << 16;
+constexpr int kMaxMilliseconds = 1000;
+constexpr rlim_t kMaxChildBytes = rlim_t{1} << 30;
+// A file may hold many such names; after so many, none is tried again.
+constexpr int kMaxFailures = 3;
+
+// "S_", "S12_", "T_", "T3_": perhaps more than there are, as identifiers count, too.
+size_t count_references(std::string_view name) {
+  size_t count = 0;
+  for (size_t at = 0; at + 1 < name.size(); ++at) {
+    if (name[at] != 'S' && name[at] != 'T') continue;
+    size_t end = at + 1;
+    while (end < name.size() &&
+           ((name[end] >= '0' && name[end] <= '9') || (name[end] >= 'A' && name[end] <= 'Z'))) {
+      ++end;
+    }
+    if (end < name.size() && name[end] == '_') ++count;
+  }
+  return count;
+}
+
+std::optional<std::string> demangle_here(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0 || text == nullptr) return std::nullopt;
+  return std::string(text.get());
+}
+
+[[noreturn]] void demangle_in_child(const std::string& name, int pipe) {
+  const rlimit seconds{1, 1};
+  const rlimit bytes{kMaxChildBytes, kMaxChildBytes};
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CPU, &seconds);
+  ::setrlimit(RLIMIT_DATA, &bytes);
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  const std::optional<std::string> text = demangle_here(name);
+  if (!text || text->size() > kMaxReadableBytes) ::_exit(1);
+  for (std::string_view left = *text; !left.empty();) {
+    const ssize_t written = ::write(pipe, left.data(), left.size());
+    if (written <= 0) ::_exit(1);
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+  ::_exit(0);
+}
+
+// What the child writes until it ends; nothing when that takes too long.
+std::optional<std::string> read_all(int pipe) {
+  std::string text;
+  char buffer[4096];
+  while (text.size() <= kMaxReadableBytes) {
+    pollfd ready{pipe, POLLIN, 0};
+    const int polled = ::poll(&ready, 1, kMaxMilliseconds);
+    if (polled < 0 && errno == EINTR) continue;
+    if (polled <= 0) return std::nullopt;
+    const ssize_t got = ::read(pipe, buffer, sizeof(buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> demangle_apart(const std::string& name) {
+  int pipe[2];
+  if (::pipe(pipe) != 0) return std::nullopt;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    demangle_in_child(name, pipe[1]);
+  }
+  ::close(pipe[1]);
+  std::optional<std::string> text;
+  if (child > 0) {
+    text = read_all(pipe[0]);
+    if (!text) ::kill(child, SIGKILL);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text.reset();
+  }
+  ::close(pipe[0]);
+  return text;
+}
+
+}  // namespace
+
+std::string demangle(const std::string& name) {
+  static std::atomic<int> failures{0};
+  if (!name.starts_with("_Z") || name.size() > kMaxMangledBytes) return name;
+  if (count_references(name) <= kFewReferences) return demangle_here(name).value_or(name);
+  if (failures.load() >= kMaxFailures) return name;
+  std::optional<std::string> text = demangle_apart(name);
+  if (!text) ++failures;
+  return std::move(text).value_or(name);
+}
+
+}  // namespace gfxgraph

@@ -1,0 +1,42 @@
+#include "base/demangle.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gfxgraph {
+namespace {
+
+TEST(Demangle, MakesNamesReadable) {
+  EXPECT_EQ(demangle("_Z5saxpyiPKfPf"), "saxpy(int, float const*, float*)");
+  EXPECT_EQ(demangle("saxpy"), "saxpy");
+  EXPECT_EQ(demangle("_Zx"), "_Zx");
+  EXPECT_EQ(demangle(""), "");
+  EXPECT_EQ(demangle("f"), "f");  // not "float"
+}
+
+// f(A<int, int>, A<S0_, S0_>, ...): every part is twice the one before.
+std::string doubling(size_t parts) {
+  constexpr const char* kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1f1AIiiE";
+  for (size_t n = 0; n < parts; ++n) {
+    const std::string before = std::string("S") + kDigits[n] + "_";
+    name += "S_I" + before + before + "E";
+  }
+  return name;
+}
+
+TEST(Demangle, ManyReferencesAreNoHindrance) {
+  const std::string text = demangle(doubling(8));
+  EXPECT_TRUE(text.starts_with("f(A<int, int>, A<A<int, int>, A<int, int> >,")) << text;
+  EXPECT_GT(text.size(), 4000U);
+}
+
+TEST(Demangle, ANameThatUnfoldsWithoutEndStaysAsItIs) {
+  const std::string bomb = doubling(34);
+  ASSERT_LT(bomb.size(), 400U);
+  for (int n = 0; n < 20; ++n) EXPECT_EQ(demangle(bomb), bomb);
+}
+
+}  // namespace
+}  // namespace gfxgraph
