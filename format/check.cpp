@@ -26,6 +26,9 @@ Result<void> check_next_id(uint32_t id, size_t before, const char* what) {
   return {};
 }
 
+// HIP passes 4 KiB of arguments at most; each has a byte or more.
+constexpr size_t kMaxArguments = 65536;
+
 Result<void> check_argument(const Kernel& kernel, const Argument& argument, uint32_t from) {
   const bool hidden = argument.kind == ArgumentKind::kHidden;
   const uint32_t limit = hidden ? kernel.kernarg_size_bytes : kernel.explicit_size_bytes;
@@ -110,6 +113,10 @@ Result<void> Checker::add(const Kernel& kernel) {
     return fail(Status::kCorrupt,
                 fmt::format("kernel {}: {} explicit bytes in a kernarg segment of {}", kernel.name,
                             kernel.explicit_size_bytes, kernel.kernarg_size_bytes));
+  }
+  if (kernel.arguments.size() > kMaxArguments) {
+    return fail(Status::kCorrupt, fmt::format("kernel {}: {} arguments, at most {}", kernel.name,
+                                              kernel.arguments.size(), kMaxArguments));
   }
   uint32_t from = 0;
   for (const Argument& argument : kernel.arguments) {

@@ -8,13 +8,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "format/trace.h"
 
 namespace gfxgraph::format {
 
 struct BlobIdHash {
-  size_t operator()(const BlobId& id) const noexcept { return id.low; }  // already a good hash
+  // Ids are hashes of bytes, but nothing has compared them yet.
+  size_t operator()(const BlobId& id) const noexcept {
+    return SeededHash{}(id.low ^ mix(id.high ^ process_secret()));
+  }
 };
 
 // Is fed everything in file order. A refused item leaves no mark. Not thread-safe. Errors are
@@ -65,9 +69,9 @@ class Checker {
   std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
   HostFunctionId last_host_function_ = 0;
   uint64_t events_ = 0;
-  std::unordered_map<AllocationId, Allocation> allocations_;
-  std::unordered_map<StreamId, bool> streams_;  // id -> destroyed
-  std::unordered_map<EventId, bool> hip_events_;
+  std::unordered_map<AllocationId, Allocation, SeededHash> allocations_;
+  std::unordered_map<StreamId, bool, SeededHash> streams_;  // id -> destroyed
+  std::unordered_map<EventId, bool, SeededHash> hip_events_;
 };
 
 // "launch", "copy", ...: for messages and counts.

@@ -78,6 +78,19 @@ class RunningHash {
  private:
   void* state_;
 };
+// The id of a blob whose bytes come piece by piece.
+class RunningBlobId {
+ public:
+  RunningBlobId();
+  ~RunningBlobId();
+  RunningBlobId(const RunningBlobId&) = delete;
+  RunningBlobId& operator=(const RunningBlobId&) = delete;
+  void add(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] BlobId value() const noexcept;
+
+ private:
+  void* state_;
+};
 // XXH3-64 of parts as if they stood one after another.
 uint64_t hash64_parts(std::span<const std::span<const std::byte>> parts) noexcept;
 

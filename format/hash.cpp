@@ -55,4 +55,17 @@ uint64_t RunningHash::value() const noexcept {
   return XXH3_64bits_digest(static_cast<const XXH3_state_t*>(state_));
 }
 
+RunningBlobId::RunningBlobId() : state_(XXH3_createState()) {
+  if (state_ == nullptr) throw std::bad_alloc();
+  XXH3_128bits_reset(static_cast<XXH3_state_t*>(state_));
+}
+RunningBlobId::~RunningBlobId() { XXH3_freeState(static_cast<XXH3_state_t*>(state_)); }
+void RunningBlobId::add(std::span<const std::byte> bytes) noexcept {
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
+}
+BlobId RunningBlobId::value() const noexcept {
+  const XXH128_hash_t hash = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
+  return {hash.low64, hash.high64};
+}
+
 }  // namespace gfxgraph::format

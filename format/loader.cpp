@@ -143,21 +143,38 @@ Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOption
   return std::move(trace);
 }
 
+namespace {
+
+Result<void> compare_id(BlobId expected, BlobId found) {
+  if (expected == found) return {};
+  return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its bytes have another hash",
+                                            expected.high, expected.low));
+}
+
+tl::unexpected<Error> at_blob(Error error, BlobId id) {
+  return with_context(std::move(error), fmt::format("blob {:016x}{:016x}", id.high, id.low));
+}
+
+}  // namespace
+
 Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes) {
-  if (hash_bytes(bytes) != header.id) {
-    return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its bytes have another hash",
-                                              header.id.high, header.id.low));
-  }
-  return {};
+  return compare_id(header.id, hash_bytes(bytes));
+}
+
+Result<void> check_blob(const BlobView& blob) {
+  if (blob.header.codec != BlobCodec::kZstd) return check_blob_id(blob.header, blob.stored);
+  RunningBlobId id;
+  Result<void> done = decompress(blob.stored, blob.header.size_bytes,
+                                 [&](std::span<const std::byte> piece) { id.add(piece); });
+  if (!done) return at_blob(std::move(done).error(), blob.header.id);
+  return compare_id(blob.header.id, id.value());
 }
 
 Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out) {
   GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);
   if (blob.header.codec == BlobCodec::kZstd) {
-    if (Result<void> done = decompress(blob.stored, out); !done) {
-      return with_context(done.error(), fmt::format("blob {:016x}{:016x}", blob.header.id.high,
-                                                    blob.header.id.low));
-    }
+    Result<void> done = decompress(blob.stored, out);
+    if (!done) return at_blob(std::move(done).error(), blob.header.id);
   } else {
     std::ranges::copy(blob.stored, out.begin());
   }

@@ -61,6 +61,8 @@ Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOption
 
 // The uncompressed bytes, checked against the blob's id. `out` has the blob's size.
 Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out);
+// The same without room for the uncompressed bytes.
+Result<void> check_blob(const BlobView& blob);
 Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes);
 
 }  // namespace gfxgraph::format

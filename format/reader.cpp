@@ -36,16 +36,11 @@ class AlignedBytes {
 // Blobs as callers want them: decompressed when first asked for, kept from then on.
 class BlobStore {
  public:
-  explicit BlobStore(const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs)
-      : blobs_(blobs), limit_bytes_(physical_memory_bytes()) {}
+  BlobStore(const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs, uint64_t limit_bytes)
+      : blobs_(blobs), limit_bytes_(limit_bytes != 0 ? limit_bytes : physical_memory_bytes()) {}
 
   Result<std::span<const std::byte>> get(BlobId id) const {
-    const auto found = blobs_.find(id);
-    if (found == blobs_.end()) {
-      return fail(Status::kNotFound,
-                  fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
-    }
-    const BlobView& blob = found->second.view;
+    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
     const std::lock_guard lock(mutex_);
     if (const auto ready = ready_.find(id); ready != ready_.end()) {
       return ready->second ? std::span<const std::byte>(ready->second->bytes()) : blob.stored;
@@ -57,10 +52,11 @@ class BlobStore {
     }
     const std::optional<uint64_t> total = checked_add(decompressed_bytes_, blob.header.size_bytes);
     if (!total || *total > limit_bytes_) {
-      return fail(Status::kOutOfMemory,
-                  fmt::format("blob {:016x}{:016x}: {} uncompressed bytes and {} of others exceed "
-                              "the memory of this machine",
-                              id.high, id.low, blob.header.size_bytes, decompressed_bytes_));
+      return fail(
+          Status::kOutOfMemory,
+          fmt::format("blob {:016x}{:016x}: {} uncompressed bytes and {} of others exceed "
+                      "the limit of {}",
+                      id.high, id.low, blob.header.size_bytes, decompressed_bytes_, limit_bytes_));
     }
     auto bytes = std::make_unique<AlignedBytes>(blob.header.size_bytes);
     GFXGRAPH_TRY(decode_blob_into(blob, bytes->bytes()));
@@ -70,7 +66,24 @@ class BlobStore {
     return answer;
   }
 
+  Result<void> read(BlobId id, std::span<std::byte> out) const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
+    if (blob.header.size_bytes != out.size()) {
+      return fail(Status::kInvalidArgument,
+                  fmt::format("blob {:016x}{:016x} has {} bytes, not {}", id.high, id.low,
+                              blob.header.size_bytes, out.size()));
+    }
+    return decode_blob_into(blob, out);
+  }
+
  private:
+  Result<BlobView> find(BlobId id) const {
+    const auto found = blobs_.find(id);
+    if (found != blobs_.end()) return found->second.view;
+    return fail(Status::kNotFound,
+                fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
+  }
+
   const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs_;
   const uint64_t limit_bytes_;
   mutable std::mutex mutex_;
@@ -82,11 +95,12 @@ class BlobStore {
 class FileTrace : public Trace {
  public:
   // One of `mapped` and `copy` holds the bytes that `trace` points into.
-  FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace)
+  FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace,
+            const ReadOptions& options)
       : mapped_(std::move(mapped)),
         copy_(std::move(copy)),
         trace_(std::move(trace)),
-        blobs_(trace_.blobs) {}
+        blobs_(trace_.blobs, options.max_decompressed_bytes) {}
 
   const Environment& environment() const override { return trace_.environment; }
   const std::vector<CodeObject>& code_objects() const override { return trace_.code_objects; }
@@ -110,6 +124,10 @@ class FileTrace : public Trace {
     } catch (const std::bad_alloc&) {
       return fail(Status::kOutOfMemory, "no memory for a blob");
     }
+  }
+
+  Result<void> read_blob(BlobId id, std::span<std::byte> out) const override {
+    return blobs_.read(id, out);
   }
 
   Result<std::vector<std::byte>> content(const Content& content) const override {
@@ -145,7 +163,8 @@ Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped,
   const std::span<const std::byte> bytes =
       copy ? std::span<const std::byte>(copy->bytes()) : mapped.bytes();
   GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(bytes, options));
-  return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(trace));
+  return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(trace),
+                                           options);
 }
 
 }  // namespace

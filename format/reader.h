@@ -18,6 +18,8 @@ namespace gfxgraph::format {
 struct ReadOptions {
   // Accept a file without footer, or with a damaged end: read the records before the damage.
   bool allow_torn = false;
+  // Of all blobs that are decompressed and kept. 0: the memory of this machine.
+  uint64_t max_decompressed_bytes = 0;
 };
 
 // Immutable after open(); all methods are thread-safe. Blob bytes stay valid as long as the Trace.
@@ -47,6 +49,8 @@ class Trace {
   virtual bool complete() const = 0;
 
   virtual Result<std::span<const std::byte>> blob(BlobId id) const = 0;
+  // Writes a blob of exactly the size of `out` there; keeps nothing.
+  virtual Result<void> read_blob(BlobId id, std::span<std::byte> out) const = 0;
   // The bytes of a Content: its blob, or `fill` spread out. Error when not stored.
   virtual Result<std::vector<std::byte>> content(const Content& content) const = 0;
 };

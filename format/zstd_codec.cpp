@@ -4,6 +4,8 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 namespace gfxgraph::format {
 namespace {
@@ -45,6 +47,38 @@ Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> 
   if (got != out.size()) {
     return fail(Status::kCorrupt,
                 fmt::format("zstd gave {} bytes where {} are declared", got, out.size()));
+  }
+  return {};
+}
+
+Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,
+                        const std::function<void(std::span<const std::byte>)>& visit) {
+  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
+                                                                        ZSTD_freeDStream);
+  if (stream == nullptr) throw std::bad_alloc();
+  std::vector<std::byte> piece(ZSTD_DStreamOutSize());
+  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
+  uint64_t left = size_bytes;
+  while (true) {
+    ZSTD_outBuffer out{piece.data(), piece.size(), 0};
+    const size_t hint = ZSTD_decompressStream(stream.get(), &out, &in);
+    if (ZSTD_isError(hint) != 0) {
+      return fail(Status::kCorrupt, fmt::format("zstd: {}", ZSTD_getErrorName(hint)));
+    }
+    if (out.pos > left) return fail(Status::kCorrupt, "zstd gave more bytes than are declared");
+    left -= out.pos;
+    visit(std::span<const std::byte>(piece).first(out.pos));
+    if (hint == 0) break;
+    if (out.pos == 0 && in.pos == in.size) {
+      return fail(Status::kCorrupt, "zstd: the compressed bytes end early");
+    }
+  }
+  if (in.pos != in.size) {
+    return fail(Status::kCorrupt, "the compressed bytes are not exactly one zstd frame");
+  }
+  if (left != 0) {
+    return fail(Status::kCorrupt, fmt::format("zstd gave {} bytes where {} are declared",
+                                              size_bytes - left, size_bytes));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,5 +17,10 @@ std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes,
 
 // Exactly `size_bytes` come out, or an error; never writes more, never reads past `stored`.
 Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out);
+
+// The same, handed out in pieces that live until `visit` returns. Takes the memory of one window,
+// 128 MiB at most, however many bytes come out. May throw std::bad_alloc.
+Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,
+                        const std::function<void(std::span<const std::byte>)>& visit);
 
 }  // namespace gfxgraph::format

@@ -22,6 +22,9 @@ class FakeTrace : public format::Trace {
   bool sealed() const override { return true; }
   const std::string& torn_reason() const override { return torn_reason_; }
   bool complete() const override { return findings_.empty(); }
+  Result<void> read_blob(format::BlobId, std::span<std::byte>) const override {
+    return fail(Status::kNotFound, "no blobs");
+  }
   Result<std::span<const std::byte>> blob(format::BlobId) const override {
     return fail(Status::kNotFound, "no blobs here");
   }
