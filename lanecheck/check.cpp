@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "emulator/backend.h"
@@ -23,9 +27,43 @@ namespace {
 // Arguments are padded: the compiler widens loads of the last ones.
 constexpr uint64_t kKernargPadBytes = 256;
 
+// The lane observer, and a budget that is spent while waves run.
+struct BudgetObserver : LaneObserver {
+  BudgetObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, Budget& of)
+      : LaneObserver(memory, sites, options), budget(of) {}
+  Budget& budget;
+  emulator::Engine* engine = nullptr;
+  uint64_t launch = 0;  // unique in this process; changes between launches only
+};
+
 const emulator::Backend& lane_backend() {
   using namespace emulator;
   return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
+}
+
+// Runs a slice of a wave and spends its instructions, some thousand at a time.
+uint64_t run_within_budget(emulator::Wave& wave) {
+  constexpr uint64_t kAtATime = 1 << 14;
+  static const emulator::Backend& lanes = lane_backend();
+  thread_local uint64_t unspent = 0;
+  thread_local uint64_t launch = 0;
+  const uint64_t ran = lanes.run(wave);
+  if (wave.observer == nullptr) return ran;
+  auto* const observer = static_cast<BudgetObserver*>(static_cast<LaneObserver*>(wave.observer));
+  if (std::exchange(launch, observer->launch) != observer->launch) unspent = 0;
+  unspent += ran + 1;  // a wave that sleeps runs none
+  if (unspent < kAtATime) return ran;
+  if (!observer->budget.spend(std::exchange(unspent, 0))) observer->engine->stop();
+  return ran;
+}
+
+const emulator::Backend& budget_backend() {
+  static const emulator::Backend backend = [] {
+    emulator::Backend copy = lane_backend();
+    copy.run = run_within_budget;
+    return copy;
+  }();
+  return backend;
 }
 
 Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
@@ -48,20 +86,34 @@ class TraceCheck {
   TraceCheck(const format::Trace& trace, const CheckOptions& options)
       : trace_(trace),
         options_(options),
-        memory_(trace.events()),
+        budget_(options.limits),
+        memory_(trace.events(), budget_),
         observer_(memory_.map(), sites_,
                   {options.masked_lane != MaskedLaneMode::kOff,
-                   options.masked_lane == MaskedLaneMode::kLiteral}),
-        events_(trace, memory_, report_.notes) {}
+                   options.masked_lane == MaskedLaneMode::kLiteral},
+                  budget_),
+        events_(trace, memory_, budget_, report_.notes) {}
 
   Result<Report> run() {
-    GFXGRAPH_TRY(set_up());
-    for (const format::Event& event : trace_.events()) {
-      sequence_ = event.sequence;
-      Result<void> done =
-          std::visit([this](const auto& action) { return apply(action); }, event.action);
+    if (Result<void> ready = set_up(); !ready) {
+      if (!budget_.exhausted()) return tl::unexpected<Error>(std::move(ready).error());
+      stop(0);
+      return std::move(report_);
+    }
+    const std::vector<format::Event>& events = trace_.events();
+    for (size_t at = 0; at < events.size(); ++at) {
+      sequence_ = events[at].sequence;
+      launches_before_ = report_.launches;
+      Result<void> done = within_budget();
+      if (done) {
+        done = std::visit([this](const auto& action) { return apply(action); }, events[at].action);
+      }
+      if (budget_.exhausted()) {
+        stop(at);
+        break;
+      }
       if (!done) {
-        return with_context(std::move(done).error(), fmt::format("event {}", event.sequence));
+        return with_context(std::move(done).error(), fmt::format("event {}", sequence_));
       }
     }
     finish();
@@ -69,6 +121,33 @@ class TraceCheck {
   }
 
  private:
+  Result<void> within_budget() {
+    if (budget_.go_on()) return {};
+    return fail(Status::kOutOfMemory, budget_.reason());
+  }
+
+  // At the event with this index. Its own launches that were executed count as checked.
+  void stop(size_t at) {
+    const std::vector<format::Event>& events = trace_.events();
+    std::vector<uint64_t> of_graph;
+    for (const format::Graph& graph : trace_.graphs()) {
+      of_graph.push_back(static_cast<uint64_t>(
+          std::ranges::count_if(graph.nodes, [](const format::GraphNode& node) {
+            return std::holds_alternative<format::Launch>(node.action);
+          })));
+    }
+    Stop stop;
+    stop.reason = budget_.reason();
+    stop.event_sequence = at < events.size() ? events[at].sequence : events.size();
+    for (size_t n = at; n < events.size(); ++n) {
+      if (std::holds_alternative<format::Launch>(events[n].action)) ++stop.launches;
+      if (const auto* launch = std::get_if<format::GraphLaunch>(&events[n].action))
+        stop.launches += of_graph[launch->graph - 1];
+    }
+    stop.launches -= report_.launches - launches_before_;
+    report_.stopped = std::move(stop);
+  }
+
   Result<void> set_up() {
     emulator::EngineOptions engine_options;
     engine_options.threads = options_.threads;
@@ -76,11 +155,16 @@ class TraceCheck {
     engine_options.on_warning = [this](const std::string& text) {
       report_.notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
     };
-    engine_ = emulator::create_engine(memory_.map(), engine_options, lane_backend(), &observer_);
-    GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, report_.notes));
+    engine_ = emulator::create_engine(memory_.map(), engine_options, budget_backend(),
+                                      static_cast<LaneObserver*>(&observer_));
+    observer_.engine = engine_.get();
+    GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, report_.notes));
+    std::set<std::string_view> launched;
+    for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
     for (const LoadedCode& code : code_) {
+      GFXGRAPH_TRY(within_budget());
       for (const codeobj::Kernel& kernel : code.object->kernels())
-        if (!options_.watch_all && is_launched(kernel.name))
+        if (!options_.watch_all && launched.contains(kernel.name))
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
     }
     GFXGRAPH_ASSIGN_OR_RETURN(packet_, memory_.add_own(kPacketBytes, emulator::RegionKind::kSystem,
@@ -104,11 +188,6 @@ class TraceCheck {
         kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes, emulator::RegionKind::kKernarg,
                                   "the kernel arguments"));
     return {};
-  }
-
-  bool is_launched(const std::string& name) const {
-    return std::any_of(trace_.kernels().begin(), trace_.kernels().end(),
-                       [&](const format::Kernel& kernel) { return kernel.name == name; });
   }
 
   // ---- events ----
@@ -136,6 +215,7 @@ class TraceCheck {
       return fail(Status::kCorrupt, fmt::format("graph {} does not exist", launch.graph));
     }
     for (const format::GraphNode& node : trace_.graphs()[launch.graph - 1].nodes) {
+      GFXGRAPH_TRY(within_budget());
       GFXGRAPH_TRY(std::visit([this](const auto& action) { return apply(action); }, node.action));
     }
     return {};
@@ -148,10 +228,14 @@ class TraceCheck {
     }
     const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
     Result<void> done = dispatch(index, kernel, launch);
-    if (!done) {
+    describe_new_sites();
+    if (budget_.exhausted()) {
+      --report_.launches;  // not, or not wholly
+      return {};
+    }
+    if (!done && report_.failed_launches++ < Report::kMaxFailed) {
       report_.failed.push_back({index, sequence_, kernel.name, done.error().message});
     }
-    describe_new_sites();
     return {};
   }
 
@@ -168,6 +252,7 @@ class TraceCheck {
                   fmt::format("code object {} has no kernel {}", kernel.code_object, kernel.name));
     }
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
+    GFXGRAPH_TRY(can_run(shape));
     HiddenValues hidden;
     hidden.queue_address = queue_;
     hidden.hostcall_address = kHostCallAddress;
@@ -196,10 +281,13 @@ class TraceCheck {
     packet.private_segment_bytes = dispatch.private_segment_bytes;
     write_packet(memory_.own_bytes(packet_).first(kPacketBytes), shape, packet);
 
+    static std::atomic<uint64_t> launches{0};
+    observer_.launch = ++launches;
     observer_.next_launch(index, launch.kernel);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
+    budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
     if (!ran) return fail(Status::kDevice, ran.error().to_string());
     totals.wave_instructions += ran->wave_instructions;
@@ -211,6 +299,21 @@ class TraceCheck {
     }
     report_.wave_instructions += ran->wave_instructions;
     return {};
+  }
+
+  // Each wave executes one instruction at least.
+  Result<void> can_run(const LaunchShape& shape) {
+    constexpr uint64_t kMaxLanes = 64;
+    unsigned __int128 items = 1;
+    unsigned __int128 groups = 1;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      items *= shape.grid_items[axis];
+      groups *= (uint64_t{shape.grid_items[axis]} + shape.block[axis] - 1) / shape.block[axis];
+    }
+    const unsigned __int128 waves = std::max(groups, items / kMaxLanes);
+    if (budget_.can_spend(waves > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(waves)))
+      return {};
+    return fail(Status::kOutOfMemory, budget_.reason());
   }
 
   // ---- findings ----
@@ -290,9 +393,10 @@ class TraceCheck {
   const format::Trace& trace_;
   const CheckOptions& options_;
   Report report_;
+  Budget budget_;
   DeviceMemory memory_;
   Sites sites_;
-  LaneObserver observer_;
+  BudgetObserver observer_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
@@ -300,6 +404,7 @@ class TraceCheck {
   uint64_t queue_ = 0;
   uint64_t kernarg_ = 0;
   uint64_t sequence_ = 0;
+  uint64_t launches_before_ = 0;  // this event
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "codeobj/code_object.h"
 #include "format/reader.h"
+#include "lanecheck/budget.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -51,6 +52,7 @@ struct CheckOptions {
   // Follow all registers, not only those that can reach an address: slower, the same findings. To
   // test the difference.
   bool watch_all = false;
+  BudgetLimits limits;
 };
 
 // The buffer that an address is nearest to.
@@ -103,6 +105,13 @@ struct FailedLaunch {
   std::string reason;
 };
 
+// Where a check ended before the trace did.
+struct Stop {
+  std::string reason;           // which budget, and the option that changes it
+  uint64_t event_sequence = 0;  // the first event that was not, or not wholly, executed
+  uint64_t launches = 0;        // from there on, graph nodes counted singly; none was checked
+};
+
 struct KernelTotals {
   std::string kernel;
   uint64_t launches = 0;
@@ -111,8 +120,11 @@ struct KernelTotals {
 };
 
 struct Report {
-  std::vector<Finding> findings;  // errors first, then by first launch and code address
-  std::vector<FailedLaunch> failed;
+  static constexpr size_t kMaxFailed = 1000;
+  std::vector<Finding> findings;     // errors first, then by first launch and code address
+  std::vector<FailedLaunch> failed;  // the first kMaxFailed
+  uint64_t failed_launches = 0;      // all of them
+  std::optional<Stop> stopped;
   std::vector<KernelTotals> kernels;
   std::vector<std::string> notes;
   uint64_t launches = 0;
@@ -127,6 +139,7 @@ struct Report {
 };
 
 // Errors: a trace that cannot be executed at all (blobs missing, another architecture, no memory).
+// A budget that is spent is no error: the report says where the check stopped.
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
 // "20-31", "0-3,7".

@@ -33,16 +33,8 @@ std::string buffer_name(const format::AllocationBegin& allocation) {
 
 }  // namespace
 
-Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes) {
-  auto* const bytes = static_cast<std::byte*>(std::calloc(std::max<uint64_t>(1, size_bytes), 1));
-  if (bytes == nullptr) {
-    return fail(Status::kOutOfMemory,
-                fmt::format("no memory for a buffer of {} bytes", size_bytes));
-  }
-  return ZeroedBytes(bytes);
-}
-
-DeviceMemory::DeviceMemory(const std::vector<format::Event>& events) {
+DeviceMemory::DeviceMemory(const std::vector<format::Event>& events, Budget& budget)
+    : budget_(budget) {
   next_own_ = kFirstOwnAddress;
   // Recorded addresses win: ours go behind those that lie in our range.
   for (const format::Event& event : events) {
@@ -78,19 +70,20 @@ Result<void> DeviceMemory::begin(const format::AllocationBegin& allocation) {
   return {};
 }
 
-Result<void> DeviceMemory::begin_inside(const format::AllocationBegin& allocation) {
+Result<void> DeviceMemory::begin_global(const format::AllocationBegin& allocation) {
   const auto after = by_address_.upper_bound(allocation.recorded_address);
   if (after == by_address_.begin()) return begin(allocation);
-  Buffer& outer = std::prev(after)->second;
-  const uint64_t offset = allocation.recorded_address - outer.address;
-  if (!range_fits(offset, allocation.size_bytes, outer.mapped)) return begin(allocation);
+  const Buffer& code = std::prev(after)->second;
+  const uint64_t offset = allocation.recorded_address - code.address;
+  const bool loaded = code.id == 0 && code.kind == emulator::RegionKind::kCode;
+  if (!loaded || !range_fits(offset, allocation.size_bytes, code.mapped)) return begin(allocation);
   Buffer buffer;
   buffer.id = allocation.id;
   buffer.name = buffer_name(allocation);
   buffer.address = allocation.recorded_address;
   buffer.size = buffer.mapped = allocation.size_bytes;
-  buffer.host = outer.host + offset;
-  buffer.inside = true;
+  buffer.bytes = code.bytes;
+  buffer.offset = code.offset + offset;
   inside_[allocation.id] = std::move(buffer);
   return {};
 }
@@ -111,7 +104,10 @@ void DeviceMemory::end(format::AllocationId id) {
       gone.freed = true;
       freed_.push_back(std::move(gone));
     }
-    if (map_.remove(buffer->second.address)) by_address_.erase(buffer);
+    if (map_.remove(buffer->second.address)) {
+      budget_.give_memory(buffer->second.bytes->size());
+      by_address_.erase(buffer);
+    }
   }
   addresses_.erase(found);
 }
@@ -121,7 +117,7 @@ Result<void> DeviceMemory::publish(const Buffer& buffer) {
   region.address = buffer.address;
   region.requested_bytes = buffer.size;
   region.mapped_bytes = buffer.mapped;
-  region.host = buffer.host;
+  region.host = buffer.host();
   region.kind = buffer.kind;
   region.tag = buffer.id;
   region.name = buffer.name;
@@ -150,22 +146,34 @@ Result<void> DeviceMemory::insert(Buffer buffer) {
     if (room >= buffer.size) buffer.mapped = std::min(buffer.mapped, room);
   }
   shrink_slack_before(buffer.address);
-  GFXGRAPH_ASSIGN_OR_RETURN(buffer.bytes, allocate_zeroed(buffer.mapped));
-  buffer.host = buffer.bytes.get();
-  GFXGRAPH_TRY(publish(buffer));
+  const uint64_t size = buffer.mapped;
+  GFXGRAPH_TRY(budget_.take_memory(size, buffer.name));
+  Result<void> published;
+  if (Result<std::shared_ptr<DeviceBytes>> bytes = DeviceBytes::create(size); bytes) {
+    buffer.bytes = std::move(*bytes);
+    published = publish(buffer);
+  } else {
+    published = tl::unexpected<Error>(std::move(bytes).error());
+  }
+  if (!published) {
+    budget_.give_memory(size);
+    return published;
+  }
   const uint64_t address = buffer.address;
   by_address_[address] = std::move(buffer);
   return {};
 }
 
+const DeviceMemory::Buffer* DeviceMemory::find(format::AllocationId id) const {
+  if (const auto found = inside_.find(id); found != inside_.end()) return &found->second;
+  const auto at = addresses_.find(id);
+  if (at == addresses_.end()) return nullptr;
+  const auto entry = by_address_.find(at->second);
+  return entry == by_address_.end() ? nullptr : &entry->second;
+}
+
 Result<std::span<std::byte>> DeviceMemory::bytes_from(format::AllocationId id, uint64_t offset) {
-  const Buffer* buffer = nullptr;
-  if (const auto found = inside_.find(id); found != inside_.end()) {
-    buffer = &found->second;
-  } else if (const auto at = addresses_.find(id); at != addresses_.end()) {
-    const auto entry = by_address_.find(at->second);
-    if (entry != by_address_.end()) buffer = &entry->second;
-  }
+  const Buffer* const buffer = find(id);
   if (buffer == nullptr) {
     return fail(Status::kCorrupt, fmt::format("allocation {} is not live", id));
   }
@@ -173,7 +181,7 @@ Result<std::span<std::byte>> DeviceMemory::bytes_from(format::AllocationId id, u
     return fail(Status::kCorrupt, fmt::format("offset {} lies outside {} of {} bytes", offset,
                                               buffer->name, buffer->size));
   }
-  return std::span<std::byte>(buffer->host + offset, buffer->size - offset);
+  return std::span<std::byte>(buffer->host() + offset, buffer->size - offset);
 }
 
 Result<std::span<std::byte>> DeviceMemory::bytes(format::AllocationId id, uint64_t offset,
@@ -186,13 +194,26 @@ Result<std::span<std::byte>> DeviceMemory::bytes(format::AllocationId id, uint64
   return rest.first(size);
 }
 
+Result<void> DeviceMemory::fill(format::AllocationId id, uint64_t offset, uint64_t size,
+                                uint8_t value) {
+  GFXGRAPH_TRY(bytes(id, offset, size));
+  const Buffer& buffer = *find(id);
+  buffer.bytes->fill(buffer.offset + offset, size, value);
+  return {};
+}
+
 Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind kind,
                                        const std::string& name, uint64_t address) {
   Buffer buffer;
   buffer.name = name;
   buffer.kind = kind;
   buffer.size = size_bytes;
-  buffer.mapped = (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::optional<uint64_t> mapped = checked_align_up(size_bytes, kPageBytes);
+  if (!mapped) return fail(Status::kOutOfMemory, fmt::format("{}: {} bytes", name, size_bytes));
+  buffer.mapped = *mapped;
+  if (buffer.mapped > budget_.memory_limit_bytes()) {
+    return tl::unexpected<Error>(budget_.take_memory(buffer.mapped, name).error());
+  }
   if (address == 0) {
     address = next_own_;
     next_own_ += (buffer.mapped + 2 * kOwnGapBytes) / kOwnGapBytes * kOwnGapBytes;
@@ -206,7 +227,7 @@ Result<uint64_t> DeviceMemory::add_own(uint64_t size_bytes, emulator::RegionKind
 std::span<std::byte> DeviceMemory::own_bytes(uint64_t address) {
   const auto found = by_address_.find(address);
   GFXGRAPH_CHECK(found != by_address_.end());
-  return {found->second.host, found->second.mapped};
+  return {found->second.host(), found->second.mapped};
 }
 
 NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address,
@@ -219,7 +240,7 @@ NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address,
   result.mapped_bytes = buffer.mapped;
   (void)access_bytes;
   result.distance_bytes = address < buffer.address
-                              ? -static_cast<int64_t>(buffer.address - address)
+                              ? static_cast<int64_t>(address - buffer.address)
                               : static_cast<int64_t>(address - buffer.address - buffer.size);
   return result;
 }

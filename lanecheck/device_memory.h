@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <span>
@@ -11,32 +10,30 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "emulator/memory_map.h"
 #include "format/trace.h"
+#include "lanecheck/budget.h"
 #include "lanecheck/check.h"
+#include "lanecheck/device_bytes.h"
 
 namespace gfxgraph::lanecheck {
-
-struct FreeDeleter {
-  void operator()(std::byte* bytes) const { std::free(bytes); }
-};
-using ZeroedBytes = std::unique_ptr<std::byte, FreeDeleter>;
-// Zeroed without being touched, so that a large buffer costs only what is used of it.
-Result<ZeroedBytes> allocate_zeroed(uint64_t size_bytes);
 
 // Not thread-safe, but for the memory map while kernels run.
 class DeviceMemory {
  public:
   // Where device addresses end that the check itself hands out (code without recorded addresses,
-  // arguments): below every recorded buffer's neighbourhood.
-  explicit DeviceMemory(const std::vector<format::Event>& events);
+  // arguments): below every recorded buffer's neighbourhood. All buffers that live at a time count
+  // against the budget, which must outlive this.
+  DeviceMemory(const std::vector<format::Event>& events, Budget& budget);
 
   emulator::MemoryMap& map() { return map_; }
 
   Result<void> begin(const format::AllocationBegin& allocation);
-  // An allocation inside memory that is already mapped: a module global.
-  Result<void> begin_inside(const format::AllocationBegin& allocation);
+  // A module global: inside of a code object that this check has loaded, or, where its object does
+  // not have it, memory of its own as in begin(). Never inside of another recorded buffer.
+  Result<void> begin_global(const format::AllocationBegin& allocation);
   void end(format::AllocationId id);
 
   // The bytes of a live allocation; kCorrupt when it is not live or the range leaves it.
@@ -48,6 +45,8 @@ class DeviceMemory {
   Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
                            uint64_t address = 0);
   std::span<std::byte> own_bytes(uint64_t address);
+  // Sets bytes of a live allocation to one value, without touching memory where they are many.
+  Result<void> fill(format::AllocationId id, uint64_t offset, uint64_t size, uint8_t value);
 
   // The recorded buffer nearest to an access, or freed memory that holds it.
   std::optional<NearestBuffer> nearest(uint64_t address, uint64_t access_bytes) const;
@@ -62,20 +61,24 @@ class DeviceMemory {
     uint64_t size = 0;    // as requested
     uint64_t mapped = 0;  // what other buffers leave of it
     emulator::RegionKind kind = emulator::RegionKind::kDevice;
-    ZeroedBytes bytes;
-    std::byte* host = nullptr;
-    bool inside = false;  // of another region
+    // Shared by a code object and the globals in it: what one of them holds stays.
+    std::shared_ptr<DeviceBytes> bytes;
+    uint64_t offset = 0;  // of `address` in `bytes`
+
+    std::byte* host() const { return bytes->data() + offset; }
   };
 
+  const Buffer* find(format::AllocationId id) const;
   Result<void> insert(Buffer buffer);
   Result<void> publish(const Buffer& buffer);
   void shrink_slack_before(uint64_t address);
   NearestBuffer describe(const Buffer& buffer, uint64_t address, uint64_t access_bytes) const;
 
+  Budget& budget_;
   emulator::MemoryMap map_;
   std::map<uint64_t, Buffer> by_address_;  // not those inside others
-  std::unordered_map<format::AllocationId, Buffer> inside_;
-  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // of live allocations
+  std::unordered_map<format::AllocationId, Buffer, SeededHash> inside_;
+  std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses_;  // of live allocations
   std::vector<NearestBuffer> freed_;
   uint64_t next_own_ = 0;
 };

@@ -11,35 +11,48 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-// Where the recorded process must have loaded an object, by its first global with a known address.
-std::optional<uint64_t> recorded_load_address(const format::Trace& trace,
-                                              const format::CodeObject& code,
-                                              const codeobj::CodeObject& object,
-                                              std::vector<std::string>& notes) {
-  std::optional<uint64_t> address;
+// Module globals by code object; index = id - 1.
+using Globals = std::vector<std::vector<const format::AllocationBegin*>>;
+
+Globals find_globals(const format::Trace& trace) {
+  Globals globals(trace.code_objects().size());
   for (const format::Event& event : trace.events()) {
     const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
     if (begin == nullptr || begin->kind != format::AllocationKind::kModuleGlobal ||
-        begin->code_object != code.id || begin->host_address != 0) {
+        begin->host_address != 0 || begin->code_object == 0 ||
+        begin->code_object > globals.size()) {
       continue;  // a __managed__ variable stands outside of its code object
     }
-    for (const codeobj::Symbol& symbol : object.symbols()) {
-      if (symbol.name != begin->symbol || symbol.undefined) continue;
-      const uint64_t base = begin->recorded_address - symbol.address;
-      if (!address) address = base;
-      if (*address != base) {
-        notes.push_back(fmt::format(
-            "code object {}: the recorded address {:#x} of {} does not fit the other globals; code "
-            "reaches it at {:#x}",
-            code.id, begin->recorded_address, symbol.name, *address + symbol.address));
-      }
-    }
+    globals[begin->code_object - 1].push_back(begin);
+  }
+  return globals;
+}
+
+// Where the recorded process must have loaded an object, by its first global with a known address.
+std::optional<uint64_t> recorded_load_address(
+    const std::vector<const format::AllocationBegin*>& globals, const LoadedCode& code,
+    format::CodeObjectId id, std::vector<std::string>& notes) {
+  std::optional<uint64_t> address;
+  for (const format::AllocationBegin* const begin : globals) {
+    const auto symbol = code.symbols->find(begin->symbol);
+    if (symbol == code.symbols->end()) continue;
+    const uint64_t base = begin->recorded_address - symbol->second;
+    if (!address) address = base;
+    if (*address == base) continue;
+    notes.push_back(fmt::format(
+        "code object {}: the recorded address {:#x} of {} does not fit the other globals; code "
+        "reaches it at {:#x}",
+        id, begin->recorded_address, begin->symbol, *address + symbol->second));
   }
   return address;
 }
 
-Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
-                            DeviceMemory& memory, std::vector<std::string>& notes) {
+// Objects with the same bytes are parsed once: a record that names them costs a few bytes.
+using Parsed = std::map<format::BlobId, LoadedCode>;
+
+Result<LoadedCode> parse(const format::Trace& trace, const format::CodeObject& code,
+                         Parsed& parsed) {
+  if (const auto found = parsed.find(code.elf); found != parsed.end()) return found->second;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(code.elf));
   LoadedCode loaded;
   GFXGRAPH_ASSIGN_OR_RETURN(loaded.object, codeobj::CodeObject::parse(elf));
@@ -47,10 +60,22 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
     return fail(Status::kUnsupported,
                 fmt::format("it is for {}; the check executes gfx1030", loaded.object->gpu_arch()));
   }
+  auto symbols = std::make_shared<std::map<std::string_view, uint64_t>>();
+  for (const codeobj::Symbol& symbol : loaded.object->symbols()) {
+    if (!symbol.undefined) symbols->emplace(symbol.name, symbol.address);
+  }
+  loaded.symbols = std::move(symbols);
+  parsed.emplace(code.elf, loaded);
+  return loaded;
+}
+
+Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
+                            const std::vector<const format::AllocationBegin*>& globals,
+                            Parsed& parsed, DeviceMemory& memory, std::vector<std::string>& notes) {
+  GFXGRAPH_ASSIGN_OR_RETURN(LoadedCode loaded, parse(trace, code, parsed));
   const uint64_t first = loaded.object->segments().front().address;
   const uint64_t size = loaded.object->load_size_bytes();
-  const std::optional<uint64_t> recorded =
-      recorded_load_address(trace, code, *loaded.object, notes);
+  const std::optional<uint64_t> recorded = recorded_load_address(globals, loaded, code.id, notes);
   const std::string name = fmt::format("code object {}", code.id);
   Result<uint64_t> placed =
       memory.add_own(size, emulator::RegionKind::kCode, name, recorded ? *recorded + first : 0);
@@ -74,11 +99,14 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
 }  // namespace
 
 Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
-                                          emulator::Engine& engine,
+                                          emulator::Engine& engine, Budget& budget,
                                           std::vector<std::string>& notes) {
   std::vector<LoadedCode> result;
+  const Globals globals = find_globals(trace);
+  Parsed parsed;
   for (const format::CodeObject& code : trace.code_objects()) {
-    Result<LoadedCode> loaded = load_one(trace, code, memory, notes);
+    if (!budget.go_on()) return fail(Status::kOutOfMemory, budget.reason());
+    Result<LoadedCode> loaded = load_one(trace, code, globals[code.id - 1], parsed, memory, notes);
     if (!loaded) {
       return with_context(std::move(loaded).error(), fmt::format("code object {}", code.id));
     }
@@ -88,31 +116,29 @@ Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemo
   return result;
 }
 
+std::optional<uint64_t> LoadedCode::address_of(const std::string& symbol) const {
+  const auto found = symbols->find(symbol);
+  if (found == symbols->end()) return std::nullopt;
+  return load_address + found->second;
+}
+
 uint64_t global_address(const std::vector<LoadedCode>& loaded,
                         const format::AllocationBegin& global) {
   if (global.code_object == 0 || global.code_object > loaded.size()) return global.recorded_address;
-  const LoadedCode& code = loaded[global.code_object - 1];
-  for (const codeobj::Symbol& symbol : code.object->symbols()) {
-    if (symbol.name == global.symbol && !symbol.undefined) {
-      return code.load_address + symbol.address;
-    }
-  }
-  return global.recorded_address;
+  return loaded[global.code_object - 1].address_of(global.symbol).value_or(global.recorded_address);
 }
 
 void point_to_managed(const std::vector<LoadedCode>& loaded, const format::AllocationBegin& global,
                       DeviceMemory& memory) {
   if (global.code_object == 0 || global.code_object > loaded.size()) return;
   const LoadedCode& code = loaded[global.code_object - 1];
+  const std::optional<uint64_t> place = code.address_of(global.symbol);
+  if (!place) return;
   const uint64_t begin = code.load_address + code.object->segments().front().address;
   const std::span<std::byte> bytes = memory.own_bytes(begin);
-  for (const codeobj::Symbol& symbol : code.object->symbols()) {
-    if (symbol.name != global.symbol || symbol.undefined) continue;
-    const uint64_t offset = code.load_address + symbol.address - begin;
-    const uint64_t address = global.recorded_address;
-    if (!range_fits(offset, sizeof(address), bytes.size())) continue;
-    std::memcpy(bytes.data() + offset, &address, sizeof(address));
-  }
+  const uint64_t address = global.recorded_address;
+  if (!range_fits(*place - begin, sizeof(address), bytes.size())) return;
+  std::memcpy(bytes.data() + (*place - begin), &address, sizeof(address));
 }
 
 const LoadedCode* find_code(const std::vector<LoadedCode>& loaded, uint64_t pc) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,11 +22,17 @@ struct LoadedCode {
   std::shared_ptr<const codeobj::CodeObject> object;
   uint64_t load_address = 0;  // of ELF address 0
   uint64_t end = 0;           // device address behind the last byte
+  // Offsets from load_address of what is defined; borrowed from `object`.
+  std::shared_ptr<const std::map<std::string_view, uint64_t>> symbols;
+
+  // Nothing when the object does not define it.
+  std::optional<uint64_t> address_of(const std::string& symbol) const;
 };
 
-// Index = code object id - 1. Adds notes for what could not be placed as recorded.
+// Index = code object id - 1. Adds notes for what could not be placed as recorded. An error with an
+// exhausted budget: there was no time or memory.
 Result<std::vector<LoadedCode>> load_code(const format::Trace& trace, DeviceMemory& memory,
-                                          emulator::Engine& engine,
+                                          emulator::Engine& engine, Budget& budget,
                                           std::vector<std::string>& notes);
 
 // Where a module global stands now: at its recorded address unless its object had to go elsewhere.

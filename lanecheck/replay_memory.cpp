@@ -9,10 +9,9 @@
 #include "format/writer.h"
 
 namespace gfxgraph::lanecheck {
-namespace {
 
 // A box of bytes in linear memory, checked once against the memory it lies in.
-struct Box {
+struct MemoryEvents::Box {
   uint64_t width = 0;
   uint64_t height = 1;
   uint64_t depth = 1;
@@ -21,6 +20,10 @@ struct Box {
 
   uint64_t row_offset(uint64_t row, uint64_t plane) const { return plane * slice + row * pitch; }
   bool empty() const { return width == 0 || height == 0 || depth == 0; }
+  // All bytes follow each other.
+  bool linear() const {
+    return (height == 1 || pitch == width) && (depth == 1 || slice == pitch * height);
+  }
 
   // Bytes from the first to the last; nothing when that does not fit into 64 bits.
   std::optional<uint64_t> extent() const {
@@ -32,6 +35,10 @@ struct Box {
     return last ? checked_add(*last, width) : std::nullopt;
   }
 };
+
+namespace {
+
+using Box = MemoryEvents::Box;
 
 Box make_box(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice) {
   Box box;
@@ -50,6 +57,14 @@ Result<void> check_box(const Box& box, size_t available, const char* what) {
                                               what, box.width, box.height, box.depth));
   }
   return {};
+}
+
+// Whether all bytes of its elements are equal.
+bool is_one_byte(const format::Memset& memset) {
+  const uint32_t byte = memset.value & 0xff;
+  const uint32_t all = byte * 0x01010101u;
+  const uint32_t mask = memset.element_bytes == 4 ? ~0u : (1u << (8 * memset.element_bytes)) - 1;
+  return (memset.value & mask) == (all & mask);
 }
 
 void fill_row(std::byte* row, const format::Memset& memset, uint64_t bytes) {
@@ -76,25 +91,18 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
     }
     return {};
   }
+  if (!content.blob) return memory_.fill(id, offset, content.size_bytes, content.fill);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> target,
                             memory_.bytes(id, offset, content.size_bytes));
-  if (!content.blob) {
-    std::memset(target.data(), content.fill, target.size());
-    return {};
-  }
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> source, trace_.blob(content.blob));
-  if (source.size() != target.size()) {
-    return fail(Status::kCorrupt,
-                fmt::format("{}: a blob of {} bytes for {}", what, source.size(), target.size()));
-  }
-  std::memcpy(target.data(), source.data(), source.size());
+  Result<void> read = trace_.read_blob(content.blob, target);
+  if (!read) return with_context(std::move(read).error(), what);
   return {};
 }
 
 Result<void> MemoryEvents::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return {};
   if (action.kind == format::AllocationKind::kModuleGlobal) {
-    GFXGRAPH_TRY(memory_.begin_inside(action));
+    GFXGRAPH_TRY(memory_.begin_global(action));
   } else {
     GFXGRAPH_TRY(memory_.begin(action));
   }
@@ -142,23 +150,58 @@ Result<void> MemoryEvents::apply(const format::Copy& action) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
                             memory_.bytes_from(to.allocation, to.offset_bytes));
   GFXGRAPH_TRY(check_box(target, bytes.size(), "copy"));
-  std::vector<std::byte> packed;
-  std::span<const std::byte> source_bytes;
-  Box source =
+  if (from.allocation == 0) return copy_from_host(action, target, bytes);
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> source_bytes,
+                            memory_.bytes_from(from.allocation, from.offset_bytes));
+  const Box source =
       make_box(action.width_bytes, action.height, action.depth, from.pitch_bytes, from.slice_bytes);
-  if (from.allocation == 0) {
-    if (!action.host_source.stored) return {};
-    GFXGRAPH_ASSIGN_OR_RETURN(packed, trace_.content(action.host_source));
-    source = make_box(action.width_bytes, action.height, action.depth, 0, 0);
-    source_bytes = packed;
-  } else {
-    GFXGRAPH_ASSIGN_OR_RETURN(source_bytes, memory_.bytes_from(from.allocation, from.offset_bytes));
-  }
   GFXGRAPH_TRY(check_box(source, source_bytes.size(), "copy"));
-  for (uint64_t plane = 0; plane < target.depth; ++plane) {
-    for (uint64_t row = 0; row < target.height; ++row) {
-      std::memmove(bytes.data() + target.row_offset(row, plane),
-                   source_bytes.data() + source.row_offset(row, plane), target.width);
+  return copy_box(target, bytes, source, source_bytes);
+}
+
+Result<void> MemoryEvents::copy_from_host(const format::Copy& action, const Box& target,
+                                          std::span<std::byte> bytes) {
+  const format::Content& content = action.host_source;
+  if (!content.stored) return {};
+  if (target.linear()) {
+    return write(action.destination.allocation, action.destination.offset_bytes, content, "copy");
+  }
+  if (!content.blob) {
+    return for_each_row(target, [&](uint64_t offset, uint64_t) {
+      std::memset(bytes.data() + offset, content.fill, target.width);
+    });
+  }
+  // No larger than the target, so within the memory budget once more at most.
+  std::vector<std::byte> packed(content.size_bytes);
+  GFXGRAPH_TRY(trace_.read_blob(content.blob, packed));
+  const Box source = make_box(action.width_bytes, action.height, action.depth, 0, 0);
+  GFXGRAPH_TRY(check_box(source, packed.size(), "copy"));
+  return copy_box(target, bytes, source, packed);
+}
+
+Result<void> MemoryEvents::copy_box(const Box& target, std::span<std::byte> to, const Box& source,
+                                    std::span<const std::byte> from) {
+  if (target.linear() && source.linear()) {
+    std::memmove(to.data(), from.data(), target.width * target.height * target.depth);
+    return {};
+  }
+  return for_each_row(target, [&](uint64_t offset, uint64_t index) {
+    const uint64_t at = source.row_offset(index % source.height, index / source.height);
+    std::memmove(to.data() + offset, from.data() + at, target.width);
+  });
+}
+
+// A box of one-byte rows is many; the budget's time ends it.
+template <typename Visit>
+Result<void> MemoryEvents::for_each_row(const Box& box, const Visit& visit) {
+  constexpr uint64_t kRowsPerLook = 1 << 16;
+  uint64_t index = 0;
+  for (uint64_t plane = 0; plane < box.depth; ++plane) {
+    for (uint64_t row = 0; row < box.height; ++row, ++index) {
+      if (index % kRowsPerLook == kRowsPerLook - 1 && !budget_.go_on()) {
+        return fail(Status::kOutOfMemory, budget_.reason());
+      }
+      visit(box.row_offset(row, plane), index);
     }
   }
   return {};
@@ -178,12 +221,14 @@ Result<void> MemoryEvents::apply(const format::Memset& action) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
                             memory_.bytes_from(action.allocation, action.offset_bytes));
   GFXGRAPH_TRY(check_box(target, bytes.size(), "memset"));
-  for (uint64_t plane = 0; plane < target.depth; ++plane) {
-    for (uint64_t row = 0; row < target.height; ++row) {
-      fill_row(bytes.data() + target.row_offset(row, plane), action, target.width);
-    }
+  if (target.linear() && is_one_byte(action)) {
+    return memory_.fill(action.allocation, action.offset_bytes,
+                        target.width * target.height * target.depth,
+                        static_cast<uint8_t>(action.value));
   }
-  return {};
+  return for_each_row(target, [&](uint64_t offset, uint64_t) {
+    fill_row(bytes.data() + offset, action, target.width);
+  });
 }
 
 }  // namespace gfxgraph::lanecheck

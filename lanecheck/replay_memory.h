@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@ struct Comparison {
 
 class MemoryEvents {
  public:
-  MemoryEvents(const format::Trace& trace, DeviceMemory& memory, std::vector<std::string>& notes)
-      : trace_(trace), memory_(memory), notes_(notes) {}
+  // All must outlive this. Errors with an exhausted budget: the event was not carried out.
+  MemoryEvents(const format::Trace& trace, DeviceMemory& memory, Budget& budget,
+               std::vector<std::string>& notes)
+      : trace_(trace), memory_(memory), budget_(budget), notes_(notes) {}
 
   Result<void> apply(const format::AllocationBegin& action);
   Result<void> apply(const format::AllocationEnd& action);
@@ -31,12 +34,21 @@ class MemoryEvents {
 
   const Comparison& comparison() const { return comparison_; }
 
+  struct Box;  // rows and planes of bytes
+
  private:
+  Result<void> copy_from_host(const format::Copy& action, const Box& target,
+                              std::span<std::byte> bytes);
+  Result<void> copy_box(const Box& target, std::span<std::byte> to, const Box& source,
+                        std::span<const std::byte> from);
+  template <typename Visit>
+  Result<void> for_each_row(const Box& box, const Visit& visit);
   Result<void> write(format::AllocationId id, uint64_t offset, const format::Content& content,
                      const char* what);
 
   const format::Trace& trace_;
   DeviceMemory& memory_;
+  Budget& budget_;
   std::vector<std::string>& notes_;
   Comparison comparison_;
   uint64_t unknown_contents_ = 0;

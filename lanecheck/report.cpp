@@ -1,11 +1,10 @@
-#include <cxxabi.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <iterator>
-#include <memory>
 #include <string>
 
+#include "base/demangle.h"
+#include "base/print.h"
 #include "lanecheck/check.h"
 
 namespace gfxgraph::lanecheck {
@@ -30,11 +29,8 @@ const ClassText& text_of(FindingClass finding_class) {
 // "add_unclamped" for "_Z13add_unclampedPKfS0_Pfi": without parameters, which say little and fill
 // lines.
 std::string readable_name(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || !demangled) return name;
-  std::string text = demangled.get();
+  std::string text = demangle(name);
+  if (text == name) return name;
   if (text.ends_with(')')) {
     int depth = 0;
     for (size_t at = text.size(); at-- > 0;) {
@@ -46,6 +42,13 @@ std::string readable_name(const std::string& name) {
     }
   }
   return text;
+}
+
+// Names come from a trace.
+template <typename... Args>
+void append(std::string& out, fmt::format_string<print_detail::Checked<Args>...> format,
+            const Args&... args) {
+  out += format_printable<Args...>(format, args...);
 }
 
 std::string plural(uint64_t count, const char* noun) {
@@ -64,9 +67,11 @@ std::string distance_text(const Finding& finding) {
   if (near.distance_bytes < 0) {
     if (finding.address >= near.address) {
       // Starts inside and crosses the end.
-      return fmt::format(", {} bytes before the end of {}", -near.distance_bytes, size);
+      return fmt::format(", {} bytes before the end of {}",
+                         uint64_t{0} - static_cast<uint64_t>(near.distance_bytes), size);
     }
-    return fmt::format(" is {} bytes before {}", -near.distance_bytes, size);
+    return fmt::format(" is {} bytes before {}",
+                       uint64_t{0} - static_cast<uint64_t>(near.distance_bytes), size);
   }
   if (near.distance_bytes == 0) return fmt::format(" is the first byte past {}", size);
   return fmt::format(" is {} bytes past {}", near.distance_bytes, size);
@@ -81,30 +86,27 @@ std::string place_text(const Finding& finding) {
 }
 
 void render_finding(const Finding& finding, const std::string& trace_name, std::string& out) {
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name,
-                 severity_name(finding.severity), class_name(finding.finding_class),
-                 readable_name(finding.kernel), finding.code_address, finding.mnemonic);
+  append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
+         class_name(finding.finding_class), readable_name(finding.kernel), finding.code_address,
+         finding.mnemonic);
   if (finding.lanes != 0) {
-    fmt::format_to(to, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
-                   lane_ranges(finding.lanes),
-                   masked_class(finding.finding_class) ? " inactive" : "");
+    append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
+           lane_ranges(finding.lanes), masked_class(finding.finding_class) ? " inactive" : "");
   } else if (!finding.detail.empty()) {
-    fmt::format_to(to, "{}, ", finding.detail);
+    append(out, "{}, ", finding.detail);
   }
-  fmt::format_to(to, "address {:#x}{} ({}, {} of {} bytes)\n", finding.address,
-                 distance_text(finding), finding.address_class, finding.write ? "write" : "read",
-                 finding.access_bytes);
+  append(out, "address {:#x}{} ({}, {} of {} bytes)\n", finding.address, distance_text(finding),
+         finding.address_class, finding.write ? "write" : "read", finding.access_bytes);
   if (finding.source) {
-    fmt::format_to(to, "    at {}:{}", finding.source->file, finding.source->line);
-    if (!finding.source->function.empty()) fmt::format_to(to, " in {}", finding.source->function);
+    append(out, "    at {}:{}", finding.source->file, finding.source->line);
+    if (!finding.source->function.empty()) append(out, " in {}", finding.source->function);
     out += '\n';
   } else {
     out += "    at an unknown line: compile the kernel with -g\n";
   }
-  fmt::format_to(to, "    first in {}; {} in {}\n", place_text(finding),
-                 plural(finding.events, "event"), launches_text(finding.launches));
-  fmt::format_to(to, "    fix: {}\n", fix_hint(finding.finding_class));
+  append(out, "    first in {}; {} in {}\n", place_text(finding), plural(finding.events, "event"),
+         launches_text(finding.launches));
+  append(out, "    fix: {}\n", fix_hint(finding.finding_class));
 }
 
 }  // namespace
@@ -144,27 +146,35 @@ std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;
   for (const Finding& finding : report.findings) render_finding(finding, trace_name, out);
   for (const FailedLaunch& failed : report.failed) {
-    fmt::format_to(std::back_inserter(out), "{}: launch {} kernel {} was not checked: {}\n",
-                   trace_name, failed.launch, readable_name(failed.kernel), failed.reason);
+    append(out, "{}: launch {} kernel {} was not checked: {}\n", trace_name, failed.launch,
+           readable_name(failed.kernel), Lines{failed.reason});
+  }
+  if (report.failed_launches > report.failed.size()) {
+    append(out, "{}: {} more launches were not checked\n", trace_name,
+           report.failed_launches - report.failed.size());
   }
   for (const std::string& note : report.notes) {
-    fmt::format_to(std::back_inserter(out), "{}: note: {}\n", trace_name, note);
+    append(out, "{}: note: {}\n", trace_name, Lines{note});
+  }
+  if (report.stopped) {
+    append(out, "{}: stopped at event {}: {}; {} not checked\n", trace_name,
+           report.stopped->event_sequence, report.stopped->reason,
+           launches_text(report.stopped->launches));
   }
   uint64_t dropped = 0;
   for (const KernelTotals& kernel : report.kernels) dropped += kernel.dropped_lanes;
   if (dropped != 0) {
-    fmt::format_to(std::back_inserter(out),
-                   "{}: note: {} were dropped by buffer range checks (B1), as the kernels intend\n",
-                   trace_name, plural(dropped, "lane"));
+    append(out, "{}: note: {} were dropped by buffer range checks (B1), as the kernels intend\n",
+           trace_name, plural(dropped, "lane"));
   }
-  fmt::format_to(std::back_inserter(out),
-                 "{}: {} checked, {} not, {}; {}, {}, {}; {} of {} buffers end as recorded\n",
-                 trace_name, launches_text(report.launches - report.failed.size()),
-                 report.failed.size(), plural(report.wave_instructions, "wave instruction"),
-                 plural(report.count(Severity::kError), "error"),
-                 plural(report.count(Severity::kWarning), "warning"),
-                 plural(report.count(Severity::kNote), "note"), report.buffers_equal,
-                 report.buffers_compared);
+  append(out, "{}: {} checked, {} not, {}; {}, {}, {}; {} of {} buffers end as recorded\n",
+         trace_name, launches_text(report.launches - report.failed_launches),
+         report.failed_launches + (report.stopped ? report.stopped->launches : 0),
+         plural(report.wave_instructions, "wave instruction"),
+         plural(report.count(Severity::kError), "error"),
+         plural(report.count(Severity::kWarning), "warning"),
+         plural(report.count(Severity::kNote), "note"), report.buffers_equal,
+         report.buffers_compared);
   return out;
 }
 

@@ -79,6 +79,13 @@ std::string render_json(const Report& report, const std::string& trace_name) {
                                    {"kernel", failed.kernel},
                                    {"reason", failed.reason}});
   }
+  json["not_checked_count"] =
+      report.failed_launches + (report.stopped ? report.stopped->launches : 0);
+  if (report.stopped) {
+    json["stopped"] = {{"event", report.stopped->event_sequence},
+                       {"launches", report.stopped->launches},
+                       {"reason", report.stopped->reason}};
+  }
   json["kernels"] = Json::array();
   for (const KernelTotals& kernel : report.kernels) {
     json["kernels"].push_back({{"kernel", kernel.kernel},
@@ -88,7 +95,7 @@ std::string render_json(const Report& report, const std::string& trace_name) {
   }
   json["notes"] = report.notes;
   // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace gfxgraph::lanecheck

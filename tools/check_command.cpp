@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -18,6 +19,7 @@ namespace {
 int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
   if (report.unsafe()) return kExitUnsafeLanes;
   if (!report.failed.empty()) return kExitFailed;
+  if (report.stopped) return kExitDataLost;
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }
 
@@ -27,7 +29,7 @@ int check_command(int argc, char** argv) {
   CLI::App app(
       "Executes every launch of a trace in the emulator, without HIP or a GPU, and names the lanes "
       "that touch memory they must not. Exit code 4: errors were found; 1: a launch could not be "
-      "run; 3: the trace is damaged or incomplete.\n\n"
+      "run; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --masked-lane=error",
       "gfxgraph check");
   std::string path;
@@ -44,6 +46,16 @@ int check_command(int argc, char** argv) {
   app.add_flag("--strict", options.strict, "reading or writing a buffer's slack is an error");
   app.add_option("--format", format_name, "text or json")->check(CLI::IsMember({"text", "json"}));
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
+  app.add_option("--max-seconds", options.limits.seconds, "stop after this time; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-instructions", options.limits.instructions,
+                 "stop after so many instructions of waves, of all launches together; 0: no limit")
+      ->capture_default_str();
+  app.add_option("--max-memory", options.limits.memory_bytes,
+                 "stop when buffers and code need more at a time: bytes, or a number with KiB, MiB "
+                 "or GiB (default: half of this machine's memory)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_flag("--torn", torn, "accept a damaged trace and check what is readable");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
@@ -52,6 +64,7 @@ int check_command(int argc, char** argv) {
   options.masked_lane = *mode;
   format::ReadOptions read_options;
   read_options.allow_torn = torn;
+  read_options.max_decompressed_bytes = options.limits.memory_bytes;
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
   if (!trace) return report(trace.error());
@@ -59,7 +72,7 @@ int check_command(int argc, char** argv) {
   if (!checked) return report(Error{checked.error().status, path + ": " + checked.error().message});
   const std::string text = format_name == "json" ? lanecheck::render_json(*checked, path)
                                                  : lanecheck::render_text(*checked, path);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write_text(stdout, text);
   return exit_code_of(*checked, **trace);
 }
 

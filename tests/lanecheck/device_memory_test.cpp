@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 namespace gfxgraph::lanecheck {
 namespace {
 
@@ -15,8 +17,13 @@ format::AllocationBegin allocation(uint32_t id, uint64_t address, uint64_t size,
   return begin;
 }
 
-TEST(DeviceMemory, NamesTheNearestBuffer) {
-  DeviceMemory memory({});
+class DeviceMemoryTest : public testing::Test {
+ protected:
+  Budget budget{{}};
+  DeviceMemory memory{{}, budget};
+};
+
+TEST_F(DeviceMemoryTest, NamesTheNearestBuffer) {
   ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 100)));
   ASSERT_TRUE(memory.begin(allocation(2, 0x20000, 100)));
   EXPECT_EQ(memory.nearest(0x10000 + 164, 4)->allocation, 1U);
@@ -27,8 +34,7 @@ TEST(DeviceMemory, NamesTheNearestBuffer) {
   EXPECT_EQ(memory.owner(0x12000), "");
 }
 
-TEST(DeviceMemory, SlackReachesToThePageEndOrTheNextBuffer) {
-  DeviceMemory memory({});
+TEST_F(DeviceMemoryTest, SlackReachesToThePageEndOrTheNextBuffer) {
   ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 100)));
   EXPECT_EQ(memory.map().snapshot()->find(0x10fff)->tag, 1U);
   EXPECT_EQ(memory.map().snapshot()->find(0x11000), nullptr);
@@ -40,8 +46,7 @@ TEST(DeviceMemory, SlackReachesToThePageEndOrTheNextBuffer) {
   EXPECT_EQ(memory.bytes(2, 0, 1).error().status, Status::kCorrupt);
 }
 
-TEST(DeviceMemory, KeepsBytesWhenSlackShrinks) {
-  DeviceMemory memory({});
+TEST_F(DeviceMemoryTest, KeepsBytesWhenSlackShrinks) {
   ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 100)));
   (*memory.bytes(1, 0, 100))[99] = std::byte{42};
   ASSERT_TRUE(memory.begin(allocation(2, 0x10080, 100)));
@@ -49,8 +54,7 @@ TEST(DeviceMemory, KeepsBytesWhenSlackShrinks) {
   EXPECT_EQ(memory.map().snapshot()->find(0x10000)->host[99], std::byte{42});
 }
 
-TEST(DeviceMemory, RejectsOverlapsAndWrongRanges) {
-  DeviceMemory memory({});
+TEST_F(DeviceMemoryTest, RejectsOverlapsAndWrongRanges) {
   ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 0x2000)));
   EXPECT_FALSE(memory.begin(allocation(2, 0x11000, 0x100)));
   EXPECT_FALSE(memory.begin(allocation(3, ~uint64_t{0} - 10, 100)));
@@ -62,13 +66,93 @@ TEST(DeviceMemory, RejectsOverlapsAndWrongRanges) {
 TEST(DeviceMemory, ItsOwnRangesAvoidRecordedOnes) {
   std::vector<format::Event> events(1);
   events[0].action = allocation(1, 0x100000001000, 0x1000);
-  DeviceMemory memory(events);
+  Budget budget({});
+  DeviceMemory memory(events, budget);
   const auto own = memory.add_own(4096, emulator::RegionKind::kKernarg, "arguments");
   ASSERT_TRUE(own);
   EXPECT_GT(*own, 0x100000002000U);
   ASSERT_TRUE(memory.begin(std::get<format::AllocationBegin>(events[0].action)));
   // Own ranges are never "the nearest buffer".
   EXPECT_EQ(memory.nearest(*own + 5000, 4)->allocation, 1U);
+}
+
+format::AllocationBegin global(uint32_t id, uint64_t address, uint64_t size) {
+  format::AllocationBegin begin = allocation(id, address, size);
+  begin.kind = format::AllocationKind::kModuleGlobal;
+  begin.code_object = 1;
+  begin.symbol = "g";
+  return begin;
+}
+
+// A hostile trace: begin A, begin a global "inside" of it, end A, write to the global.
+TEST_F(DeviceMemoryTest, AGlobalNeverLiesInARecordedBuffer) {
+  ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 0x1000)));
+  EXPECT_FALSE(memory.begin_global(global(2, 0x10000, 0x100)));
+  EXPECT_FALSE(memory.begin_global(global(3, 0x10800, 0x100)));
+  memory.end(1);
+  EXPECT_FALSE(memory.bytes(2, 0, 0x100));
+  EXPECT_FALSE(memory.bytes(3, 0, 0x100));
+}
+
+TEST_F(DeviceMemoryTest, AGlobalOfALoadedObjectSharesItsBytes) {
+  const auto code = memory.add_own(4096, emulator::RegionKind::kCode, "code object 1");
+  ASSERT_TRUE(code);
+  ASSERT_TRUE(memory.begin_global(global(1, *code + 64, 16)));
+  ASSERT_TRUE(memory.fill(1, 0, 16, 7));
+  EXPECT_EQ(memory.own_bytes(*code)[64], std::byte{7});
+  EXPECT_EQ(memory.own_bytes(*code)[63], std::byte{0});
+  EXPECT_EQ(memory.own_bytes(*code)[80], std::byte{0});
+  EXPECT_FALSE(memory.fill(1, 8, 9, 1));
+  memory.end(1);
+  EXPECT_FALSE(memory.bytes(1, 0, 1));
+  EXPECT_EQ(memory.own_bytes(*code)[64], std::byte{7});
+}
+
+TEST(DeviceMemoryBudget, CountsWhatLivesAtATime) {
+  Budget budget({.memory_bytes = 1 << 20});
+  DeviceMemory memory({}, budget);
+  for (uint32_t id = 1; id < 9; id += 2) {
+    ASSERT_TRUE(memory.begin(allocation(id, 0x10000, 1 << 19)));
+    ASSERT_TRUE(memory.begin(allocation(id + 1, 0x1000000, 1 << 19)));
+    EXPECT_FALSE(budget.exhausted());
+    memory.end(id);
+    memory.end(id + 1);
+  }
+  ASSERT_TRUE(memory.begin(allocation(10, 0x10000, 1 << 19)));
+  EXPECT_EQ(memory.begin(allocation(11, 0x1000000, (1 << 19) + 1)).error().status,
+            Status::kOutOfMemory);
+  EXPECT_THAT(budget.reason(), testing::HasSubstr("--max-memory"));
+}
+
+uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t pages = 0;
+  statm >> pages >> pages;
+  return pages * 4096;
+}
+
+// A hostile trace: 3 GiB of one value, in a file of 448 bytes.
+TEST(DeviceMemoryBudget, AFillCostsNoMemory) {
+  constexpr uint64_t kBytes = uint64_t{3} << 30;
+  Budget budget({.memory_bytes = kBytes * 2});
+  DeviceMemory memory({}, budget);
+  const uint64_t before = resident_bytes();
+  ASSERT_TRUE(memory.begin(allocation(1, 0x10000, kBytes)));
+  ASSERT_TRUE(memory.fill(1, 0, kBytes, 0xab));
+  ASSERT_TRUE(memory.fill(1, 5, kBytes - 100, 0xcd));
+  EXPECT_LT(resident_bytes() - before, uint64_t{64} << 20);
+  const auto bytes = memory.bytes(1, 0, kBytes);
+  ASSERT_TRUE(bytes);
+  for (const uint64_t at : {uint64_t{5}, uint64_t{4096}, kBytes / 2, kBytes - 96}) {
+    EXPECT_EQ((*bytes)[at], std::byte{0xcd}) << at;
+  }
+  for (const uint64_t at : {uint64_t{4}, kBytes - 95, kBytes - 1}) {
+    EXPECT_EQ((*bytes)[at], std::byte{0xab}) << at;
+  }
+  (*bytes)[1 << 20] = std::byte{1};
+  EXPECT_EQ((*bytes)[(1 << 20) + (4 << 20)], std::byte{0xcd});  // writes stay where they are
+  ASSERT_TRUE(memory.fill(1, 0, kBytes, 0));
+  EXPECT_EQ((*bytes)[1 << 20], std::byte{0});
 }
 
 }  // namespace

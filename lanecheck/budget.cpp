@@ -1,0 +1,73 @@
+#include "lanecheck/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/file.h"
+
+namespace gfxgraph::lanecheck {
+
+Budget::Budget(const BudgetLimits& limits)
+    : limits_(limits),
+      memory_limit_(limits.memory_bytes != 0 ? limits.memory_bytes : physical_memory_bytes() / 2),
+      start_(std::chrono::steady_clock::now()) {}
+
+bool Budget::spend(uint64_t instructions) {
+  if (exhausted()) return false;
+  const uint64_t spent = instructions_.fetch_add(instructions) + instructions;
+  if (limits_.instructions != 0 && spent > limits_.instructions) {
+    exhaust(
+        fmt::format("{} wave instructions are spent (--max-instructions)", limits_.instructions));
+    return false;
+  }
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+  if (limits_.seconds > 0 && passed.count() > limits_.seconds) {
+    exhaust(fmt::format("{} seconds are over (--max-seconds)", limits_.seconds));
+    return false;
+  }
+  return true;
+}
+
+void Budget::settle(uint64_t instructions) {
+  settled_ = instructions == UINT64_MAX ? instructions_.load() : settled_ + instructions;
+  instructions_.store(settled_);
+}
+
+bool Budget::can_spend(uint64_t instructions) {
+  if (!go_on()) return false;
+  const uint64_t spent = std::min(instructions_.load(), limits_.instructions);
+  if (limits_.instructions == 0 || instructions <= limits_.instructions - spent) return true;
+  exhaust(
+      fmt::format("a launch needs {} wave instructions or more, {} of {} are left "
+                  "(--max-instructions)",
+                  instructions, limits_.instructions - spent, limits_.instructions));
+  return false;
+}
+
+Result<void> Budget::take_memory(uint64_t bytes, const std::string& what) {
+  const std::optional<uint64_t> total = checked_add(memory_.load(), bytes);
+  if (!total || *total > memory_limit_) {
+    exhaust(fmt::format("{} needs {} bytes, {} of {} are left (--max-memory)", what, bytes,
+                        memory_limit_ - memory_.load(), memory_limit_));
+    return fail(Status::kOutOfMemory, reason());
+  }
+  memory_.store(*total);
+  return {};
+}
+
+void Budget::give_memory(uint64_t bytes) { memory_.fetch_sub(bytes); }
+
+std::string Budget::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+void Budget::exhaust(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  if (reason_.empty()) reason_ = std::move(reason);
+  exhausted_.store(true);
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,37 @@
+// The bytes of one buffer of the recorded process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+
+namespace gfxgraph::lanecheck {
+
+// Zero at first, and backed by real memory only where it was touched: a few bytes of a trace may
+// declare and fill gigabytes. Not copyable; addresses stay the same for life.
+class DeviceBytes {
+ public:
+  static Result<std::shared_ptr<DeviceBytes>> create(uint64_t size_bytes);
+  ~DeviceBytes();
+  DeviceBytes(const DeviceBytes&) = delete;
+  DeviceBytes& operator=(const DeviceBytes&) = delete;
+
+  std::byte* data() const { return data_; }
+  uint64_t size() const { return size_; }
+  // Sets a range to one value. Long ranges share the pages of one small file, until they are
+  // written.
+  void fill(uint64_t offset, uint64_t size_bytes, uint8_t value);
+
+ private:
+  DeviceBytes() = default;
+  bool map_pattern(std::byte* from, uint64_t size_bytes, uint8_t value);
+
+  std::byte* data_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t mapped_ = 0;  // 0: a plain block
+};
+
+}  // namespace gfxgraph::lanecheck
