@@ -20,6 +20,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "base/print.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
 #include "format/reader.h"
@@ -33,7 +34,7 @@ volatile pid_t recorded_program = 0;  // for the signal handler
 
 constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
 
-void say(const std::string& text) { std::fprintf(stderr, "gfxgraph-record: %s\n", text.c_str()); }
+void say(const std::string& text) { print(stderr, "gfxgraph-record: {}\n", text); }
 
 // Statically linked programs and those of other machines load nothing that is preloaded. Scripts
 // do: their interpreter.

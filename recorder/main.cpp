@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "base/output.h"
+#include "base/print.h"
 #include "recorder/launcher.h"
 
 namespace {
@@ -29,10 +30,9 @@ Arguments split(int argc, char** argv) {
 }
 
 int usage_error(const std::string& text) {
-  std::fprintf(
+  gfxgraph::print(
       stderr,
-      "gfxgraph-record: %s\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n",
-      text.c_str());
+      "gfxgraph-record: {}\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n", text);
   return kExitUsage;
 }
 
@@ -84,7 +84,7 @@ int run_tool(int argc, char** argv) {
 
   const gfxgraph::Result<int> code = gfxgraph::recorder::launch(request);
   if (code) return *code;
-  std::fprintf(stderr, "gfxgraph-record: %s\n", code.error().message.c_str());
+  gfxgraph::print(stderr, "gfxgraph-record: {}\n", code.error().message);
   return kExitFailed;
 }
 

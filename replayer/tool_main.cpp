@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/print.h"
 #include "base/result.h"
 #include "replayer/fingerprint.h"
 #include "replayer/tool_report.h"
@@ -53,7 +54,7 @@ struct Arguments {
 };
 
 void say(const Arguments& arguments, const std::string& text) {
-  if (!arguments.quiet) fmt::print(stderr, "gfxgraph-replay: {}\n", text);
+  if (!arguments.quiet) print(stderr, "gfxgraph-replay: {}\n", text);
 }
 
 Mode parse_mode(const std::string& text) {
@@ -124,7 +125,7 @@ void warn_ambiguous(const Arguments& arguments, const std::vector<AmbiguousWord>
 Result<void> write_json(const Arguments& arguments, const ReplayFacts& facts) {
   const std::string json = json_report(facts);
   if (arguments.json == "-") {
-    std::fwrite(json.data(), 1, json.size(), stdout);
+    write_text(stdout, json);
     return {};
   }
   return write_file_atomic(arguments.json, std::as_bytes(std::span(json)));
@@ -221,7 +222,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
   if (arguments.json != "-" && !arguments.quiet) {
     const std::string text = text_report(facts);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print("{}", Lines{text});
   }
   const Verdict verdict = verdict_of(facts);
   if (!verdict.reason.empty()) say(arguments, verdict.reason);
@@ -302,7 +303,7 @@ int run_tool(int argc, char** argv) {
   }
   const Result<int> result = replay_trace(arguments);
   if (result) return *result;
-  fmt::print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);
+  print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);
   return exit_code(result.error().status);
 }
 
@@ -315,9 +316,9 @@ int main(int argc, char** argv) {
   try {
     code = gfxgraph::replayer::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "gfxgraph-replay: out of host memory\n");
+    gfxgraph::print(stderr, "gfxgraph-replay: out of host memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "gfxgraph-replay: {}\n", error.what());
+    gfxgraph::print(stderr, "gfxgraph-replay: {}\n", error.what());
   }
   return gfxgraph::finish_output("gfxgraph-replay", code);
 }

@@ -350,7 +350,7 @@ std::string json_report(const ReplayFacts& facts) {
                         {"end_to_end", timing_json(facts.measurement.end_to_end)}};
   }
   // Names in a trace are bytes of a foreign program, not always UTF-8.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace gfxgraph::replayer

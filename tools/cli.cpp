@@ -1,14 +1,13 @@
 #include "tools/cli.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
+
+#include "base/print.h"
 
 namespace gfxgraph::tools {
 
@@ -31,22 +30,15 @@ int parse(CLI::App& app, int argc, char** argv) {
     app.exit(success);  // prints the help
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "gfxgraph: {}\nsee {} --help\n", error.what(), app.get_name());
+    print(stderr, "gfxgraph: {}\nsee {} --help\n", error.what(), app.get_name());
     return kExitUsage;
   }
   return -1;
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "gfxgraph: {}\n", error.message);
+  print(stderr, "gfxgraph: {}\n", error.message);
   return exit_code(error.status);
-}
-
-std::string demangle(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : name;
 }
 
 std::string format_bytes(unsigned long long bytes) {

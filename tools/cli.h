@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/demangle.h"
 #include "base/exit_code.h"
 #include "base/result.h"
 
@@ -28,9 +29,6 @@ int parse(CLI::App& app, int argc, char** argv);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
 int report(const Error& error);
-
-// A readable form of a mangled kernel name; the name itself when it is not mangled.
-std::string demangle(const std::string& name);
 
 // "1.5 MiB", "12 bytes".
 std::string format_bytes(unsigned long long bytes);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/print.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/coverage.h"
@@ -37,17 +38,16 @@ std::string lacks_text(const KernelWalk& kernel) {
 
 void print_file(const FileCoverage& file, bool list) {
   if (file.error.status != Status::kOk && file.objects.empty()) return;
-  fmt::print("{}: {} of {} kernels complete in {} code object{} for gfx1030\n", file.path,
-             file.complete(), file.kernels(), file.objects.size(),
-             file.objects.size() == 1 ? "" : "s");
+  print("{}: {} of {} kernels complete in {} code object{} for gfx1030\n", file.path,
+        file.complete(), file.kernels(), file.objects.size(), file.objects.size() == 1 ? "" : "s");
   for (const auto& [target, count] : file.skipped) {
-    fmt::print("  skipped {} code object{} for {}\n", count, count == 1 ? "" : "s", target);
+    print("  skipped {} code object{} for {}\n", count, count == 1 ? "" : "s", target);
   }
   if (!list) return;
   for (const ObjectCoverage& object : file.objects) {
     for (const KernelWalk& kernel : object.kernels) {
       if (!kernel.complete()) {
-        fmt::print("  {}: {}\n", demangle(kernel.name), lacks_text(kernel));
+        print("  {}: {}\n", demangle(kernel.name), lacks_text(kernel));
       }
     }
   }
@@ -56,12 +56,12 @@ void print_file(const FileCoverage& file, bool list) {
 void print_text(const std::vector<FileCoverage>& files, const Totals& totals, bool list) {
   for (const FileCoverage& file : files) print_file(file, list);
   const std::vector<MissingOpcode> missing = missing_opcodes(files);
-  if (!missing.empty()) fmt::print("\nmissing  instructions  kernels\n");
+  if (!missing.empty()) print("\nmissing  instructions  kernels\n");
   for (const MissingOpcode& opcode : missing) {
-    fmt::print("  {:<32} {:>8} {:>8}\n", opcode.name, opcode.instructions, opcode.kernels);
+    print("  {:<32} {:>8} {:>8}\n", opcode.name, opcode.instructions, opcode.kernels);
   }
   if (totals.kernels != 0) {
-    fmt::print("\n{} of {} kernels complete\n", totals.complete, totals.kernels);
+    print("\n{} of {} kernels complete\n", totals.complete, totals.kernels);
   }
 }
 
@@ -101,7 +101,7 @@ void print_json(const std::vector<FileCoverage>& files, const Totals& totals) {
                          {"complete", totals.complete},
                          {"missing", std::move(missing)},
                          {"files", std::move(list)}};
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  write_text(stdout, document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
 // Every message, and the exit code of the worst file.
@@ -111,7 +111,7 @@ int print_errors(const std::vector<FileCoverage>& files) {
     if (file.error.status != Status::kOk) code = std::max(code, report(file.error));
     for (const ObjectCoverage& object : file.objects) {
       if (object.error.empty()) continue;
-      fmt::print(stderr, "gfxgraph: {}: {}: {}\n", file.path, object.target, object.error);
+      print(stderr, "gfxgraph: {}: {}: {}\n", file.path, object.target, object.error);
       code = std::max<int>(code, kExitDataLost);
     }
   }
@@ -152,7 +152,7 @@ int coverage_command(int argc, char** argv) {
   const int code = print_errors(files);
   if (code != kExitOk) return code;
   if (totals.kernels == 0) {
-    fmt::print(stderr, "gfxgraph: no gfx1030 kernels in these files\n");
+    print(stderr, "gfxgraph: no gfx1030 kernels in these files\n");
     return kExitFailed;
   }
   return totals.complete == totals.kernels ? kExitOk : kExitDataLost;

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/json_stream.h"
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
@@ -35,120 +37,118 @@ void print_overview(const std::string& path, const format::Trace& trace,
                     const TraceSummary& summary) {
   const format::Environment& environment = trace.environment();
   const format::Statistics& statistics = trace.statistics();
-  fmt::print("{}\n", path);
+  print("{}\n", path);
   // What the missing end of a torn trace would say cannot be known.
   if (trace.sealed()) {
-    fmt::print("  state        sealed, {}\n", trace.complete() ? "complete" : "incomplete");
+    print("  state        sealed, {}\n", trace.complete() ? "complete" : "incomplete");
   } else {
-    fmt::print("  state        torn, incomplete: {}\n", trace.torn_reason());
+    print("  state        torn, incomplete: {}\n", trace.torn_reason());
   }
-  fmt::print("  recorded by  gfxgraph {}\n", environment.gfxgraph_version);
-  fmt::print("  program      {}\n", command_text(environment));
-  fmt::print("  device       {} {}{}\n", environment.gpu_arch, environment.device_name,
-             environment.emulated ? " (software agent)" : "");
-  fmt::print("  HIP runtime  {}\n", version_text(environment.hip_runtime_version));
-  fmt::print("  span         {:.3f} ms host time, {} thread{}, {} stream{}\n",
-             static_cast<double>(summary.span_ns) / 1e6, summary.threads,
-             summary.threads == 1 ? "" : "s", summary.streams, summary.streams == 1 ? "" : "s");
-  fmt::print("  stored       {} in {} blobs of {}\n", format_bytes(statistics.stored_blob_bytes),
-             statistics.blobs, format_bytes(statistics.blob_bytes));
+  print("  recorded by  gfxgraph {}\n", environment.gfxgraph_version);
+  print("  program      {}\n", command_text(environment));
+  print("  device       {} {}{}\n", environment.gpu_arch, environment.device_name,
+        environment.emulated ? " (software agent)" : "");
+  print("  HIP runtime  {}\n", version_text(environment.hip_runtime_version));
+  print("  span         {:.3f} ms host time, {} thread{}, {} stream{}\n",
+        static_cast<double>(summary.span_ns) / 1e6, summary.threads,
+        summary.threads == 1 ? "" : "s", summary.streams, summary.streams == 1 ? "" : "s");
+  print("  stored       {} in {} blobs of {}\n", format_bytes(statistics.stored_blob_bytes),
+        statistics.blobs, format_bytes(statistics.blob_bytes));
 }
 
 void print_contents(const format::Trace& trace, const TraceSummary& summary) {
-  fmt::print("\nevents\n");
-  for (const auto& [name, count] : summary.events) fmt::print("  {:<17} {:>8}\n", name, count);
-  fmt::print("\nallocations (peak {})\n", format_bytes(summary.peak_bytes));
+  print("\nevents\n");
+  for (const auto& [name, count] : summary.events) print("  {:<17} {:>8}\n", name, count);
+  print("\nallocations (peak {})\n", format_bytes(summary.peak_bytes));
   for (const auto& [name, kind] : summary.allocations) {
-    fmt::print("  {:<17} {:>8}  {}\n", name, kind.count, format_bytes(kind.bytes));
+    print("  {:<17} {:>8}  {}\n", name, kind.count, format_bytes(kind.bytes));
   }
-  if (!summary.copies.empty()) fmt::print("\ncopies\n");
+  if (!summary.copies.empty()) print("\ncopies\n");
   for (const auto& [name, direction] : summary.copies) {
-    fmt::print("  {:<17} {:>8}  {}\n", name, direction.count, format_bytes(direction.bytes));
+    print("  {:<17} {:>8}  {}\n", name, direction.count, format_bytes(direction.bytes));
   }
-  fmt::print("\nkernels ({} in {} code objects)\n", summary.kernels.size(),
-             trace.code_objects().size());
+  print("\nkernels ({} in {} code objects)\n", summary.kernels.size(), trace.code_objects().size());
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.launches + kernel.graph_nodes == 0) continue;
-    fmt::print("  {:>8} x {}", kernel.launches, demangle(kernel.kernel->name));
-    if (kernel.graph_nodes != 0) fmt::print(" (+ {} graph nodes)", kernel.graph_nodes);
-    fmt::print("\n");
+    print("  {:>8} x {}", kernel.launches, demangle(kernel.kernel->name));
+    if (kernel.graph_nodes != 0) print(" (+ {} graph nodes)", kernel.graph_nodes);
+    print("\n");
   }
-  if (!trace.graphs().empty()) fmt::print("\ngraphs\n");
+  if (!trace.graphs().empty()) print("\ngraphs\n");
   for (const format::Graph& graph : trace.graphs()) {
-    fmt::print("  graph {:<11} {:>8} nodes\n", graph.id, graph.nodes.size());
+    print("  graph {:<11} {:>8} nodes\n", graph.id, graph.nodes.size());
   }
 }
 
 void print_relocations(const TraceSummary& summary, bool list) {
   const RelocationCounts& counts = summary.relocations;
-  fmt::print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n",
-             counts.typed, counts.proven, counts.matched, counts.ambiguous);
+  print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n", counts.typed,
+        counts.proven, counts.matched, counts.ambiguous);
   constexpr size_t kMostAmbiguousLines = 20;
   size_t lines = 0;
   for (const RelocationSite& site : summary.sites) {
     if (!list && (!site.ambiguous || lines++ >= kMostAmbiguousLines)) continue;
-    fmt::print("  {:>8} x {}{}{}: {} ({})\n", site.count, relocation_source_name(site.source),
-               site.outside ? ", outside" : "", site.ambiguous ? ", ambiguous" : "", site.place,
-               site.example);
+    print("  {:>8} x {}{}{}: {} ({})\n", site.count, relocation_source_name(site.source),
+          site.outside ? ", outside" : "", site.ambiguous ? ", ambiguous" : "", site.place,
+          site.example);
   }
   if (!list && lines > kMostAmbiguousLines) {
-    fmt::print("  and {} more ambiguous places: --relocations lists them\n",
-               lines - kMostAmbiguousLines);
+    print("  and {} more ambiguous places: --relocations lists them\n",
+          lines - kMostAmbiguousLines);
   }
 }
 
 void print_findings(const format::Trace& trace) {
   if (trace.findings().empty()) return;
-  fmt::print("\nfindings\n");
+  print("\nfindings\n");
   for (const format::Finding& finding : trace.findings()) {
-    fmt::print("  {}: {} x {}{}{}\n",
-               finding.kind == format::FindingKind::kIncomplete ? "incomplete" : "note",
-               finding.count, finding.call, finding.detail.empty() ? "" : ": ", finding.detail);
+    print("  {}: {} x {}{}{}\n",
+          finding.kind == format::FindingKind::kIncomplete ? "incomplete" : "note", finding.count,
+          finding.call, finding.detail.empty() ? "" : ": ", finding.detail);
   }
 }
 
-Json kernels_json(const TraceSummary& summary) {
-  Json kernels = Json::array();
-  for (const KernelSummary& entry : summary.kernels) {
-    const format::Kernel& kernel = *entry.kernel;
-    Json arguments = Json::array();
-    for (const format::Argument& argument : kernel.arguments) {
-      arguments.push_back({{"name", argument.name},
-                           {"kind", argument.value_kind},
-                           {"offset_bytes", argument.offset_bytes},
-                           {"size_bytes", argument.size_bytes}});
-    }
-    kernels.push_back({{"id", kernel.id},
-                       {"name", kernel.name},
-                       {"demangled", demangle(kernel.name)},
-                       {"code_object", kernel.code_object},
-                       {"launches", entry.launches},
-                       {"graph_nodes", entry.graph_nodes},
-                       {"kernarg_size_bytes", kernel.kernarg_size_bytes},
-                       {"explicit_size_bytes", kernel.explicit_size_bytes},
-                       {"group_segment_bytes", kernel.group_segment_bytes},
-                       {"private_segment_bytes", kernel.private_segment_bytes},
-                       {"arguments", std::move(arguments)}});
+Json kernel_json(const KernelSummary& entry) {
+  const format::Kernel& kernel = *entry.kernel;
+  Json arguments = Json::array();
+  for (const format::Argument& argument : kernel.arguments) {
+    arguments.push_back({{"name", argument.name},
+                         {"kind", argument.value_kind},
+                         {"offset_bytes", argument.offset_bytes},
+                         {"size_bytes", argument.size_bytes}});
   }
-  return kernels;
+  return {{"id", kernel.id},
+          {"name", kernel.name},
+          {"demangled", demangle(kernel.name)},
+          {"code_object", kernel.code_object},
+          {"launches", entry.launches},
+          {"graph_nodes", entry.graph_nodes},
+          {"kernarg_size_bytes", kernel.kernarg_size_bytes},
+          {"explicit_size_bytes", kernel.explicit_size_bytes},
+          {"group_segment_bytes", kernel.group_segment_bytes},
+          {"private_segment_bytes", kernel.private_segment_bytes},
+          {"arguments", std::move(arguments)}};
 }
 
-Json relocations_json(const TraceSummary& summary) {
-  Json sites = Json::array();
-  for (const RelocationSite& site : summary.sites) {
-    sites.push_back({{"place", site.place},
-                     {"source", relocation_source_name(site.source)},
-                     {"ambiguous", site.ambiguous},
-                     {"outside", site.outside},
-                     {"count", site.count},
-                     {"example", site.example}});
-  }
+Json site_json(const RelocationSite& site) {
+  return {{"place", site.place},
+          {"source", relocation_source_name(site.source)},
+          {"ambiguous", site.ambiguous},
+          {"outside", site.outside},
+          {"count", site.count},
+          {"example", site.example}};
+}
+
+void print_relocations_json(JsonStream& json, const TraceSummary& summary) {
   const RelocationCounts& counts = summary.relocations;
-  return {{"typed", counts.typed},
-          {"proven", counts.proven},
-          {"matched", counts.matched},
-          {"ambiguous", counts.ambiguous},
-          {"sites", std::move(sites)}};
+  json.object("relocations", [&](JsonStream& fields) {
+    fields.field("typed", counts.typed);
+    fields.field("proven", counts.proven);
+    fields.field("matched", counts.matched);
+    fields.field("ambiguous", counts.ambiguous);
+    fields.list("sites", summary.sites.size(),
+                [&](size_t n) { return site_json(summary.sites[n]); });
+  });
 }
 
 Json environment_json(const format::Environment& environment) {
@@ -162,6 +162,14 @@ Json environment_json(const format::Environment& environment) {
           {"start_unix_ns", environment.start_unix_ns}};
 }
 
+Json finding_json(const format::Finding& finding) {
+  const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
+  return {{"kind", incomplete ? "incomplete" : "note"},
+          {"call", finding.call},
+          {"count", finding.count},
+          {"detail", finding.detail}};
+}
+
 void print_json(const std::string& path, const format::Trace& trace, const TraceSummary& summary) {
   Json allocations = Json::object(), copies = Json::object();
   for (const auto& [name, kind] : summary.allocations) {
@@ -170,40 +178,32 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   for (const auto& [name, direction] : summary.copies) {
     copies[name] = {{"count", direction.count}, {"bytes", direction.bytes}};
   }
-  Json graphs = Json::array(), findings = Json::array();
-  for (const format::Graph& graph : trace.graphs()) {
-    graphs.push_back({{"id", graph.id}, {"nodes", graph.nodes.size()}});
-  }
-  for (const format::Finding& finding : trace.findings()) {
-    const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
-    findings.push_back({{"kind", incomplete ? "incomplete" : "note"},
-                        {"call", finding.call},
-                        {"count", finding.count},
-                        {"detail", finding.detail}});
-  }
   const format::Statistics& statistics = trace.statistics();
-  const Json document = {{"path", path},
-                         {"sealed", trace.sealed()},
-                         {"torn_reason", trace.torn_reason()},
-                         {"complete", trace.sealed() && trace.complete()},
-                         {"environment", environment_json(trace.environment())},
-                         {"events", summary.events},
-                         {"threads", summary.threads},
-                         {"streams", summary.streams},
-                         {"span_ns", summary.span_ns},
-                         {"allocations", std::move(allocations)},
-                         {"peak_bytes", summary.peak_bytes},
-                         {"copies", std::move(copies)},
-                         {"blobs",
-                          {{"count", statistics.blobs},
-                           {"bytes", statistics.blob_bytes},
-                           {"stored_bytes", statistics.stored_blob_bytes}}},
-                         {"kernels", kernels_json(summary)},
-                         {"graphs", std::move(graphs)},
-                         {"relocations", relocations_json(summary)},
-                         {"findings", std::move(findings)}};
-  // A name recorded from a foreign program need not be UTF-8.
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  JsonStream json;
+  json.field("path", path);
+  json.field("sealed", trace.sealed());
+  json.field("torn_reason", trace.torn_reason());
+  json.field("complete", trace.sealed() && trace.complete());
+  json.field("environment", environment_json(trace.environment()));
+  json.field("events", summary.events);
+  json.field("threads", summary.threads);
+  json.field("streams", summary.streams);
+  json.field("span_ns", summary.span_ns);
+  json.field("allocations", allocations);
+  json.field("peak_bytes", summary.peak_bytes);
+  json.field("copies", copies);
+  json.field("blobs", {{"count", statistics.blobs},
+                       {"bytes", statistics.blob_bytes},
+                       {"stored_bytes", statistics.stored_blob_bytes}});
+  json.list("kernels", summary.kernels.size(),
+            [&](size_t n) { return kernel_json(summary.kernels[n]); });
+  json.list("graphs", trace.graphs().size(), [&](size_t n) -> Json {
+    return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
+  });
+  print_relocations_json(json, summary);
+  json.list("findings", trace.findings().size(),
+            [&](size_t n) { return finding_json(trace.findings()[n]); });
+  json.end();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "base/output.h"
+#include "base/print.h"
 #include "tools/commands.h"
 
 namespace gfxgraph::tools {
@@ -34,17 +35,16 @@ constexpr Command kCommands[] = {
 };
 
 void print_help() {
-  fmt::print(
+  print(
       "Examples:\n"
       "  gfxgraph run -- ./app --size 4096       run a HIP program without a GPU\n"
       "  gfxgraph-record -o app.gfxg -- ./app    record it\n"
       "  gfxgraph check app.gfxg                 look for unsafe lanes\n"
       "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help says more)\n\n");
   for (const Command& command : kCommands) {
-    fmt::print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
+    print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
   }
-  fmt::print(
-      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 unsafe lanes\n");
+  print("\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 unsafe lanes\n");
 }
 
 int dispatch(int argc, char** argv) {
@@ -54,16 +54,16 @@ int dispatch(int argc, char** argv) {
     return kExitOk;
   }
   if (name == "--version") {
-    fmt::print("gfxgraph {}\n", GFXGRAPH_VERSION);
+    print("gfxgraph {}\n", GFXGRAPH_VERSION);
     return kExitOk;
   }
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }
   if (name.empty()) {
-    fmt::print(stderr, "gfxgraph: no command given\nsee gfxgraph --help\n");
+    print(stderr, "gfxgraph: no command given\nsee gfxgraph --help\n");
   } else {
-    fmt::print(stderr, "gfxgraph: unknown command '{}'\nsee gfxgraph --help\n", name);
+    print(stderr, "gfxgraph: unknown command '{}'\nsee gfxgraph --help\n", name);
   }
   return kExitUsage;
 }
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   try {
     code = gfxgraph::tools::dispatch(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "gfxgraph: {}\n", error.what());
+    gfxgraph::print(stderr, "gfxgraph: {}\n", error.what());
   }
   return gfxgraph::finish_output("gfxgraph", code);
 }

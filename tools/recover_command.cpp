@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/print.h"
 #include "format/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -19,13 +20,13 @@ constexpr std::string_view kPartial = ".partial";
 // A recording that died left x.gfxg.partial: its natural new name is x.gfxg, if that is free.
 bool default_output(const std::string& input, std::string& output) {
   if (!input.ends_with(kPartial)) {
-    fmt::print(stderr, "gfxgraph: name the new trace: gfxgraph recover {} -o NEW\n", input);
+    print(stderr, "gfxgraph: name the new trace: gfxgraph recover {} -o NEW\n", input);
     return false;
   }
   output = input.substr(0, input.size() - kPartial.size());
   std::error_code error;
   if (!std::filesystem::exists(output, error)) return true;
-  fmt::print(stderr, "gfxgraph: {} exists: name another file with -o\n", output);
+  print(stderr, "gfxgraph: {} exists: name another file with -o\n", output);
   return false;
 }
 
@@ -46,12 +47,11 @@ int recover_command(int argc, char** argv) {
 
   const Result<format::RecoverReport> recovered = format::recover(input, output);
   if (!recovered) return report(recovered.error());
-  fmt::print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
-             recovered->statistics.events, recovered->statistics.launches);
+  print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
+        recovered->statistics.events, recovered->statistics.launches);
   if (recovered->intact) return kExitOk;
-  fmt::print(stderr, "gfxgraph: {}: {} of {} lost: {}\n", input,
-             format_bytes(recovered->lost_bytes),
-             format_bytes(recovered->kept_bytes + recovered->lost_bytes), recovered->reason);
+  print(stderr, "gfxgraph: {}: {} of {} lost: {}\n", input, format_bytes(recovered->lost_bytes),
+        format_bytes(recovered->kept_bytes + recovered->lost_bytes), recovered->reason);
   return kExitDataLost;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/device.h"
+#include "base/print.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
 #include "tools/cli.h"
@@ -30,9 +31,8 @@ Result<bool> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
   if (wanted == DeviceChoice::kAuto) {
-    fmt::print(
-        stderr, "gfxgraph: device: {}\n",
-        device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
+    print(stderr, "gfxgraph: device: {}\n",
+          device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
   }
   if (device == DeviceChoice::kReal) return false;
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
@@ -57,7 +57,7 @@ Error start(std::vector<char*> arguments, bool emulated) {
   }
   if (emulated) {
     const std::string message = codeobj::explain_other_targets(*program, "gfx1030");
-    if (!message.empty()) fmt::print(stderr, "gfxgraph: {}\n", message);
+    if (!message.empty()) print(stderr, "gfxgraph: {}\n", message);
   }
   arguments.push_back(nullptr);
   ::execv(program->c_str(), arguments.data());
@@ -82,7 +82,7 @@ int run_command(int argc, char** argv) {
       parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()));
   if (code >= 0) return code;
   if (split.program.empty()) {
-    fmt::print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
+    print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
     return kExitUsage;
   }
   const Result<bool> emulated = select_device(device);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "base/hash.h"
 #include "tools/cli.h"
 #include "tools/trace_walk.h"
 
@@ -136,8 +137,8 @@ class Summarizer {
 
   const format::Trace& trace_;
   TraceSummary summary_;
-  std::unordered_map<format::AllocationId, uint64_t> sizes_;
-  std::unordered_map<format::AllocationId, format::AllocationKind> kinds_;
+  std::unordered_map<format::AllocationId, format::AllocationKind, SeededHash> kinds_;
+  std::unordered_map<format::AllocationId, uint64_t, SeededHash> sizes_;
   uint64_t live_bytes_ = 0;
   std::map<std::tuple<std::string, format::RelocationSource, bool, bool>, size_t> sites_;
 };

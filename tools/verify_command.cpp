@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
@@ -17,10 +18,10 @@ namespace {
 
 int print_problems(const std::string& path, const format::VerifyReport& report) {
   for (const format::Problem& problem : report.problems) {
-    fmt::print(stderr, "gfxgraph: {}: byte {}: {}: {}\n", path, problem.offset,
-               status_name(problem.status), problem.message);
+    print(stderr, "gfxgraph: {}: byte {}: {}: {}\n", path, problem.offset,
+          status_name(problem.status), problem.message);
   }
-  if (report.problems_cut) fmt::print(stderr, "gfxgraph: {}: there are more\n", path);
+  if (report.problems_cut) print(stderr, "gfxgraph: {}: there are more\n", path);
   return exit_code(report.problems.front().status);
 }
 
@@ -29,8 +30,8 @@ int print_incomplete(const format::Trace& trace) {
   if (trace.complete()) return kExitOk;
   for (const format::Finding& finding : trace.findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
-    fmt::print(stderr, "gfxgraph: incomplete: {} x {}{}{}\n", finding.count, finding.call,
-               finding.detail.empty() ? "" : ": ", finding.detail);
+    print(stderr, "gfxgraph: incomplete: {} x {}{}{}\n", finding.count, finding.call,
+          finding.detail.empty() ? "" : ": ", finding.detail);
   }
   return kExitDataLost;
 }
@@ -52,8 +53,8 @@ int verify_command(int argc, char** argv) {
   if (!verified->problems.empty()) return print_problems(path, *verified);
   const Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(path);
   if (!trace) return report(trace.error());
-  fmt::print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
-             format_bytes(verified->file_bytes));
+  print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
+        format_bytes(verified->file_bytes));
   return print_incomplete(**trace);
 }
 

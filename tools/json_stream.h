@@ -1,0 +1,31 @@
+// JSON on stdout, a field or an element at a time: a list from a trace is never held as a whole,
+// which takes ten times the memory of what it lists.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace gfxgraph::tools {
+
+// An object, printed as nlohmann's dump(2) does; begun by the constructor, ended by end(). Names
+// that are no UTF-8 are replaced.
+class JsonStream {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  JsonStream() : JsonStream(0) {}
+  void field(const char* name, const Json& value);
+  void list(const char* name, size_t count, const std::function<Json(size_t index)>& element);
+  void object(const char* name, const std::function<void(JsonStream& fields)>& fill);
+  void end();
+
+ private:
+  explicit JsonStream(unsigned depth);
+  void begin_field(const char* name);
+
+  unsigned depth_;
+  bool empty_ = true;
+};
+
+}  // namespace gfxgraph::tools
