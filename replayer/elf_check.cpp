@@ -3,14 +3,18 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.h"
+#include "replayer/metadata_check.h"
 
 namespace gfxgraph::replayer {
 namespace {
 
 constexpr uint16_t kMachineAmdgpu = 224;  // EM_AMDGPU
+// Of a code object in memory: the agent and HIP take it as a whole.
+constexpr uint64_t kMaxLoadBytes = uint64_t{1} << 32;
 
 // Unaligned: a blob begins anywhere in the mapped file.
 template <typename Header>
@@ -23,6 +27,171 @@ Header load(std::span<const std::byte> bytes, uint64_t offset) {
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Status::kCorrupt, "not a code object: " + what);
 }
+
+}  // namespace
+
+namespace {
+
+constexpr uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
+
+// A code object whose header was checked, and its tables.
+class Tables {
+ public:
+  explicit Tables(std::span<const std::byte> bytes)
+      : bytes_(bytes), header_(load<Elf64_Ehdr>(bytes, 0)) {}
+
+  Result<void> check() {
+    for (uint16_t i = 0; i < header_.e_phnum; ++i) {
+      const auto segment = load<Elf64_Phdr>(bytes_, header_.e_phoff + i * sizeof(Elf64_Phdr));
+      if (!range_fits(segment.p_offset, segment.p_filesz, bytes_.size())) {
+        return refuse(fmt::format("segment {} lies outside", i));
+      }
+      if (segment.p_type == PT_LOAD &&
+          (segment.p_filesz > segment.p_memsz ||
+           !range_fits(segment.p_vaddr, segment.p_memsz, kMaxLoadBytes))) {
+        return refuse(fmt::format("segment {} of {} bytes at {:#x} cannot be loaded", i,
+                                  segment.p_memsz, segment.p_vaddr));
+      }
+      if (segment.p_type == PT_NOTE) {
+        GFXGRAPH_TRY(check_notes(bytes_.subspan(segment.p_offset, segment.p_filesz)));
+      }
+    }
+    if (header_.e_shnum == 0) return {};
+    if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum ||
+        !range_fits(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr),
+                    bytes_.size())) {
+      return refuse("its section headers lie outside");
+    }
+    for (uint16_t i = 0; i < header_.e_shnum; ++i) {
+      const Elf64_Shdr one = section(i);
+      if (has_bytes(one) && !range_fits(one.sh_offset, one.sh_size, bytes_.size())) {
+        return refuse(fmt::format("section {} lies outside", i));
+      }
+    }
+    for (uint16_t i = 0; i < header_.e_shnum; ++i) GFXGRAPH_TRY(check_section(i));
+    return {};
+  }
+
+ private:
+  static bool has_bytes(const Elf64_Shdr& section) {
+    return section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+  }
+  Elf64_Shdr section(uint64_t index) const {
+    return load<Elf64_Shdr>(bytes_, header_.e_shoff + index * sizeof(Elf64_Shdr));
+  }
+
+  Result<void> check_section(uint16_t index) const {
+    const Elf64_Shdr one = section(index);
+    if (header_.e_shstrndx != SHN_UNDEF && one.sh_type != SHT_NULL) {
+      GFXGRAPH_TRY(check_name(header_.e_shstrndx, one.sh_name, "section", index));
+    }
+    switch (one.sh_type) {
+      case SHT_SYMTAB:
+      case SHT_DYNSYM: return check_symbols(index, one);
+      case SHT_RELA: return check_relocations(index, one);
+      case SHT_NOTE: return check_notes(bytes_.subspan(one.sh_offset, one.sh_size));
+      case SHT_HASH: return check_hash(index, one);
+      default: return {};
+    }
+  }
+
+  // A name of a string table: it begins and ends in there.
+  Result<void> check_name(uint64_t table, uint64_t offset, const char* what, uint64_t index) const {
+    if (table >= header_.e_shnum || section(table).sh_type != SHT_STRTAB) {
+      return refuse(fmt::format("the names of its {}s are no string table", what));
+    }
+    const Elf64_Shdr names = section(table);
+    if (names.sh_size == 0 || bytes_[names.sh_offset + names.sh_size - 1] != std::byte{0}) {
+      return refuse(fmt::format("section {}: a string table that does not end", table));
+    }
+    if (offset < names.sh_size) return {};
+    return refuse(fmt::format("the name of {} {} lies outside of its string table", what, index));
+  }
+
+  // How many entries a table has; an error when it is no table of such entries.
+  template <typename Entry>
+  Result<uint64_t> entries(uint16_t index, const Elf64_Shdr& table) const {
+    if (table.sh_entsize == sizeof(Entry) && table.sh_size % sizeof(Entry) == 0) {
+      return table.sh_size / sizeof(Entry);
+    }
+    return refuse(fmt::format("section {}: entries of {} bytes in {}", index, table.sh_entsize,
+                              table.sh_size));
+  }
+
+  Result<void> check_symbols(uint16_t index, const Elf64_Shdr& table) const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t count, entries<Elf64_Sym>(index, table));
+    for (uint64_t n = 0; n < count; ++n) {
+      const auto symbol = load<Elf64_Sym>(bytes_, table.sh_offset + n * sizeof(Elf64_Sym));
+      GFXGRAPH_TRY(check_name(table.sh_link, symbol.st_name, "symbol", n));
+      if (symbol.st_shndx >= header_.e_shnum && symbol.st_shndx < SHN_LORESERVE) {
+        return refuse(fmt::format("symbol {} is in section {}", n, symbol.st_shndx));
+      }
+    }
+    return {};
+  }
+
+  Result<void> check_relocations(uint16_t index, const Elf64_Shdr& table) const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t count, entries<Elf64_Rela>(index, table));
+    uint64_t symbols = 0;
+    if (table.sh_link != 0) {
+      if (table.sh_link >= header_.e_shnum) {
+        return refuse(fmt::format("section {}: no symbols in section {}", index, table.sh_link));
+      }
+      symbols = section(table.sh_link).sh_size / sizeof(Elf64_Sym);
+    }
+    for (uint64_t n = 0; n < count; ++n) {
+      const auto one = load<Elf64_Rela>(bytes_, table.sh_offset + n * sizeof(Elf64_Rela));
+      const uint64_t symbol = ELF64_R_SYM(one.r_info);
+      if (symbol != 0 && symbol >= symbols) {
+        return refuse(fmt::format("relocation {}: symbol {} of {}", n, symbol, symbols));
+      }
+    }
+    return {};
+  }
+
+  // Source: System V ABI, "Hash Table Section". A chain that is a ring would be followed for ever.
+  Result<void> check_hash(uint16_t index, const Elf64_Shdr& table) const {
+    const uint64_t words = table.sh_size / sizeof(uint32_t);
+    const auto word = [&](uint64_t n) {
+      return load<uint32_t>(bytes_, table.sh_offset + n * sizeof(uint32_t));
+    };
+    const auto wrong = [&] { return refuse(fmt::format("section {}: a wrong hash table", index)); };
+    if (words < 2) return wrong();
+    const uint64_t buckets = word(0);
+    const uint64_t chains = word(1);
+    if (2 + buckets + chains > words) return wrong();
+    uint64_t followed = 0;
+    for (uint64_t n = 0; n < buckets; ++n) {
+      // All chains together have each symbol once.
+      for (uint64_t at = word(2 + n); at != 0; at = word(2 + buckets + at)) {
+        if (at >= chains || ++followed > chains) return wrong();
+      }
+    }
+    return {};
+  }
+
+  // Source: System V ABI, "Note Section", with the 4-byte alignment that AMD's tools use.
+  Result<void> check_notes(std::span<const std::byte> notes) const {
+    while (notes.size() >= sizeof(Elf64_Nhdr)) {
+      const auto head = load<Elf64_Nhdr>(notes, 0);
+      const uint64_t name_bytes = (uint64_t{head.n_namesz} + 3) / 4 * 4;
+      const uint64_t note_bytes = (uint64_t{head.n_descsz} + 3) / 4 * 4;
+      const std::span<const std::byte> rest = notes.subspan(sizeof(Elf64_Nhdr));
+      // The last note may lack its padding.
+      if (!range_fits(name_bytes, head.n_descsz, rest.size())) return refuse("a note lies outside");
+      constexpr char kOwner[] = "AMDGPU";
+      if (head.n_type == kNoteMetadata && head.n_namesz == sizeof(kOwner) &&
+          std::memcmp(rest.data(), kOwner, sizeof(kOwner)) == 0) {
+        GFXGRAPH_TRY(check_metadata(rest.subspan(name_bytes, head.n_descsz)));
+      }
+      notes = rest.subspan(std::min<uint64_t>(name_bytes + note_bytes, rest.size()));
+    }
+    return {};
+  }
+
+  const std::span<const std::byte> bytes_;
+  const Elf64_Ehdr header_;
+};
 
 }  // namespace
 
@@ -42,25 +211,7 @@ Result<void> check_code_object(std::span<const std::byte> bytes) {
       !range_fits(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), bytes.size())) {
     return refuse("its program headers lie outside");
   }
-  for (uint16_t i = 0; i < header.e_phnum; ++i) {
-    const auto segment = load<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
-    if (!range_fits(segment.p_offset, segment.p_filesz, bytes.size())) {
-      return refuse(fmt::format("segment {} lies outside", i));
-    }
-  }
-  if (header.e_shnum == 0) return {};
-  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum ||
-      !range_fits(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), bytes.size())) {
-    return refuse("its section headers lie outside");
-  }
-  for (uint16_t i = 0; i < header.e_shnum; ++i) {
-    const auto section = load<Elf64_Shdr>(bytes, header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL) continue;
-    if (!range_fits(section.sh_offset, section.sh_size, bytes.size())) {
-      return refuse(fmt::format("section {} lies outside", i));
-    }
-  }
-  return {};
+  return Tables(bytes).check();
 }
 
 bool has_variables(std::span<const std::byte> bytes) {

@@ -1,5 +1,6 @@
-// HIP runtimes crash on bytes that are no code object, so nothing else is handed to them. This
-// looks at the frame only (System V ABI, "Object Files"): what is inside is the runtime's business.
+// HIP runtimes crash on bytes that are no code object, so nothing else is handed to them: they
+// believe offsets, names, symbol numbers and the counts of the metadata. Code and data are not
+// looked at.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,9 @@
 
 namespace gfxgraph::replayer {
 
-// Ok for a 64-bit little-endian ELF for AMDGPU whose tables, segments and sections lie inside of
-// `bytes`; else kCorrupt with what is wrong.
+// Ok for a 64-bit little-endian ELF for AMDGPU whose tables, segments, sections, names, symbols,
+// relocations and notes lie where they may and whose metadata holds together (metadata_check.h);
+// else kCorrupt with what is wrong.
 Result<void> check_code_object(std::span<const std::byte> bytes);
 
 // Whether a checked code object has memory that kernels can write to.

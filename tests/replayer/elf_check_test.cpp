@@ -3,12 +3,17 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
+#include "base/file.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
+
+using namespace std::string_view_literals;
 
 bool accepted(const std::vector<uint8_t>& elf) {
   return check_code_object(std::as_bytes(std::span(elf))).has_value();
@@ -71,6 +76,141 @@ TEST(ElfCheck, TellsVariablesFromCode) {
   EXPECT_FALSE(variables(SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 0));
   EXPECT_FALSE(variables(SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 4));
   EXPECT_FALSE(variables(SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, 16));
+}
+
+// What clang made, and what a stranger may make of it.
+class RealObject : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto bytes = read_file(REPLAYER_TEST_OBJECT);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    elf_.assign(reinterpret_cast<const uint8_t*>(bytes->data()),
+                reinterpret_cast<const uint8_t*>(bytes->data()) + bytes->size());
+    header_ = at<Elf64_Ehdr>(0);
+  }
+  template <typename Value>
+  Value at(size_t offset) const {
+    Value value;
+    std::memcpy(&value, elf_.data() + offset, sizeof(value));
+    return value;
+  }
+  template <typename Value>
+  void put(size_t offset, const Value& value) {
+    std::memcpy(elf_.data() + offset, &value, sizeof(value));
+  }
+  size_t section_offset(size_t index) const { return header_.e_shoff + index * sizeof(Elf64_Shdr); }
+  size_t find_section(uint32_t type) const {
+    for (size_t n = 0; n < header_.e_shnum; ++n) {
+      if (at<Elf64_Shdr>(section_offset(n)).sh_type == type) return n;
+    }
+    ADD_FAILURE() << "no section of type " << type;
+    return 0;
+  }
+  template <typename Change>
+  std::string error_after(const Change& change) {
+    const std::vector<uint8_t> before = elf_;
+    change();
+    const auto checked = check_code_object(std::as_bytes(std::span(elf_)));
+    elf_ = before;
+    return checked ? "" : checked.error().message;
+  }
+  size_t find(std::string_view text) const {
+    const auto found = std::search(elf_.begin(), elf_.end(), text.begin(), text.end());
+    EXPECT_NE(found, elf_.end()) << text;
+    return static_cast<size_t>(found - elf_.begin());
+  }
+
+  std::vector<uint8_t> elf_;
+  Elf64_Ehdr header_ = {};
+};
+
+TEST_F(RealObject, IsAccepted) {
+  EXPECT_EQ(error_after([] {}), "");
+}
+
+TEST_F(RealObject, LyingCountsOfTheMetadataAreRefused) {
+  const size_t kernel = find("\xde\0\x10\xa5.args"sv);
+  EXPECT_NE(error_after([&] { put<uint16_t>(kernel + 1, 0xffff); }), "");
+  EXPECT_NE(error_after([&] { put<uint16_t>(kernel + 1, 0x1100); }), "");
+  const size_t arguments = kernel + 9;
+  EXPECT_NE(error_after([&] { put<uint16_t>(arguments + 1, 0xffff); }), "");
+  EXPECT_NE(error_after([&] { put<uint32_t>(arguments, 0xffffffdd); }), "");
+  const size_t kernels = find("amdhsa.kernels"sv) + 14;
+  EXPECT_NE(error_after([&] { put<uint8_t>(kernels, 0x9f); }), "");
+  EXPECT_NE(error_after([&] { put<uint8_t>(kernels, 0x82); }), "");
+  EXPECT_NE(error_after([&] { put<uint8_t>(kernels, 0xc1); }), "");
+}
+
+TEST_F(RealObject, ArgumentsOutsideOfTheirSegmentAreRefused) {
+  const size_t offset = find(".offset\x08\xa5.size\x08"sv) + 7;
+  EXPECT_EQ(error_after([&] { put<uint8_t>(offset, 0x10); }), "");
+  EXPECT_NE(error_after([&] { put<uint8_t>(offset, 0xff); }), "");  // -1
+  const size_t segment = find(".kernarg_segment_size\xcd"sv) + 22;
+  EXPECT_NE(error_after([&] { put<uint16_t>(segment, 0x0400); }), "");
+}
+
+TEST_F(RealObject, NamesOutsideOfTheirTablesAreRefused) {
+  const size_t names = section_offset(header_.e_shstrndx);
+  EXPECT_NE(error_after([&] { put<uint64_t>(names + offsetof(Elf64_Shdr, sh_size), 1); }), "");
+  EXPECT_NE(error_after([&] { put<uint64_t>(names + offsetof(Elf64_Shdr, sh_size), 0); }), "");
+  EXPECT_NE(error_after([&] {
+              put<uint64_t>(names + offsetof(Elf64_Shdr, sh_size),
+                            elf_.size() - at<Elf64_Shdr>(names).sh_offset - 1);
+            }),
+            "");
+  EXPECT_NE(
+      error_after([&] { put<uint32_t>(names + offsetof(Elf64_Shdr, sh_type), SHT_PROGBITS); }), "");
+  EXPECT_NE(error_after([&] { put<uint32_t>(section_offset(1), 0x10000); }), "");
+}
+
+TEST_F(RealObject, SymbolsOutsideAreRefused) {
+  const size_t index = find_section(SHT_DYNSYM);
+  const auto table = at<Elf64_Shdr>(section_offset(index));
+  const size_t symbol = table.sh_offset + sizeof(Elf64_Sym);
+  EXPECT_NE(error_after([&] { put<uint32_t>(symbol, 0x7fffffff); }), "");
+  EXPECT_NE(error_after([&] { put<uint16_t>(symbol + offsetof(Elf64_Sym, st_shndx), 999); }), "");
+  EXPECT_NE(error_after([&] {
+              put<uint32_t>(section_offset(index) + offsetof(Elf64_Shdr, sh_link), 0xffff);
+            }),
+            "");
+  EXPECT_NE(error_after([&] {
+              put<uint64_t>(section_offset(index) + offsetof(Elf64_Shdr, sh_entsize), 1);
+            }),
+            "");
+  const auto relocations = at<Elf64_Shdr>(section_offset(find_section(SHT_RELA)));
+  EXPECT_NE(error_after([&] { put<uint32_t>(relocations.sh_offset + 12, 1000); }), "");
+}
+
+TEST_F(RealObject, ARingInTheHashTableIsRefused) {
+  const auto table = at<Elf64_Shdr>(section_offset(find_section(SHT_HASH)));
+  const auto buckets = at<uint32_t>(table.sh_offset);
+  const size_t chains = table.sh_offset + 8 + 4 * size_t{buckets};
+  for (uint32_t symbol = 1; symbol < at<uint32_t>(table.sh_offset + 4); ++symbol) {
+    EXPECT_NE(error_after([&] { put<uint32_t>(chains + 4 * size_t{symbol}, symbol); }), "");
+  }
+}
+
+TEST_F(RealObject, NotesAndSegmentsOutsideAreRefused) {
+  const auto notes = at<Elf64_Shdr>(section_offset(find_section(SHT_NOTE)));
+  EXPECT_NE(error_after([&] { put<uint32_t>(notes.sh_offset, 0xfffffff0); }), "");
+  EXPECT_NE(error_after([&] { put<uint32_t>(notes.sh_offset + 4, 0xffffffff); }), "");
+  for (size_t n = 0; n < header_.e_phnum; ++n) {
+    const size_t segment = header_.e_phoff + n * sizeof(Elf64_Phdr);
+    if (at<Elf64_Phdr>(segment).p_type != PT_LOAD) continue;
+    EXPECT_NE(error_after([&] {
+                put<uint64_t>(segment + offsetof(Elf64_Phdr, p_memsz), uint64_t{1} << 40);
+              }),
+              "");
+  }
+}
+
+// Whatever the bytes are, the check itself stays inside of them (the sanitizers look on).
+TEST_F(RealObject, AnyByteMayBeAnything) {
+  for (size_t offset = 0; offset < elf_.size(); ++offset) {
+    for (const int value : {0x00, 0x7f, 0xff}) {
+      (void)error_after([&] { elf_[offset] = static_cast<uint8_t>(value); });
+    }
+  }
 }
 
 // The golden traces carry text where a code object belongs: an error, not the runtime's crash.
