@@ -1,6 +1,5 @@
 #include "replayer/tool_watchdog.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/print.h"
 
 namespace gfxgraph::replayer {
 
@@ -29,10 +29,10 @@ void Watchdog::wait() {
   std::unique_lock lock(mutex_);
   if (over_.wait_for(lock, std::chrono::duration<double>(seconds_), [this] { return finished_; }))
     return;
-  fmt::print(stderr,
-             "gfxgraph-replay: {}: stopped after {} s (--max-seconds) while {}; this and all "
-             "behind it was not done\n",
-             trace_, seconds_, phase_.load(std::memory_order_relaxed));
+  print(stderr,
+        "gfxgraph-replay: {}: stopped after {} s (--max-seconds) while {}; this and all "
+        "behind it was not done\n",
+        trace_, seconds_, phase_.load(std::memory_order_relaxed));
   ::_exit(kExitFailed);
 }
 

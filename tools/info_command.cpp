@@ -131,12 +131,9 @@ Json kernel_json(const KernelSummary& entry) {
 }
 
 Json site_json(const RelocationSite& site) {
-  return {{"place", site.place},
-          {"source", relocation_source_name(site.source)},
-          {"ambiguous", site.ambiguous},
-          {"outside", site.outside},
-          {"count", site.count},
-          {"example", site.example}};
+  return {{"place", site.place},         {"source", relocation_source_name(site.source)},
+          {"ambiguous", site.ambiguous}, {"outside", site.outside},
+          {"count", site.count},         {"example", site.example}};
 }
 
 void print_relocations_json(JsonStream& json, const TraceSummary& summary) {
