@@ -115,7 +115,8 @@ class RealObject : public ::testing::Test {
     return checked ? "" : checked.error().message;
   }
   size_t find(std::string_view text) const {
-    const auto found = std::search(elf_.begin(), elf_.end(), text.begin(), text.end());
+    const auto found = std::search(elf_.begin(), elf_.end(), text.begin(), text.end(),
+                                   [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
     EXPECT_NE(found, elf_.end()) << text;
     return static_cast<size_t>(found - elf_.begin());
   }
