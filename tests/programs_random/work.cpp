@@ -95,6 +95,13 @@ std::vector<Ref> list_nodes(const Work& work, const Memory& memory) {
   return nodes;
 }
 
+bool holds_pointer(const Memory& memory, const Access& access) {
+  for (const auto& [offset, target] : memory.at(access.region).pointers) {
+    if (offset < access.end && access.begin < offset + 8) return true;
+  }
+  return false;
+}
+
 // What a kernel reads through pointers in memory.
 bool chased_accesses(const Work& work, const Memory& memory, Accesses& list) {
   if (work.kernel == Kernel::gather) {
@@ -111,6 +118,9 @@ bool chased_accesses(const Work& work, const Memory& memory, Accesses& list) {
     for (const Ref& node : list_nodes(work, memory)) {
       if (node.offset + sizeof(Node) > memory.at(node.region).size) return false;
       list.push_back({node.region, node.offset, node.offset + 12, false});
+      // A part of an address is not a node's value.
+      if (holds_pointer(memory, {node.region, node.offset + 8, node.offset + 12, false}))
+        return false;
       uint64_t next = 0;
       std::memcpy(&next, memory.at(node.region).bytes.data() + node.offset, 8);
       if (next != 0 && pointer_at(memory, node.region, node.offset) == nullptr) return false;
@@ -123,13 +133,6 @@ bool takes_pointers(const Work& work, const Memory& memory) {
   return (work.kind == WorkKind::kCopy && memory.at(work.to.ref.region).kind != Kind::kGlobal) ||
          (work.kind == WorkKind::kKernel &&
           (work.kernel == Kernel::gather || work.kernel == Kernel::walk));
-}
-
-bool holds_pointer(const Memory& memory, const Access& access) {
-  for (const auto& [offset, target] : memory.at(access.region).pointers) {
-    if (offset < access.end && access.begin < offset + 8) return true;
-  }
-  return false;
 }
 
 template <typename T>
