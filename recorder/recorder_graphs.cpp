@@ -371,7 +371,8 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
       node.action = make_launch(*launch, 0);
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
       if (auto made = make_copy(*copy, 0, work)) {
-        if (!read_copy_source(*copy, *made)) work.missing = "a copy node's source cannot be read";
+        if (!read_copy_source(*copy, *made))
+          finding(FindingKind::kIncomplete, work.call, "a copy node's source cannot be read");
         node.action = std::move(*made);
       }
     } else if (const auto* set = std::get_if<RawMemset>(&flat.action)) {
@@ -391,13 +392,13 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     const FindingsOfWork of_work(preparing_, work);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
-      work.missing = "of a graph that was not recorded";
+      finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
       return;
     }
     // HIP 5.2 executes the graph instead of capturing its launch.
     if (captures_.capturing(stream) &&
         !hip_quirk_seen(HipQuirk::kGraphLaunchNotCaptured, facts_.runtime_version)) {
-      work.missing = "inside a stream capture";
+      finding(FindingKind::kIncomplete, work.call, "inside a stream capture");
       return;
     }
     ExecutableGraph& graph = found->second;
@@ -409,7 +410,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     if (!same) {
       std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
       if (!nodes) {
-        work.missing = "a kernel of the graph is not known";
+        finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
         return;
       }
       std::vector<std::shared_ptr<HostCall>> calls;

@@ -212,7 +212,7 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
     }
     deferred.runs = runs;
     if (!read_copy_source(deferred.raw, *copy)) {
-      work.missing = "a copy node's source cannot be read";
+      finding(format::FindingKind::kIncomplete, work.call, "a copy node's source cannot be read");
     }
     found.emplace_back(i, std::move(deferred));
   }
