@@ -31,6 +31,8 @@ inline constexpr int kCopyDefault = 4;
 
 // hipStreamNonBlocking: a stream that the legacy null stream does not wait for.
 inline constexpr uint32_t kStreamNonBlocking = 1;
+// hipStreamCaptureStatusNone; the others are captures under way or broken.
+inline constexpr int kNotCapturing = 0;
 // hipMemAttachGlobal.
 inline constexpr unsigned kMemAttachGlobal = 1;
 

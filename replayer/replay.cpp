@@ -169,7 +169,21 @@ Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) c
   return {};
 }
 
+// Runtimes capture some of a replay's calls and execute or drop the others.
+Result<void> Replay::refuse_capture() const {
+  const auto is_capturing = instance_->hip().hipStreamIsCapturing;
+  if (stream_ == own_stream_ || stream_ == nullptr || is_capturing == nullptr) return {};
+  int status = hip::kNotCapturing;
+  const hip::Error code = is_capturing(stream_, &status);
+  if (code == hip::kSuccess && status == hip::kNotCapturing) [[likely]]
+    return {};
+  if (code != hip::kSuccess) return instance_->library().check(code, "hipStreamIsCapturing");
+  return fail(Status::kUnsupported,
+              "the stream is capturing: nothing was submitted; end its capture before the run");
+}
+
 Result<void> Replay::run() {
+  GFXGRAPH_TRY(refuse_capture());
   if (arguments_changed_) [[unlikely]]
     GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds

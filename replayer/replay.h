@@ -60,7 +60,8 @@ class Replay {
   void set_stream(hip::Stream stream) { stream_ = stream; }
   hip::Stream stream() const { return stream_; }
 
-  // Submits one run behind what the stream holds. Applies changed arguments first.
+  // Submits one run behind what the stream holds. Applies changed arguments first. kUnsupported on
+  // a stream that is capturing.
   Result<void> run();
   Result<void> wait();
   // Sets every buffer to its recorded initial content.
@@ -77,6 +78,7 @@ class Replay {
 
  private:
   Replay(std::unique_ptr<Instance> instance, const LoadOptions& options);
+  Result<void> refuse_capture() const;
   Result<void> choose_mode();
   Result<void> use(Mode mode);
   Result<Measurement> measure_with(Executor& executor, size_t repetitions);

@@ -273,8 +273,8 @@ int run_tool(int argc, char** argv) {
       ->check(CLI::IsMember({"relocate", "keep"}));
   app.add_option(
       "--graph-max-nodes", arguments.graph_max_nodes,
-      fmt::format("split graphs into parts of so many nodes at most; 0: {}, since chains of "
-                  "about 100,000 overflow the stack inside some runtimes",
+      fmt::format("split graphs into parts of so many nodes at most; 0: {}, since long chains "
+                  "overflow the stack inside HIP runtimes",
                   kMaxGraphNodes));
   app.add_flag("--graph-linear", arguments.graph_linear,
                "make each graph a chain in recorded order");

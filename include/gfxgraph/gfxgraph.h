@@ -268,7 +268,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_set_stream(gfxgraph_replay_t repl
  * stream, allocates nothing and takes no lock of this library, except: where the recorded program
  * itself wrote pinned or managed memory, the call waits for the work before that; and the first run
  * after changed arguments applies them (gfxgraph_replay_commit). Eager mode waits for the stream
- * before it begins and runs on streams of its own. */
+ * before it begins and runs on streams of its own. GFXGRAPH_UNSUPPORTED, and nothing is submitted,
+ * while the stream is capturing. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_run(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;
 /* Blocks until what was submitted is complete. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_replay_wait(gfxgraph_replay_t replay) GFXGRAPH_NOEXCEPT;

@@ -42,6 +42,34 @@ TEST_F(CApi, StatusValuesAreThoseOfTheLibrary) {
   EXPECT_EQ(GFXGRAPH_INCOMPLETE, static_cast<int>(Status::kIncomplete));
 }
 
+TEST_F(CApi, LimitsRefuseBeforeTheWork) {
+  const auto a = trace.allocate(4096);
+  for (int i = 0; i < 3; ++i) trace.launch("double", Arguments().value(trace.address(a)).value(4u));
+  trace.finish();
+  gfxgraph_trace_options_t limits = gfxgraph_trace_options_default();
+  EXPECT_EQ(limits.max_operations, 0u);
+  limits.max_operations = 2;
+  gfxgraph_trace_t opened = nullptr;
+  EXPECT_EQ(gfxgraph_trace_open(trace.path().c_str(), &limits, &opened), GFXGRAPH_UNSUPPORTED);
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("more than 2 operations"));
+  // A caller that was built when the structure had no limits.
+  limits.struct_size = offsetof(gfxgraph_trace_options_t, max_operations);
+  ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), &limits, &opened), GFXGRAPH_OK);
+  gfxgraph_plan_t plan = nullptr;
+  ASSERT_EQ(gfxgraph_plan_create(opened, nullptr, &plan), GFXGRAPH_OK);
+  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
+  options.max_memory_bytes = 4096;  // the buffer, and nothing for the arguments
+  gfxgraph_replay_t replay = nullptr;
+  EXPECT_EQ(gfxgraph_replay_create(plan, &options, &replay), GFXGRAPH_OUT_OF_MEMORY);
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("nothing was allocated"));
+  options.max_memory_bytes = 1 << 20;
+  options.max_load_seconds = 100;
+  EXPECT_EQ(gfxgraph_replay_create(plan, &options, &replay), GFXGRAPH_OK);
+  gfxgraph_replay_destroy(replay);
+  gfxgraph_plan_destroy(plan);
+  gfxgraph_trace_destroy(opened);
+}
+
 TEST_F(CApi, WholeLifeThroughTheHandles) {
   const Scenario scenario = build_scenario(fake, trace);
   trace.finish();

@@ -302,6 +302,37 @@ TEST_F(ReplayTest, RefusesCodeObjectsNewerThanTheRuntime) {
   EXPECT_TRUE(Replay::load(program, fake.library(), {}));
 }
 
+TEST_F(ReplayTest, RefusesAStreamThatIsCapturing) {
+  static int status = 0;
+  launch_double(trace.allocate(64));
+  HipTable table = fake.table();
+  table.hipStreamIsCapturing = [](void*, int* out) {
+    *out = status;
+    return 0;
+  };
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    ASSERT_TRUE(replay) << replay.error().message;
+    hip::Stream mine = nullptr;
+    ASSERT_EQ(table.hipStreamCreateWithFlags(&mine, 0), 0);
+    (*replay)->set_stream(mine);
+    fake.log.clear();
+    status = 1;
+    const auto refused = (*replay)->run();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kUnsupported);
+    EXPECT_TRUE(fake.log.empty());
+    status = 0;
+    EXPECT_TRUE((*replay)->run());
+    EXPECT_TRUE((*replay)->wait());
+    replay->reset();
+    table.hipStreamDestroy(mine);
+  }
+}
+
 TEST_F(ReplayTest, ShiftMovesModuleVariablesByLoadingThemTwice) {
   static std::vector<uint8_t> second(64);
   static uint64_t recorded = 0;
