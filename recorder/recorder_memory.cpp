@@ -360,12 +360,23 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
       return flight.begin <= base + offset && base + offset < flight.end;
     });
   };
+  std::vector<bool> written(now->size());
+  for (size_t word = 0; word < now->size(); word += sizeof(uint64_t)) {
+    const size_t end = std::min(word + sizeof(uint64_t), now->size());
+    bool in_flight = false;
+    bool changed = false;
+    for (size_t i = word; i < end; ++i) {
+      const bool under_way = flown(i);
+      written[i] = !under_way && (*now)[i] != saved->second[i];
+      in_flight = in_flight || under_way;
+      changed = changed || written[i];
+    }
+    // Whole words where possible: a pointer of which few bytes changed must stay one.
+    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
+  }
   for (size_t i = 0; i < now->size(); ++i) {
-    const auto changed = [&](size_t at) {
-      return at < now->size() && (*now)[at] != saved->second[at] && !flown(at);
-    };
     size_t end = i;
-    while (changed(end)) ++end;
+    while (end < now->size() && written[end]) ++end;
     if (end == i) continue;
     write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i));
     std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
