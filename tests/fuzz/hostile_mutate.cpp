@@ -188,9 +188,13 @@ class Mutator {
       relocations.pop_back();
       return;
     }
-    relocations.push_back({number(0), static_cast<AllocationId>(number(1)), number(0),
-                           RelocationSource{static_cast<uint8_t>(script_.below(3))},
-                           script_.one_in(2)});
+    Relocation& added = relocations.emplace_back();
+    added.offset_bytes = number(0);
+    added.allocation = static_cast<AllocationId>(number(1));
+    added.addend = static_cast<int64_t>(number(0));
+    added.source = RelocationSource{static_cast<uint8_t>(script_.below(3))};
+    added.ambiguous = script_.one_in(2);
+    added.outside = script_.one_in(4);
   }
   template <typename Number>
   void change(Number& value) {
@@ -249,7 +253,7 @@ class Repairer {
   void fix(CodeObject& item) { item.id = ++code_objects_; }
   void fix(Kernel& item) {
     item.id = ++kernels_;
-    if (item.name.empty()) item.name = "k";
+    if (item.name.empty()) item.name.assign(1, 'k');
     item.explicit_size_bytes = std::min(item.explicit_size_bytes, item.kernarg_size_bytes);
     std::ranges::stable_sort(item.arguments, {}, &Argument::offset_bytes);
     explicit_bytes_.push_back(item.explicit_size_bytes);
@@ -266,7 +270,7 @@ class Repairer {
     }
   }
   void fix(Finding& item) {
-    if (item.call.empty()) item.call = "f";
+    if (item.call.empty()) item.call.assign(1, 'f');
     item.count = std::max<uint64_t>(item.count, 1);
   }
   void fix(Event& item) {

@@ -89,6 +89,7 @@ TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
       // Building and changing graphs; destroying.
       "hipGraph", "hipEventDestroy", "hipStreamDestroy", "hipModuleUnload", "hipDestroy",
       "hipExternalMemory", "hipImportExternal", "hipStreamUpdateCaptureDependencies",
+      "hipStreamGetCaptureInfo",
       // Registration, look-ups and the current device.
       "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipSetDevice", "hipCtxCreate",
       "hipDevicePrimaryCtx", "hipDeviceSetLimit",

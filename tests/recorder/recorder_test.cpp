@@ -155,8 +155,8 @@ TEST_F(RecorderTest, ACopyInFlightIsNotWaitedFor) {
   EXPECT_TRUE(trace->complete());
   const auto writes = actions<format::HostWrite>(*trace);
   ASSERT_THAT(writes, SizeIs(2));
-  EXPECT_EQ(writes[0].offset_bytes, 10u);
-  EXPECT_EQ(writes[0].content.size_bytes, 1u);
+  EXPECT_EQ(writes[0].offset_bytes, 8u);  // whole words
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
   EXPECT_EQ(writes[1].offset_bytes, 0u);
   EXPECT_TRUE(actions<format::Copy>(*trace)[0].asynchronous);
 }
