@@ -227,9 +227,15 @@ void Recorder::note_runs() {
     ran.swap(ran_);
     any_ran_.store(false, std::memory_order_relaxed);
   }
+  std::vector<uint64_t> later;
   for (const uint64_t token : ran) {
     // Its call has not returned yet, to the thread that made it.
     if (const auto issuing = issuing_.find(token); issuing != issuing_.end()) {
+      // Not even issued: another executable of the same graph ran.
+      if (!issuing->second->action) {
+        later.push_back(token);
+        continue;
+      }
       append_work(*issuing->second);
     }
     const auto id = run_ids_.find(token);
@@ -237,6 +243,10 @@ void Recorder::note_runs() {
     push(format::Synchronize{format::SynchronizeKind::kHostFunction, id->second, {}});
     run_ids_.erase(id);
   }
+  if (later.empty()) return;
+  const std::lock_guard lock(ran_mutex_);
+  ran_.insert(ran_.begin(), later.begin(), later.end());
+  any_ran_.store(true, std::memory_order_release);
 }
 
 }  // namespace gfxgraph::recorder
