@@ -77,7 +77,7 @@ TEST_F(ProgramTest, AmbiguousWordsAreCountedPerArgumentWhateverTheyPointInto) {
   std::vector<format::AllocationId> buffers;
   for (int i = 0; i < 5; ++i) {
     buffers.push_back(trace.allocate(64));
-    trace.launch("number", Arguments().value(trace.address(buffers.back())));
+    trace.launch("number", Arguments().value(trace.address(buffers.back())).value(uint64_t{7}));
   }
   const auto words = trace.program()->ambiguous_words();
   ASSERT_EQ(words.size(), 1u);
