@@ -328,6 +328,21 @@ uint32_t grid_of(const Work& work) {
   }
 }
 
+// How many words before x the kernel is told that it begins. The address lies in no live region: what the pointer was
+// made from would be known to the program alone (docs/replay.md, "Outside of every buffer").
+static uint32_t bias(const Work& work, const Memory& memory, uint64_t x) {
+  uint32_t words = work.m;
+  for (int i = 0; i < memory.count(); ++i) {
+    const Region& region = memory.at(i);
+    const auto begin = reinterpret_cast<uint64_t>(region.device);
+    const uint64_t word = x - 4ull * words;
+    if (!region.live || begin == 0 || word < begin || word > begin + region.size) continue;
+    words = static_cast<uint32_t>((x - begin) / 4) + 1;
+    i = -1;  // this place may lie in an earlier one
+  }
+  return words;
+}
+
 void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments) {
   int count = 0;
   const auto put = [&](const auto& value) {
@@ -346,6 +361,8 @@ void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments
                       reinterpret_cast<const uint32_t*>(address(x))};
     return put(p);
   }
+  const uint32_t biased_by =
+      work.kernel == Kernel::biased ? bias(work, memory, address(x)) : 0;
   if (d.region >= 0) put(address(d));
   switch (work.kernel) {
     case Kernel::add:
@@ -359,11 +376,11 @@ void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments
       put(address(x));
       put(address(y));
       break;
-    case Kernel::biased: put(address(x) - 4ull * work.m); break;
+    case Kernel::biased: put(address(x) - 4ull * biased_by); break;
     default: break;
   }
   if (work.kernel == Kernel::gather || work.kernel == Kernel::biased || work.kernel == Kernel::walk)
-    put(work.m);
+    put(work.kernel == Kernel::biased ? biased_by : work.m);
   if (work.kernel != Kernel::walk && work.kernel != Kernel::write_globals) put(work.n);
   switch (work.kernel) {
     case Kernel::reverse:
