@@ -31,8 +31,10 @@ struct Allocation {
   }
   // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
   std::vector<uint64_t> known_blocks;
-  // What blocks held that a copy in flight writes in part: the rest is the program's to write.
+  // What blocks in the trace hold that work in flight writes in part: the rest is the program's.
   std::map<uint64_t, std::vector<std::byte>> saved_blocks;
+  // Of them, those that changed before the end of a kernel which may write them was known.
+  std::set<uint64_t> doubted_blocks;
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
   format::Content last_known;  // plain_host: when the host last knew of its content
@@ -40,6 +42,7 @@ struct Allocation {
   std::set<format::AllocationId> points_to;
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.
   bool reachable = false;
+  bool in_memory = false;  // the latter
 };
 
 class AllocationMap {

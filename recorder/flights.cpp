@@ -1,11 +1,17 @@
 #include "recorder/flights.h"
 
+#include <algorithm>
+
 namespace gfxgraph::recorder {
 namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
 }  // namespace
+
+bool named_kernel(std::span<const Flight> flights) {
+  return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.named; });
+}
 
 Flights::Set Flights::front(format::StreamId stream) const {
   Set set;
@@ -26,10 +32,49 @@ Flights::Set Flights::front(format::StreamId stream) const {
 }
 
 void Flights::issue(format::StreamId stream, Flight flight) {
+  flight.stream = stream;
   Set tail = front(stream);
+  if (flight.kernel) {
+    std::erase_if(tail, [&](uint32_t number) {
+      const auto found = out_.find(number);
+      if (found == out_.end()) return true;
+      const Flight& before = found->second;
+      if (!before.kernel || before.allocation != flight.allocation) return false;
+      flight.named = flight.named || before.named;
+      erase(number);
+      return true;
+    });
+    ++kernels_;
+  }
   tail.insert(next_);
   tails_[stream] = std::move(tail);
   out_[next_++] = flight;
+}
+
+void Flights::erase(uint32_t number) {
+  const auto found = out_.find(number);
+  if (found == out_.end()) return;
+  if (found->second.kernel) --kernels_;
+  out_.erase(found);
+}
+
+std::vector<Flight> Flights::land_kernels(const Set& among) {
+  Set done;
+  for (const uint32_t number : among) {
+    const auto found = out_.find(number);
+    if (found != out_.end() && found->second.kernel) done.insert(number);
+  }
+  return land(done, false);
+}
+
+std::vector<Flight> Flights::land_kernels(format::StreamId stream) {
+  return kernels_ == 0 ? std::vector<Flight>{} : land_kernels(front(stream));
+}
+
+std::vector<Flight> Flights::land_all_kernels() {
+  Set all;
+  for (const auto& [number, flight] : out_) all.insert(number);
+  return land_kernels(all);
 }
 
 std::vector<Flight> Flights::land(const Set& known, bool late) {
@@ -39,7 +84,7 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
     if (found == out_.end()) continue;
     landed.push_back(found->second);
     landed.back().late = landed.back().late || late;
-    out_.erase(found);
+    erase(number);
   }
   if (out_.empty()) {
     tails_.clear();
@@ -101,7 +146,11 @@ std::vector<Flight> Flights::over(format::AllocationId allocation, uint64_t begi
 }
 
 void Flights::forget(format::AllocationId allocation) {
-  std::erase_if(out_, [&](const auto& entry) { return entry.second.allocation == allocation; });
+  std::erase_if(out_, [&](const auto& entry) {
+    if (entry.second.allocation != allocation) return false;
+    if (entry.second.kernel) --kernels_;
+    return true;
+  });
 }
 
 }  // namespace gfxgraph::recorder

@@ -1,11 +1,13 @@
-// Copies and memsets to memory that the host sees, of which the host does not yet know that they
-// are done: where each writes, and what tells the host. Knows nothing but the events of the trace.
+// Work that writes memory which the host sees, and of which the host does not yet know that it is
+// done: where each piece writes, and what tells the host. Copies and memsets write their ranges,
+// kernels anything in the allocations that they reach. Knows nothing but the events of the trace.
 // Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "format/trace.h"
@@ -19,25 +21,42 @@ struct Flight {
   // The host learned of it in a moment that the recorder cannot see exactly (a host function): it
   // may have written the memory since.
   bool late = false;
+  // Kernels: each byte may be written or not. `named`: their arguments or memory hold an address of
+  // the allocation; else a kernel before them was given one, and may have stored it.
+  bool kernel = false;
+  bool named = false;
+  format::StreamId stream = 0;  // set by issue()
 };
+
+bool named_kernel(std::span<const Flight> flights);
 
 class Flights {
  public:
   bool empty() const noexcept { return out_.empty(); }
+  bool any_kernel() const noexcept { return kernels_ != 0; }
   // Before the event that does it. `late`: whatever tells the host will be seen late.
+  // A kernel's takes the place of those of the same allocation that it follows.
   void issue(format::StreamId stream, Flight flight);
   // Every event of the trace, in order. Gives the flights that the host knows to be done by it.
   std::vector<Flight> follow(const format::Action& action);
   // The flights to an allocation that overlap [begin, end).
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end) const;
   void forget(format::AllocationId allocation);
+  // The kernels that work of the stream follows, or all of them, are done: seen by the recorder,
+  // not by the host.
+  std::vector<Flight> land_kernels(format::StreamId stream);
+  std::vector<Flight> land_all_kernels();
 
  private:
   using Set = std::set<uint32_t>;
   Set front(format::StreamId stream) const;
   std::vector<Flight> land(const Set& known, bool late);
 
+  std::vector<Flight> land_kernels(const Set& among);
+  void erase(uint32_t number);
+
   uint32_t next_ = 1;
+  size_t kernels_ = 0;  // in out_
   std::map<uint32_t, Flight> out_;
   std::map<format::StreamId, Set> tails_;  // what later work of the stream follows
   std::map<format::EventId, Set> events_;

@@ -73,9 +73,11 @@ hipError_t real(int index, Args... args) noexcept {
     note_unrecorded(index);
   void* function = real_function(index);
   if (function == nullptr) return hipErrorNotSupported;
-  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
   const Knows knows = kCallRows[index].knows;
-  if (knows != Knows::NOTHING && result == hipSuccess && hook_depth == 1 && learned.open) {
+  const bool tells = knows != Knows::NOTHING && hook_depth == 1 && learned.open;
+  if (tells) recorder().host_may_learn();
+  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  if (tells && result == hipSuccess) {
     learned = Learned{.open = true, .index = index, .knows = knows};
     (learned.take(args), ...);
   }

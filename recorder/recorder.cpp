@@ -208,7 +208,7 @@ format::Event& Recorder::push(format::Action action) {
   format::Event& pushed = *event;
   pending_.emplace_back(std::move(event));
   count_pending();
-  for (const Flight& flight : known) landed(flight);
+  land(known);
   return pushed;
 }
 
@@ -404,6 +404,7 @@ void Recorder::finish_contents() {
     finding(format::FindingKind::kNote, "hipStreamBeginCapture",
             "the program ended inside a capture");
   }
+  look_before_wait();
   if (!device_->synchronize(finish_timeout_ms_)) {
     finding(
         format::FindingKind::kNote, "exit",

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -63,11 +64,10 @@ struct Work {
   std::vector<std::shared_ptr<HostCall>> host_calls;
   bool appended = false;  // because one of them ran
   bool captured = false;
-  bool skip = false;  // nothing to commit: a finding said why
-  // Host-visible memory that its kernels may write: its state is taken in again once they are done.
-  std::vector<format::AllocationId> may_write;
-  // Host-visible memory that its copies and memsets write.
-  std::vector<Flight> flights;
+  bool skip = false;                     // nothing to commit: a finding said why
+  std::set<format::AllocationId> given;  // that the arguments of its kernels point into
+  std::vector<Flight> may_write;         // host-visible memory that its kernels may write
+  std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
   bool in_graph = false;
   // The source of its copy is pinned memory that these runs of host functions may fill.
   std::vector<uint64_t> source_runs;
@@ -175,6 +175,8 @@ class Recorder {
   // A call has returned. Flushes what was gathered.
   void synchronized(format::SynchronizeKind kind, Handle object,
                     std::string_view call = {}) noexcept;
+  // Before a call that tells the host what is done.
+  void host_may_learn() noexcept;
   // A wrapped host function is about to run, on a thread of the runtime: takes no lock that is held
   // while the recorder waits for anything. What was issued before it is done. The result keeps
   // `call` alive while the program's function runs.
@@ -315,20 +317,31 @@ class Recorder {
   void note_targets(const format::Action& action);
   void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                       format::Content post);
-  void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
-  void check_reachable_host_writes();
-  void refresh_host_state(Allocation& allocation);
+  void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
+                         bool to_be_read = false);
+  void check_reachable_host_writes(const std::set<format::AllocationId>& given);
+  void write_from_host(const Allocation& allocation, uint64_t begin,
+                       std::span<const std::byte> bytes);
+  void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
+  Allocation* by_id(format::AllocationId id);
+
+  // flights
   std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
   void check_around_flights(Allocation& allocation, uint64_t block,
                             std::span<const Flight> flights);
-  void write_from_host(const Allocation& allocation, uint64_t begin,
-                       std::span<const std::byte> bytes);
+  void take_in(Allocation& allocation, uint64_t block);
+  void take_in(Allocation& allocation);
   void take_off(Work& work, format::StreamId stream);
-  void landed(const Flight& flight);
+  bool idle_within(Handle stream, std::chrono::microseconds time);
+  bool kernels_end_soon(Handle stream);
+  bool in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block);
+  void end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
+  void kernels_take_off(Work& work, format::StreamId stream);
+  void look_before_wait();
+  void land(const std::vector<Flight>& landing);
+  void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing);
   void adopt_host_memory(const ExecutableGraph& graph, Work& work);
   Allocation* find_adopted(uint64_t address, uint64_t size_bytes);
-  void mark_reachable(std::span<const format::Relocation> relocations);
-  Allocation* by_id(format::AllocationId id);
 
   // work
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
@@ -341,10 +354,9 @@ class Recorder {
   // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
   bool read_copy_source(const RawCopy& raw, format::Copy& copy);
   void receive_copy_result(const Work& work, format::Copy& copy);
-  bool idle(Handle stream);
-  void settle(Work& work);
   void checkpoint();
   void writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes);
+  static void gives(const format::Launch& launch, Work& work);
   void reachable_may_be_written(Work& work);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
@@ -401,9 +413,13 @@ class Recorder {
   // Plain host memory that copy nodes write: not in map_, because no kernel can reach it.
   std::vector<std::shared_ptr<Allocation>> adopted_;
   Flights flights_;
+  std::atomic<bool> kernels_fly_{false};
+  std::chrono::microseconds patience_{10'000};
+  bool patient_ = false;
   WordResolver words_{map_};
   std::unordered_map<format::AllocationId, Allocation*> by_id_;
   std::unordered_map<Handle, format::StreamId> streams_;
+  std::unordered_set<format::StreamId> own_streams_;  // per-thread ones, or not seen being made
   std::unordered_map<Handle, format::EventId> events_;
   Captures captures_;
   std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;

@@ -187,7 +187,7 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->address = address;
   // Every kernel of the module may use it without being handed its address.
   if (managed) allocation->host_address = address;
-  allocation->reachable = managed;
+  allocation->reachable = allocation->in_memory = managed;
   allocation->size_bytes = size;
   allocation->symbol = name;
   allocation->module = &module;

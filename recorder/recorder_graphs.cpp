@@ -368,7 +368,9 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
     node.dependencies = flat.dependencies;
     if (const auto* launch = std::get_if<RawLaunch>(&flat.action)) {
       if (launch->kernel == nullptr) return std::nullopt;  // a finding said why when it was added
-      node.action = make_launch(*launch, 0);
+      format::Launch made = make_launch(*launch, 0);
+      gives(made, work);
+      node.action = std::move(made);
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
       if (auto made = make_copy(*copy, 0, work)) {
         if (!read_copy_source(*copy, *made))

@@ -13,6 +13,9 @@ namespace gfxgraph::recorder {
 // knowing what a buffer holds. A kernel may legally wait for the host for ever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
+// The unit in which host-visible memory is compared with what the trace knows of it.
+inline constexpr uint64_t kHostBlockBytes = 4096;
+
 // recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 
@@ -26,6 +29,9 @@ inline void Recorder::update_plain() noexcept {
       writer_ && !options_.checkpoints && captures_.none() && map_.host_visible().empty();
   if (plain != plain_.load(std::memory_order_relaxed)) {
     plain_.store(plain, std::memory_order_release);
+  }
+  if (flights_.any_kernel() != kernels_fly_.load(std::memory_order_relaxed)) {
+    kernels_fly_.store(flights_.any_kernel(), std::memory_order_release);
   }
 }
 

@@ -9,7 +9,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint64_t kHostBlockBytes = 4096;
 constexpr size_t kReadChunkBytes = 16u << 20;
 
 std::span<const std::byte> host_bytes(const Allocation& allocation, uint64_t offset,
@@ -45,14 +44,17 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
     content.blob = check(writer_->add_blob(bytes));
   }
   content.relocations = words_.memory(bytes);
-  mark_reachable(content.relocations);
+  mark_reachable(content.relocations, true);
   return content;
 }
 
-void Recorder::mark_reachable(std::span<const format::Relocation> relocations) {
+void Recorder::mark_reachable(std::span<const format::Relocation> relocations, bool in_memory) {
   if (map_.host_visible().empty()) return;  // it matters for these only
   for (const format::Relocation& relocation : relocations) {
-    if (Allocation* target = by_id(relocation.allocation)) target->reachable = true;
+    Allocation* target = by_id(relocation.allocation);
+    if (target == nullptr) continue;
+    target->reachable = true;
+    target->in_memory = target->in_memory || in_memory;
   }
 }
 
@@ -202,10 +204,11 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     if (captures_.any()) {
       finding(format::FindingKind::kNote, "hipFree",
               "inside a stream capture: the buffer's last state is unknown");
-    } else if (!device_->synchronize(kSettleTimeoutMs)) {
+    } else if (look_before_wait(); !device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipFree",
               "the device failed or did not become idle: the buffer's last state is unknown");
     } else {
+      land(flights_.land_all_kernels());
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       result.post = post_content(*allocation);
     }
@@ -237,6 +240,7 @@ void Recorder::end_allocation(const Allocation& allocation, bool freed, format::
 
 void Recorder::resetting() noexcept {
   guarded([&] {
+    look_before_wait();
     if (!device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipDeviceReset",
               "the device failed or did not become idle");
@@ -270,10 +274,13 @@ void Recorder::resetting() noexcept {
   });
 }
 
-// Bytes that changed since they were last taken in were changed by the program: every piece of
-// device work that may write host-visible memory is waited for and taken in (settle()).
-void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
+// Bytes that changed since they were last taken in were changed by the program: what device work
+// writes is taken in when it is done (recorder_flights.cpp). `to_be_read`: by work that is about to
+// be issued; else what is in doubt stays so.
+void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
+                                 bool to_be_read) {
   if (size_bytes == 0) return;
+  if (to_be_read) end_doubt(allocation, offset, size_bytes);
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
   uint64_t run_begin = 0;
@@ -290,7 +297,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (!flights_.empty()) {
       const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
       if (!over.empty()) {
-        check_around_flights(allocation, block, over);
+        if (to_be_read || !named_kernel(over)) check_around_flights(allocation, block, over);
         continue;
       }
     }
@@ -308,7 +315,9 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
   write_run();
 }
 
-void Recorder::check_reachable_host_writes() {
+// Before kernels that were given these: memory that is in doubt and that they were not given stays
+// so.
+void Recorder::check_reachable_host_writes(const std::set<format::AllocationId>& given) {
   // What a buffer's new content points to becomes reachable: until nothing is added.
   for (bool again = true; again;) {
     again = false;
@@ -316,15 +325,12 @@ void Recorder::check_reachable_host_writes() {
     size_t after = 0;
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) before += a->reachable;
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) {
-      if (a->reachable) check_host_writes(*a, 0, a->size_bytes);
+      if (!a->reachable) continue;
+      check_host_writes(*a, 0, a->size_bytes, a->in_memory || given.contains(a->id));
     }
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) after += a->reachable;
     again = after != before;
   }
-}
-
-void Recorder::refresh_host_state(Allocation& allocation) {
-  allocation.known_blocks = block_hashes(allocation);
 }
 
 void Recorder::write_from_host(const Allocation& allocation, uint64_t begin,
@@ -334,194 +340,6 @@ void Recorder::write_from_host(const Allocation& allocation, uint64_t begin,
   write.offset_bytes = begin;
   write.content = make_content(bytes, true);
   append(std::move(write));
-}
-
-// ---- copies and memsets on their way into memory that the host sees -----------------------------
-
-std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& allocation,
-                                                           uint64_t block) {
-  const uint64_t begin = block * kHostBlockBytes;
-  const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
-  if (allocation.plain_host) return read_host_bytes(allocation.host_address + begin, size);
-  const auto bytes = host_bytes(allocation, begin, size);
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
-}
-
-// What the program wrote into a block beside what `flights` write.
-void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
-                                    std::span<const Flight> flights) {
-  const auto saved = allocation.saved_blocks.find(block);
-  if (saved == allocation.saved_blocks.end()) return;
-  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
-  if (!now || now->size() != saved->second.size()) return;
-  const uint64_t base = block * kHostBlockBytes;
-  const auto flown = [&](uint64_t offset) {
-    return std::any_of(flights.begin(), flights.end(), [&](const Flight& flight) {
-      return flight.begin <= base + offset && base + offset < flight.end;
-    });
-  };
-  std::vector<bool> written(now->size());
-  for (size_t word = 0; word < now->size(); word += sizeof(uint64_t)) {
-    const size_t end = std::min(word + sizeof(uint64_t), now->size());
-    bool in_flight = false;
-    bool changed = false;
-    for (size_t i = word; i < end; ++i) {
-      const bool under_way = flown(i);
-      written[i] = !under_way && (*now)[i] != saved->second[i];
-      in_flight = in_flight || under_way;
-      changed = changed || written[i];
-    }
-    // Whole words where possible: a pointer of which few bytes changed must stay one.
-    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
-  }
-  for (size_t i = 0; i < now->size(); ++i) {
-    size_t end = i;
-    while (end < now->size() && written[end]) ++end;
-    if (end == i) continue;
-    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i));
-    std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
-    i = end;
-  }
-}
-
-// The work is issued: from now on its ranges change by themselves.
-void Recorder::take_off(Work& work, format::StreamId stream) {
-  for (Flight& flight : work.flights) {
-    Allocation* allocation = by_id(flight.allocation);
-    if (allocation == nullptr) continue;
-    for (const uint64_t edge : {flight.begin, flight.end - 1}) {
-      const uint64_t block = edge / kHostBlockBytes;
-      const uint64_t begin = block * kHostBlockBytes;
-      const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
-      if (flight.begin <= begin && end <= flight.end) continue;
-      if (allocation->saved_blocks.contains(block)) continue;
-      if (auto bytes = host_block(*allocation, block)) {
-        allocation->saved_blocks.emplace(block, std::move(*bytes));
-      }
-    }
-    flight.late = work.runs != 0;
-    flights_.issue(stream, flight);
-  }
-  work.flights.clear();
-}
-
-// The host knows that it is done, and has not used that yet: what lies there is the device's. If
-// the host may have used it already, it is left to be found as written by the host, which it then
-// may be; the bytes are right in either case.
-void Recorder::landed(const Flight& flight) {
-  Allocation* allocation = by_id(flight.allocation);
-  if (allocation == nullptr) return;
-  for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
-       ++block) {
-    const uint64_t begin = block * kHostBlockBytes;
-    std::vector<Flight> over = flights_.over(flight.allocation, begin, begin + kHostBlockBytes);
-    const bool last = over.empty();
-    over.push_back(flight);
-    check_around_flights(*allocation, block, over);
-    const std::optional<std::vector<std::byte>> now = host_block(*allocation, block);
-    if (last) allocation->saved_blocks.erase(block);
-    if (!now || flight.late || block >= allocation->known_blocks.size()) continue;
-    if (last) {
-      allocation->known_blocks[block] = XXH3_64bits(now->data(), now->size());
-    } else if (const auto saved = allocation->saved_blocks.find(block);
-               saved != allocation->saved_blocks.end()) {
-      for (uint64_t i = 0; i < now->size(); ++i) {
-        if (flight.begin <= begin + i && begin + i < flight.end) saved->second[i] = (*now)[i];
-      }
-    }
-  }
-  if (!allocation->plain_host) return;
-  if (const auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes)) {
-    allocation->last_known = make_content(*bytes, options_.post == PostState::kFull);
-  }
-}
-
-// ---- plain host memory that copy nodes write ----------------------------------------------------
-
-Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    if (address >= allocation->host_address &&
-        address - allocation->host_address < allocation->size_bytes &&
-        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
-      return allocation.get();
-    }
-  }
-  return nullptr;
-}
-
-// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
-// must stay copies. The memory becomes an allocation that lives from the first such launch on.
-void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
-  struct Range {
-    uint64_t begin, end;
-  };
-  std::vector<Range> ranges;
-  for (const FlatNode& node : graph.nodes) {
-    const auto* copy = std::get_if<RawCopy>(&node.action);
-    if (copy == nullptr || copy->destination_side == MemorySide::kDevice) continue;
-    const uint64_t begin = copy->destination.address;
-    const uint64_t size = copy_extent(*copy, copy->destination);
-    const Allocation* inside = map_.find(begin);
-    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
-        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
-      continue;
-    }
-    ranges.push_back({begin, begin + size});
-  }
-  if (ranges.empty()) return;
-  // Those that overlap are one, also with what was adopted before.
-  for (const std::shared_ptr<Allocation>& old : adopted_) {
-    ranges.push_back({old->host_address, old->host_address + old->size_bytes});
-  }
-  std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<Range> merged;
-  for (const Range& range : ranges) {
-    if (merged.empty() || range.begin >= merged.back().end) {
-      merged.push_back(range);
-    } else {
-      merged.back().end = std::max(merged.back().end, range.end);
-    }
-  }
-  for (const Range& range : merged) {
-    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
-    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
-    if (!bytes) {
-      finding(format::FindingKind::kIncomplete, work.call,
-              "a copy node's destination in host memory cannot be read");
-      continue;
-    }
-    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
-      if (old->host_address < range.begin || old->host_address >= range.end) return false;
-      end_allocation(*old, true, 0, old->last_known);
-      flights_.forget(old->id);
-      by_id_.erase(old->id);
-      return true;
-    });
-    auto made = std::make_shared<Allocation>();
-    made->id = next_allocation_++;
-    made->kind = format::AllocationKind::kHostPinned;
-    made->address = made->host_address = range.begin;
-    made->size_bytes = range.end - range.begin;
-    made->plain_host = true;
-    made->last_known.size_bytes = made->size_bytes;
-    made->last_known.stored = false;
-    for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
-      const auto part = std::span(*bytes).subspan(
-          block * kHostBlockBytes,
-          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
-      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
-    }
-    format::AllocationBegin begin;
-    begin.id = made->id;
-    begin.kind = made->kind;
-    begin.recorded_address = begin.host_address = range.begin;
-    begin.size_bytes = made->size_bytes;
-    begin.initial = make_content(*bytes, true);
-    by_id_[made->id] = made.get();
-    adopted_.push_back(std::move(made));
-    append(std::move(begin));
-  }
 }
 
 }  // namespace gfxgraph::recorder

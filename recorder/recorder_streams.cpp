@@ -10,6 +10,7 @@ format::StreamId Recorder::stream_id(Handle stream) {
   // A thread's own default stream, or one whose creation was not seen.
   const format::StreamId id = next_stream_++;
   streams_[stream] = id;
+  own_streams_.insert(id);
   append(format::StreamCreate{id, 0, 0});
   return id;
 }

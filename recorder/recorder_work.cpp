@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
-#include <thread>
+#include <set>
 
 #include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
@@ -158,14 +157,20 @@ void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* con
 void Recorder::writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
   if (!allocation.host_visible() || size_bytes == 0) return;
   check_host_writes(allocation, offset, size_bytes);
-  work.flights.push_back({allocation.id, offset, offset + size_bytes, false});
+  work.flights.push_back({allocation.id, offset, offset + size_bytes});
+}
+
+void Recorder::gives(const format::Launch& launch, Work& work) {
+  for (const format::Relocation& word : launch.relocations) work.given.insert(word.allocation);
 }
 
 void Recorder::reachable_may_be_written(Work& work) {
   if (map_.host_visible().empty()) return;
-  check_reachable_host_writes();
+  check_reachable_host_writes(work.given);
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-    if (allocation->reachable) work.may_write.push_back(allocation->id);
+    if (!allocation->reachable) continue;
+    const bool named = allocation->in_memory || work.given.contains(allocation->id);
+    work.may_write.push_back({allocation->id, 0, allocation->size_bytes, false, true, named});
   }
 }
 
@@ -224,7 +229,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   }
   if (Allocation* source = by_id(copy.source.allocation);
       source != nullptr && source->host_visible()) {
-    check_host_writes(*source, copy.source.offset_bytes, size(raw.source));
+    check_host_writes(*source, copy.source.offset_bytes, size(raw.source), true);
   }
   if (Allocation* target = by_id(copy.destination.allocation)) {
     writes(work, *target, copy.destination.offset_bytes, size(raw.destination));
@@ -289,6 +294,7 @@ void Recorder::prepare(Work& work) noexcept {
     const format::StreamId stream = stream_id(work.stream);
     if (auto* launch = std::get_if<RawLaunch>(&work.raw)) {
       work.action = make_launch(std::move(*launch), stream);
+      gives(std::get<format::Launch>(*work.action), work);
       reachable_may_be_written(work);
     } else if (auto* copy = std::get_if<RawCopy>(&work.raw)) {
       if (auto made = make_copy(*copy, stream, work)) work.action = std::move(*made);
@@ -302,42 +308,6 @@ void Recorder::prepare(Work& work) noexcept {
     }
     work.skip = !work.action;
   });
-}
-
-bool Recorder::idle(Handle stream) {
-  // A per-thread stream can only be asked for by its own thread.
-  if (stream == per_thread_stream()) return device_->synchronize(kSettleTimeoutMs);
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(kSettleTimeoutMs);
-  auto pause = std::chrono::microseconds(1);
-  while (true) {
-    const StreamState state = device_->stream_state(const_cast<void*>(stream));
-    if (state != StreamState::kBusy) return state == StreamState::kIdle;
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(500));
-  }
-}
-
-// Kernels that may write what the host sees are waited for: afterwards, whatever differs from the
-// state taken in here was written by the program. Copies and memsets are not: what they write is
-// known (Flights).
-void Recorder::settle(Work& work) {
-  if (work.may_write.empty()) return;
-  if (!idle(work.stream)) {
-    finding(format::FindingKind::kNote, work.call,
-            "host-visible memory in reach of a kernel that runs for long: what the program writes "
-            "to it meanwhile is taken for the kernel's");
-    for (const format::AllocationId id : work.may_write) {
-      const Allocation* allocation = by_id(id);
-      if (allocation == nullptr || !flights_.over(id, 0, allocation->size_bytes).empty()) continue;
-      flights_.issue(stream_id(work.stream), {id, 0, allocation->size_bytes, false});
-    }
-    return;
-  }
-  for (const format::AllocationId id : work.may_write) {
-    if (Allocation* allocation = by_id(id)) refresh_host_state(*allocation);
-  }
 }
 
 bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
@@ -360,6 +330,7 @@ void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
 void Recorder::checkpoint() {
   if (!options_.checkpoints || captures_.any()) return;
   if (!device_->synchronize(kSettleTimeoutMs)) return;
+  land(flights_.land_all_kernels());
   format::Checkpoint checkpoint;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     format::Content content = read_content(*allocation, false);
@@ -403,11 +374,11 @@ void Recorder::commit(Work&& work) noexcept {
                std::move(work.source_runs), std::nullopt});
       }
     }
+    kernels_take_off(work, stream_id(work.stream));
     for (const Handle event : work.records) {
       captures_.forget_event(event);
       append(format::EventRecord{event_id(event), stream_id(work.stream)});
     }
-    settle(work);
     checkpoint();
   });
   drain_if_full();

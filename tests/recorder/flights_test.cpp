@@ -51,5 +51,25 @@ TEST(Flights, LandLateByAHostFunctionAndAtOnceByACopyThatBlocks) {
   EXPECT_TRUE(flights.empty());
 }
 
+TEST(Flights, KernelsReplaceThoseTheyFollow) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  flights.follow(format::StreamCreate{2, 1, 0});
+  for (int i = 0; i < 1000; ++i) {
+    flights.issue(1, {7, 0, 64, false, true, i == 0});
+    flights.issue(2, {7, 0, 64, false, true, false});
+  }
+  ASSERT_EQ(flights.over(7, 0, 64).size(), 2u);
+  EXPECT_TRUE(flights.any_kernel());
+  const auto done = flights.land_kernels(1);
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].named) << "one of them was given the address";
+  EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kStream, 2}).size(), 1u);
+  EXPECT_FALSE(flights.any_kernel());
+  flights.issue(1, {7, 0, 64, false, true, false});
+  flights.forget(7);
+  EXPECT_FALSE(flights.any_kernel());
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

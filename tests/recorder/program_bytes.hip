@@ -18,6 +18,20 @@ __global__ void work(unsigned long long* word, int rounds) {
   *word = value | 1;
 }
 
+// Works for long on memory of its own, then writes what the host sees.
+__global__ void late(unsigned long long* word, int rounds, volatile int* out, int value) {
+  out[1] = value;  // while it runs
+  unsigned long long result = *word;
+  for (int i = 0; i < rounds; ++i) result = result * 6364136223846793005ull + 1442695040888963407ull;
+  *word = result;
+  for (int i = 0; i < kCount; ++i) out[i] = value + (result == 1);
+}
+__global__ void sum(const int* data, int* out) {
+  int total = 0;
+  for (int i = 0; i < kCount; ++i) total += data[i];
+  *out = total;
+}
+
 static int* device_buffer(int value = 0) {
   int* data = nullptr;
   CHECK(hipMalloc(&data, kBytes));
@@ -278,6 +292,78 @@ static void pinned_in_flight() {
   expect_all(result, 11, "words written beside a copy in flight");
 }
 
+struct LongKernel {
+  static constexpr int kRounds = 2000000;
+  LongKernel() {
+    CHECK(hipMalloc(&word, 8));
+    CHECK(hipMemset(word, 0, 8));
+    for (int** memory : {&pinned, &other}) {
+      CHECK(hipHostMalloc(memory, 4 * kBytes, hipHostMallocDefault));
+      std::memset(*memory, 0, 4 * kBytes);
+    }
+    sum<<<1, 1, 0, stream>>>(other, result);
+    CHECK(hipStreamSynchronize(stream));
+  }
+  void launch(int value) {
+    late<<<1, 1, 0, stream>>>(word, kRounds, pinned, value);
+    expect(hipStreamQuery(stream) == hipErrorNotReady, "the launch did not wait for its kernel");
+    expect(static_cast<volatile int*>(pinned)[0] == value - 1, "the kernel has not ended");
+  }
+  hipStream_t stream = new_stream();
+  int* result = device_buffer(0);
+  unsigned long long* word = nullptr;
+  int* pinned = nullptr;  // the kernel's part, then slots of the host's
+  int* other = nullptr;
+};
+
+// Launches of kernels that reach the host's memory return before their kernels have ended, and the
+// host goes on writing what those kernels leave alone.
+static void long_kernel() {
+  LongKernel work;
+  int* managed = nullptr;
+  CHECK(hipMallocManaged(&managed, kBytes));
+  std::memset(managed, 0, kBytes);
+  for (int round = 1; round <= 2; ++round) {
+    work.launch(round);
+    for (int i = 0; i < kCount; ++i) work.other[i] = 10 * round;
+    sum<<<1, 1, 0, work.stream>>>(work.other, work.result);
+    add<<<1, kCount, 0, work.stream>>>(managed, round);
+    add<<<1, kCount, 0, work.stream>>>(managed, 1);
+    expect(hipStreamQuery(work.stream) == hipErrorNotReady, "no later launch waited either");
+    for (int i = 0; i < kCount; ++i) work.pinned[2 * kCount + i] = 1000 * round;
+    CHECK(hipStreamSynchronize(work.stream));
+    sum<<<1, 1, 0, work.stream>>>(work.pinned + 2 * kCount, work.result + 1);
+    add<<<1, kCount, 0, work.stream>>>(work.pinned, 0);
+    CHECK(hipStreamSynchronize(work.stream));
+    const std::vector<int> values = read(work.result);
+    expect(values[0] == 640 * round, "another allocation");
+    expect(values[1] == 64000 * round, "written before the wait, read after it");
+    expect(work.pinned[5] == round, "what the kernel wrote");
+  }
+  expect(managed[9] == 5, "managed memory");
+}
+
+// The same memory is given to work behind the kernel, after the host wrote a part of it that the
+// kernel leaves alone.
+static void long_kernel_shared() {
+  LongKernel work;
+  for (int round = 1; round <= 2; ++round) {
+    late<<<1, 1, 0, work.stream>>>(work.word, 400000, work.pinned, round);
+    for (int i = 0; i < kCount; ++i) work.pinned[kCount + i] = 100 * round;
+    sum<<<1, 1, 0, work.stream>>>(work.pinned + kCount, work.result);
+    add<<<1, kCount, 0, work.stream>>>(work.pinned + kCount, 1);
+    sum<<<1, 1, 0, work.stream>>>(work.pinned + kCount, work.result + 1);
+    late<<<1, 1, 0, work.stream>>>(work.word, 1000, work.pinned, -round);
+    sum<<<1, 1, 0, work.stream>>>(work.pinned, work.result + 2);
+    CHECK(hipStreamSynchronize(work.stream));
+    const std::vector<int> values = read(work.result);
+    expect(values[0] == 6400 * round, "the same allocation");
+    expect(values[1] == 6400 * round + 64, "changed in place");
+    expect(values[2] == -64 * round, "written twice");
+    expect(work.pinned[5] == -round && work.pinned[kCount + 5] == 100 * round + 1, "the words");
+  }
+}
+
 // The result of an asynchronous copy on the thread's own stream is part of the trace.
 static void per_thread() {
   int* data = device_buffer(3);
@@ -296,6 +382,8 @@ int main(int argc, char** argv) {
                                                       {"graph_host_words", graph_host_words},
                                                       {"host_node_source", host_node_source},
                                                       {"pinned_in_flight", pinned_in_flight},
+                                                      {"long_kernel", long_kernel},
+                                                      {"long_kernel_shared", long_kernel_shared},
                                                       {"per_thread", per_thread}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;

@@ -19,6 +19,7 @@ struct FakeState {
   bool readable = true;
   bool synchronizes = true;
   StreamState stream = StreamState::kIdle;
+  int idle_after = 0;  // times it is asked for until it is idle; 0: it stays as it is
   std::vector<void*> nodes;
   void* symbol = nullptr;
   int32_t runtime_version = 60'000'000;
@@ -36,7 +37,10 @@ class FakeDevice final : public Device {
     return state_.readable;
   }
   bool synchronize(uint32_t) override { return state_.synchronizes; }
-  StreamState stream_state(void*) override { return state_.stream; }
+  StreamState stream_state(void*) override {
+    if (state_.idle_after > 0 && --state_.idle_after == 0) state_.stream = StreamState::kIdle;
+    return state_.stream;
+  }
   bool capturing(void* stream) override { return state_.capturing.count(stream) != 0; }
   uint64_t device_address(void* host) override {
     return reinterpret_cast<uint64_t>(host) | uint64_t{1} << 47;

@@ -1,0 +1,415 @@
+// Host-visible memory that the device may be writing while the program goes on: what of it the
+// trace takes for the device's, and what for the program's.
+//
+// While work is in flight over a block of such memory, the trace's state of the block is kept as
+// bytes (saved_blocks). What differs from them beside the ranges of copies was written by a kernel
+// or by the program, and nothing tells which. So the recorder looks at moments at which only one of
+// them can have written:
+// - While a launch is being issued, and while a call of the program waits for a kernel, the
+// program's
+//   thread cannot write: what changes is the kernel's.
+// - Memory that no kernel in flight was given changes by the program only.
+// - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
+// known
+//   to have ended is recorded as written by the program: the bytes are right either way, only a
+//   replay does not compare what it is told to write. A finding says so.
+// - When work is issued that was given the same memory and may read what is in doubt, the recorder
+//   waits for the kernel, as the bytes may not be its last ones. It is the only wait that the
+//   program did not ask for, and a program that does this once is from then on waited for at each
+//   launch of a kernel that reaches memory of the host, which leaves no doubt.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+// Kernels that end within this time are seen to end, and nothing about them is in doubt. The time
+// is halved for each that takes longer, down to nothing, and doubled for each that does not.
+constexpr auto kMostPatience = std::chrono::microseconds(10'000);
+constexpr auto kLeastPatience = std::chrono::microseconds(100);
+
+// Whether one of the copies among them writes the byte.
+bool copied(std::span<const Flight> flights, uint64_t offset) {
+  return std::any_of(flights.begin(), flights.end(), [&](const Flight& flight) {
+    return !flight.kernel && flight.begin <= offset && offset < flight.end;
+  });
+}
+
+bool has_kernel(std::span<const Flight> flights) {
+  return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.kernel; });
+}
+
+}  // namespace
+
+// ---- copies and memsets on their way into memory that the host sees -----------------------------
+
+std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& allocation,
+                                                           uint64_t block) {
+  const uint64_t begin = block * kHostBlockBytes;
+  const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
+  const uint64_t address = allocation.host_address + begin;
+  if (allocation.plain_host) return read_host_bytes(address, size);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(address);
+  return std::vector<std::byte>(bytes, bytes + size);
+}
+
+// What the program, or a kernel, wrote into a block beside what copies among `flights` write.
+void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
+                                    std::span<const Flight> flights) {
+  const auto saved = allocation.saved_blocks.find(block);
+  if (saved == allocation.saved_blocks.end()) return;
+  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+  if (!now || now->size() != saved->second.size()) return;
+  const uint64_t base = block * kHostBlockBytes;
+  std::vector<bool> written(now->size());
+  for (size_t word = 0; word < now->size(); word += sizeof(uint64_t)) {
+    const size_t end = std::min(word + sizeof(uint64_t), now->size());
+    if (std::memcmp(&(*now)[word], &saved->second[word], end - word) == 0) continue;
+    bool in_flight = false;
+    bool changed = false;
+    for (size_t i = word; i < end; ++i) {
+      const bool under_way = copied(flights, base + i);
+      written[i] = !under_way && (*now)[i] != saved->second[i];
+      in_flight = in_flight || under_way;
+      changed = changed || written[i];
+    }
+    // Whole words where possible: a pointer of which few bytes changed must stay one.
+    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
+  }
+  bool any = false;
+  for (size_t i = 0; i < now->size(); ++i) {
+    size_t end = i;
+    while (end < now->size() && written[end]) ++end;
+    if (end == i) continue;
+    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i));
+    std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
+    any = true;
+    i = end;
+  }
+  if (!any || !has_kernel(flights)) return;
+  // A kernel may write it once more: then that is recorded as well, when it is known to have ended.
+  allocation.doubted_blocks.insert(block);
+  if (named_kernel(flights)) {
+    finding(
+        format::FindingKind::kNote, "host memory",
+        "changed while a kernel ran that was given its address, written by the program or by the "
+        "kernel: recorded as written by the program, and not compared by a replay");
+  }
+}
+
+// The block's bytes as they are now were written by the device, or are in the trace.
+void Recorder::take_in(Allocation& allocation, uint64_t block) {
+  std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+  if (!now || block >= allocation.known_blocks.size()) return;
+  const uint64_t base = block * kHostBlockBytes;
+  const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
+  if (over.empty()) {
+    allocation.known_blocks[block] = XXH3_64bits(now->data(), now->size());
+    return;
+  }
+  const auto saved = allocation.saved_blocks.find(block);
+  if (saved == allocation.saved_blocks.end()) {
+    allocation.saved_blocks.emplace(block, std::move(*now));
+    return;
+  }
+  for (size_t i = 0; i < now->size(); ++i) {
+    if (!copied(over, base + i)) saved->second[i] = (*now)[i];
+  }
+}
+
+void Recorder::take_in(Allocation& allocation) {
+  for (uint64_t block = 0; block < allocation.known_blocks.size(); ++block) {
+    take_in(allocation, block);
+  }
+}
+
+// The work is issued: from now on its ranges change by themselves.
+void Recorder::take_off(Work& work, format::StreamId stream) {
+  for (Flight& flight : work.flights) {
+    Allocation* allocation = by_id(flight.allocation);
+    if (allocation == nullptr) continue;
+    for (const uint64_t edge : {flight.begin, flight.end - 1}) {
+      const uint64_t block = edge / kHostBlockBytes;
+      const uint64_t begin = block * kHostBlockBytes;
+      const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
+      if (flight.begin <= begin && end <= flight.end) continue;
+      if (allocation->saved_blocks.contains(block)) continue;
+      if (auto bytes = host_block(*allocation, block)) {
+        allocation->saved_blocks.emplace(block, std::move(*bytes));
+      }
+    }
+    flight.late = work.runs != 0;
+    flights_.issue(stream, flight);
+  }
+  work.flights.clear();
+}
+
+bool Recorder::idle_within(Handle stream, std::chrono::microseconds time) {
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  auto pause = std::chrono::microseconds(1);
+  while (true) {
+    const StreamState state = device_->stream_state(const_cast<void*>(stream));
+    if (state != StreamState::kBusy) return state == StreamState::kIdle;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(500));
+  }
+}
+
+bool Recorder::kernels_end_soon(Handle stream) {
+  // Only its own thread can ask for a per-thread stream, and would see the answer as its last
+  // error.
+  if (stream == per_thread_stream()) return patient_ && device_->synchronize(kSettleTimeoutMs);
+  if (patient_) return idle_within(stream, std::chrono::milliseconds(kSettleTimeoutMs));
+  const bool ended = idle_within(stream, patience_);
+  if (ended) {
+    patience_ = std::clamp(patience_ * 2, kLeastPatience, kMostPatience);
+  } else {
+    patience_ = patience_ < kLeastPatience ? std::chrono::microseconds(0) : patience_ / 2;
+  }
+  return ended;
+}
+
+// The work's kernels are issued, and the program's thread has not gone on: what changed since
+// prepare() was changed by kernels.
+void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
+  if (work.may_write.empty()) return;
+  if (kernels_end_soon(work.stream)) {
+    land(flights_.land_kernels(stream));
+  } else {
+    for (Flight& flight : work.may_write) {
+      if (by_id(flight.allocation) == nullptr) continue;
+      flight.late = work.runs != 0;
+      flights_.issue(stream, flight);
+    }
+  }
+  for (const Flight& flight : work.may_write) {
+    if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
+  }
+}
+
+// Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.
+bool Recorder::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block) {
+  const auto end = allocation.saved_blocks.upper_bound(last_block);
+  for (auto at = allocation.saved_blocks.lower_bound(first_block); at != end; ++at) {
+    const auto& [block, saved] = *at;
+    if (allocation.doubted_blocks.contains(block)) return true;
+    const uint64_t base = block * kHostBlockBytes;
+    const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
+    if (!named_kernel(over)) continue;
+    const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+    if (!now || *now == saved) continue;
+    for (size_t i = 0; i < now->size(); ++i) {
+      if ((*now)[i] != saved[i] && !copied(over, base + i)) return true;
+    }
+  }
+  return false;
+}
+
+// A call of the program is about to wait, or to ask: what a kernel in flight may write and has
+// changed by now may have been written by the program.
+void Recorder::look_before_wait() {
+  if (!flights_.any_kernel()) return;
+  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+    for (const auto& [block, saved] : allocation->saved_blocks) {
+      if (!allocation->doubted_blocks.contains(block) && in_doubt(*allocation, block, block)) {
+        allocation->doubted_blocks.insert(block);
+      }
+    }
+  }
+}
+
+// Work that is about to be issued may read these bytes: after this nothing about them is in doubt,
+// but for kernels that do not end.
+void Recorder::end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
+  if (!flights_.any_kernel() || size_bytes == 0) return;
+  const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
+  if (!in_doubt(allocation, offset / kHostBlockBytes, last)) return;
+  patient_ = true;
+  look_before_wait();
+  std::set<format::StreamId> busy;
+  for (const Flight& flight : flights_.over(allocation.id, offset, offset + size_bytes)) {
+    if (flight.named) busy.insert(flight.stream);
+  }
+  for (const format::StreamId id : busy) {
+    const auto found = std::ranges::find_if(
+        streams_, [&](const auto& one) { return one.second == id && !own_streams_.contains(id); });
+    const std::chrono::milliseconds most(kSettleTimeoutMs);
+    const bool ended = found != streams_.end() ? idle_within(found->first, most)
+                       : id == 0               ? idle_within(nullptr, most)
+                                               : device_->synchronize(kSettleTimeoutMs);
+    if (ended) {
+      land(flights_.land_kernels(id));
+    } else {
+      patient_ = false;  // it may wait for the host
+      finding(
+          format::FindingKind::kIncomplete, "host memory",
+          "changed while a kernel ran that was given its address and did not end, and was given "
+          "to other work: what that read is not known");
+    }
+  }
+}
+
+void Recorder::host_may_learn() noexcept {
+  if (!kernels_fly_.load(std::memory_order_acquire)) return;
+  guarded([&] { look_before_wait(); });
+}
+
+// The host knows that they are done, and has not used that yet: what lies there is the device's. If
+// the host may have used it already, it is left to be found as written by the host, which it then
+// may be; the bytes are right in either case.
+void Recorder::land(const std::vector<Flight>& landing) {
+  std::set<std::pair<format::AllocationId, uint64_t>> blocks;
+  for (const Flight& flight : landing) {
+    for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
+         ++block) {
+      blocks.emplace(flight.allocation, block);
+    }
+  }
+  std::set<Allocation*> plain;
+  for (const auto& [id, block] : blocks) {
+    Allocation* allocation = by_id(id);
+    if (allocation == nullptr) continue;
+    if (allocation->plain_host) plain.insert(allocation);
+    land_block(*allocation, block, landing);
+  }
+  for (Allocation* allocation : plain) {
+    if (const auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes)) {
+      allocation->last_known = make_content(*bytes, options_.post == PostState::kFull);
+    }
+  }
+}
+
+void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing) {
+  const uint64_t base = block * kHostBlockBytes;
+  const std::vector<Flight> left = flights_.over(allocation.id, base, base + kHostBlockBytes);
+  std::vector<Flight> over = left;
+  bool late = false;
+  bool kernel = false;
+  for (const Flight& flight : landing) {
+    if (flight.allocation != allocation.id || flight.begin >= base + kHostBlockBytes ||
+        flight.end <= base) {
+      continue;
+    }
+    over.push_back(flight);
+    late = late || flight.late;
+    kernel = kernel || flight.kernel;
+  }
+  // Beside copies: the program wrote it; under kernels: what was in doubt.
+  if (kernel ? allocation.doubted_blocks.contains(block) : !named_kernel(left)) {
+    check_around_flights(allocation, block, over);
+  }
+  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+  const auto saved = allocation.saved_blocks.find(block);
+  if (left.empty()) {
+    if (saved != allocation.saved_blocks.end()) allocation.saved_blocks.erase(saved);
+    allocation.doubted_blocks.erase(block);
+  }
+  if (!now || late || block >= allocation.known_blocks.size()) return;
+  if (left.empty()) {
+    allocation.known_blocks[block] = XXH3_64bits(now->data(), now->size());
+  } else if (saved != allocation.saved_blocks.end()) {
+    for (size_t i = 0; i < now->size(); ++i) {
+      if (kernel ? !copied(left, base + i) : copied(over, base + i) && !copied(left, base + i)) {
+        saved->second[i] = (*now)[i];
+      }
+    }
+  }
+}
+
+// ---- plain host memory that copy nodes write ----------------------------------------------------
+
+Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    if (address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes &&
+        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
+      return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
+// must stay copies. The memory becomes an allocation that lives from the first such launch on.
+void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
+  struct Range {
+    uint64_t begin, end;
+  };
+  std::vector<Range> ranges;
+  for (const FlatNode& node : graph.nodes) {
+    const auto* copy = std::get_if<RawCopy>(&node.action);
+    if (copy == nullptr || copy->destination_side == MemorySide::kDevice) continue;
+    const uint64_t begin = copy->destination.address;
+    const uint64_t size = copy_extent(*copy, copy->destination);
+    const Allocation* inside = map_.find(begin);
+    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
+        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
+      continue;
+    }
+    ranges.push_back({begin, begin + size});
+  }
+  if (ranges.empty()) return;
+  // Those that overlap are one, also with what was adopted before.
+  for (const std::shared_ptr<Allocation>& old : adopted_) {
+    ranges.push_back({old->host_address, old->host_address + old->size_bytes});
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<Range> merged;
+  for (const Range& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  for (const Range& range : merged) {
+    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
+    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
+    if (!bytes) {
+      finding(format::FindingKind::kIncomplete, work.call,
+              "a copy node's destination in host memory cannot be read");
+      continue;
+    }
+    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
+      if (old->host_address < range.begin || old->host_address >= range.end) return false;
+      end_allocation(*old, true, 0, old->last_known);
+      flights_.forget(old->id);
+      by_id_.erase(old->id);
+      return true;
+    });
+    auto made = std::make_shared<Allocation>();
+    made->id = next_allocation_++;
+    made->kind = format::AllocationKind::kHostPinned;
+    made->address = made->host_address = range.begin;
+    made->size_bytes = range.end - range.begin;
+    made->plain_host = true;
+    made->last_known.size_bytes = made->size_bytes;
+    made->last_known.stored = false;
+    for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
+      const auto part = std::span(*bytes).subspan(
+          block * kHostBlockBytes,
+          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
+      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
+    }
+    format::AllocationBegin begin;
+    begin.id = made->id;
+    begin.kind = made->kind;
+    begin.recorded_address = begin.host_address = range.begin;
+    begin.size_bytes = made->size_bytes;
+    begin.initial = make_content(*bytes, true);
+    by_id_[made->id] = made.get();
+    adopted_.push_back(std::move(made));
+    append(std::move(begin));
+  }
+}
+
+}  // namespace gfxgraph::recorder
