@@ -2,10 +2,9 @@
 // the process's stderr. Default: warnings and errors to stderr as "gfxgraph: <text>\n".
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string_view>
-#include <utility>
+
+#include "base/print.h"
 
 namespace gfxgraph {
 
@@ -20,9 +19,11 @@ void set_log_level(LogLevel level) noexcept;
 bool log_enabled(LogLevel level) noexcept;
 void log_text(LogLevel level, std::string_view text) noexcept;
 
+// Strings go through printable(), as in print(): a line break stays only in Lines.
 template <typename... Args>
-void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(level)) log_text(level, fmt::format(format, std::forward<Args>(args)...));
+void log(LogLevel level, fmt::format_string<print_detail::Checked<Args>...> format,
+         const Args&... args) {
+  if (log_enabled(level)) log_text(level, format_printable<Args...>(format, args...));
 }
 
 }  // namespace gfxgraph

@@ -99,6 +99,10 @@ struct EngineOptions {
   // What a kernel does that works here and should not be relied on, with its name, places and
   // source lines: once per kernel. Called from workers, one at a time.
   std::function<void(const std::string& text)> on_warning;
+  // Before the emulator takes host memory for the scratch of waves, and after it gave it back: so
+  // many bytes. False from take_scratch ends the dispatch with kOutOfMemory. Called from workers.
+  std::function<bool(uint64_t size_bytes)> take_scratch;
+  std::function<void(uint64_t size_bytes)> give_scratch;
   // Host-registered memory is handed to the device as host | 1 << 47 (design note in hsa/): bits
   // cleared from every address before it is looked up.
   uint64_t ignored_address_bits = 0;

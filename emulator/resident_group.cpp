@@ -22,6 +22,29 @@ void WaveDeleter::operator()(Wave* wave) const {
   delete wave;
 }
 
+Scratch::~Scratch() { release(); }
+
+void Scratch::release() {
+  if (bytes_ != nullptr && options_->give_scratch) options_->give_scratch(size_bytes_);
+  bytes_.reset();
+  size_bytes_ = 0;
+}
+
+std::byte* Scratch::reserve(uint64_t size_bytes, const EngineOptions& options) {
+  if (size_bytes <= size_bytes_) return bytes_.get();
+  release();
+  if (options.take_scratch && !options.take_scratch(size_bytes)) throw std::bad_alloc();
+  try {
+    bytes_ = std::make_unique<std::byte[]>(size_bytes);
+  } catch (const std::bad_alloc&) {
+    if (options.give_scratch) options.give_scratch(size_bytes);
+    throw;
+  }
+  size_bytes_ = size_bytes;
+  options_ = &options;
+  return bytes_.get();
+}
+
 WavePointer GroupStarter::new_wave() const {
   WavePointer wave(new Wave, WaveDeleter{&backend_});
   wave->observer_state = nullptr;
@@ -57,7 +80,6 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
   while (g.waves.size() < g.shape.wave_count) {
     g.waves.push_back(new_wave());
     g.scratch.emplace_back();
-    g.scratch_capacity.push_back(0);
   }
   if (launch_.lanes == 64)
     while (g.uppers.size() < g.shape.wave_count) g.uppers.push_back(new_wave());
@@ -75,11 +97,7 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
 void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n) const {
   Wave& wave = *g.waves[n];
   const uint64_t scratch = launch_.scratch_wave_bytes;
-  if (g.scratch_capacity[n] < scratch) {
-    g.scratch[n] = std::make_unique<std::byte[]>(scratch);
-    g.scratch_capacity[n] = scratch;
-  }
-  wave.scratch = g.scratch[n].get();
+  wave.scratch = g.scratch[n].reserve(scratch, *context_.options);
   wave.scratch_bytes = scratch;
   wave.scratch_base = kScratchWindow + n * scratch;
   wave.group = &g.group;

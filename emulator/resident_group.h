@@ -18,6 +18,24 @@ struct WaveDeleter {
 };
 using WavePointer = std::unique_ptr<Wave, WaveDeleter>;
 
+// Scratch of one wave. Its memory counts in EngineOptions::take_scratch while it lives.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(Scratch&&) = default;
+  ~Scratch();
+  // At least `size_bytes`; throws std::bad_alloc if there are not so many. `options`: of the
+  // engine, which outlives this.
+  std::byte* reserve(uint64_t size_bytes, const EngineOptions& options);
+
+ private:
+  void release();
+
+  std::unique_ptr<std::byte[]> bytes_;
+  uint64_t size_bytes_ = 0;
+  const EngineOptions* options_ = nullptr;
+};
+
 // A workgroup's storage, reused from one workgroup to the next.
 struct ResidentGroup {
   Workgroup group;
@@ -27,8 +45,7 @@ struct ResidentGroup {
   std::vector<WaveExit> states;     // kEnded, kBarrier; anything else: can run
   std::unique_ptr<std::byte[]> lds;
   uint32_t lds_capacity = 0;
-  std::vector<std::unique_ptr<std::byte[]>> scratch;
-  std::vector<uint64_t> scratch_capacity;
+  std::vector<Scratch> scratch;              // per wave
   uint64_t cache_generation = ~uint64_t{0};  // of the waves' region caches
   bool used_scratch = false;
   uint32_t live = 0;

@@ -78,7 +78,9 @@ emulator::Engine& engine() {
       notify_all_watchers();
     };
     options.ignored_address_bits = kLockedBit;
-    options.on_warning = [](const std::string& text) { log(LogLevel::kWarning, "{}", text); };
+    options.on_warning = [](const std::string& text) {
+      log(LogLevel::kWarning, "{}", Lines{text});
+    };
     options.give_up = [&s](const emulator::Standstill& standstill) {
       uint32_t running = 0;
       {
@@ -148,7 +150,7 @@ __attribute__((destructor)) void at_exit() {
   if (!Device::faulted() || exit_status.load() != 0) return;
   log(LogLevel::kError,
       "exit status 1 instead of 0, because a kernel faulted ({} later kernels were not run): {}",
-      s.skipped.load(), Device::fault_text());
+      s.skipped.load(), Lines{Device::fault_text()});
   std::fflush(nullptr);
   _exit(1);
 }
@@ -173,7 +175,7 @@ void end_hopeless_fill(const emulator::Dispatch& dispatch) {
   log(LogLevel::kError,
       "exit status 1: after the fault HIP goes on with a fill whose size it got wrong, and would "
       "not end: {}",
-      Device::fault_text());
+      Lines{Device::fault_text()});
   std::fflush(nullptr);
   _exit(1);
 }
@@ -287,7 +289,7 @@ std::string Device::fault_text() {
 
 void Device::record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address) {
   State& s = state();
-  log(LogLevel::kError, "device fault: {}", text);
+  log(LogLevel::kError, "device fault: {}", Lines{text});
   {
     const std::lock_guard lock(s.fault_mutex);
     if (s.fault_text.empty()) s.fault_text = text;

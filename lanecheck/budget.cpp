@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
 #include "base/file.h"
 
 namespace gfxgraph::lanecheck {
@@ -47,14 +46,13 @@ bool Budget::can_spend(uint64_t instructions) {
 }
 
 Result<void> Budget::take_memory(uint64_t bytes, const std::string& what) {
-  const std::optional<uint64_t> total = checked_add(memory_.load(), bytes);
-  if (!total || *total > memory_limit_) {
-    exhaust(fmt::format("{} needs {} bytes, {} of {} are left (--max-memory)", what, bytes,
-                        memory_limit_ - memory_.load(), memory_limit_));
-    return fail(Status::kOutOfMemory, reason());
+  uint64_t taken = memory_.load();
+  while (bytes <= memory_limit_ - taken) {
+    if (memory_.compare_exchange_weak(taken, taken + bytes)) return {};
   }
-  memory_.store(*total);
-  return {};
+  exhaust(fmt::format("{} needs {} bytes, {} of {} are left (--max-memory)", what, bytes,
+                      memory_limit_ - taken, memory_limit_));
+  return fail(Status::kOutOfMemory, reason());
 }
 
 void Budget::give_memory(uint64_t bytes) { memory_.fetch_sub(bytes); }

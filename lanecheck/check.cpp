@@ -153,7 +153,16 @@ class TraceCheck {
     engine_options.threads = options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
     engine_options.on_warning = [this](const std::string& text) {
-      report_.notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
+      report_.emulator_notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
+    };
+    // With a bit for each dword, in the lane observer.
+    const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
+    engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
+      return budget_.take_memory(with_shadow(size_bytes), "the scratch memory of a wave")
+          .has_value();
+    };
+    engine_options.give_scratch = [this, with_shadow](uint64_t size_bytes) {
+      budget_.give_memory(with_shadow(size_bytes));
     };
     engine_ = emulator::create_engine(memory_.map(), engine_options, budget_backend(),
                                       static_cast<LaneObserver*>(&observer_));
@@ -234,7 +243,8 @@ class TraceCheck {
       return {};
     }
     if (!done && report_.failed_launches++ < Report::kMaxFailed) {
-      report_.failed.push_back({index, sequence_, kernel.name, done.error().message});
+      report_.failed.push_back({index, sequence_, kernel.name, done.error().message,
+                                done.error().status == Status::kDevice});
     }
     return {};
   }

@@ -103,6 +103,7 @@ struct FailedLaunch {
   uint64_t event_sequence = 0;
   std::string kernel;
   std::string reason;
+  bool has_lines = false;  // the reason is the emulator's, which lists waves in lines of their own
 };
 
 // Where a check ended before the trace did.
@@ -127,6 +128,7 @@ struct Report {
   std::optional<Stop> stopped;
   std::vector<KernelTotals> kernels;
   std::vector<std::string> notes;
+  std::vector<std::string> emulator_notes;  // may have several lines
   uint64_t launches = 0;
   uint64_t wave_instructions = 0;
   uint64_t empty_exec_scalar_loads = 0;  // ran with EXEC = 0, inside the map

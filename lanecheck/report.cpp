@@ -59,6 +59,13 @@ std::string launches_text(uint64_t count) {
   return fmt::format("{} launch{}", count, count == 1 ? "" : "es");
 }
 
+// With a line break at its end. Only the emulator's texts have some inside; what a name holds is
+// none.
+void append_message(std::string& out, const std::string& text, bool has_lines) {
+  out += has_lines ? printable(Lines{text}) : printable(text);
+  out += '\n';
+}
+
 std::string distance_text(const Finding& finding) {
   if (!finding.nearest) return "";
   const NearestBuffer& near = *finding.nearest;
@@ -146,15 +153,21 @@ std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;
   for (const Finding& finding : report.findings) render_finding(finding, trace_name, out);
   for (const FailedLaunch& failed : report.failed) {
-    append(out, "{}: launch {} kernel {} was not checked: {}\n", trace_name, failed.launch,
-           readable_name(failed.kernel), Lines{failed.reason});
+    append(out, "{}: launch {} kernel {} was not checked: ", trace_name, failed.launch,
+           readable_name(failed.kernel));
+    append_message(out, failed.reason, failed.has_lines);
   }
   if (report.failed_launches > report.failed.size()) {
     append(out, "{}: {} more launches were not checked\n", trace_name,
            report.failed_launches - report.failed.size());
   }
   for (const std::string& note : report.notes) {
-    append(out, "{}: note: {}\n", trace_name, Lines{note});
+    append(out, "{}: note: ", trace_name);
+    append_message(out, note, false);
+  }
+  for (const std::string& note : report.emulator_notes) {
+    append(out, "{}: note: ", trace_name);
+    append_message(out, note, true);
   }
   if (report.stopped) {
     append(out, "{}: stopped at event {}: {}; {} not checked\n", trace_name,

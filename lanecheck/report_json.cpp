@@ -94,6 +94,7 @@ std::string render_json(const Report& report, const std::string& trace_name) {
                                {"dropped_lanes", kernel.dropped_lanes}});
   }
   json["notes"] = report.notes;
+  for (const std::string& note : report.emulator_notes) json["notes"].push_back(note);
   // Names come from a file: bytes that are no UTF-8 are replaced, not thrown over.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/print.h"
+
 namespace gfxgraph::replayer {
 namespace {
 
@@ -25,14 +27,14 @@ const char* kind_word(format::AllocationKind kind) {
 
 std::string difference_text(const BufferResult& buffer) {
   const std::string head =
-      fmt::format("buffer #{} ({}, {} bytes, recorded at {:#x})", buffer.allocation,
-                  kind_word(buffer.kind), buffer.size_bytes, buffer.recorded_address);
+      format_printable("buffer #{} ({}, {} bytes, recorded at {:#x})", buffer.allocation,
+                       kind_word(buffer.kind), buffer.size_bytes, buffer.recorded_address);
   if (buffer.comparison == Comparison::kUncompared)
-    return fmt::format("{}: not compared, {}", head, buffer.reason);
-  if (buffer.by_hash) return fmt::format("{}: differs (only its hash was recorded)", head);
-  return fmt::format("{}: {} bytes differ, the first at offset {}: expected {:#04x}, got {:#04x}",
-                     head, buffer.differing_bytes, buffer.first_difference, buffer.expected,
-                     buffer.got);
+    return format_printable("{}: not compared, {}", head, buffer.reason);
+  if (buffer.by_hash) return format_printable("{}: differs (only its hash was recorded)", head);
+  return format_printable(
+      "{}: {} bytes differ, the first at offset {}: expected {:#04x}, got {:#04x}", head,
+      buffer.differing_bytes, buffer.first_difference, buffer.expected, buffer.got);
 }
 
 // Only what was compared is claimed.
@@ -41,16 +43,16 @@ std::string bisect_text(const ReplayFacts& facts) {
   const char* const mode = mode_name(facts.replay->mode());
   std::string text = "bisect: no divergent operation found (buffers only)";
   if (bisect.checkpoints != 0)
-    text += fmt::format("; all {} checkpoints agree with the recording", bisect.checkpoints);
+    text += format_printable("; all {} checkpoints agree with the recording", bisect.checkpoints);
   if (!bisect.eager) {
     if (bisect.checkpoints == 0)
       text += "; eager mode has no reference without checkpoints: record with --checkpoints";
     return text + "\n";
   }
   const VerifyReport& eager = *bisect.eager;
-  text += fmt::format("; {} and eager mode leave the same bytes", mode);
+  text += format_printable("; {} and eager mode leave the same bytes", mode);
   if (eager.differs()) {
-    return text + fmt::format(
+    return text + format_printable(
                       ", and eager mode differs from the recording in {} buffers and {} "
                       "copies: record with --checkpoints to find the launch\n",
                       eager.different, eager.copies_different);
@@ -70,36 +72,36 @@ std::string divergence_text(const ReplayFacts& facts) {
   const std::string where =
       found.first_operation == found.last_operation
           ? program.describe(found.last_operation)
-          : fmt::format("between {} and {}", program.describe(found.first_operation),
-                        program.describe(found.last_operation));
-  return fmt::format("diverged: {}, buffer #{} (against {})\n", where, found.allocation,
-                     found.reference);
+          : format_printable("between {} and {}", program.describe(found.first_operation),
+                             program.describe(found.last_operation));
+  return format_printable("diverged: {}, buffer #{} (against {})\n", where, found.allocation,
+                          found.reference);
 }
 
 std::string schedule_text(const ReplayFacts& facts) {
   if (!facts.schedule) return {};
   const ScheduleReport& schedule = *facts.schedule;
   if (!schedule.failure.empty())
-    return fmt::format("other schedules: not compared ({})\n", schedule.failure);
-  const std::string runs = fmt::format(
+    return format_printable("other schedules: not compared ({})\n", schedule.failure);
+  const std::string runs = format_printable(
       "runs one operation after another with 1 and {} threads of "
       "the agent",
       schedule.threads);
   if (schedule.varying.empty() && schedule.varying_copies == 0) {
-    return fmt::format(
+    return format_printable(
         "other schedules: {} leave the same bytes: the difference is not the "
         "program's own nondeterminism\n",
         runs);
   }
   std::string ids;
   for (size_t i = 0; i < schedule.varying.size() && i < kListedDifferences; ++i)
-    ids += fmt::format("{}#{}", i == 0 ? " " : ", ", schedule.varying[i]);
+    ids += format_printable("{}#{}", i == 0 ? " " : ", ", schedule.varying[i]);
   if (schedule.varying.size() > kListedDifferences) ids += ", ...";
   std::string text =
-      fmt::format("other schedules: {} buffers{} and {} copies also differ between {}",
-                  schedule.varying.size(), ids, schedule.varying_copies, runs);
+      format_printable("other schedules: {} buffers{} and {} copies also differ between {}",
+                       schedule.varying.size(), ids, schedule.varying_copies, runs);
   if (schedule.operation) {
-    text += fmt::format(
+    text += format_printable(
         ", first after {}: the order of its workgroups shows, as it does with floating-point "
         "atomics or a data race",
         facts.replay->instance().program().describe(*schedule.operation));
@@ -110,8 +112,8 @@ std::string schedule_text(const ReplayFacts& facts) {
 }
 
 std::string timing_text(const char* name, const Timing& timing) {
-  return fmt::format("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name,
-                     timing.median, timing.p10, timing.p90);
+  return format_printable("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name,
+                          timing.median, timing.p10, timing.p90);
 }
 
 ordered_json timing_json(const Timing& timing) {
@@ -128,7 +130,7 @@ ordered_json buffers_json(const VerifyReport& report) {
     ordered_json entry = {{"allocation", buffer.allocation},
                           {"kind", kind_word(buffer.kind)},
                           {"size_bytes", buffer.size_bytes},
-                          {"recorded_address", fmt::format("{:#x}", buffer.recorded_address)}};
+                          {"recorded_address", format_printable("{:#x}", buffer.recorded_address)}};
     if (buffer.comparison == Comparison::kUncompared) {
       entry["uncompared"] = buffer.reason;
     } else if (buffer.by_hash) {
@@ -217,7 +219,7 @@ void add_schedule(ordered_json& json, const ReplayFacts& facts) {
 }  // namespace
 
 std::string version_text(int version) {
-  return fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+  return format_printable("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
 }
 
 bool may_print_times(const ReplayFacts& facts) {
@@ -228,36 +230,37 @@ std::string text_report(const ReplayFacts& facts) {
   const Replay& replay = *facts.replay;
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
-  std::string text = fmt::format("{}: {} launches, {} operations; {} mode ({})\n", facts.trace_path,
-                                 program.launch_count(), program.operations().size(),
-                                 mode_name(replay.mode()), replay.mode_reason());
+  std::string text = format_printable(
+      "{}: {} launches, {} operations; {} mode ({})\n", facts.trace_path, program.launch_count(),
+      program.operations().size(), mode_name(replay.mode()), replay.mode_reason());
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
-    text += fmt::format("graphs: {} with {} nodes and {} edges\n", graph.graphs, graph.nodes,
-                        graph.edges);
+    text += format_printable("graphs: {} with {} nodes and {} edges\n", graph.graphs, graph.nodes,
+                             graph.edges);
     for (const std::string& outside : graph.outside)
-      text += fmt::format("outside of the graphs: {}\n", outside);
+      text += format_printable("outside of the graphs: {}\n", outside);
   }
   const size_t moved = instance.memory().moved();
   const size_t movable = instance.memory().movable();
-  text += fmt::format("addresses: {} of {} buffers at their recorded address, {} elsewhere ({})\n",
-                      movable - moved, movable, moved,
-                      facts.layout == Layout::kShift ? "shift layout"
-                                                     : "same layout: as the allocator places them");
+  text += format_printable(
+      "addresses: {} of {} buffers at their recorded address, {} elsewhere ({})\n", movable - moved,
+      movable, moved,
+      facts.layout == Layout::kShift ? "shift layout"
+                                     : "same layout: as the allocator places them");
   if (!facts.report) return text + "not verified: no times are given\n";
 
   const VerifyReport& report = *facts.report;
-  text += fmt::format("buffers: {} of {} identical", report.identical, report.buffers.size());
-  if (report.different != 0) text += fmt::format(", {} different", report.different);
-  if (report.uncompared != 0) text += fmt::format(", {} not compared", report.uncompared);
+  text += format_printable("buffers: {} of {} identical", report.identical, report.buffers.size());
+  if (report.different != 0) text += format_printable(", {} different", report.different);
+  if (report.uncompared != 0) text += format_printable(", {} not compared", report.uncompared);
   text += "\n";
   if (!report.copies.empty()) {
-    text += fmt::format("copies to the host: {} of {} identical", report.copies_identical,
-                        report.copies.size());
+    text += format_printable("copies to the host: {} of {} identical", report.copies_identical,
+                             report.copies.size());
     if (report.copies_different != 0)
-      text += fmt::format(", {} different", report.copies_different);
+      text += format_printable(", {} different", report.copies_different);
     if (report.copies_uncompared != 0)
-      text += fmt::format(", {} not compared", report.copies_uncompared);
+      text += format_printable(", {} not compared", report.copies_uncompared);
     text += "\n";
   }
   size_t listed = 0;
@@ -267,25 +270,26 @@ std::string text_report(const ReplayFacts& facts) {
     text += "  " + difference_text(buffer) + "\n";
   }
   if (listed > kListedDifferences)
-    text += fmt::format("  and {} more\n", listed - kListedDifferences);
+    text += format_printable("  and {} more\n", listed - kListedDifferences);
   listed = 0;
   for (const CopyResult& copy : report.copies) {
     if (copy.comparison == Comparison::kIdentical) continue;
     if (++listed > kListedDifferences) continue;
     text += copy.comparison == Comparison::kDifferent
-                ? fmt::format("  {}: differs first at byte {}\n", program.describe(copy.operation),
-                              copy.first_difference)
-                : fmt::format("  {}: not compared, {}\n", program.describe(copy.operation),
-                              copy.reason);
+                ? format_printable("  {}: differs first at byte {}\n",
+                                   program.describe(copy.operation), copy.first_difference)
+                : format_printable("  {}: not compared, {}\n", program.describe(copy.operation),
+                                   copy.reason);
   }
   if (listed > kListedDifferences)
-    text += fmt::format("  and {} more\n", listed - kListedDifferences);
+    text += format_printable("  and {} more\n", listed - kListedDifferences);
   text += divergence_text(facts);
   text += schedule_text(facts);
   if (!may_print_times(facts))
     return text + "no times are given: not everything was compared and identical\n";
-  text += fmt::format("times of {} runs in us, on the host{}:\n", facts.runs,
-                      facts.emulated ? "; the device is emulated, these are no GPU times" : "");
+  text +=
+      format_printable("times of {} runs in us, on the host{}:\n", facts.runs,
+                       facts.emulated ? "; the device is emulated, these are no GPU times" : "");
   text += timing_text("submit", facts.measurement.submit);
   text += timing_text("end to end", facts.measurement.end_to_end);
   return text;

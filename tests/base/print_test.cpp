@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/log.h"
+
 namespace gfxgraph {
 namespace {
 
@@ -48,6 +50,17 @@ TEST(Print, EscapesArgumentsAndNothingElse) {
   EXPECT_EQ(format_printable("{}", std::string_view("a\nb")), "a\\nb");
   EXPECT_EQ(format_printable("{}", Lines{"a\nb\x1b"}), "a\nb\\x1b");
   EXPECT_EQ(format_printable("{:<3}|", "a"), "a  |");
+}
+
+// A name in a message of the log cannot begin a line of its own.
+TEST(Print, LogMessagesAreOneLine) {
+  std::string seen;
+  set_log_sink(
+      [](LogLevel, std::string_view text, void* to) { *static_cast<std::string*>(to) = text; },
+      &seen);
+  log(LogLevel::kError, "kernel {} of {}", std::string("k\ngfxgraph: forged"), Lines{"a\nb"});
+  set_log_sink(nullptr, nullptr);
+  EXPECT_EQ(seen, "kernel k\\ngfxgraph: forged of a\nb");
 }
 
 }  // namespace

@@ -94,6 +94,28 @@ TEST(Budget, MemoryOfBuffersIsBounded) {
   EXPECT_THAT(report->stopped->reason, HasSubstr("--max-memory"));
 }
 
+TEST(Budget, ScratchOfResidentWavesIsMemory) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  const auto checked = [](uint64_t memory_bytes) {
+    TraceBuilder trace;
+    const auto a = trace.buffer(4096);
+    trace.launch("much_scratch", 1, 32, {a, 1});
+    trace.launch("much_scratch", 1, 1024, {a, 1});  // 128 MiB
+    return trace.try_check(with({.memory_bytes = memory_bytes}));
+  };
+  const Result<Report> enough = checked(uint64_t{1} << 30);
+  ASSERT_TRUE(enough) << enough.error().message;
+  EXPECT_FALSE(enough->stopped);
+  EXPECT_TRUE(enough->failed.empty());
+  const Result<Report> report = checked(uint64_t{64} << 20);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->stopped);
+  EXPECT_EQ(report->launches, 1U);
+  EXPECT_EQ(report->stopped->launches, 1U);
+  EXPECT_THAT(report->stopped->reason, HasSubstr("scratch memory"));
+  EXPECT_THAT(report->stopped->reason, HasSubstr("--max-memory"));
+}
+
 TEST(Budget, AGraphsLaunchesCountSingly) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   TraceBuilder trace;

@@ -297,8 +297,8 @@ TEST(Launches, OneThatStandsStillIsEndedWithItsWaves) {
   EXPECT_THAT(report->failed[0].reason,
               AllOf(HasSubstr("no wave can go on"), HasSubstr("6 waves repeating waits+0x"),
                     HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
-  ASSERT_EQ(report->notes.size(), 1U) << render_text(*report, "t");
-  EXPECT_THAT(report->notes[0],
+  ASSERT_EQ(report->emulator_notes.size(), 1U) << render_text(*report, "t");
+  EXPECT_THAT(report->emulator_notes[0],
               HasSubstr("launch 1: kernel two_barriers, workgroup (0,0,0): waves meet at different "
                         "barriers: wave 0 at two_barriers+0x"));
 }

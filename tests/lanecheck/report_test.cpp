@@ -8,6 +8,7 @@ namespace gfxgraph::lanecheck {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Finding sample_finding() {
   Finding finding;
@@ -71,6 +72,18 @@ TEST(Report, TextNamesKernelsReadably) {
   const std::string text = render_text(report, "t");
   EXPECT_THAT(text, HasSubstr("kernel add_unclamped, pc"));
   EXPECT_THAT(text, HasSubstr("kernel void apply<void (*)(float*)>, pc"));
+}
+
+// Kernel and argument names of a trace end up in reasons and notes.
+TEST(Report, NamesMakeNoLines) {
+  Report report;
+  report.failed = {{1, 2, "k\nt: error E1", "argument x\nt: error E1: \x1b[2J"}};
+  report.notes = {"buffer y\nt: error E1"};
+  report.failed_launches = 1;
+  const std::string text = render_text(report, "t");
+  EXPECT_THAT(text, Not(HasSubstr("\nt: error")));
+  EXPECT_THAT(text, HasSubstr("argument x\\nt: error E1: \\x1b[2J\n"));
+  EXPECT_THAT(text, HasSubstr("note: buffer y\\nt: error E1\n"));
 }
 
 TEST(Report, TextSaysWhenThereIsNoLine) {

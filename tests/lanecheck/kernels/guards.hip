@@ -227,3 +227,10 @@ extern "C" __global__ void locks_in_vain(unsigned* lock) {
     if (found) return;
   }
 }
+
+// 128 KiB of scratch in each lane, 4 MiB in a wave.
+extern "C" __global__ void much_scratch(int* to, int n) {
+  volatile int kept[1 << 15];
+  for (int k = 0; k < n; ++k) kept[k << 8] = k;
+  to[threadIdx.x] = kept[0];
+}
