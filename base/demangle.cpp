@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -19,12 +21,13 @@ namespace {
 
 // Each reference to an earlier part at most doubles what is before it.
 constexpr size_t kFewReferences = 10;
+constexpr size_t kShortBytes = 1 << 12;
 constexpr size_t kMaxReadableBytes = 1 << 16;
 constexpr size_t kMaxMangledBytes = 1 << 16;
 constexpr int kMaxMilliseconds = 1000;
 constexpr rlim_t kMaxChildBytes = rlim_t{1} << 30;
-// A file may hold many such names; after so many, none is tried again.
-constexpr int kMaxFailures = 3;
+// A file may hold many such names; after so long, none is tried again.
+constexpr std::chrono::milliseconds kMaxTogether{5000};
 
 // "S_", "S12_", "T_", "T3_": perhaps more than there are, as identifiers count, too.
 size_t count_references(std::string_view name) {
@@ -109,12 +112,16 @@ std::optional<std::string> demangle_apart(const std::string& name) {
 }  // namespace
 
 std::string demangle(const std::string& name) {
-  static std::atomic<int> failures{0};
+  static std::atomic<int64_t> spent_ns{0};
   if (!name.starts_with("_Z") || name.size() > kMaxMangledBytes) return name;
-  if (count_references(name) <= kFewReferences) return demangle_here(name).value_or(name);
-  if (failures.load() >= kMaxFailures) return name;
+  if (name.size() <= kShortBytes && count_references(name) <= kFewReferences) {
+    std::optional<std::string> text = demangle_here(name);
+    return text && text->size() <= kMaxReadableBytes ? std::move(*text) : name;
+  }
+  if (std::chrono::nanoseconds(spent_ns.load()) >= kMaxTogether) return name;
+  const auto start = std::chrono::steady_clock::now();
   std::optional<std::string> text = demangle_apart(name);
-  if (!text) ++failures;
+  spent_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return std::move(text).value_or(name);
 }
 

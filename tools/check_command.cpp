@@ -12,6 +12,7 @@
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/read_limits.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -62,6 +63,9 @@ int check_command(int argc, char** argv) {
   const Result<lanecheck::MaskedLaneMode> mode = lanecheck::parse_masked_lane_mode(masked_lane);
   if (!mode) return report(mode.error());
   options.masked_lane = *mode;
+  // The budget ends a check with a report; where it is not looked at, the process ends a bit later.
+  constexpr double kGraceSeconds = 30;
+  if (options.limits.seconds > 0) enforce_time("check", options.limits.seconds + kGraceSeconds);
   format::ReadOptions read_options;
   read_options.allow_torn = torn;
   read_options.max_decompressed_bytes = options.limits.memory_bytes;

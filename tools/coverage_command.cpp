@@ -12,6 +12,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/coverage.h"
+#include "tools/read_limits.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -131,10 +132,13 @@ int coverage_command(int argc, char** argv) {
       "gfxgraph coverage");
   std::vector<std::string> paths;
   bool kernels = false, json = false;
+  ReadLimits limits;
   app.add_option("FILE", paths, "files with device code")->required();
   app.add_flag("--kernels", kernels, "list the kernels that are not complete");
   app.add_flag("--json", json, "print JSON, with every kernel");
+  add_time_limit(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce_time("coverage", limits.seconds);
 
   std::vector<FileCoverage> files;
   Totals totals;

@@ -13,6 +13,7 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/json_stream.h"
+#include "tools/read_limits.h"
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
@@ -211,11 +212,14 @@ int info_command(int argc, char** argv) {
       "Example: gfxgraph info app.gfxg --relocations",
       "gfxgraph info");
   std::string path;
+  ReadLimits limits;
   bool relocations = false, json = false;
   app.add_option("TRACE", path, "trace file")->required();
   app.add_flag("--relocations", relocations, "list every place that holds a pointer");
   app.add_flag("--json", json, "print JSON");
+  add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce("info", limits);
 
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true});

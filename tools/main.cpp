@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "base/exit_code.h"
@@ -77,6 +78,8 @@ int main(int argc, char** argv) {
   // The libraries return errors as values; what still arrives here is the standard library's.
   try {
     code = gfxgraph::tools::dispatch(argc, argv);
+  } catch (const std::bad_alloc&) {
+    gfxgraph::print(stderr, "gfxgraph: not enough memory (--max-memory)\n");
   } catch (const std::exception& error) {
     gfxgraph::print(stderr, "gfxgraph: {}\n", error.what());
   }

@@ -11,6 +11,7 @@
 #include "format/recover.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/read_limits.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -40,9 +41,12 @@ int recover_command(int argc, char** argv) {
       "Example: gfxgraph recover app.gfxg.partial    writes app.gfxg",
       "gfxgraph recover");
   std::string input, output;
+  ReadLimits limits;
   app.add_option("TRACE", input, "damaged trace")->required();
   app.add_option("-o,--output", output, "new trace (default: the name without .partial)");
+  add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce("recover", limits);
   if (output.empty() && !default_output(input, output)) return kExitUsage;
 
   const Result<format::RecoverReport> recovered = format::recover(input, output);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "base/hash.h"
@@ -85,33 +88,65 @@ class Summarizer {
     }
   }
 
+  // What place texts are made of: once per kernel, whatever it is launched with.
+  struct KernelPlaces {
+    std::string name;
+    std::vector<const format::Argument*> arguments;  // by offset
+  };
+
+  const KernelPlaces& places_of(const format::Kernel& kernel) {
+    const auto [found, added] = kernel_places_.try_emplace(kernel.id);
+    KernelPlaces& places = found->second;
+    if (!added) return places;
+    places.name = demangle(kernel.name);
+    if (places.name.size() > kMaxPlaceName) {
+      places.name = fmt::format("{}... (kernel {})", clipped(places.name), kernel.id);
+    }
+    for (const format::Argument& argument : kernel.arguments) places.arguments.push_back(&argument);
+    std::ranges::stable_sort(places.arguments, {}, &format::Argument::offset_bytes);
+    return places;
+  }
+
+  static std::string_view clipped(const std::string& name) {
+    return std::string_view(name).substr(0, kMaxPlaceName);
+  }
+
   std::string argument_place(const format::Launch& launch, uint64_t offset) {
     const KernelSummary* kernel = kernel_of(launch);
     if (kernel == nullptr) return fmt::format("kernel {} at {:#x}", launch.kernel, offset);
-    for (const format::Argument& argument : kernel->kernel->arguments) {
-      if (offset < argument.offset_bytes || offset - argument.offset_bytes >= argument.size_bytes) {
-        continue;
+    const KernelPlaces& places = places_of(*kernel->kernel);
+    const auto after =
+        std::ranges::upper_bound(places.arguments, offset, {}, &format::Argument::offset_bytes);
+    if (after != places.arguments.begin()) {
+      const format::Argument& argument = **std::prev(after);
+      if (offset - argument.offset_bytes < argument.size_bytes) {
+        const std::string name =
+            argument.name.empty() ? "" : fmt::format(" '{}'", clipped(argument.name));
+        return fmt::format("{} argument{} at {:#x}", places.name, name, offset);
       }
-      const std::string name = argument.name.empty() ? "" : fmt::format(" '{}'", argument.name);
-      return fmt::format("{} argument{} at {:#x}", demangle(kernel->kernel->name), name, offset);
     }
-    return fmt::format("{} kernarg at {:#x}", demangle(kernel->kernel->name), offset);
+    return fmt::format("{} kernarg at {:#x}", places.name, offset);
   }
 
-  void add_site(const std::string& place, const std::string& where,
-                const format::Relocation& relocation) {
+  // `site` numbers the place of a relocation; `place` and `where` are called for a new one.
+  template <typename Key>
+  using Sites = std::map<std::tuple<Key, format::RelocationSource, bool, bool>, size_t>;
+
+  template <typename Key, typename Place, typename Where>
+  void count_site(Sites<Key>& sites, const Key& site, const format::Relocation& relocation,
+                  const Place& place, const Where& where) {
     switch (relocation.source) {
       case format::RelocationSource::kTyped: ++summary_.relocations.typed; break;
       case format::RelocationSource::kProven: ++summary_.relocations.proven; break;
       case format::RelocationSource::kMatched: ++summary_.relocations.matched; break;
     }
     if (relocation.ambiguous) ++summary_.relocations.ambiguous;
-    const auto key = std::tuple(place, relocation.source, relocation.ambiguous, relocation.outside);
-    const auto [found, inserted] = sites_.try_emplace(key, summary_.sites.size());
+    const auto key = std::tuple(site, relocation.source, relocation.ambiguous, relocation.outside);
+    const auto [found, inserted] = sites.try_emplace(key, summary_.sites.size());
     if (inserted) {
       summary_.sites.push_back(
-          {place, relocation.source, relocation.ambiguous, relocation.outside, 0,
-           fmt::format("{}: allocation {} {} {}", where, relocation.allocation,
+          {place(), relocation.source, relocation.ambiguous, relocation.outside, 0,
+           fmt::format("{}: allocation {} {} {}", where(), relocation.allocation,
                        relocation.addend < 0 ? '-' : '+',
                        relocation.addend < 0 ? 0 - static_cast<uint64_t>(relocation.addend)
                                              : static_cast<uint64_t>(relocation.addend))});
@@ -122,25 +157,36 @@ class Summarizer {
   void collect_relocations() {
     for_each_launch(trace_, [&](const format::Launch& launch, const std::string& where) {
       for (const format::Relocation& relocation : launch.relocations) {
-        add_site(argument_place(launch, relocation.offset_bytes), where, relocation);
+        count_site(
+            argument_sites_, std::pair(launch.kernel, relocation.offset_bytes), relocation,
+            [&] { return argument_place(launch, relocation.offset_bytes); }, [&] { return where; });
       }
     });
     for_each_content(trace_, [&](const format::Content& content, const std::string& what) {
       const size_t colon = what.find(": ");
       for (const format::Relocation& relocation : content.relocations) {
-        add_site(what.substr(colon + 2),
-                 fmt::format("{} at {:#x}", what.substr(0, colon), relocation.offset_bytes),
-                 relocation);
+        const std::string place = what.substr(colon + 2);
+        count_site(
+            content_sites_, place, relocation, [&] { return place; },
+            [&] {
+              return fmt::format("{} at {:#x}", what.substr(0, colon), relocation.offset_bytes);
+            });
       }
     });
   }
+
+  // Place texts are shown once for each argument of a kernel: a long name must not be repeated
+  // whole.
+  static constexpr size_t kMaxPlaceName = 500;
 
   const format::Trace& trace_;
   TraceSummary summary_;
   std::unordered_map<format::AllocationId, format::AllocationKind, SeededHash> kinds_;
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> sizes_;
   uint64_t live_bytes_ = 0;
-  std::map<std::tuple<std::string, format::RelocationSource, bool, bool>, size_t> sites_;
+  std::map<format::KernelId, KernelPlaces> kernel_places_;
+  Sites<std::pair<format::KernelId, uint64_t>> argument_sites_;
+  Sites<std::string> content_sites_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/read_limits.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -45,8 +46,11 @@ int verify_command(int argc, char** argv) {
       "Example: gfxgraph verify app.gfxg",
       "gfxgraph verify");
   std::string path;
+  ReadLimits limits;
   app.add_option("TRACE", path, "trace file")->required();
+  add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce("verify", limits);
 
   const Result<format::VerifyReport> verified = format::verify(path);
   if (!verified) return report(verified.error());

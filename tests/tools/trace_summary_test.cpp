@@ -157,5 +157,27 @@ TEST(TraceWalk, VisitsContentsOfGraphNodes) {
             std::vector<std::string>{"graph 2 node 0: copy from host memory to allocation 1"});
 }
 
+// 3 MB of a trace: 65,536 pointers in one kernarg segment, each in an argument of its own, under a
+// name of 64 KB. Every place with the whole name would be 4 GB of text.
+TEST(TraceSummary, LongNamesAreNotRepeatedForEachArgument) {
+  FakeTrace trace;
+  format::Kernel kernel;
+  kernel.id = 1;
+  kernel.name = std::string(65000, 'k');
+  std::vector<format::Relocation> relocations;
+  for (uint32_t n = 0; n < 65536; ++n) {
+    kernel.arguments.push_back(
+        {std::string(1000, 'a'), "global_buffer", format::ArgumentKind::kGlobalBuffer, 8 * n, 8});
+    relocations.push_back(relocation(8 * uint64_t{n}, RelocationSource::kTyped));
+  }
+  trace.kernels_ = {kernel};
+  for (int n = 0; n < 20; ++n) trace.add(launch_of(1, relocations));
+  const TraceSummary summary = summarize(trace);
+  ASSERT_EQ(summary.sites.size(), 65536u);
+  EXPECT_EQ(summary.sites[65535].count, 20u);
+  EXPECT_EQ(summary.sites[65535].place, std::string(500, 'k') + "... (kernel 1) argument '" +
+                                            std::string(500, 'a') + "' at 0x7fff8");
+}
+
 }  // namespace
 }  // namespace gfxgraph::tools

@@ -1,0 +1,58 @@
+#include "tools/read_limits.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+#include <vector>
+
+#include "base/exit_code.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+TEST(ReadLimitsTest, AProcessEndsWhenItsTimeIsOver) {
+  const auto wait_for_ever = [] {
+    sigset_t all;
+    sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    enforce("info", {.seconds = 0.02});
+    while (true) ::pause();
+  };
+  EXPECT_EXIT(wait_for_ever(), testing::ExitedWithCode(kExitDataLost),
+              "^gfxgraph info: 0.02 seconds are over \\(--max-seconds\\): stopped\n$");
+}
+
+TEST(ReadLimitsTest, NoTimeIsNoLimit) {
+  const auto look = [] {
+    enforce("info", {.seconds = 0});
+    struct sigaction action{};
+    ::sigaction(SIGALRM, nullptr, &action);
+    ::_exit(action.sa_handler == SIG_DFL ? 0 : 1);
+  };
+  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ReadLimitsTest, MemoryBeyondTheLimitIsRefused) {
+  const auto take = [] {
+    enforce("info", {.memory_bytes = uint64_t{64} << 20});
+    try {
+      std::vector<char> small(uint64_t{16} << 20, 'x');
+    } catch (const std::bad_alloc&) {
+      ::_exit(1);
+    }
+    try {
+      std::vector<char> large(uint64_t{256} << 20, 'x');
+    } catch (const std::bad_alloc&) {
+      ::_exit(0);
+    }
+    ::_exit(2);
+  };
+  EXPECT_EXIT(take(), testing::ExitedWithCode(0), "");
+}
+#endif
+
+}  // namespace
+}  // namespace gfxgraph::tools
