@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "base/checked.h"
 #include "replayer/metadata_check.h"
@@ -32,6 +34,7 @@ tl::unexpected<Error> refuse(const std::string& what) {
 
 namespace {
 
+constexpr uint32_t kNoRelocation = 0;   // R_AMDGPU_NONE
 constexpr uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
 
 // A code object whose header was checked, and its tables.
@@ -42,7 +45,7 @@ class Tables {
 
   Result<void> check() {
     for (uint16_t i = 0; i < header_.e_phnum; ++i) {
-      const auto segment = load<Elf64_Phdr>(bytes_, header_.e_phoff + i * sizeof(Elf64_Phdr));
+      const Elf64_Phdr segment = this->segment(i);
       if (!range_fits(segment.p_offset, segment.p_filesz, bytes_.size())) {
         return refuse(fmt::format("segment {} lies outside", i));
       }
@@ -51,6 +54,14 @@ class Tables {
            !range_fits(segment.p_vaddr, segment.p_memsz, kMaxLoadBytes))) {
         return refuse(fmt::format("segment {} of {} bytes at {:#x} cannot be loaded", i,
                                   segment.p_memsz, segment.p_vaddr));
+      }
+      if (segment.p_type == PT_LOAD) {
+        // As the System V ABI demands: runtimes take the last one for the end of the image.
+        if (!loaded_.empty() && segment.p_vaddr < loaded_.back().p_vaddr + loaded_.back().p_memsz) {
+          return refuse(fmt::format("segment {} at {:#x} overlaps or precedes the one before it", i,
+                                    segment.p_vaddr));
+        }
+        loaded_.push_back(segment);
       }
       if (segment.p_type == PT_NOTE) {
         GFXGRAPH_TRY(check_notes(bytes_.subspan(segment.p_offset, segment.p_filesz)));
@@ -76,6 +87,16 @@ class Tables {
   static bool has_bytes(const Elf64_Shdr& section) {
     return section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
   }
+  Elf64_Phdr segment(uint64_t index) const {
+    return load<Elf64_Phdr>(bytes_, header_.e_phoff + index * sizeof(Elf64_Phdr));
+  }
+  // Whether so many bytes in memory belong to one loaded segment.
+  bool is_loaded(uint64_t address, uint64_t size) const {
+    const auto after = std::ranges::upper_bound(loaded_, address, {}, &Elf64_Phdr::p_vaddr);
+    if (after == loaded_.begin()) return false;
+    const Elf64_Phdr& segment = *std::prev(after);
+    return range_fits(address - segment.p_vaddr, size, segment.p_memsz);
+  }
   Elf64_Shdr section(uint64_t index) const {
     return load<Elf64_Shdr>(bytes_, header_.e_shoff + index * sizeof(Elf64_Shdr));
   }
@@ -89,6 +110,7 @@ class Tables {
       case SHT_SYMTAB:
       case SHT_DYNSYM: return check_symbols(index, one);
       case SHT_RELA: return check_relocations(index, one);
+      case SHT_REL: return refuse(fmt::format("section {}: relocations without addends", index));
       case SHT_NOTE: return check_notes(bytes_.subspan(one.sh_offset, one.sh_size));
       case SHT_HASH: return check_hash(index, one);
       default: return {};
@@ -126,8 +148,42 @@ class Tables {
       if (symbol.st_shndx >= header_.e_shnum && symbol.st_shndx < SHN_LORESERVE) {
         return refuse(fmt::format("symbol {} is in section {}", n, symbol.st_shndx));
       }
+      GFXGRAPH_TRY(check_place(n, symbol));
     }
     return {};
+  }
+
+  // Programs and replays read and write variables at the load address plus their value.
+  Result<void> check_place(uint64_t n, const Elf64_Sym& symbol) const {
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_FUNC)) return {};
+    if (symbol.st_shndx == SHN_ABS) {
+      return refuse(
+          fmt::format("symbol {}: a variable or function without a section (SHN_ABS)", n));
+    }
+    if (is_loaded(symbol.st_value, symbol.st_size)) return {};
+    return refuse(fmt::format("symbol {} of {} bytes at {:#x} lies outside of every segment", n,
+                              symbol.st_size, symbol.st_value));
+  }
+
+  // How many bytes it writes; 0 for what no tool makes. Source: AMDGPUUsage, "Relocation Records".
+  static uint64_t relocated_bytes(uint64_t type) {
+    switch (type) {
+      case 1:             // R_AMDGPU_ABS32_LO
+      case 2:             // R_AMDGPU_ABS32_HI
+      case 4:             // R_AMDGPU_REL32
+      case 6:             // R_AMDGPU_ABS32
+      case 7:             // R_AMDGPU_GOTPCREL
+      case 8:             // R_AMDGPU_GOTPCREL32_LO
+      case 9:             // R_AMDGPU_GOTPCREL32_HI
+      case 10:            // R_AMDGPU_REL32_LO
+      case 11: return 4;  // R_AMDGPU_REL32_HI
+      case 3:             // R_AMDGPU_ABS64
+      case 5:             // R_AMDGPU_REL64
+      case 13: return 8;  // R_AMDGPU_RELATIVE64
+      case 14: return 2;  // R_AMDGPU_REL16
+      default: return 0;
+    }
   }
 
   Result<void> check_relocations(uint16_t index, const Elf64_Shdr& table) const {
@@ -144,6 +200,18 @@ class Tables {
       const uint64_t symbol = ELF64_R_SYM(one.r_info);
       if (symbol != 0 && symbol >= symbols) {
         return refuse(fmt::format("relocation {}: symbol {} of {}", n, symbol, symbols));
+      }
+      // Those of a section (--emit-relocs) were applied by the linker.
+      if (table.sh_info != 0 || ELF64_R_TYPE(one.r_info) == kNoRelocation) continue;
+      const uint64_t size = relocated_bytes(ELF64_R_TYPE(one.r_info));
+      if (size == 0) {
+        return refuse(fmt::format("relocation {} of type {}", n, ELF64_R_TYPE(one.r_info)));
+      }
+      if (!is_loaded(one.r_offset, size)) {
+        return refuse(
+            fmt::format("relocation {}: {} bytes at {:#x}: it writes outside of every "
+                        "segment",
+                        n, size, one.r_offset));
       }
     }
     return {};
@@ -191,6 +259,7 @@ class Tables {
 
   const std::span<const std::byte> bytes_;
   const Elf64_Ehdr header_;
+  std::vector<Elf64_Phdr> loaded_;  // ascending, without overlaps
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "replayer/elf_check.h"
 
 #include <elf.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace gfxgraph::replayer::testing {
 namespace {
 
 using namespace std::string_view_literals;
+using ::testing::HasSubstr;
 
 bool accepted(const std::vector<uint8_t>& elf) {
   return check_code_object(std::as_bytes(std::span(elf))).has_value();
@@ -98,6 +100,14 @@ class RealObject : public ::testing::Test {
   void put(size_t offset, const Value& value) {
     std::memcpy(elf_.data() + offset, &value, sizeof(value));
   }
+  std::vector<Elf64_Phdr> loads() const {
+    std::vector<Elf64_Phdr> segments;
+    for (size_t n = 0; n < header_.e_phnum; ++n) {
+      const auto segment = at<Elf64_Phdr>(header_.e_phoff + n * sizeof(Elf64_Phdr));
+      if (segment.p_type == PT_LOAD) segments.push_back(segment);
+    }
+    return segments;
+  }
   size_t section_offset(size_t index) const { return header_.e_shoff + index * sizeof(Elf64_Shdr); }
   size_t find_section(uint32_t type) const {
     for (size_t n = 0; n < header_.e_shnum; ++n) {
@@ -177,6 +187,67 @@ TEST_F(RealObject, SymbolsOutsideAreRefused) {
             "");
   const auto relocations = at<Elf64_Shdr>(section_offset(find_section(SHT_RELA)));
   EXPECT_NE(error_after([&] { put<uint32_t>(relocations.sh_offset + 12, 1000); }), "");
+}
+
+TEST_F(RealObject, VariablesOutsideOfEverySegmentAreRefused) {
+  const auto table = at<Elf64_Shdr>(section_offset(find_section(SHT_DYNSYM)));
+  int variables = 0;
+  for (size_t n = table.sh_offset; n < table.sh_offset + table.sh_size; n += sizeof(Elf64_Sym)) {
+    const auto symbol = at<Elf64_Sym>(n);
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_FUNC)) continue;
+    ++variables;
+    const size_t value = n + offsetof(Elf64_Sym, st_value);
+    EXPECT_THAT(error_after([&] { put<uint64_t>(value, 0x7f0000000000); }),
+                HasSubstr("lies outside of every segment"));
+    EXPECT_THAT(error_after([&] { put<uint64_t>(value, UINT64_MAX - 7); }),
+                HasSubstr("lies outside of every segment"));
+    EXPECT_THAT(error_after([&] { put(n + offsetof(Elf64_Sym, st_size), uint64_t{1} << 40); }),
+                HasSubstr("lies outside of every segment"));
+    EXPECT_THAT(error_after([&] { put<uint16_t>(n + offsetof(Elf64_Sym, st_shndx), SHN_ABS); }),
+                HasSubstr("SHN_ABS"));
+  }
+  EXPECT_GE(variables, 2);
+}
+
+TEST_F(RealObject, RelocationsOutsideOfEverySegmentAreRefused) {
+  const auto table = at<Elf64_Shdr>(section_offset(find_section(SHT_RELA)));
+  ASSERT_GE(table.sh_size, sizeof(Elf64_Rela));
+  const auto moved = [&](uint64_t to) {
+    return error_after([&] { put<uint64_t>(table.sh_offset, to); });
+  };
+  for (const uint64_t to : {uint64_t{0x10000000}, UINT64_MAX, UINT64_MAX - 7, uint64_t{1} << 40})
+    EXPECT_THAT(moved(to), HasSubstr("writes outside of every segment"));
+  // The last bytes of a segment, one too few, and what lies between two.
+  const auto segments = loads();
+  ASSERT_GE(segments.size(), 2U);
+  const Elf64_Phdr& last = segments.back();
+  EXPECT_EQ(moved(last.p_vaddr + last.p_memsz - 8), "");
+  EXPECT_NE(moved(last.p_vaddr + last.p_memsz - 7), "");
+  EXPECT_NE(moved(segments[0].p_vaddr + segments[0].p_memsz), "");
+  const size_t type = table.sh_offset + offsetof(Elf64_Rela, r_info);
+  EXPECT_THAT(error_after([&] { put<uint32_t>(type, 99); }), HasSubstr("type 99"));
+  // The same without addends: no tool makes it, the runtimes take it otherwise.
+  const size_t section = section_offset(find_section(SHT_RELA));
+  EXPECT_THAT(error_after([&] { put<uint32_t>(section + offsetof(Elf64_Shdr, sh_type), SHT_REL); }),
+              HasSubstr("without addends"));
+}
+
+TEST_F(RealObject, SegmentsAscendAndDoNotOverlap) {
+  std::vector<size_t> places;
+  for (size_t n = 0; n < header_.e_phnum; ++n) {
+    const size_t segment = header_.e_phoff + n * sizeof(Elf64_Phdr);
+    if (at<Elf64_Phdr>(segment).p_type == PT_LOAD) places.push_back(segment);
+  }
+  ASSERT_GE(places.size(), 2U);
+  const auto first = at<Elf64_Phdr>(places[0]);
+  const auto second = at<Elf64_Phdr>(places[1]);
+  EXPECT_THAT(error_after([&] { put(places[0], second), put(places[1], first); }),
+              HasSubstr("overlaps or precedes"));
+  EXPECT_THAT(error_after([&] {
+                put(places[1] + offsetof(Elf64_Phdr, p_vaddr), first.p_vaddr + first.p_memsz - 1);
+              }),
+              HasSubstr("overlaps or precedes"));
 }
 
 TEST_F(RealObject, ARingInTheHashTableIsRefused) {
