@@ -137,7 +137,7 @@ std::vector<std::byte> kernel_trace(std::span<const std::byte> elf) {
       event(begin);
     }
     for (const codeobj::Symbol& symbol : (*object)->symbols()) {
-      if (symbol.undefined || symbol.size_bytes == 0 || symbol.name.empty()) continue;
+      if (symbol.undefined || symbol.type != codeobj::Symbol::Type::kObject) continue;
       AllocationBegin global;
       global.id = 4;
       global.kind = AllocationKind::kModuleGlobal;

@@ -1,0 +1,1 @@
+bash "$SOURCE/tests/cli/attack.bash" arguments
