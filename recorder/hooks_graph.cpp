@@ -12,12 +12,15 @@ const void* const* nodes_of(const hipGraphNode_t* nodes) {
 // A kernel node's function is a host stub or a hipFunction_t.
 RawAction kernel_action(const hipKernelNodeParams& params, int index) {
   const char* call = display_name(index).data();
-  KernelEntry* kernel = recorder().find_any_kernel(params.func, call);
+  HeldFindings found;
+  KernelEntry* kernel = recorder().find_any_kernel(params.func, call, found);
   LaunchShape shape;
   shape.grid = {params.gridDim.x, params.gridDim.y, params.gridDim.z};
   shape.block = {params.blockDim.x, params.blockDim.y, params.blockDim.z};
   shape.dynamic_lds_bytes = params.sharedMemBytes;
-  return raw_launch(kernel, shape, params.kernelParams, params.extra, call);
+  RawLaunch raw = raw_launch(kernel, shape, params.kernelParams, params.extra, call, found);
+  recorder().count(found);  // the call that added or changed the node has succeeded
+  return raw;
 }
 
 RawAction memset_action(const hipMemsetParams& params) {

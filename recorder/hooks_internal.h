@@ -128,7 +128,7 @@ void run_host_function(void* wrapped);
 // hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why
 // not.
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
-                     const char* call) noexcept;
+                     const char* call, HeldFindings& held) noexcept;
 
 // hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays, which are not recorded.
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept;

@@ -12,10 +12,24 @@ namespace {
 // runs.
 thread_local const void* launching_stub = nullptr;
 
-KernelEntry* module_kernel(hipFunction_t function, int index) {
-  const char* call = display_name(index).data();
-  if (launching_stub != nullptr) return recorder().find_kernel(launching_stub, true, call);
-  return recorder().find_kernel(function, false, call);
+// The kernel of a launch; null: what was found says why.
+struct Launched {
+  KernelEntry* kernel = nullptr;
+  HeldFindings found;
+};
+
+Launched stub_kernel(const void* stub, int index) {
+  Launched launched;
+  launched.kernel = recorder().find_kernel(stub, true, display_name(index).data(), launched.found);
+  return launched;
+}
+
+Launched module_kernel(hipFunction_t function, int index) {
+  if (launching_stub != nullptr) return stub_kernel(launching_stub, index);
+  Launched launched;
+  launched.kernel =
+      recorder().find_kernel(function, false, display_name(index).data(), launched.found);
+  return launched;
 }
 
 LaunchShape shape_of(const dim3& grid, const dim3& block, size_t shared_bytes, bool cooperative) {
@@ -42,9 +56,10 @@ LaunchShape shape_of_items(const std::array<uint32_t, 3>& items,
 }
 
 template <typename Call>
-hipError_t launch(int index, KernelEntry* kernel, const LaunchShape& shape, void** params,
+hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void** params,
                   void** extra, Handle stream, Call&& call, bool never_captured = false) {
-  if (kernel != nullptr && recorder().launches_are_plain()) {
+  KernelEntry* const kernel = launched.kernel;
+  if (kernel != nullptr && launched.found.empty() && recorder().launches_are_plain()) {
     const hipError_t result = call();
     if (result == hipSuccess) {
       recorder().launched(*kernel, shape, params, extra, stream, display_name(index).data());
@@ -55,7 +70,8 @@ hipError_t launch(int index, KernelEntry* kernel, const LaunchShape& shape, void
   work.call = display_name(index).data();
   work.stream = stream;
   work.never_captured = never_captured;
-  RawLaunch raw = raw_launch(kernel, shape, params, extra, work.call);
+  work.findings = std::move(launched.found);
+  RawLaunch raw = raw_launch(kernel, shape, params, extra, work.call, work.findings);
   work.skip = raw.kernel == nullptr;
   if (!work.skip) {
     work.raw = std::move(raw);
@@ -70,10 +86,9 @@ template <typename Call>
 hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3& block,
                        void** params, size_t shared_bytes, Handle stream, bool cooperative,
                        Call&& call) {
-  KernelEntry* kernel = recorder().find_kernel(stub, true, display_name(index).data());
   // HIP 5.2 runs a cooperative launch at once, also in a capture.
-  return launch(index, kernel, shape_of(grid, block, shared_bytes, cooperative), params, nullptr,
-                stream, std::forward<Call>(call), cooperative);
+  return launch(index, stub_kernel(stub, index), shape_of(grid, block, shared_bytes, cooperative),
+                params, nullptr, stream, std::forward<Call>(call), cooperative);
 }
 
 // Work-item counted launch with events around it.
@@ -85,10 +100,11 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
   const Scope scope;
   if (!scope.record) return call();
   const Handle key = stream_key(stream);
-  KernelEntry* kernel = module_kernel(function, index);
+  Launched launched = module_kernel(function, index);
   if (start != nullptr) recorder().event_recorded(start, key);
-  const hipError_t result = launch(index, kernel, shape_of_items(items, block, shared_bytes),
-                                   params, extra, key, std::forward<Call>(call), true);
+  const hipError_t result =
+      launch(index, std::move(launched), shape_of_items(items, block, shared_bytes), params, extra,
+             key, std::forward<Call>(call), true);
   if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
   return result;
 }
@@ -96,7 +112,7 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
 }  // namespace
 
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
-                     const char* call) noexcept {
+                     const char* call, HeldFindings& held) noexcept {
   RawLaunch raw;
   if (kernel == nullptr) return raw;
   raw.shape = shape;
@@ -104,7 +120,7 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
     if (params == nullptr && extra != nullptr) {
       gfxgraph::Result<std::vector<uint8_t>> kernarg = kernarg_from_extra(kernel->kernel, extra);
       if (!kernarg) {
-        recorder().note_incomplete(call, kernarg.error().message);
+        held.push_back({gfxgraph::format::FindingKind::kIncomplete, call, kernarg.error().message});
         return raw;
       }
       raw.kernarg = std::move(*kernarg);
@@ -114,7 +130,7 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
     }
     raw.kernel = kernel;
   } catch (const std::exception& caught) {
-    recorder().note_incomplete(call, caught.what());
+    recorder().note_incomplete(call, caught.what());  // no memory to hold it
   }
   return raw;
 }

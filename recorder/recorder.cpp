@@ -372,10 +372,27 @@ bool Recorder::abandon() noexcept {
 }
 
 void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
-  if (preparing_ != nullptr) {
-    preparing_->findings.push_back({kind, std::string(call), std::string(detail)});
-    return;
+  if (held_ == nullptr) return finding_now(kind, call, detail);
+  held_->push_back({kind, std::string(call), std::string(detail)});
+}
+
+void Recorder::count_held(const HeldFindings& held) {
+  for (const HeldFinding& one : held) {
+    if (one.unknown_pointer_of != nullptr) {
+      if (one.unknown_pointer_of->unknown_pointer_reported) continue;
+      one.unknown_pointer_of->unknown_pointer_reported = true;
+    }
+    finding_now(one.kind, one.call, one.detail);
   }
+}
+
+void Recorder::count(const HeldFindings& held) noexcept {
+  if (held.empty()) return;
+  guarded([&] { count_held(held); });
+}
+
+void Recorder::finding_now(format::FindingKind kind, std::string_view call,
+                           std::string_view detail) {
   for (FindingCount& known : findings_) {
     if (known.kind == kind && known.call == call && known.detail == detail) {
       ++known.count;

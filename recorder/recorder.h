@@ -42,6 +42,16 @@ Handle per_thread_stream() noexcept;
 
 class Recorder;
 
+// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
+// nothing.
+struct HeldFinding {
+  format::FindingKind kind;
+  std::string call;
+  std::string detail;
+  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
+};
+using HeldFindings = std::vector<HeldFinding>;
+
 // One piece of device work between prepare() and commit().
 struct Work {
   Work() = default;
@@ -74,14 +84,7 @@ struct Work {
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;
   const char* call = "";
-  // What prepare() found: counts only if the call succeeds, as a call that HIP refuses does
-  // nothing.
-  struct Found {
-    format::FindingKind kind;
-    std::string call;
-    std::string detail;
-  };
-  std::vector<Found> findings;
+  HeldFindings findings;
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).
   bool never_captured = false;
@@ -148,12 +151,15 @@ class Recorder {
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
   void resetting() noexcept;  // hipDeviceReset: everything ends
 
-  // ---- device work (recorder_work.cpp)
-  // ----------------------------------------------------------- nullptr when the kernel cannot be
-  // described: the work must be skipped (a finding says why).
-  KernelEntry* find_kernel(Handle function, bool host_function, const char* call) noexcept;
+  // ---- device work (recorder_work.cpp) ----------------------------------------------------------
+  // Before the call. nullptr when the kernel cannot be described: the work must be skipped; `held`
+  // says why.
+  KernelEntry* find_kernel(Handle function, bool host_function, const char* call,
+                           HeldFindings& held) noexcept;
   // A graph node's function: a host stub, else a hipFunction_t.
-  KernelEntry* find_any_kernel(Handle function, const char* call) noexcept;
+  KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
+  // The call succeeded.
+  void count(const HeldFindings& held) noexcept;
   void prepare(Work& work) noexcept;
   void commit(Work&& work) noexcept;
   // Whether a launch that succeeded may go to launched() alone, with one lock and, once buffers
@@ -295,8 +301,10 @@ class Recorder {
   void note_bypasses() noexcept;
   void write_report_file() noexcept;
   void note_unrecorded_processes();
-  // Kept in `preparing_` while that is set.
+  // Kept in `held_` while that is set.
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
+  void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail);
+  void count_held(const HeldFindings& held);
 
   // code
   bool describe_module(ModuleEntry& module, const char* call);
@@ -450,7 +458,7 @@ class Recorder {
     uint64_t count = 0;
   };
   std::vector<FindingCount> findings_;
-  Work* preparing_ = nullptr;
+  HeldFindings* held_ = nullptr;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in report_
   Report report_;

@@ -141,11 +141,6 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
 void Recorder::discover_globals(ModuleEntry& module) {
   module.globals_known = true;
   discover_managed(module);
-  for (const ManagedVariable& variable : module.managed) {
-    if (variable.known) continue;
-    finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
-            "the address of " + variable.name + " is not known");
-  }
   uint64_t address = 0;
   uint64_t size = 0;
   for (const HostVariable& variable : module.variables) {

@@ -375,8 +375,8 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
     const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
     if (!bytes) {
-      finding(format::FindingKind::kIncomplete, work.call,
-              "a copy node's destination in host memory cannot be read");
+      finding_now(format::FindingKind::kIncomplete, work.call,
+                  "a copy node's destination in host memory cannot be read");
       continue;
     }
     std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {

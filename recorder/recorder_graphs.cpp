@@ -391,7 +391,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   work.call = "hipGraphLaunch";
   work.skip = true;
   guarded([&] {
-    const FindingsOfWork of_work(preparing_, work);
+    const HoldFindings hold(held_, work.findings);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
       finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
@@ -443,7 +443,8 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         for (auto& [index, source] : deferred) defer(std::move(source));
       }
       graph.fingerprint = deferred.empty() ? now : format::BlobId{};
-      graph.changed = false;
+      // If HIP refuses this launch, its findings are lost: then the next one is looked at again.
+      graph.changed = !work.findings.empty();
       graph.map_generation = map_.generation();
     }
     // Event nodes order the whole graph: more than they ask for, and never less.

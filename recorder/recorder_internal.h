@@ -75,18 +75,18 @@ T Recorder::check(Result<T> result) {
   return std::move(*result);
 }
 
-// Findings go to a piece of work as long as this lives; with the recorder's lock.
-class FindingsOfWork {
+// Findings are held as long as this lives; with the recorder's lock.
+class HoldFindings {
  public:
-  FindingsOfWork(Work*& preparing, Work& work) noexcept : preparing_(preparing) {
-    preparing_ = &work;
+  HoldFindings(HeldFindings*& holder, HeldFindings& held) noexcept : holder_(holder) {
+    holder_ = &held;
   }
-  ~FindingsOfWork() { preparing_ = nullptr; }
-  FindingsOfWork(const FindingsOfWork&) = delete;
-  FindingsOfWork& operator=(const FindingsOfWork&) = delete;
+  ~HoldFindings() { holder_ = nullptr; }
+  HoldFindings(const HoldFindings&) = delete;
+  HoldFindings& operator=(const HoldFindings&) = delete;
 
  private:
-  Work*& preparing_;
+  HeldFindings*& holder_;
 };
 
 }  // namespace gfxgraph::recorder

@@ -29,7 +29,8 @@ uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
   return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
 }
 
-KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call) noexcept {
+KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
+                                   HeldFindings& held) noexcept {
   // A thread launches few kernels again and again. Entries live as long as the recorder; what they
   // were found by may be taken away, which changes the registry's generation.
   struct Known {
@@ -46,6 +47,7 @@ KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const ch
   }
   KernelEntry* result = nullptr;
   guarded([&] {
+    const HoldFindings hold(held_, held);
     CodeRegistry::FunctionName* name =
         host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
     if (name == nullptr) {
@@ -55,15 +57,21 @@ KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const ch
     result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
     if (result == nullptr) return;
     if (!result->module->globals_known) discover_globals(*result->module);
-    known = {this, function, generation, result};
+    for (const ManagedVariable& variable : result->module->managed) {
+      if (variable.known) continue;
+      finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
+              "the address of " + variable.name + " is not known");
+    }
+    if (held.empty()) known = {this, function, generation, result};
   });
   return result;
 }
 
-KernelEntry* Recorder::find_any_kernel(Handle function, const char* call) noexcept {
+KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
+                                       HeldFindings& held) noexcept {
   bool stub = false;
   guarded([&] { stub = code_.find_host_function(function) != nullptr; });
-  return find_kernel(function, stub, call);
+  return find_kernel(function, stub, call, held);
 }
 
 void Recorder::report_ambiguous(std::string text) {
@@ -108,13 +116,19 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
     }
   }
   if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
-  kernel.unknown_pointer_reported = true;
   uint64_t value = 0;
   std::memcpy(&value, kernarg.data() + unknown, sizeof(value));
-  finding(format::FindingKind::kIncomplete, kernel.kernel.name,
-          fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
-                      "it was made is not known: kept as it is",
-                      describe_kernarg_offset(kernel.kernel, unknown), value));
+  HeldFinding found{
+      format::FindingKind::kIncomplete, kernel.kernel.name,
+      fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
+                  "it was made is not known: kept as it is",
+                  describe_kernarg_offset(kernel.kernel, unknown), value),
+      &kernel};
+  if (held_ != nullptr) {
+    held_->push_back(std::move(found));
+  } else {
+    count_held({std::move(found)});
+  }
 }
 
 format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
@@ -284,7 +298,7 @@ RawMemset Recorder::as_node(const RawMemset& raw) {
 
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
-    const FindingsOfWork of_work(preparing_, work);
+    const HoldFindings hold(held_, work.findings);
     const bool at_once = work.never_captured &&
                          hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, facts_.runtime_version);
     if (!at_once && captures_.capturing(work.stream)) {
@@ -343,7 +357,7 @@ void Recorder::checkpoint() {
 void Recorder::commit(Work&& work) noexcept {
   if (work.skip && work.findings.empty()) return;
   guarded([&] {
-    for (const Work::Found& found : work.findings) finding(found.kind, found.call, found.detail);
+    count_held(work.findings);
     if (work.skip) return;
     if (work.captured) {
       if (const auto* function = std::get_if<RawHostFunction>(&work.raw);

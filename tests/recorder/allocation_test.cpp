@@ -21,7 +21,7 @@ class AllocationTest : public RecorderTest {
   KernelEntry* find_kernel() {
     recorder_->module_loaded(this, image_.data());
     recorder_->function_found(handle(2), this, "module_increment");
-    return recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel");
+    return recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   }
   void launch(KernelEntry* kernel, bool packed) {
     struct {

@@ -113,6 +113,9 @@ static void refused() {
   driver.Depth = 1;
   refuse(hipDrvMemcpy3D(&driver), "hipDrvMemcpy3D");
   refuse(hipGraphLaunch(nullptr, stream), "hipGraphLaunch");
+  static int no_kernel;
+  refuse(hipLaunchKernel(&no_kernel, dim3(1), dim3(1), nullptr, 0, stream), "no kernel");
+  refuse(hipModuleLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), "none");
   add<<<1, kCount, 0, stream>>>(data, 1);
   CHECK(hipStreamSynchronize(stream));
   expect_all(data, 6, "the data");

@@ -130,6 +130,7 @@ class RecorderTest : public ::testing::Test {
 
   TemporaryFolder folder_;
   FakeState state_;
+  HeldFindings held_;
   std::unique_ptr<Recorder> recorder_;
 };
 

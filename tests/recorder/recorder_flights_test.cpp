@@ -21,7 +21,7 @@ class RecorderFlightsTest : public RecorderTest {
 
   // With what the kernel writes while its call is being recorded.
   void launch(void* address, Handle stream = handle(10)) {
-    KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel");
+    KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
     ASSERT_NE(kernel, nullptr);
     void* seen = reinterpret_cast<void*>(reinterpret_cast<uint64_t>(address) | uint64_t{1} << 47);
     int by = 3;

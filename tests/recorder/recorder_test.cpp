@@ -366,17 +366,53 @@ TEST_F(RecorderTest, UnreadableMemoryIsUnknownNotWrong) {
 }
 
 TEST_F(RecorderTest, UnregisteredKernelsMakeTheTraceIncomplete) {
-  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel"), nullptr);
+  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
+  recorder_->count(held_);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
+}
+
+TEST_F(RecorderTest, ARefusedLaunchLeavesNoFinding) {
+  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
+  EXPECT_THAT(held_, SizeIs(1));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+}
+
+// A refused launch with a pointer that nothing is known of, then the same one accepted: said once.
+TEST_F(RecorderTest, WhatARefusedLaunchLackedIsSaidByTheNextOne) {
+  const std::string image = read_text(MODULE_FILE);
+  recorder_->module_loaded(this, image.data());
+  recorder_->function_found(handle(2), this, "module_increment");
+  alignas(8) uint64_t buffer[8] = {};
+  device_memory(buffer, sizeof(buffer));
+  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  ASSERT_NE(kernel, nullptr);
+  void* unknown = reinterpret_cast<void*>(uint64_t{1} << 45);
+  int by = 1;
+  void* params[] = {&unknown, &by};
+  for (const bool accepted : {false, true, true}) {
+    Work work;
+    work.call = "hipModuleLaunchKernel";
+    work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+    recorder_->prepare(work);
+    if (accepted) recorder_->commit(std::move(work));
+  }
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  ASSERT_THAT(trace->findings(), SizeIs(1));
+  EXPECT_EQ(trace->findings()[0].count, 1u);
 }
 
 TEST_F(RecorderTest, BadModuleImagesMakeTheTraceIncomplete) {
   std::vector<char> garbage(4096, 0x5a);
   recorder_->module_loaded(&garbage, garbage.data());
   recorder_->function_found(handle(2), &garbage, "k");
-  EXPECT_EQ(recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel"), nullptr);
+  EXPECT_EQ(recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_), nullptr);
+  recorder_->count(held_);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
@@ -389,7 +425,7 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   state_.symbol = &variable;
   recorder_->module_loaded(this, image.data());
   recorder_->function_found(handle(2), this, "takes_struct");
-  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel");
+  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   ASSERT_NE(kernel, nullptr);
   alignas(8) uint64_t buffer[8] = {};
   device_memory(buffer, sizeof(buffer));
