@@ -25,14 +25,10 @@ void end_process(int) {
 }
 
 void limit_memory(uint64_t bytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  (void)bytes;  // the sanitizers' own tables count as data and are larger
-#else
   rlimit limit{};
-  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  if (!kLimitsMemory || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, bytes);
   ::setrlimit(RLIMIT_DATA, &limit);
-#endif
 }
 
 }  // namespace

@@ -10,6 +10,19 @@ class App;
 
 namespace gfxgraph::tools {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GFXGRAPH_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GFXGRAPH_SANITIZED 1
+#endif
+#endif
+#ifdef GFXGRAPH_SANITIZED
+inline constexpr bool kLimitsMemory = false;  // the sanitizers' tables count as data, too
+#else
+inline constexpr bool kLimitsMemory = true;
+#endif
+
 struct ReadLimits {
   double seconds = 3600;      // wall clock; 0: no limit
   uint64_t memory_bytes = 0;  // of data; 0: half of this machine's memory

@@ -328,8 +328,9 @@ uint32_t grid_of(const Work& work) {
   }
 }
 
-// How many words before x the kernel is told that it begins. The address lies in no live region: what the pointer was
-// made from would be known to the program alone (docs/replay.md, "Outside of every buffer").
+// How many words before x the kernel is told that it begins. The address lies in no live region:
+// what the pointer was made from would be known to the program alone (docs/replay.md, "Outside of
+// every buffer").
 static uint32_t bias(const Work& work, const Memory& memory, uint64_t x) {
   uint32_t words = work.m;
   for (int i = 0; i < memory.count(); ++i) {
@@ -361,8 +362,7 @@ void pack_arguments(const Work& work, const Memory& memory, Arguments& arguments
                       reinterpret_cast<const uint32_t*>(address(x))};
     return put(p);
   }
-  const uint32_t biased_by =
-      work.kernel == Kernel::biased ? bias(work, memory, address(x)) : 0;
+  const uint32_t biased_by = work.kernel == Kernel::biased ? bias(work, memory, address(x)) : 0;
   if (d.region >= 0) put(address(d));
   switch (work.kernel) {
     case Kernel::add:
