@@ -190,6 +190,15 @@ class HipDevice final : public Device {
 
   void loop() {
     hook_depth = 1;  // nothing that this thread does is the program's
+    // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
+    // wait for that lock with the linker's.
+    for (const int index :
+         {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
+          kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
+          kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
+          kCall_hipGraphGetNodes}) {
+      (void)real_function(index);
+    }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
     (void)real(kCall_hipThreadExchangeStreamCaptureMode, &mode);
     std::unique_lock lock(mutex_);

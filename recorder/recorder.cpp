@@ -138,13 +138,32 @@ bool Recorder::claim() {
   return true;
 }
 
-void Recorder::open() {
-  begun_ = true;
-  if (!claim()) {
+// The runtime may load libraries when it is first asked: not under mutex_, for which other threads
+// may wait with the dynamic linker's lock.
+void Recorder::ask() {
+  const std::lock_guard lock(asking_mutex_);
+  if (asked_.load(std::memory_order_relaxed) || !active()) return;
+  if (claim()) {
+    facts_ = device_->facts();
+  } else {
     active_.store(false);
     elsewhere_.store(true);
-    return;
   }
+  asked_.store(true, std::memory_order_release);
+}
+
+void Recorder::apply_registrations() {
+  std::vector<std::function<void()>> registrations;
+  {
+    const std::lock_guard lock(registration_mutex_);
+    registrations.swap(registrations_);
+    any_registered_.store(false, std::memory_order_relaxed);
+  }
+  for (const std::function<void()>& one : registrations) one();
+}
+
+void Recorder::open() {
+  begun_ = true;
   start_ns_ = monotonic_ns();
   pending_.reserve(kMostPendingEvents);
   draining_.reserve(kMostPendingEvents);
@@ -154,7 +173,6 @@ void Recorder::open() {
   writer_options.compression_level = options_.compression_level;
   writer_ = check(format::Writer::create(options_.output, writer_options));
   report_.trace = options_.output;
-  facts_ = device_->facts();
 
   format::Environment environment;
   environment.gfxgraph_version = GFXGRAPH_VERSION;
@@ -358,10 +376,15 @@ void Recorder::flush() noexcept {
 
 bool Recorder::abandon() noexcept {
   // Without the lock the other threads of the parent may have been in the middle of something.
-  if (mutex_.try_lock()) {
-    const bool untouched = !begun_;
-    mutex_.unlock();
-    if (untouched) return false;
+  if (asking_mutex_.try_lock()) {
+    if (mutex_.try_lock()) {
+      const bool untouched = !begun_;
+      mutex_.unlock();
+      asking_mutex_.unlock();
+      if (untouched) return false;
+    } else {
+      asking_mutex_.unlock();
+    }
   }
   elsewhere_.store(!options_.output.empty());
   active_.store(false);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -260,7 +261,9 @@ class Recorder {
   T check(Result<T> result);
   void check(Result<void> result);
 
+  void ask();
   void open();
+  void apply_registrations();
   void append(format::Action action);
   void append(std::unique_ptr<format::Graph> graph);
   void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
@@ -397,6 +400,12 @@ class Recorder {
   bool finished_ = false;
   uint32_t finish_timeout_ms_ = 30'000;  // how long the end waits for the device
 
+  // Of the first use of HIP: who records, and what the device is. Before all others.
+  std::mutex asking_mutex_;
+  std::atomic<bool> asked_{false};
+  std::mutex registration_mutex_;  // last
+  std::vector<std::function<void()>> registrations_;
+  std::atomic<bool> any_registered_{false};
   // Held for every method but while the program's own call runs. drain_mutex_ before mutex_.
   std::mutex drain_mutex_;
   std::mutex mutex_;

@@ -23,22 +23,26 @@ bool is_managed(const ModuleEntry& module, const std::string& name) {
 }  // namespace
 
 void Recorder::fat_binary(Handle handle, const void* wrapper) noexcept {
-  registering([&] { code_.add_fat_binary(handle, wrapper); });
+  registering([=, this] { code_.add_fat_binary(handle, wrapper); });
 }
 
 void Recorder::function(Handle fat_binary, Handle host_function, const char* name) noexcept {
-  registering([&] { code_.add_function(fat_binary, host_function, name == nullptr ? "" : name); });
+  registering([=, this, text = std::string(name == nullptr ? "" : name)] {
+    code_.add_function(fat_binary, host_function, text);
+  });
 }
 
 void Recorder::variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept {
-  registering([&] { code_.add_variable(fat_binary, host_symbol, name == nullptr ? "" : name); });
+  registering([=, this, text = std::string(name == nullptr ? "" : name)] {
+    code_.add_variable(fat_binary, host_symbol, text);
+  });
 }
 
 void Recorder::managed_variable(Handle fat_binary, void* const* pointer, const char* name,
                                 uint64_t size_bytes) noexcept {
-  registering([&] {
-    ModuleEntry* module = code_.add_managed_variable(
-        fat_binary, {pointer, name == nullptr ? "" : name, size_bytes, false});
+  registering([=, this, text = std::string(name == nullptr ? "" : name)] {
+    ModuleEntry* module =
+        code_.add_managed_variable(fat_binary, {pointer, text, size_bytes, false});
     if (module != nullptr && writer_) discover_managed(*module);  // of a library loaded later
   });
 }
@@ -66,22 +70,28 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
 // The variables of code that is about to be unloaded: their last state.
 void Recorder::end_globals(const ModuleEntry& module) {
   words_.remove_code(&module);
-  (void)device_->synchronize(kSettleTimeoutMs);
+  look_before_wait();
+  if (device_->synchronize(kSettleTimeoutMs)) land(flights_.land_all_kernels());
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
     if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
     end_allocation(*allocation, true, 0, post_content(*allocation));
     map_.remove(allocation->address);
+    flights_.forget(allocation->id);
     by_id_.erase(allocation->id);
   }
 }
 
 void Recorder::fat_binary_unloading(Handle handle) noexcept {
-  registering([&] {
+  guarded_unlocked([&] {
+    const std::lock_guard lock(mutex_);
+    apply_registrations();  // they point into the library
+    if (!writer_) return;   // nothing is opened for this
     ModuleEntry* entry = code_.find_fat_binary(handle);
-    if (entry == nullptr || !writer_) return;
+    if (entry == nullptr) return;
     end_globals(*entry);
     code_.remove_fat_binary(handle);
+    update_plain();
   });
 }
 

@@ -52,20 +52,26 @@ void Recorder::guarded_unlocked(F&& function) noexcept {
 template <typename F>
 void Recorder::guarded(F&& function) noexcept {
   guarded_unlocked([&] {
+    if (!asked_.load(std::memory_order_acquire)) [[unlikely]]
+      ask();
+    if (!active()) return;
     const std::lock_guard lock(mutex_);
+    if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
     if (!begun_) open();
     std::forward<F>(function)();
     update_plain();
   });
 }
 
-// Registration runs before main: no device may be touched yet, and nothing is opened.
+// Registration runs before main, when no device may be touched yet, and inside of dlopen(), with
+// the dynamic linker's lock: it waits for no lock under which the runtime is called, as that may
+// need the linker's. The next call that is recorded applies it.
 template <typename F>
 void Recorder::registering(F&& function) noexcept {
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
-    std::forward<F>(function)();
-    update_plain();
+    const std::lock_guard lock(registration_mutex_);
+    registrations_.emplace_back(std::forward<F>(function));
+    any_registered_.store(true, std::memory_order_release);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "format/reader.h"
@@ -23,16 +24,19 @@ struct FakeState {
   std::vector<void*> nodes;
   void* symbol = nullptr;
   int32_t runtime_version = 60'000'000;
-  std::set<void*> capturing;  // streams that stay so after a capture
+  std::set<void*> capturing;          // streams that stay so after a capture
+  std::function<void()> during_call;  // while the recorder waits for the runtime
 };
 
 class FakeDevice final : public Device {
  public:
   explicit FakeDevice(FakeState& state) : state_(state) {}
   DeviceFacts facts() override {
+    if (state_.during_call) state_.during_call();
     return {"gfx1030:xnack-", "fake", state_.runtime_version, state_.runtime_version};
   }
   bool read(void* destination, uint64_t address, size_t size_bytes) override {
+    if (state_.during_call) state_.during_call();
     if (state_.readable) std::memcpy(destination, reinterpret_cast<void*>(address), size_bytes);
     return state_.readable;
   }

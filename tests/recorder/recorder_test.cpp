@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
+#include <thread>
 
 #include "tests/recorder/recorder_fixture.h"
 
@@ -371,6 +374,29 @@ TEST_F(RecorderTest, UnregisteredKernelsMakeTheTraceIncomplete) {
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
+}
+
+// dlopen() of a library with kernels holds the dynamic linker's lock, which the runtime may need.
+TEST_F(RecorderTest, RegistrationWaitsForNoCallOfTheRuntime) {
+  int calls = 0;
+  std::vector<std::thread> threads;
+  state_.during_call = [&] {
+    ++calls;
+    auto done = std::make_shared<std::promise<void>>();
+    threads.emplace_back([this, done] {
+      recorder_->fat_binary(handle(1), nullptr);
+      recorder_->function(handle(1), handle(2), "kernel");
+      recorder_->variable(handle(1), handle(3), "variable");
+      done->set_value();
+    });
+    EXPECT_EQ(done->get_future().wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  };
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(calls, 2) << "the facts, and the content";
+  state_.during_call = nullptr;
+  ASSERT_TRUE(finish());
 }
 
 TEST_F(RecorderTest, ARefusedLaunchLeavesNoFinding) {
