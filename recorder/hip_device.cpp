@@ -189,7 +189,7 @@ class HipDevice final : public Device {
   }
 
   void loop() {
-    hook_depth = 1;  // nothing that this thread does is the program's
+    hook_depth = 2;  // nothing that this thread does is the program's: its outermost calls have 1
     // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
     // wait for that lock with the linker's.
     for (const int index :

@@ -306,7 +306,13 @@ TEST_F(RecordTest, WorkOfOtherProcessesIsNotSilentlyMissing) {
     const auto trace = open();
     ASSERT_TRUE(trace) << mode;
     EXPECT_TRUE(trace->sealed() && !trace->complete()) << mode;
+    const char* first = mode == std::string("child") ? "hipLaunchKernel" : "hipMemset";
+    EXPECT_THAT(result.err, HasSubstr(std::string("): ") + first)) << mode;
   }
+  // A process that gives the device no work takes nothing from the trace.
+  const ProcessResult allocates = record(program + "system_allocates");
+  EXPECT_EQ(allocates.code, 0) << allocates.err;
+  EXPECT_THAT(allocates.err, Not(HasSubstr("incomplete")));
   // The trace was sealed before.
   const ProcessResult result = record(program + "exec");
   EXPECT_EQ(result.code, 3) << result.err;

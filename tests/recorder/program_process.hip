@@ -43,6 +43,13 @@ int main(int argc, char** argv) {
     std::printf("ok\n");
     return 0;
   }
+  if (mode == "allocates") {
+    for (int i = 0; i < 2; ++i) {
+      CHECK(hipMalloc(reinterpret_cast<void**>(&data), 4096));
+      CHECK(hipFree(data));
+    }
+    return 0;
+  }
   work();
   if (mode == "closes") {
     for (int fd = 3; fd < 20000; ++fd) close(fd);
@@ -70,8 +77,9 @@ int main(int argc, char** argv) {
     }
     wait_for(child);
   }
-  if (mode == "system") {
-    const std::string command = std::string(argv[0]) + " once";
+  if (mode == "system" || mode == "system_allocates") {
+    const std::string command =
+        std::string(argv[0]) + (mode == "system" ? " once" : " allocates");
     if (std::system(command.c_str()) != 0) return 3;
   }
   if (mode == "exec") execl(argv[0], argv[0], "once", static_cast<char*>(nullptr));
