@@ -242,7 +242,8 @@ class GraphExecutor : public Executor {
       case OperationKind::kMemset: break;
     }
     const PreparedMemset& memset = instance_.memset(operation.index);
-    if (by_copies()) return add_copies_of_pattern(graph, memset, dependencies, chain);
+    const bool small_rows = memset.small_row != nullptr && (memset.height == 1 || by_rows(memset));
+    if (by_copies() || small_rows) return add_copies_of_pattern(graph, memset, dependencies, chain);
     const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;
     hip::MemsetParams parameters;
     parameters.element_bytes = memset.element_bytes;
@@ -267,8 +268,9 @@ class GraphExecutor : public Executor {
   Result<void> add_copies_of_pattern(hip::Graph graph, const PreparedMemset& memset,
                                      std::vector<hip::GraphNode>& dependencies,
                                      const Chain& chain) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const PatternBuffer* const pattern,
-                              patterns_.get(instance_.library(), memset));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        const PatternBuffer* const pattern,
+        patterns_.get(instance_.library(), memset.element_bytes, memset.value));
     const uint64_t row_bytes = memset.width * memset.element_bytes;
     for (uint64_t row = 0; row < memset.depth * memset.height; ++row) {
       uint8_t* const destination = memset.copy_destination + row / memset.height * memset.slice +

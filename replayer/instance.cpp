@@ -134,7 +134,7 @@ Result<void> Instance::prepare() {
     switch (operation.kind) {
       case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
       case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
-      case OperationKind::kMemset: prepare_memset(operation); break;
+      case OperationKind::kMemset: GFXGRAPH_TRY(prepare_memset(operation)); break;
     }
   }
   return prepare_host_writes();
@@ -276,7 +276,20 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
   return {};
 }
 
-void Instance::prepare_memset(const Operation& operation) {
+namespace {
+
+// Whether a fill of one row may end before the next multiple of 8 bytes, and does not begin at one.
+bool has_small_rows(const PreparedMemset& memset) {
+  constexpr uint64_t kWord = 8;
+  const auto place = reinterpret_cast<uintptr_t>(memset.destination);
+  if (memset.width * memset.element_bytes >= kWord) return false;
+  const bool one = memset.height == 1 && memset.depth == 1;
+  return place % kWord != 0 || (!one && (memset.pitch % kWord != 0 || memset.slice % kWord != 0));
+}
+
+}  // namespace
+
+Result<void> Instance::prepare_memset(const Operation& operation) {
   const format::Memset& recorded = *operation.memset;
   PreparedMemset memset;
   memset.destination = memory_->device_pointer(recorded.allocation) + recorded.offset_bytes;
@@ -302,8 +315,14 @@ void Instance::prepare_memset(const Operation& operation) {
     }
   }
   const bool empty = memset.width == 0 || memset.height == 0 || memset.depth == 0;
+  if (!empty && library_->avoids(HipQuirk::kSmallFillOverruns) && has_small_rows(memset)) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const PatternBuffer* const pattern,
+                              small_rows_.get(*library_, memset.element_bytes, memset.value));
+    memset.small_row = pattern->pointer;
+  }
   operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});
   memsets_.push_back(memset);
+  return {};
 }
 
 Result<void> Instance::prepare_host_writes() {
@@ -378,6 +397,13 @@ hip::Error Instance::submit_memset(const PreparedMemset& memset, hip::Stream str
     for (uint64_t row = 0; row < memset.height; ++row) {
       uint8_t* const line = plane + row * memset.pitch;
       hip::Error code = hip::kSuccess;
+      if (memset.small_row != nullptr) {
+        code = hip().hipMemcpyAsync(memset.copy_destination + (line - memset.destination),
+                                    memset.small_row, memset.width * memset.element_bytes,
+                                    hip::kCopyDefault, stream);
+        if (code != hip::kSuccess) return code;
+        continue;
+      }
       if (memset.element_bytes == 1) code = hip().hipMemsetAsync(line, value, memset.width, stream);
       if (memset.element_bytes == 2) {
         code = hip().hipMemsetD16Async(line, static_cast<unsigned short>(memset.value),

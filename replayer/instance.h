@@ -15,6 +15,7 @@
 #include "replayer/memory.h"
 #include "replayer/modules.h"
 #include "replayer/options.h"
+#include "replayer/pattern_buffers.h"
 #include "replayer/program.h"
 
 namespace gfxgraph::replayer {
@@ -52,6 +53,9 @@ struct PreparedMemset {
   uint32_t value = 0;
   uint64_t width = 0, height = 1, depth = 1;  // elements, rows, slices
   uint64_t pitch = 0, slice = 0;
+  // Rows as fills of their own would write past their ends (kSmallFillOverruns): they are copied
+  // from here, device memory with the row's bytes. Null: they would not.
+  const void* small_row = nullptr;
 };
 
 struct PreparedOperation {
@@ -118,7 +122,7 @@ class Instance {
   Result<void> prepare();
   Result<void> prepare_launch(const Operation& operation, uint64_t& arena_offset);
   Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
-  void prepare_memset(const Operation& operation);
+  Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
@@ -131,6 +135,7 @@ class Instance {
   std::unique_ptr<Modules> displaced_modules_;
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
+  PatternBuffers small_rows_;
   std::vector<PreparedOperation> operations_;
   std::vector<PreparedLaunch> launches_;
   std::vector<PreparedCopy> copies_;

@@ -17,16 +17,16 @@ PatternBuffers::~PatternBuffers() {
   }
 }
 
-Result<const PatternBuffer*> PatternBuffers::get(const HipLibrary& library,
-                                                 const PreparedMemset& memset) {
+Result<const PatternBuffer*> PatternBuffers::get(const HipLibrary& library, uint32_t element_bytes,
+                                                 uint32_t value) {
   hip_ = &library.table();
-  PatternBuffer& buffer = buffers_[{memset.element_bytes, memset.value}];
+  PatternBuffer& buffer = buffers_[{element_bytes, value}];
   if (buffer.size_bytes != 0) return &buffer;
   GFXGRAPH_TRY(library.check(hip_->hipMalloc(&buffer.pointer, kPatternBytes),
                              "buffer for the pattern of a memset"));
   std::vector<std::byte> bytes(kPatternBytes);
-  for (uint64_t at = 0; at < kPatternBytes; at += memset.element_bytes)
-    std::memcpy(bytes.data() + at, &memset.value, memset.element_bytes);
+  for (uint64_t at = 0; at < kPatternBytes; at += element_bytes)
+    std::memcpy(bytes.data() + at, &value, element_bytes);
   GFXGRAPH_TRY(
       library.check(hip_->hipMemcpy(buffer.pointer, bytes.data(), bytes.size(), hip::kHostToDevice),
                     "pattern of a memset"));

@@ -1,5 +1,5 @@
-// Device memory filled with the patterns of memsets, for runtimes whose memset nodes are broken
-// (base/hip_quirks.inc, kMemsetNodeOverwritten).
+// Device memory filled with the patterns of memsets, for runtimes whose memset nodes or small fills
+// are broken (base/hip_quirks.inc, kMemsetNodeOverwritten and kSmallFillOverruns).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
-#include "replayer/instance.h"
 
 namespace gfxgraph::replayer {
 
@@ -26,8 +25,9 @@ class PatternBuffers {
   PatternBuffers(const PatternBuffers&) = delete;
   PatternBuffers& operator=(const PatternBuffers&) = delete;
 
-  // The buffer with this memset's pattern, made by the first call. Valid as long as this object.
-  Result<const PatternBuffer*> get(const HipLibrary& library, const PreparedMemset& memset);
+  // The buffer with the pattern of a memset, made by the first call. Valid as long as this object.
+  Result<const PatternBuffer*> get(const HipLibrary& library, uint32_t element_bytes,
+                                   uint32_t value);
 
  private:
   const HipTable* hip_ = nullptr;

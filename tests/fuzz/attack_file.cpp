@@ -339,6 +339,45 @@ std::vector<std::byte> freed_global() {
   return parts.file();
 }
 
+// No attack, but what some runtimes make of it (kSmallFillOverruns): memsets of 1 to 9 bytes at
+// each place of a word, with all buffers and copies as they should be. It replays as identical.
+std::vector<std::byte> small_fills() {
+  constexpr uint64_t kBytes = 8 * 9 * 32;
+  std::vector<std::byte> contents(kBytes, std::byte{0xaa});
+  std::vector<Memset> memsets;
+  for (uint64_t n = 0; n < 8 * 9; ++n) {
+    Memset memset;
+    memset.allocation = 1;
+    memset.offset_bytes = 32 * n + n % 8;
+    memset.element_bytes = n % 16 < 8 || n % 2 != 0 ? 1 : 2;
+    memset.value = memset.element_bytes == 1 ? 0x11 : 0x2211;
+    memset.width_elements = 1 + n / 8;
+    for (uint64_t at = 0; at < memset.width_elements * memset.element_bytes; ++at)
+      contents[memset.offset_bytes + at] =
+          static_cast<std::byte>(memset.value >> (8 * (at % memset.element_bytes)));
+    memsets.push_back(memset);
+  }
+  return trace_bytes([&](Writer& writer) {
+    const auto done = [](const auto& result) { GFXGRAPH_CHECK(result.has_value()); };
+    done(writer.add(sample_environment()));
+    const auto blob = writer.add_blob(contents);
+    done(blob);
+    AllocationBegin begin = sample_allocation(1, kBytes);
+    begin.initial.size_bytes = kBytes;
+    begin.initial.fill = 0xaa;
+    done(writer.add(event_of(begin)));
+    Graph graph{1, {}};
+    for (const Memset& memset : memsets) {
+      done(writer.add(event_of(memset)));
+      graph.nodes.emplace_back().action = memset;
+    }
+    done(writer.add(graph));
+    done(writer.add(event_of(GraphLaunch{1, 0})));
+    AllocationEnd end{1, false, 0, blob_content(*blob, kBytes)};
+    done(writer.add(event_of(end)));
+  });
+}
+
 struct Attack {
   const char* name;
   std::vector<std::byte> (*make)();
@@ -359,6 +398,7 @@ constexpr Attack kAttacks[] = {
     {"metadata", metadata},
     {"section_names", section_names},
     {"freed_global", freed_global},
+    {"small_fills", small_fills},
 };
 
 int run(int argc, char** argv) {

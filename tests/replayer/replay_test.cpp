@@ -276,6 +276,55 @@ TEST_F(ReplayTest, SmallContentsAreNeverFilled) {
   expect_identical(**replay);
 }
 
+// The program's own: recorded where they are right, replayed where they are not.
+TEST_F(ReplayTest, SmallMemsetsAreCopiesWhereTheyOverrun) {
+  const auto a = trace.allocate(64);
+  const auto add = [&](uint64_t offset, uint32_t element_bytes, uint64_t width, uint64_t height,
+                       uint64_t pitch) {
+    format::Memset memset;
+    memset.allocation = a;
+    memset.offset_bytes = offset;
+    memset.element_bytes = element_bytes;
+    memset.value = 0x4241;
+    memset.width_elements = width;
+    memset.height = height;
+    memset.pitch_bytes = pitch;
+    trace.memset(memset);
+  };
+  add(1, 1, 1, 1, 0);
+  add(10, 2, 2, 1, 0);
+  add(17, 2, 1, 3, 13);
+  add(3, 1, 13, 1, 0);
+  HipTable table = fake.table();
+  const auto right = [](void* to, size_t bytes) {
+    return reinterpret_cast<uintptr_t>(to) % 8 == 0 ||
+           bytes >= 8 - reinterpret_cast<uintptr_t>(to) % 8;
+  };
+  static decltype(right) is_right = right;
+  static HipTable real;
+  real = table;
+  table.hipMemsetAsync = [](void* to, int value, size_t size, void* stream) {
+    return is_right(to, size) ? real.hipMemsetAsync(to, value, size, stream) : 1;
+  };
+  table.hipMemsetD16Async = [](void* to, unsigned short value, size_t count, void* stream) {
+    return is_right(to, 2 * count) ? real.hipMemsetD16Async(to, value, count, stream) : 1;
+  };
+  table.hipGraphAddMemsetNode = [](void** node, void* graph, void* const* dependencies,
+                                   size_t count, const hip::MemsetParams* p) {
+    return is_right(p->destination, p->element_bytes * p->width)
+               ? real.hipGraphAddMemsetNode(node, graph, dependencies, count, p)
+               : 1;
+  };
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    ASSERT_TRUE(replay) << replay.error().message;
+    expect_identical(**replay);
+  }
+}
+
 TEST_F(ReplayTest, LongProgramsAreSplitByDefault) {
   const auto a = trace.allocate(64);
   fake.kernels["double"] = [](const FakeLaunch&) {};
