@@ -378,6 +378,13 @@ std::vector<std::byte> small_fills() {
   });
 }
 
+// Code of version 6 (clang 19, -mcode-object-version=6), which HIP 5 does not load.
+std::vector<std::byte> newer_code() {
+  const auto bytes = read_file(FUZZ_CORPUS "/codeobj/v6.elf");
+  GFXGRAPH_CHECK(bytes.has_value());
+  return kernel_trace(*bytes);
+}
+
 struct Attack {
   const char* name;
   std::vector<std::byte> (*make)();
@@ -399,6 +406,7 @@ constexpr Attack kAttacks[] = {
     {"section_names", section_names},
     {"freed_global", freed_global},
     {"small_fills", small_fills},
+    {"newer_code", newer_code},
 };
 
 int run(int argc, char** argv) {
