@@ -383,7 +383,6 @@ class Recorder {
   // graphs
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
   void forget_children(const GraphTemplate& model);
-  bool updates_by_level() const;
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);

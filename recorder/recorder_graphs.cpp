@@ -27,11 +27,6 @@ void find_events(ExecutableGraph& graph) {
 
 }  // namespace
 
-// HIP 5.2 pairs the nodes of an update level by level; later runtimes were not measured.
-bool Recorder::updates_by_level() const {
-  return facts_.runtime_version >= 50'200'000 && facts_.runtime_version < 50'300'000;
-}
-
 void Recorder::capture_begins(Handle stream) noexcept {
   guarded([&] { captures_.begin(stream); });
 }
@@ -348,7 +343,8 @@ void Recorder::executable_updated(Handle executable, Handle graph) noexcept {
       return;
     }
     std::optional<std::vector<FlatNode>> update = flatten(*model);
-    if (!update || !update_nodes(found->second.nodes, std::move(*update), updates_by_level())) {
+    const bool by_level = hip_quirk_seen(HipQuirk::kExecUpdatePairsByLevel, facts_.runtime_version);
+    if (!update || !update_nodes(found->second.nodes, std::move(*update), by_level)) {
       finding(FindingKind::kIncomplete, call, kNotPaired);
       return;
     }
