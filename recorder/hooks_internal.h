@@ -55,7 +55,9 @@ class Scope {
   // `registration`: clang's module constructors, which arrange their own destructors afterwards.
   explicit Scope(bool registration = false) noexcept
       : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {
-    if (record) learned = Learned{.open = true};
+    if (!record) return;
+    learned = Learned{.open = true};
+    recorder().call_begins();
   }
   ~Scope();
   Scope(const Scope&) = delete;

@@ -44,12 +44,6 @@ bool lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
   }
 }
 
-uint32_t thread_number() noexcept {
-  static std::atomic<uint32_t> next{0};
-  static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  return number;
-}
-
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -89,6 +83,12 @@ format::Event launch_event(const PendingLaunch& pending, std::span<const std::by
 }
 
 }  // namespace
+
+uint32_t thread_number() noexcept {
+  static std::atomic<uint32_t> next{0};
+  static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
 
 Handle per_thread_stream() noexcept {
   static thread_local char stream;
@@ -222,6 +222,7 @@ format::Event& Recorder::push(format::Action action) {
   event->action = std::move(action);
   report_ambiguous(event->action);
   note_targets(event->action);
+  stream_used(event->action);
   const std::vector<Flight> known = flights_.follow(event->action);
   format::Event& pushed = *event;
   pending_.emplace_back(std::move(event));
@@ -242,6 +243,7 @@ void Recorder::append(std::unique_ptr<format::Graph> graph) {
 void Recorder::append(const KernelEntry& kernel, format::StreamId stream,
                       const LaunchShape& shape) {
   if (any_ran_.load(std::memory_order_acquire)) note_runs();
+  stream_used(stream);
   PendingLaunch launch;
   launch.kernel = kernel.kernel.id;
   launch.stream = stream;

@@ -179,6 +179,8 @@ class Recorder {
   void stream_waits(Handle stream, Handle event, uint32_t flags) noexcept;
 
   // ---- order: what the host knows (recorder_order.cpp) ------------------------------------------
+  // First in each call of the program, on its thread. Takes no lock.
+  void call_begins() noexcept;
   // A call has returned. Flushes what was gathered.
   void synchronized(format::SynchronizeKind kind, Handle object,
                     std::string_view call = {}) noexcept;
@@ -290,6 +292,8 @@ class Recorder {
   void forget_runs(Work& work) noexcept;
   void note_runs();
   bool host_waits(const Work& work, const format::Copy& copy);
+  void stream_used(format::StreamId stream);
+  void stream_used(const format::Action& action);
   void count_pending();
   void update_plain() noexcept;
   void drain(bool all = false) noexcept;
@@ -437,6 +441,15 @@ class Recorder {
   std::unordered_map<Handle, format::StreamId> streams_;
   std::unordered_set<format::StreamId> own_streams_;  // per-thread ones, or not seen being made
   std::unordered_map<Handle, format::EventId> events_;
+  // What a stream was given last. One call overlaps another if that was given while it ran.
+  struct StreamUse {
+    uint64_t number = 0;  // among all
+    uint32_t thread = 0;
+  };
+  std::vector<StreamUse> uses_;   // by stream
+  std::vector<bool> unblocking_;  // by stream: the null stream does not wait for it
+  StreamUse blocking_use_;        // of all streams that it waits for
+  std::atomic<uint64_t> use_count_{0};
   Captures captures_;
   std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
   std::unordered_map<Handle, ExecutableGraph> executables_;

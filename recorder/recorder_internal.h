@@ -16,6 +16,9 @@ inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 // The unit in which host-visible memory is compared with what the trace knows of it.
 inline constexpr uint64_t kHostBlockBytes = 4096;
 
+// recorder.cpp: the calling thread, counted from 0.
+uint32_t thread_number() noexcept;
+
 // recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 

@@ -4,6 +4,70 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
+
+// Uses of streams when the call began that this thread is in.
+thread_local uint64_t uses_before_call = 0;
+
+}  // namespace
+
+// ---- calls of several threads -------------------------------------------------------------------
+//
+// Events are in the order in which calls returned. For calls that follow one another, in one thread
+// or because the program orders its threads, that is the order in which they were issued. Of calls
+// that run at the same time nothing is known: a program whose result depends on their order has a
+// race.
+
+void Recorder::call_begins() noexcept {
+  uses_before_call = use_count_.load(std::memory_order_acquire);
+}
+
+void Recorder::stream_used(format::StreamId stream) {
+  if (stream >= uses_.size()) {
+    uses_.resize(stream + 1);
+    unblocking_.resize(stream + 1);
+  }
+  const uint32_t thread = thread_number();
+  const auto overlaps = [&](const StreamUse& use) {
+    return use.number > uses_before_call && use.thread != thread;
+  };
+  const bool blocking = stream == 0 || !unblocking_[stream];
+  if (overlaps(uses_[stream]) || (stream == 0 && overlaps(blocking_use_)) ||
+      (blocking && overlaps(uses_[0]))) {
+    finding_now(format::FindingKind::kNote, "threads",
+                "gave work to one stream at the same time: its order is not known, and recorded as "
+                "the calls returned");
+  }
+  const StreamUse use{use_count_.load(std::memory_order_relaxed) + 1, thread};
+  uses_[stream] = use;
+  if (blocking) blocking_use_ = use;
+  use_count_.store(use.number, std::memory_order_release);
+}
+
+void Recorder::stream_used(const format::Action& action) {
+  if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
+    if (created->id >= uses_.size()) {
+      uses_.resize(created->id + 1);
+      unblocking_.resize(created->id + 1);
+    }
+    unblocking_[created->id] = (created->flags & kStreamNonBlocking) != 0;
+    return;
+  }
+  std::visit(
+      [&]<typename T>(const T& one) {
+        if constexpr (std::is_same_v<T, format::Launch> || std::is_same_v<T, format::Copy> ||
+                      std::is_same_v<T, format::Memset> ||
+                      std::is_same_v<T, format::HostFunction> ||
+                      std::is_same_v<T, format::GraphLaunch> ||
+                      std::is_same_v<T, format::EventRecord> ||
+                      std::is_same_v<T, format::StreamWait>) {
+          stream_used(one.stream);
+        }
+      },
+      action);
+}
 
 void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
                             std::string_view call) noexcept {
