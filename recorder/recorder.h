@@ -196,7 +196,10 @@ class Recorder {
   HostRun host_function_runs(HostCall& call) noexcept;
   // It returned, and what it wrote is there: sources of copies that wait behind it are read.
   void host_function_ran(const HostRun& run) noexcept;
-  // Keeps it alive until it has run, or for ever in a graph. nullptr: there is no memory.
+  // Keeps it alive until it has run. Those of graph nodes stay for the life of the process: the
+  // runtime copies their pointers into clones, parents and executables, and runs them after
+  // hipGraphExecDestroy() has returned if a launch is still in flight, so that no call tells when
+  // the last one is gone. nullptr: there is no memory.
   std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
 
   // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
