@@ -62,6 +62,7 @@ struct KernelEntry {
   uint32_t pointer_arguments = 0;  // global_buffer arguments
   bool ambiguous_reported = false;
   bool unknown_pointer_reported = false;
+  bool near_pointer_reported = false;
 };
 
 class CodeRegistry {

@@ -100,9 +100,10 @@ void Recorder::report_ambiguous(const format::Action& action) {
 
 void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations) {
-  const uint32_t unknown = words_.arguments(kernel.slots, kernarg, relocations);
+  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
   mark_reachable(relocations);
-  if (unknown == WordResolver::kNone && relocations.size() == kernel.pointer_arguments &&
+  if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
+      relocations.size() == kernel.pointer_arguments &&
       std::ranges::all_of(relocations, [](const format::Relocation& r) {
         return r.source == format::RelocationSource::kTyped;
       })) {
@@ -115,14 +116,25 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
       report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
     }
   }
+  const auto word = [&](uint32_t offset) {
+    uint64_t value = 0;
+    std::memcpy(&value, kernarg.data() + offset, sizeof(value));
+    return value;
+  };
+  if (near != WordResolver::kNone && !kernel.near_pointer_reported) {
+    kernel.near_pointer_reported = true;
+    finding(
+        format::FindingKind::kNote, kernel.kernel.name,
+        fmt::format("{} holds {:#x}, which lies in no buffer, but near one: a pointer outside of "
+                    "its buffer, or a number; a replay keeps it as recorded",
+                    describe_kernarg_offset(kernel.kernel, near), word(near)));
+  }
   if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
-  uint64_t value = 0;
-  std::memcpy(&value, kernarg.data() + unknown, sizeof(value));
   HeldFinding found{
       format::FindingKind::kIncomplete, kernel.kernel.name,
       fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
                   "it was made is not known: kept as it is",
-                  describe_kernarg_offset(kernel.kernel, unknown), value),
+                  describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
       &kernel};
   if (held_ != nullptr) {
     held_->push_back(std::move(found));

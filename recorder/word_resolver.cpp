@@ -201,13 +201,20 @@ WordResolver::Answer WordResolver::typed(uint64_t value, Relocation& relocation)
   return Answer::kUnknown;
 }
 
-uint32_t WordResolver::arguments(std::span<const KernargSlot> slots,
-                                 std::span<const uint8_t> kernarg,
-                                 std::vector<Relocation>& found) const {
+bool WordResolver::near(uint64_t value) const {
+  if (value % kTargetAlignBytes != 0 || value < kLowestAddress || value > kAddressMask)
+    return false;
+  const Allocation* nearest = map_.nearest(value);
+  return nearest != nullptr && nearest->distance(value) <= format::kOutsideMostBytes;
+}
+
+WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
+                                             std::span<const uint8_t> kernarg,
+                                             std::vector<Relocation>& found) const {
   found.clear();
   const uint64_t lowest = map_.lowest();
   const uint64_t highest = map_.highest();
-  uint32_t unknown = kNone;
+  Doubts doubts;
   uint64_t free_from = 0;
   for (const KernargSlot& slot : slots) {
     const uint64_t offset = slot.offset_bytes;
@@ -218,7 +225,7 @@ uint32_t WordResolver::arguments(std::span<const KernargSlot> slots,
     relocation.offset_bytes = offset;
     if (slot.place == WordPlace::kTyped) {
       const Answer answer = typed(value, relocation);
-      if (answer == Answer::kUnknown && unknown == kNone) unknown = slot.offset_bytes;
+      if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;
       if (answer != Answer::kPointer) continue;
     } else {
       const Allocation* target = nullptr;
@@ -235,6 +242,8 @@ uint32_t WordResolver::arguments(std::span<const KernargSlot> slots,
       } else if (code(value, relocation)) {
         relocation.ambiguous = slot.place == WordPlace::kLoose;
       } else if (offset % 8 != 0 || !tagged(value, relocation)) {
+        if (slot.place == WordPlace::kField && doubts.near == kNone && near(value))
+          doubts.near = slot.offset_bytes;
         continue;
       }
     }
@@ -242,7 +251,7 @@ uint32_t WordResolver::arguments(std::span<const KernargSlot> slots,
     found.push_back(relocation);
     free_from = offset + 8;
   }
-  return unknown;
+  return doubts;
 }
 
 std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) const {

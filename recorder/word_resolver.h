@@ -64,11 +64,16 @@ class WordResolver {
  public:
   explicit WordResolver(const AllocationMap& map) : map_(map) {}
 
-  // Into `found`, by offset. Allocates nothing once it has held as many. Returns the offset of the
-  // first typed pointer that is unknown, else kNone.
+  // Words that were left as they are, by offset: the first of each.
   static constexpr uint32_t kNone = ~uint32_t{0};
-  uint32_t arguments(std::span<const KernargSlot> slots, std::span<const uint8_t> kernarg,
-                     std::vector<format::Relocation>& found) const;
+  struct Doubts {
+    uint32_t unknown = kNone;  // a typed pointer that is unknown
+    uint32_t near =
+        kNone;  // a struct's field in no allocation, but near one: `x - 2048`, or a number
+  };
+  // Into `found`, by offset. Allocates nothing once it has held as many.
+  Doubts arguments(std::span<const KernargSlot> slots, std::span<const uint8_t> kernarg,
+                   std::vector<format::Relocation>& found) const;
 
   // The first one of a module counts.
   void add_code(const CodeRange& range);
@@ -82,6 +87,7 @@ class WordResolver {
   Answer typed(uint64_t value, format::Relocation& relocation) const;
   bool tagged(uint64_t value, format::Relocation& relocation) const;
   bool outside(uint64_t value, format::Relocation& relocation) const;
+  bool near(uint64_t value) const;
   bool code(uint64_t value, format::Relocation& relocation) const;
   bool in_memory(uint64_t value, format::Relocation& relocation) const;
 

@@ -62,13 +62,16 @@ std::vector<uint8_t> kernarg_with(size_t offset, uint64_t value) {
 struct Resolved {
   std::vector<Relocation> found;
   uint32_t unknown = WordResolver::kNone;
+  uint32_t near = WordResolver::kNone;
 };
 
 Resolved resolve(const AllocationMap& map, size_t offset, uint64_t value,
                  const format::Kernel& of = kernel()) {
   Resolved result;
-  result.unknown =
+  const auto [unknown, near] =
       WordResolver(map).arguments(kernarg_slots(of), kernarg_with(offset, value), result.found);
+  result.unknown = unknown;
+  result.near = near;
   return result;
 }
 
@@ -144,6 +147,23 @@ TEST(WordResolver, PointersInStructs) {
     EXPECT_EQ(found[0].source, RelocationSource::kMatched);
     EXPECT_FALSE(found[0].ambiguous);
   }
+}
+
+// A struct's pointer may be biased like a typed one; a number may look like that. It is kept, and
+// said.
+TEST(WordResolver, FieldsNearAnAllocationAreDoubted) {
+  const AllocationMap map = map_with();
+  for (const uint64_t value : {kBase - 8192, kBase + 0x104, kBase - (uint64_t{1} << 29)}) {
+    const Resolved result = resolve(map, 24, value);
+    EXPECT_TRUE(result.found.empty()) << value;
+    EXPECT_EQ(result.near, 24u) << value;
+    EXPECT_EQ(result.unknown, WordResolver::kNone);
+  }
+  for (const uint64_t value : {uint64_t{0}, uint64_t{5}, kBase - 8191, kBase - (uint64_t{1} << 31),
+                               UINT64_MAX, kBase | uint64_t{1} << 50, kBase + 4}) {
+    EXPECT_EQ(resolve(map, 24, value).near, WordResolver::kNone) << value;
+  }
+  EXPECT_EQ(resolve(map, 40, kBase - 8192).near, WordResolver::kNone) << "a plain number";
 }
 
 TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
@@ -254,7 +274,7 @@ TEST(WordResolver, AddressesOfCodeAreRelocatedWithAVariableOfIt) {
   EXPECT_FALSE(found[2].outside) << "the variable itself";
   const auto as_argument =
       words.arguments(kernarg_slots(kernel()), kernarg_with(0, table[0]), found);
-  EXPECT_EQ(as_argument, WordResolver::kNone);
+  EXPECT_EQ(as_argument.unknown, WordResolver::kNone);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].source, RelocationSource::kMatched);
   EXPECT_EQ(found[0].addend, 0x1100 - 0x3000);
