@@ -7,12 +7,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "format/trace.h"
 
 namespace gfxgraph::recorder {
+
+// Host-visible memory is compared in pieces of this size.
+inline constexpr uint64_t kHostBlockBytes = 4096;
 
 struct Allocation {
   format::AllocationId id = 0;
@@ -37,7 +41,9 @@ struct Allocation {
   std::set<uint64_t> doubted_blocks;
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
-  format::Content last_known;  // plain_host: when the host last knew of its content
+  // plain_host: what it held when the host last knew of it, with what host functions wrote since.
+  std::optional<std::vector<std::byte>> last_known;
+  bool spoiled = false;  // plain_host: written in part by what is not in the trace
   // Host-visible: what its words in the trace lead to.
   std::set<format::AllocationId> points_to;
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.

@@ -215,10 +215,14 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
+void Recorder::stamp(format::Event& event) const {
+  event.thread = thread_number();
+  event.time_ns = monotonic_ns() - start_ns_;
+}
+
 format::Event& Recorder::push(format::Action action) {
   auto event = std::make_unique<format::Event>();
-  event->thread = thread_number();
-  event->time_ns = monotonic_ns() - start_ns_;
+  stamp(*event);
   event->action = std::move(action);
   report_ambiguous(event->action);
   note_targets(event->action);
@@ -272,13 +276,31 @@ void Recorder::count_pending() {
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    {
-      const std::lock_guard lock(mutex_);
-      if (!writer_ || !resolve_deferred(all)) return;
-      take_pending();
-    }
-    write_taken();
+    bool left = false;
+    do {
+      {
+        const std::lock_guard lock(mutex_);
+        if (!writer_) return;
+        resolve_deferred(all);
+        left = !draining_.empty();
+        if (!left) take_pending();
+      }
+      write_taken();
+    } while (left && draining_.empty());
   });
+}
+
+// What stands in the lists of what is deferred.
+const void* Recorder::address_of(const Pending& item) {
+  return std::visit(
+      [](const auto& one) -> const void* {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, PendingLaunch>) {
+          return nullptr;
+        } else {
+          return one.get();
+        }
+      },
+      item);
 }
 
 // Needs both locks.
@@ -288,24 +310,34 @@ void Recorder::take_pending() {
   pending_count_.store(0, std::memory_order_relaxed);
 }
 
-// Needs drain_mutex_.
+// Up to what must wait. Needs drain_mutex_.
 void Recorder::write_taken() {
+  size_t count = 0;
   for (Pending& item : draining_) {
+    if (!blocked_.empty() && blocked_.contains(address_of(item))) break;
+    ++count;
     Result<void> written = write(item);
     if (written) continue;
     // The writer refuses what could not be read back, and marks the trace incomplete for it.
     if (written.error().status != Status::kInvalidArgument) check(std::move(written));
     refused_.push_back(written.error().message);
   }
-  const bool wrote = !draining_.empty();
-  draining_.clear();
-  draining_bytes_.clear();
-  if (wrote) check(writer_->flush());
+  draining_.erase(draining_.begin(), draining_.begin() + static_cast<ptrdiff_t>(count));
+  if (draining_.empty()) draining_bytes_.clear();
+  if (count != 0) check(writer_->flush());
 }
 
 Result<void> Recorder::write(Pending& item) {
   if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&item)) {
     return writer_->add(**graph);
+  }
+  if (auto* events = std::get_if<std::unique_ptr<std::vector<format::Event>>>(&item)) {
+    for (format::Event& event : **events) {
+      if (Result<uint64_t> sequence = writer_->add(std::move(event)); !sequence) {
+        return tl::unexpected<Error>(std::move(sequence).error());
+      }
+    }
+    return {};
   }
   const auto* launch = std::get_if<PendingLaunch>(&item);
   Result<uint64_t> sequence =
@@ -461,7 +493,7 @@ void Recorder::finish_contents() {
     end_allocation(*allocation, false, 0, post_content(*allocation));
   }
   for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    end_allocation(*allocation, false, 0, allocation->last_known);
+    end_allocation(*allocation, false, 0, last_content(*allocation));
   }
 }
 
@@ -476,6 +508,7 @@ void Recorder::finish() noexcept {
     finished_ = true;
     finish_contents();
     resolve_deferred(true);
+    write_taken();
     take_pending();
     write_taken();
     note_unrecorded_processes();

@@ -31,6 +31,7 @@
 #include "recorder/device.h"
 #include "recorder/flights.h"
 #include "recorder/graph_model.h"
+#include "recorder/host_effects.h"
 #include "recorder/knows.h"
 #include "recorder/options.h"
 #include "recorder/raw_actions.h"
@@ -252,8 +253,10 @@ class Recorder {
 
  private:
   // Graphs stand among the events: their nodes refer to allocations that began before them.
+  // A list of events is what a host function will have written.
   using Pending =
-      std::variant<PendingLaunch, std::unique_ptr<format::Event>, std::unique_ptr<format::Graph>>;
+      std::variant<PendingLaunch, std::unique_ptr<format::Event>, std::unique_ptr<format::Graph>,
+                   std::unique_ptr<std::vector<format::Event>>>;
 
   template <typename F>
   void guarded(F&& function) noexcept;
@@ -273,18 +276,48 @@ class Recorder {
   void append(std::unique_ptr<format::Graph> graph);
   void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
   format::Event& push(format::Action action);
+  void stamp(format::Event& event) const;
 
-  // A copy whose source is filled by host functions that have not run yet. Until it is known
-  // nothing is handed to the writer. Lists change under both locks; what is read, under ran_mutex_.
+  // What host functions that have not ended will have written (recorder_effects.cpp). Until it is
+  // known nothing from there on is handed to the writer. Lists change under both locks; what is
+  // read, under ran_mutex_.
+  // A copy whose source they fill.
   struct DeferredSource {
     RawCopy raw;
     format::Copy* copy = nullptr;  // in pending_
+    const void* item = nullptr;    // what holds it there
     std::vector<uint64_t> runs;
     std::optional<std::vector<std::byte>> bytes;
   };
+  // Memory that kernels reach: in the trace copies, before the function.
+  struct DeferredEffect {
+    uint64_t run = 0;
+    format::AllocationId first_later = 0;  // this one and those after it begin behind the function
+    std::vector<format::Event>* events =
+        nullptr;                     // in pending_: of a stream, with one copy to fill
+    format::Graph* graph = nullptr;  // in pending_
+    size_t ordinal = 0;              // among the graph's host function nodes
+    bool ended = false;
+    std::vector<HostEffects::Change> changes = {};
+  };
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
-  bool resolve_deferred(bool all);
+  void resolve_deferred(bool all);
+  static const void* address_of(const Pending& item);
+
+  // host functions' effects
+  void watch(const Allocation& allocation);
+  void unwatch(const Allocation& allocation);
+  void host_function_ended(uint64_t run);
+  void take_effects();
+  bool told_meanwhile(Allocation& allocation, uint64_t block, std::span<const std::byte> bytes);
+  DeferredEffect* effect_of(uint64_t run);
+  bool waits_for_effects(const Work& work);
+  void defer_effect(uint64_t run, format::StreamId stream);
+  void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal);
+  std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
+                                      const format::Copy& pattern);
+  void write_effect(const DeferredEffect& effect);
   void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
                            Work& work, std::vector<std::pair<size_t, DeferredSource>>& found);
 
@@ -338,9 +371,10 @@ class Recorder {
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                          bool to_be_read = false);
   void check_reachable_host_writes(const std::set<format::AllocationId>& given);
-  void write_from_host(const Allocation& allocation, uint64_t begin,
+  void write_from_host(Allocation& allocation, uint64_t begin,
                        std::span<const std::byte> bytes);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
+  void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
 
   // flights
@@ -360,6 +394,8 @@ class Recorder {
   void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing);
   void adopt_host_memory(const ExecutableGraph& graph, Work& work);
   Allocation* find_adopted(uint64_t address, uint64_t size_bytes);
+  Allocation* find_adopted_for(uint64_t address, uint64_t size_bytes);
+  format::Content last_content(const Allocation& allocation);
 
   // work
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
@@ -418,7 +454,8 @@ class Recorder {
   std::unique_ptr<format::Writer> writer_;
   std::vector<Pending> pending_;
   std::vector<Pending> draining_;
-  std::vector<std::byte> launch_bytes_;  // of pending_'s launches
+  std::unordered_set<const void*> blocked_;  // of draining_ and pending_: guarded by drain_mutex_
+  std::vector<std::byte> launch_bytes_;      // of pending_'s launches
   std::vector<std::byte> draining_bytes_;
   std::vector<uint8_t> kernarg_;  // of the launch at hand
   std::vector<format::Relocation> relocations_;
@@ -474,6 +511,10 @@ class Recorder {
   std::unordered_map<HostCall*, std::shared_ptr<HostCall>> host_calls_;  // that the runtime has
   std::unordered_set<uint64_t> running_;  // runs that began and have not ended
   std::vector<DeferredSource> deferred_;
+  std::vector<DeferredEffect> deferred_effects_;
+  HostEffects effects_;
+  std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
+  std::atomic<bool> any_effect_{false};
 
   struct FindingCount {
     format::FindingKind kind = format::FindingKind::kIncomplete;

@@ -78,6 +78,7 @@ void Recorder::end_globals(const ModuleEntry& module) {
     end_allocation(*allocation, true, 0, post_content(*allocation));
     map_.remove(allocation->address);
     flights_.forget(allocation->id);
+    unwatch(*allocation);
     by_id_.erase(allocation->id);
   }
 }

@@ -63,6 +63,7 @@ std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& all
 // What the program, or a kernel, wrote into a block beside what copies among `flights` write.
 void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
                                     std::span<const Flight> flights) {
+  take_effects();
   const auto saved = allocation.saved_blocks.find(block);
   if (saved == allocation.saved_blocks.end()) return;
   const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
@@ -197,6 +198,7 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
 
 // Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.
 bool Recorder::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block) {
+  take_effects();
   const auto end = allocation.saved_blocks.upper_bound(last_block);
   for (auto at = allocation.saved_blocks.lower_bound(first_block); at != end; ++at) {
     const auto& [block, saved] = *at;
@@ -266,6 +268,7 @@ void Recorder::host_may_learn() noexcept {
 // the host may have used it already, it is left to be found as written by the host, which it then
 // may be; the bytes are right in either case.
 void Recorder::land(const std::vector<Flight>& landing) {
+  take_effects();
   std::set<std::pair<format::AllocationId, uint64_t>> blocks;
   for (const Flight& flight : landing) {
     for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
@@ -281,9 +284,7 @@ void Recorder::land(const std::vector<Flight>& landing) {
     land_block(*allocation, block, landing);
   }
   for (Allocation* allocation : plain) {
-    if (const auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes)) {
-      allocation->last_known = make_content(*bytes, options_.post == PostState::kFull);
-    }
+    allocation->last_known = read_host_bytes(allocation->host_address, allocation->size_bytes);
   }
 }
 
@@ -300,7 +301,7 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
     }
     over.push_back(flight);
     late = late || flight.late;
-    kernel = kernel || flight.kernel;
+    kernel = kernel || (flight.kernel && flight.named);
   }
   // Beside copies: the program wrote it; under kernels: what was in doubt.
   if (kernel ? allocation.doubted_blocks.contains(block) : !named_kernel(left)) {
@@ -332,6 +333,33 @@ Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
         address - allocation->host_address < allocation->size_bytes &&
         size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
       return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+format::Content Recorder::last_content(const Allocation& allocation) {
+  take_effects();
+  if (allocation.last_known && !allocation.spoiled && options_.post != PostState::kNone) {
+    return make_content(*allocation.last_known, options_.post == PostState::kFull);
+  }
+  format::Content unknown;
+  unknown.size_bytes = allocation.size_bytes;
+  unknown.stored = false;
+  return unknown;
+}
+
+// A copy to plain host memory, of which a part may be memory that copy nodes write: in the trace
+// both write it, or its last state is not known.
+Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
+  if (Allocation* inside = find_adopted(address, size_bytes)) return inside;
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    if (address < allocation->host_address + allocation->size_bytes &&
+        allocation->host_address < address + size_bytes) {
+      allocation->spoiled = true;
+      finding(format::FindingKind::kNote, "host memory",
+              "copy nodes and other copies write parts of it that overlap: its last state is not "
+              "compared");
     }
   }
   return nullptr;
@@ -381,8 +409,9 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     }
     std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
       if (old->host_address < range.begin || old->host_address >= range.end) return false;
-      end_allocation(*old, true, 0, old->last_known);
+      end_allocation(*old, true, 0, last_content(*old));
       flights_.forget(old->id);
+      unwatch(*old);
       by_id_.erase(old->id);
       return true;
     });
@@ -392,8 +421,6 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     made->address = made->host_address = range.begin;
     made->size_bytes = range.end - range.begin;
     made->plain_host = true;
-    made->last_known.size_bytes = made->size_bytes;
-    made->last_known.stored = false;
     for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
       const auto part = std::span(*bytes).subspan(
           block * kHostBlockBytes,
@@ -407,6 +434,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     begin.size_bytes = made->size_bytes;
     begin.initial = make_content(*bytes, true);
     by_id_[made->id] = made.get();
+    watch(*made);
     adopted_.push_back(std::move(made));
     append(std::move(begin));
   }

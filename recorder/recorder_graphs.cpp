@@ -429,16 +429,19 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         if (copy != nullptr && copy->source.allocation == 0) graph.reads_host_memory = true;
       }
       const format::BlobId now = fingerprint(*nodes);
-      if (graph.id == 0 || now != graph.fingerprint || !deferred.empty()) {
+      const bool own = !deferred.empty() || waits_for_effects(work);
+      if (graph.id == 0 || now != graph.fingerprint || own) {
         graph.id = next_graph_++;
         auto made = std::make_unique<format::Graph>(format::Graph{graph.id, std::move(*nodes)});
         for (auto& [index, source] : deferred) {
           source.copy = &std::get<format::Copy>(made->nodes[index].action);
+          source.item = made.get();
         }
+        for (uint32_t i = 0; i < work.runs; ++i) defer_effect(work.first_run + i, *made, i);
         append(std::move(made));
         for (auto& [index, source] : deferred) defer(std::move(source));
       }
-      graph.fingerprint = deferred.empty() ? now : format::BlobId{};
+      graph.fingerprint = own ? format::BlobId{} : now;
       // If HIP refuses this launch, its findings are lost: then the next one is looked at again.
       graph.changed = !work.findings.empty();
       graph.map_generation = map_.generation();

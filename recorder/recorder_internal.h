@@ -13,9 +13,6 @@ namespace gfxgraph::recorder {
 // knowing what a buffer holds. A kernel may legally wait for the host for ever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
-// The unit in which host-visible memory is compared with what the trace knows of it.
-inline constexpr uint64_t kHostBlockBytes = 4096;
-
 // recorder.cpp: the calling thread, counted from 0.
 uint32_t thread_number() noexcept;
 

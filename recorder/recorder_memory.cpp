@@ -53,9 +53,15 @@ void Recorder::mark_reachable(std::span<const format::Relocation> relocations, b
   for (const format::Relocation& relocation : relocations) {
     Allocation* target = by_id(relocation.allocation);
     if (target == nullptr) continue;
-    target->reachable = true;
     target->in_memory = target->in_memory || in_memory;
+    make_reachable(*target);
   }
+}
+
+void Recorder::make_reachable(Allocation& allocation) {
+  if (allocation.reachable) return;
+  allocation.reachable = true;
+  watch(allocation);
 }
 
 Allocation* Recorder::by_id(format::AllocationId id) {
@@ -102,6 +108,7 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
     unknown.size_bytes = old->size_bytes;
     unknown.stored = false;
     end_allocation(*old, true, 0, std::move(unknown));
+    unwatch(*old);
     by_id_.erase(old->id);
   }
   addresses_reused(entry);
@@ -113,6 +120,7 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
   begin.symbol = entry.symbol;
   begin.initial = read_content(entry, true);
   if (entry.host_visible()) entry.known_blocks = block_hashes(entry);
+  if (entry.reachable) watch(entry);
   append(std::move(begin));
 }
 
@@ -213,6 +221,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
       result.post = post_content(*allocation);
     }
     map_.remove(allocation->address);
+    unwatch(*allocation);
     result.allocation = std::move(allocation);
   });
   return result;
@@ -222,6 +231,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
   if (!freeing.allocation) return;
   guarded([&] {
     if (!success) {
+      if (freeing.allocation->reachable) watch(*freeing.allocation);
       (void)map_.insert(std::move(freeing.allocation));
       return;
     }
@@ -249,7 +259,8 @@ void Recorder::resetting() noexcept {
       append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceReset"});
     }
     for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-      end_allocation(*allocation, true, 0, allocation->last_known);
+      end_allocation(*allocation, true, 0, last_content(*allocation));
+      unwatch(*allocation);
       by_id_.erase(allocation->id);
     }
     adopted_.clear();
@@ -258,6 +269,7 @@ void Recorder::resetting() noexcept {
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       end_allocation(*allocation, true, 0, post_content(*allocation));
       map_.remove(allocation->address);
+      unwatch(*allocation);
       by_id_.erase(allocation->id);
     }
     for (ModuleEntry* module : code_.modules()) {
@@ -280,6 +292,7 @@ void Recorder::resetting() noexcept {
 void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                                  bool to_be_read) {
   if (size_bytes == 0) return;
+  take_effects();
   if (to_be_read) end_doubt(allocation, offset, size_bytes);
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
@@ -305,6 +318,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (!bytes) continue;
     const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());
     if (hash == allocation.known_blocks[block]) continue;
+    if (told_meanwhile(allocation, block, *bytes)) continue;
     allocation.known_blocks[block] = hash;
     if (block != run_end || run_begin == run_end) {
       write_run();
@@ -333,8 +347,11 @@ void Recorder::check_reachable_host_writes(const std::set<format::AllocationId>&
   }
 }
 
-void Recorder::write_from_host(const Allocation& allocation, uint64_t begin,
+void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
                                std::span<const std::byte> bytes) {
+  if (allocation.last_known) {
+    std::ranges::copy(bytes, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin));
+  }
   format::HostWrite write;
   write.allocation = allocation.id;
   write.offset_bytes = begin;

@@ -86,7 +86,8 @@ bool Recorder::host_waits(const Work& work, const format::Copy& copy) {
   if (work.knows != Knows::BY_ARGUMENT) return work.knows != Knows::NOTHING;
   const Allocation* destination = by_id(copy.destination.allocation);
   const Allocation* source = by_id(copy.source.allocation);
-  return destination == nullptr || source == nullptr ||
+  const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
+  return plain(destination) || plain(source) ||
          (destination->host_visible() && source->host_visible());
 }
 
@@ -106,6 +107,9 @@ void Recorder::will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls
     issuing_[work.first_run + i] = &work;
     const std::shared_ptr<HostCall>& call = work.host_calls[i];
     if (!call) continue;
+    if (!map_.host_visible().empty() || !adopted_.empty()) {
+      deferred_effects_.push_back({.run = work.first_run + i, .first_later = next_allocation_});
+    }
     call->runs.push_back({work.first_run + i, executable, false});
   }
 }
@@ -119,6 +123,7 @@ format::Event& Recorder::append_work(Work& work) {
   }
   if (work.runs != 0) {
     if (auto* function = std::get_if<format::HostFunction>(&*work.action)) {
+      defer_effect(work.first_run, function->stream);
       function->id = next_host_function_;
     } else if (auto* launch = std::get_if<format::GraphLaunch>(&*work.action)) {
       launch->first_host_function = next_host_function_;
@@ -140,6 +145,7 @@ void Recorder::forget_runs(Work& work) noexcept {
       const uint64_t token = work.first_run + i;
       issuing_.erase(token);
       for (DeferredSource& source : deferred_) std::erase(source.runs, token);
+      if (DeferredEffect* effect = effect_of(token)) effect->ended = true;
       HostCall* call = work.host_calls[i].get();
       if (call == nullptr) continue;
       std::erase_if(call->runs, [&](const HostCall::Run& run) { return run.token == token; });
@@ -177,6 +183,7 @@ Recorder::HostRun Recorder::host_function_runs(HostCall& call) noexcept {
     }
     result.token = runs.front().token;
     running_.insert(result.token);
+    effects_.begin(result.token);
     // Nodes of one executable run in order of its launches. Of several executables that were made
     // from one graph, any may be the one that runs: the host is taken to know of all of them.
     const bool one = std::all_of(runs.begin(), runs.end(), [&](const HostCall::Run& run) {
@@ -201,6 +208,7 @@ void Recorder::host_function_ran(const HostRun& run) noexcept {
   try {
     const std::lock_guard lock(ran_mutex_);
     running_.erase(run.token);
+    host_function_ended(run.token);
     for (DeferredSource& source : deferred_) {
       if (std::erase(source.runs, run.token) == 0) continue;
       source.bytes = read_host_rows(source.raw, source.raw.source);
@@ -231,22 +239,6 @@ void Recorder::defer(DeferredSource source) {
   });
   source.bytes = read_host_rows(source.raw, source.raw.source);
   deferred_.push_back(std::move(source));
-}
-
-// Fills in what is known by now. False when something is not, and must not be written yet; `all`:
-// takes what is there.
-bool Recorder::resolve_deferred(bool all) {
-  const std::lock_guard lock(ran_mutex_);
-  std::erase_if(deferred_, [&](DeferredSource& source) {
-    if (!source.runs.empty() && !all) return false;
-    if (!source.bytes || !source.runs.empty()) {
-      finding(format::FindingKind::kIncomplete, "host function",
-              "the source of a copy that it fills is not known");
-    }
-    if (source.bytes) source.copy->host_source = make_content(*source.bytes, true);
-    return true;
-  });
-  return deferred_.empty();
 }
 
 // Copy nodes that follow host function nodes: what these write into the source is read when they

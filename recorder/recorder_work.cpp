@@ -187,7 +187,19 @@ void Recorder::writes(Work& work, Allocation& allocation, uint64_t offset, uint6
 }
 
 void Recorder::gives(const format::Launch& launch, Work& work) {
-  for (const format::Relocation& word : launch.relocations) work.given.insert(word.allocation);
+  for (const format::Relocation& word : launch.relocations) {
+    work.given.insert(word.allocation);
+    const Allocation* nearest = by_id(word.allocation);
+    if (!word.outside || nearest == nullptr) continue;
+    // It may have been made from any of those around it.
+    const uint64_t value = nearest->address + static_cast<uint64_t>(word.addend);
+    const uint64_t reach = format::outside_reach(nearest->distance(value));
+    for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+      if (allocation->distance(value) > reach) continue;
+      work.given.insert(allocation->id);
+      make_reachable(*allocation);
+    }
+  }
 }
 
 void Recorder::reachable_may_be_written(Work& work) {
@@ -237,6 +249,13 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
                         copy.destination) ||
       !resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {
     return std::nullopt;
+  }
+  if (copy.destination.allocation == 0 && copy.source.allocation != 0) {
+    if (const Allocation* adopted =
+            find_adopted_for(raw.destination.address, size(raw.destination))) {
+      copy.destination.allocation = adopted->id;
+      copy.destination.offset_bytes = raw.destination.address - adopted->host_address;
+    }
   }
   work.host_waits = host_waits(work, copy);
   copy.asynchronous = !work.host_waits;
@@ -396,7 +415,7 @@ void Recorder::commit(Work&& work) noexcept {
     if (!work.appended) {
       format::Event& event = append_work(work);
       if (!work.source_runs.empty()) {
-        defer({std::get<RawCopy>(work.raw), &std::get<format::Copy>(event.action),
+        defer({std::get<RawCopy>(work.raw), &std::get<format::Copy>(event.action), &event,
                std::move(work.source_runs), std::nullopt});
       }
     }

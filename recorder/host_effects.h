@@ -1,0 +1,70 @@
+// What the program's host functions write into memory that kernels reach. A function runs on a
+// thread of the runtime, between device work that may read what it writes: the memory is compared
+// with what it was when the function began. Knows nothing but addresses; not thread-safe: the
+// recorder's ran_mutex_ guards it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::recorder {
+
+class HostEffects {
+ public:
+  using Run = uint64_t;  // the recorder's number of one call of a host function
+
+  struct Change {
+    format::AllocationId allocation = 0;
+    uint64_t offset_bytes = 0;
+    std::vector<std::byte> bytes;
+  };
+  // A block of kHostBlockBytes with changes, by hash (XXH3).
+  struct Block {
+    format::AllocationId allocation = 0;
+    uint64_t index = 0;
+    uint64_t hash_before = 0;
+    uint64_t hash_after = 0;
+  };
+  struct Effect {
+    std::vector<Change> changes;
+    std::vector<Block> blocks;
+  };
+
+  // Kernels reach the memory from now on: runs that are under way are compared from here.
+  void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes);
+  void forget(format::AllocationId allocation);
+
+  void begin(Run run);
+  Effect end(Run run);
+
+  // Of a piece of memory that holds `now`, and in the trace what has the hash `known`: whether
+  // functions that have not ended may write it. kTold: `changes` gets what has changed since they
+  // began, or since this was last asked. kMixed: one of them began with something else there, so
+  // that its writes cannot be told from the program's before it.
+  enum class Meanwhile { kNobody, kTold, kMixed };
+  Meanwhile changed_meanwhile(format::AllocationId allocation, uint64_t offset_bytes,
+                              std::span<const std::byte> now, uint64_t known,
+                              std::vector<Change>& changes);
+
+ private:
+  struct Memory {
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
+  };
+  struct Snapshot {
+    std::vector<std::byte> before;
+    std::vector<std::byte> told;  // before, and what changed_meanwhile() gave; empty: nothing yet
+  };
+  using Snapshots = std::map<format::AllocationId, Snapshot>;
+
+  std::map<format::AllocationId, Memory> watched_;
+  std::unordered_map<Run, Snapshots> running_;
+};
+
+}  // namespace gfxgraph::recorder
