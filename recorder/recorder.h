@@ -371,8 +371,7 @@ class Recorder {
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                          bool to_be_read = false);
   void check_reachable_host_writes(const std::set<format::AllocationId>& given);
-  void write_from_host(Allocation& allocation, uint64_t begin,
-                       std::span<const std::byte> bytes);
+  void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "replayer/dag.h"
 #include "replayer/executor.h"
@@ -165,32 +166,27 @@ class GraphExecutor : public Executor {
     const HipLibrary& library = instance_.library();
     const auto start = std::chrono::steady_clock::now();
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
-    // The node that stands for each operation of the part; empty ones hand on what they wait for.
-    std::vector<std::vector<hip::GraphNode>> ends(part.operation_count);
+    const std::vector<std::vector<uint32_t>> waits = predecessors(part);
+    std::vector<uint32_t> followers(part.operation_count);
+    for (const std::vector<uint32_t>& wait : waits) {
+      for (const uint32_t before : wait) ++followers[before];
+    }
+    const bool loses_edges = library.avoids(HipQuirk::kGraphEdgeLost);
+    std::vector<hip::GraphNode> ends(part.operation_count);  // the last node of each operation
     size_t expected = 0;
-    hip::GraphNode previous = nullptr;
     for (uint32_t i = 0; i < part.operation_count; ++i) {
       GFXGRAPH_TRY(instance_.deadline().check("building the graphs"));
+      if (ends_nothing(part, i)) continue;
       std::vector<hip::GraphNode> dependencies;
-      if (options_.graph_linear) {
-        if (previous != nullptr) dependencies.push_back(previous);
-      } else {
-        for (const uint32_t dependency : dag_.dependencies[part.first_operation + i]) {
-          if (dependency < part.first_operation) continue;  // ordered by the stream
-          const std::vector<hip::GraphNode>& end = ends[dependency - part.first_operation];
-          dependencies.insert(dependencies.end(), end.begin(), end.end());
+      for (const uint32_t before : waits[i]) {
+        std::vector<hip::GraphNode> end = {ends[before]};
+        if (loses_edges && waits[i].size() > 1 && followers[before] > 1) {
+          GFXGRAPH_TRY(add_empty_node(part.graph, end, expected));
         }
-        std::sort(dependencies.begin(), dependencies.end());
-        dependencies.erase(std::unique(dependencies.begin(), dependencies.end()),
-                           dependencies.end());
-      }
-      if (instance_.operation(part.first_operation + i).empty) {
-        ends[i] = std::move(dependencies);
-        continue;
+        dependencies.push_back(end.front());
       }
       GFXGRAPH_TRY(add_nodes(part.graph, part.first_operation + i, dependencies, expected));
-      previous = dependencies.front();
-      ends[i] = std::move(dependencies);
+      ends[i] = dependencies.front();
     }
     size_t count = 0;
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count),
@@ -210,6 +206,51 @@ class GraphExecutor : public Executor {
     statistics_.instantiate_us += microseconds_since(instantiate);
     ++statistics_.graphs;
     statistics_.nodes += expected;
+    return {};
+  }
+
+  bool ends_nothing(const Part& part, uint32_t i) const {
+    return instance_.operation(part.first_operation + i).empty;
+  }
+
+  // The operations of the part that each has to wait for, by their numbers in it; empty operations
+  // hand on what they wait for.
+  std::vector<std::vector<uint32_t>> predecessors(const Part& part) const {
+    std::vector<std::vector<uint32_t>> waits(part.operation_count);
+    std::optional<uint32_t> previous;
+    for (uint32_t i = 0; i < part.operation_count; ++i) {
+      std::vector<uint32_t>& wait = waits[i];
+      if (options_.graph_linear) {
+        if (previous) wait.push_back(*previous);
+        if (!ends_nothing(part, i)) previous = i;
+        continue;
+      }
+      for (const uint32_t dependency : dag_.dependencies[part.first_operation + i]) {
+        if (dependency < part.first_operation) continue;  // ordered by the stream
+        const uint32_t before = dependency - part.first_operation;
+        if (ends_nothing(part, before)) {
+          wait.insert(wait.end(), waits[before].begin(), waits[before].end());
+        } else {
+          wait.push_back(before);
+        }
+      }
+      std::sort(wait.begin(), wait.end());
+      wait.erase(std::unique(wait.begin(), wait.end()), wait.end());
+    }
+    return waits;
+  }
+
+  // Between `dependencies`, one node, and what follows it; becomes the new node.
+  Result<void> add_empty_node(hip::Graph graph, std::vector<hip::GraphNode>& dependencies,
+                              size_t& count) {
+    hip::GraphNode node = nullptr;
+    GFXGRAPH_TRY(
+        instance_.library().check(instance_.hip().hipGraphAddEmptyNode(
+                                      &node, graph, dependencies.data(), dependencies.size()),
+                                  "hipGraphAddEmptyNode"));
+    statistics_.edges += dependencies.size();
+    ++count;
+    dependencies.assign(1, node);
     return {};
   }
 

@@ -116,8 +116,9 @@ bool HipLibrary::has_graphs() const {
   return table_.hipGraphCreate != nullptr && table_.hipGraphDestroy != nullptr &&
          table_.hipGraphAddKernelNode != nullptr && table_.hipGraphAddMemcpyNode != nullptr &&
          table_.hipGraphAddMemcpyNode1D != nullptr && table_.hipGraphAddMemsetNode != nullptr &&
-         table_.hipGraphGetNodes != nullptr && table_.hipGraphInstantiate != nullptr &&
-         table_.hipGraphLaunch != nullptr && table_.hipGraphExecDestroy != nullptr;
+         table_.hipGraphAddEmptyNode != nullptr && table_.hipGraphGetNodes != nullptr &&
+         table_.hipGraphInstantiate != nullptr && table_.hipGraphLaunch != nullptr &&
+         table_.hipGraphExecDestroy != nullptr;
 }
 
 Result<HipDevice> HipLibrary::select_device(int ordinal) const {

@@ -229,6 +229,38 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
   }
 }
 
+TEST_F(ReplayTest, NoEdgeIsLostWhereTheRuntimeDropsThem) {
+  const auto first = trace.allocate(64, std::vector<uint8_t>(64, 1));
+  const auto shared = trace.allocate(64, std::vector<uint8_t>(64, 2));
+  const auto other = trace.allocate(64, std::vector<uint8_t>(64, 3));
+  const auto last = trace.allocate(64, std::vector<uint8_t>(64, 4));
+  for (const format::StreamId id : {1u, 2u}) trace.stream(id);
+  trace.event(1);
+  const auto copy = [&](format::AllocationId to, format::AllocationId from,
+                        format::StreamId stream) {
+    format::Copy made = trace.make_copy(to, from, 64);
+    made.stream = stream;
+    made.asynchronous = true;
+    trace.copy(made);
+  };
+  copy(shared, first, 1);
+  trace.record(1, 1);
+  copy(other, first, 2);
+  copy(first, shared, 1);  // follows the first, which the last one follows, too
+  trace.wait(2, 1);
+  copy(last, shared, 2);
+  const auto program = trace.program();
+  for (const int version : {50221153, 50731921, 70251831}) {
+    fake.version = version;
+    LoadOptions options;
+    options.mode = Mode::kGraph;
+    const auto replay = load(fake, program, options);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(replay->graph_statistics().nodes, version < 60000000 ? 5u : 4u);
+    expect_identical(*replay);
+  }
+}
+
 TEST_F(ReplayTest, MemsetNodesBecomeCopiesWhereTheirPatternsAreLost) {
   const auto a = trace.allocate(300 << 10);
   const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
