@@ -409,7 +409,7 @@ class Recorder {
   void receive_copy_result(const Work& work, format::Copy& copy);
   void checkpoint();
   void writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes);
-  static void gives(const format::Launch& launch, Work& work);
+  void gives(const format::Launch& launch, Work& work);
   void reachable_may_be_written(Work& work);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
