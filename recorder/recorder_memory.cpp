@@ -221,7 +221,9 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
       result.post = post_content(*allocation);
     }
     map_.remove(allocation->address);
+    // Nothing reads it from now on, also when the host learns that work on it is done.
     unwatch(*allocation);
+    flights_.forget(allocation->id);
     result.allocation = std::move(allocation);
   });
   return result;
@@ -356,7 +358,7 @@ void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
   write.allocation = allocation.id;
   write.offset_bytes = begin;
   write.content = make_content(bytes, true);
-  append(std::move(write));
+  push(std::move(write));  // not append(): landing what host functions told of would end here
 }
 
 }  // namespace gfxgraph::recorder

@@ -426,7 +426,15 @@ void Device::add_node(int number, const Work& work, const Memory& memory,
   Graph& graph = graphs_[static_cast<size_t>(number)];
   if (dry_) return;
   std::vector<hipGraphNode_t> list;
-  for (const int node : after) list.push_back(graph.nodes[static_cast<size_t>(node)]);
+  for (const int number_before : after) {
+    const auto index = static_cast<size_t>(number_before);
+    list.push_back(graph.nodes[index]);
+    // HIP 5 may drop this edge (docs/runtime-quirks.md, kGraphEdgeLost), but not two that stand for
+    // it.
+    if (graph.followed[index] && after.size() > 1)
+      HIP(hipGraphAddEmptyNode(&list.back(), graph.graph, &graph.nodes[index], 1));
+    graph.followed[index] = true;
+  }
   const size_t count = list.size();
   const hipGraphNode_t* before = list.data();
   hipGraphNode_t node = nullptr;
@@ -472,6 +480,7 @@ void Device::add_node(int number, const Work& work, const Memory& memory,
       break;
   }
   graph.nodes.push_back(node);
+  graph.followed.push_back(false);
 }
 
 void Device::clone_graph(int number, int original) {
@@ -484,6 +493,7 @@ void Device::clone_graph(int number, int original) {
     graph.nodes.push_back(nullptr);
     HIP(hipGraphNodeFindInClone(&graph.nodes.back(), node, graph.graph));
   }
+  graph.followed = graphs_[static_cast<size_t>(original)].followed;
 }
 
 void Device::destroy_graph(int graph) {

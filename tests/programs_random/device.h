@@ -116,6 +116,7 @@ class Device {
   struct Graph {
     hipGraph_t graph = nullptr;
     std::vector<hipGraphNode_t> nodes;
+    std::vector<bool> followed;  // by another node
   };
   hipStream_t stream(int number) const { return streams_[static_cast<size_t>(number)]; }
   HostCall* host_call(const Work& work, const Memory& memory);

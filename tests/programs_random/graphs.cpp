@@ -349,6 +349,19 @@ void Program::act_set_node(Rng& rng) {
   }
 }
 
+// Device::add_node puts empty nodes into a graph that it builds like this.
+template <typename Nodes>
+static bool may_lose_edges(const Nodes& nodes) {
+  std::vector<bool> followed(nodes.size());
+  for (const auto& node : nodes) {
+    for (const int earlier : node.after) {
+      if (node.after.size() > 1 && followed[static_cast<size_t>(earlier)]) return true;
+      followed[static_cast<size_t>(earlier)] = true;
+    }
+  }
+  return false;
+}
+
 // The same graph once more, with other values, becomes the executable's.
 void Program::act_exec_update(Rng& rng, int) {
   Exec* exec = pick_exec(rng);
@@ -363,7 +376,7 @@ void Program::act_exec_update(Rng& rng, int) {
     if (node.work.kind == WorkKind::kSet) node.work.value = rng.below(256);
   }
   std::vector<Accesses> accesses;
-  if (!check_flat(flatten(nodes), accesses)) return;
+  if (may_lose_edges(nodes) || !check_flat(flatten(nodes), accesses)) return;
   const int number = static_cast<int>(exec - execs_.data());
   const int graph = static_cast<int>(graphs_.size());
   graphs_.push_back({true, false, false, nodes});

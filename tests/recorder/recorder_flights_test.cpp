@@ -43,6 +43,22 @@ class RecorderFlightsTest : public RecorderTest {
     recorder_->synchronized(format::SynchronizeKind::kStream, stream, "hipStreamSynchronize");
   }
 
+  // A host function that runs, with what it does.
+  void host_function(const std::function<void()>& body, Handle stream = handle(10)) {
+    std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(this, nullptr, false);
+    Work work;
+    work.raw = RawHostFunction{"hipLaunchHostFunc", wrapped};
+    work.stream = stream;
+    work.call = "hipLaunchHostFunc";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+    during_call_ = [this, wrapped, body] {
+      const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
+      body();
+      recorder_->host_function_ran(run);
+    };
+  }
+
   // Positions among the events.
   template <typename T>
   static std::vector<size_t> places(const Trace& trace) {
@@ -57,7 +73,90 @@ class RecorderFlightsTest : public RecorderTest {
   alignas(4096) char host_[8192] = {};
   alignas(4096) char other_[4096] = {};
   std::function<void()> during_wait_;
+  std::function<void()> during_call_;  // the host function runs
 };
+
+// The function runs when the launch that reads what it writes has long been issued.
+TEST_F(RecorderFlightsTest, WhatAHostFunctionWritesIsCopiedInItsPlace) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] { std::memset(host_ + 100, 9, 4000); });
+  launch(host_);
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2)) << "one per 4096 bytes";
+  EXPECT_EQ(copies[0].destination.offset_bytes, 96u);
+  EXPECT_EQ(copies[0].width_bytes, 4000u);
+  EXPECT_EQ(copies[1].destination.offset_bytes, 4096u);
+  EXPECT_EQ(copies[1].width_bytes, 8u);
+  EXPECT_EQ(static_cast<int>((*trace->content(copies[0].host_source))[3]), 0);
+  EXPECT_EQ(static_cast<int>((*trace->content(copies[0].host_source))[4]), 9);
+  const auto copied = places<format::Copy>(*trace);
+  const auto ran = places<format::HostFunction>(*trace);
+  const auto launched = places<format::Launch>(*trace);
+  ASSERT_THAT(ran, SizeIs(1));
+  EXPECT_LT(launched[0], copied[0]);
+  EXPECT_LT(copied[1], ran[0]);
+  EXPECT_LT(ran[0], launched[1]);
+}
+
+TEST_F(RecorderFlightsTest, WhatAHostFunctionHasNotWrittenYetIsNotWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] {
+    host_[8] = 1;
+    launch(host_, handle(11));  // from another thread, as it were
+    host_[16] = 2;
+  });
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 8u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].destination.offset_bytes, 8u);
+  EXPECT_EQ(copies[0].width_bytes, 16u);
+}
+
+// What the function tells ends the flight of the memset in the middle of looking at its block.
+TEST_F(RecorderFlightsTest, AFunctionThatRanIsNotLookedIntoWhileABlockIs) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  Work work;
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_) + 1000;
+  raw.width_elements = 64;
+  work.raw = raw;
+  work.stream = handle(11);
+  work.call = "hipMemsetAsync";
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  host_function([] {}, handle(11));
+  during_call_();
+  host_[100] = 1;
+  Recorder::Freeing freeing =
+      recorder_->freeing(reinterpret_cast<uint64_t>(host_) | UINT64_C(1) << 47);
+  ASSERT_TRUE(freeing.allocation);
+  std::memset(host_, 0xEE, sizeof(host_));  // somebody else's by now
+  recorder_->freed(std::move(freeing), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 96u);
+}
 
 TEST_F(RecorderFlightsTest, WhatChangesDuringAWaitIsTheKernels) {
   recorder_->host_registered(host_, sizeof(host_), 0);
