@@ -260,8 +260,9 @@ struct Memset {
   StreamId stream = 0;
 };
 
-// A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback): its effects on recorded
-// memory appear as HostWrite; the function itself cannot be replayed.
+// A host function in a stream (hipLaunchHostFunc, hipStreamAddCallback). It cannot be replayed:
+// what it wrote to recorded memory are copies from plain host memory before it, in the same stream
+// or graph.
 struct HostFunction {
   StreamId stream = 0;
   std::string call;

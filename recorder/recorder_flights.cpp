@@ -105,8 +105,9 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
   }
 }
 
-// The block's bytes as they are now were written by the device, or are in the trace.
+// The block's bytes as they are now were written by the device, or are in the trace, or in doubt.
 void Recorder::take_in(Allocation& allocation, uint64_t block) {
+  if (allocation.doubted_blocks.contains(block)) return;
   std::optional<std::vector<std::byte>> now = host_block(allocation, block);
   if (!now || block >= allocation.known_blocks.size()) return;
   const uint64_t base = block * kHostBlockBytes;

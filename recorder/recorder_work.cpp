@@ -204,6 +204,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
 
 void Recorder::reachable_may_be_written(Work& work) {
   if (map_.host_visible().empty()) return;
+  look_before_wait();  // what is in doubt before this work is not taken for its own
   check_reachable_host_writes(work.given);
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
     if (!allocation->reachable) continue;

@@ -212,6 +212,23 @@ TEST_F(RecorderFlightsTest, WhatALaterLaunchMayReadIsWrittenBeforeIt) {
   EXPECT_LT(written[0], launched[1]);
 }
 
+// The second kernel might reach the first one's memory, and changed nothing of it.
+TEST_F(RecorderFlightsTest, WhatIsInDoubtIsNotTakenForALaterLaunchsWrite) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  launch(host_);
+  host_[100] = 1;
+  launch(other_, handle(11));
+  wait(handle(11));
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 96u);
+}
+
 TEST_F(RecorderFlightsTest, AKernelThatDoesNotEndMakesWhatLaterWorkReadsUnknown) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_);
