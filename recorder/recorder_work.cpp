@@ -330,6 +330,8 @@ RawMemset Recorder::as_node(const RawMemset& raw) {
 
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
+    // What the program wrote since it learned that they ran, this work may read.
+    if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const HoldFindings hold(held_, work.findings);
     const bool at_once = work.never_captured &&
                          hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, facts_.runtime_version);
