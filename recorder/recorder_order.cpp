@@ -145,7 +145,10 @@ void Recorder::forget_runs(Work& work) noexcept {
       const uint64_t token = work.first_run + i;
       issuing_.erase(token);
       for (DeferredSource& source : deferred_) std::erase(source.runs, token);
-      if (DeferredEffect* effect = effect_of(token)) effect->ended = true;
+      if (DeferredEffect* effect = effect_of(token)) effect->ended = true;  // its graph is there
+      std::erase_if(deferred_effects_, [&](const DeferredEffect& effect) {
+        return effect.run == token && effect.graph == nullptr;
+      });
       HostCall* call = work.host_calls[i].get();
       if (call == nullptr) continue;
       std::erase_if(call->runs, [&](const HostCall::Run& run) { return run.token == token; });
