@@ -299,6 +299,8 @@ class Recorder {
     size_t ordinal = 0;              // among the graph's host function nodes
     bool ended = false;
     std::vector<HostEffects::Change> changes = {};
+    // Memory that kernels of the graph were given which may run at the same time.
+    std::set<format::AllocationId> beside = {};
   };
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
@@ -315,6 +317,8 @@ class Recorder {
   bool waits_for_effects(const Work& work);
   void defer_effect(uint64_t run, format::StreamId stream);
   void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal);
+  std::set<format::AllocationId> given_beside(const std::vector<format::GraphNode>& nodes,
+                                              size_t function);
   std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
                                       const format::Copy& pattern);
   void write_effect(const DeferredEffect& effect);

@@ -126,12 +126,45 @@ void Recorder::defer_effect(uint64_t run, format::StreamId stream) {
   count_pending();
 }
 
+// The memory of the host that kernel nodes reach which neither come before the node nor after it.
+std::set<format::AllocationId> Recorder::given_beside(const std::vector<format::GraphNode>& nodes,
+                                                      size_t function) {
+  std::vector<bool> before(nodes.size());
+  std::vector<bool> after(nodes.size());
+  before[function] = after[function] = true;
+  for (size_t i = function + 1; i-- > 0;) {
+    if (!before[i]) continue;
+    for (const uint32_t earlier : nodes[i].dependencies) before[earlier] = true;
+  }
+  std::set<format::AllocationId> given;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const uint32_t earlier : nodes[i].dependencies) after[i] = after[i] || after[earlier];
+    const auto* launch = std::get_if<format::Launch>(&nodes[i].action);
+    if (launch == nullptr || before[i] || after[i]) continue;
+    for (const format::Relocation& word : launch->relocations) given.insert(word.allocation);
+    for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+      if (allocation->in_memory) given.insert(allocation->id);
+    }
+  }
+  return given;
+}
+
 // Of the `ordinal`-th host function node.
 void Recorder::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal) {
+  size_t function = 0;
+  for (size_t count = 0; function < graph.nodes.size(); ++function) {
+    if (std::holds_alternative<format::HostFunction>(graph.nodes[function].action) &&
+        count++ == ordinal) {
+      break;
+    }
+  }
+  if (function == graph.nodes.size()) return;
+  std::set<format::AllocationId> beside = given_beside(graph.nodes, function);
   const std::lock_guard lock(ran_mutex_);
   DeferredEffect* const effect = effect_of(run);
   if (effect == nullptr) return;
   effect->graph = &graph;
+  effect->beside = std::move(beside);
   effect->ordinal = ordinal;
 }
 
@@ -231,7 +264,18 @@ void Recorder::resolve_deferred(bool all) {
     }
     if (source.bytes) source.copy->host_source = make_content(*source.bytes, true);
   }
-  for (const DeferredEffect& effect : effects) write_effect(effect);
+  for (const DeferredEffect& effect : effects) {
+    const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
+      return effect.beside.contains(change.allocation);
+    });
+    if (mixed) {
+      finding(
+          format::FindingKind::kIncomplete, "host function",
+          "a node of a graph beside kernels that were given the same memory, which was written: "
+          "they wrote memory side by side, and which of them wrote what is not known");
+    }
+    write_effect(effect);
+  }
   if (cut_off != 0) {
     finding(format::FindingKind::kIncomplete, "host function",
             "it has not ended: what it writes is not known");
