@@ -6,15 +6,13 @@
 // or by the program, and nothing tells which. So the recorder looks at moments at which only one of
 // them can have written:
 // - While a launch is being issued, and while a call of the program waits for a kernel, the
-// program's
-//   thread cannot write: what changes is the kernel's.
+//   thread of the program cannot write: what changes is the kernel's.
 // - Memory that no kernel in flight was given changes by the program only.
 // - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
-// known
-//   to have ended is recorded as written by the program: the bytes are right either way, only a
-//   replay does not compare what it is told to write. A finding says so.
+//   known to have ended is recorded as written by the program: the bytes are right either way,
+//   but a replay does not compare what it is told to write. A finding says so.
 // - When work is issued that was given the same memory and may read what is in doubt, the recorder
-//   waits for the kernel, as the bytes may not be its last ones. It is the only wait that the
+//   waits for the kernel, as the bytes may not be its last ones. It is the only long wait that the
 //   program did not ask for, and a program that does this once is from then on waited for at each
 //   launch of a kernel that reaches memory of the host, which leaves no doubt.
 #include <xxhash.h>
