@@ -90,8 +90,9 @@ class Bisection {
       expected.stored = false;
       expected.relocations = state.relocations;
       size_t unmoved = 0;
-      GFXGRAPH_ASSIGN_OR_RETURN(const BufferResult result,
-                                compare_buffer(instance_, state.allocation, expected, unmoved));
+      GFXGRAPH_ASSIGN_OR_RETURN(
+          const BufferResult result,
+          compare_buffer(instance_, state.allocation, expected, checkpoint.sequence, unmoved));
       if (result.comparison == Comparison::kDifferent) return state.allocation;
     }
     return format::AllocationId{0};

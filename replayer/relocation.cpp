@@ -31,15 +31,27 @@ AddressMap::AddressMap(std::vector<Placement> placements, bool keep_ambiguous)
   std::ranges::sort(ranges_, {}, &Range::begin);
 }
 
-bool AddressMap::denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept {
+bool AddressMap::fits_near(uint64_t replay_word, uint64_t recorded_word,
+                           uint64_t reach) const noexcept {
   const auto fits = [&](const Range& range) {
     const uint64_t offset = replay_word - range.begin;
-    return offset <= range.size_bytes && recorded_word - range.recorded == offset;
+    const uint64_t outside = replay_word < range.begin    ? range.begin - replay_word
+                             : offset <= range.size_bytes ? 0
+                                                          : offset - range.size_bytes;
+    return recorded_word - range.recorded == offset && outside <= reach;
   };
+  // The one that holds the word, one that ends where that begins, and the one behind.
   const auto next = std::ranges::upper_bound(ranges_, replay_word, {}, &Range::begin);
-  const auto count = next - ranges_.begin();
-  // The one that holds the word, and one that ends where that begins.
-  return (count >= 1 && fits(*(next - 1))) || (count >= 2 && fits(*(next - 2)));
+  const auto first = next - std::min<ptrdiff_t>(next - ranges_.begin(), 2);
+  return std::any_of(first, next == ranges_.end() ? next : next + 1, fits);
+}
+
+bool AddressMap::denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept {
+  return fits_near(replay_word, recorded_word, 0);
+}
+
+bool AddressMap::denotes_outside(uint64_t replay_word, uint64_t recorded_word) const noexcept {
+  return fits_near(replay_word, recorded_word, format::kOutsideMostBytes);
 }
 
 uint64_t AddressMap::relocated(const format::Relocation& relocation,

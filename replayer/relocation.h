@@ -45,6 +45,9 @@ class AddressMap {
   // Whether `replay_word` is the address here of what the recording knew by `recorded_word`: both
   // lie in one allocation (or one past its end), at the same offset.
   bool denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept;
+  // The same for what a kernel makes of an argument with Relocation::outside: both lie beside one
+  // allocation, or in it. Says nothing of a recorded word that lay in live memory.
+  bool denotes_outside(uint64_t replay_word, uint64_t recorded_word) const noexcept;
 
   // Relocates `bytes` in place. kCorrupt when a relocation lies outside of them; `where` names
   // them.
@@ -58,6 +61,7 @@ class AddressMap {
  private:
   Result<void> check(size_t size, const format::Relocation& relocation,
                      const std::string& where) const;
+  bool fits_near(uint64_t replay_word, uint64_t recorded_word, uint64_t reach) const noexcept;
 
   // Where memory stands here, as device and host know it. By address.
   struct Range {

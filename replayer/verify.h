@@ -60,9 +60,9 @@ struct VerifyReport {
 Result<VerifyReport> verify(const Instance& instance);
 
 // Compares the present content of the allocation with `expected`; how much of it is known decides
-// between bytes and hash. Used for post-states and checkpoints.
+// between bytes and hash. Used for post-states and checkpoints, of the event `sequence`.
 Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
-                                    const format::Content& expected,
+                                    const format::Content& expected, uint64_t sequence,
                                     size_t& ambiguous_words_unmoved);
 
 // XXH3-128 of every buffer as it is now; index = id - 1. Compares two runs of one instance.

@@ -94,6 +94,17 @@ TEST(Relocation, ARecycledAddressIsKnownByEither) {
   EXPECT_EQ(load_word(bytes, 0), 0x1010u);
 }
 
+TEST(Relocation, WordsBesideAnAllocationMoveWithIt) {
+  const AddressMap map(
+      {Placement{256, 0x10000, 0, 0x90000, 0}, Placement{256, 0x12000, 0, 0xb0000, 0}});
+  EXPECT_TRUE(map.denotes_outside(0x90000 - 64, 0x10000 - 64));
+  EXPECT_TRUE(map.denotes_outside(0x90000 + 4096, 0x10000 + 4096));
+  EXPECT_FALSE(map.denotes(0x90000 + 4096, 0x10000 + 4096));
+  EXPECT_FALSE(map.denotes_outside(0x90000 + 4096, 0x10000 + 4097));
+  const uint64_t far = uint64_t{4} << 30;
+  EXPECT_FALSE(map.denotes_outside(0xb0000 + far, 0x12000 + far));
+}
+
 TEST(Relocation, RejectsOffsetBehindTheBytes) {
   auto bytes = words(0, 0, 0);
   for (const uint64_t offset : {uint64_t{17}, uint64_t{24}, UINT64_MAX, UINT64_MAX - 7}) {

@@ -133,6 +133,70 @@ TEST_F(VerifyTest, PointersOutsideOfTheirBuffersMoveWithAllAroundThem) {
   }
 }
 
+// A packed struct: a copy in memory puts a pointer where no recorder looks for one.
+TEST_F(VerifyTest, PointersInNoAlignedPlaceAreAddresses) {
+  const auto a = trace.allocate(64);
+  const auto table = trace.allocate(64);
+  const auto packed = trace.allocate(64);
+  std::vector<uint8_t> bytes(64);
+  put_word(bytes, 16, trace.address(a) + 8);
+  put_word(bytes, 24, trace.address(a) + 16);
+  trace.copy_to_device(table, bytes);
+  fake.kernels["pack"] = [](const FakeLaunch& l) {
+    std::memcpy(l.argument<uint8_t*>(0) + 3, l.argument<const uint8_t*>(8) + 16, 16);
+  };
+  trace.launch("pack", Arguments().value(trace.address(packed)).value(trace.address(table)));
+  load();
+  EXPECT_TRUE(verified().identical_throughout());
+  const uint8_t other = 7;
+  ASSERT_TRUE(replay->instance().memory().write(packed, 5, std::as_bytes(std::span(&other, 1))));
+  EXPECT_EQ(verified().different, 1u);
+}
+
+// A kernel stores what it was given: the address of freed memory, which the recorder took for one
+// beside live memory (Relocation::outside).
+TEST_F(VerifyTest, AddressesOfFreedMemoryAreAddresses) {
+  for (const bool live : {false, true}) {
+    FakeHip device;
+    TestTrace recorded(device);
+    const auto from = recorded.allocate(64);
+    const auto out = recorded.allocate(8);
+    const uint64_t beside = recorded.address(from) + 4096;
+    recorded.edit_begin = [&](format::AllocationBegin& begin) { begin.recorded_address = beside; };
+    const auto dead = recorded.allocate(64);
+    recorded.edit_begin = nullptr;
+    if (!live) recorded.free(dead);
+    device.kernels["store"] = [](const FakeLaunch& l) {
+      *l.argument<uint64_t*>(0) = l.argument<uint64_t>(8);
+    };
+    recorded.edit_launch = [&](format::Launch& launch) {
+      launch.relocations.resize(1);
+      if (live) return;
+      launch.relocations.push_back(
+          {8, from, 4096 + 16, format::RelocationSource::kTyped, false, true});
+    };
+    recorded.launch("store", Arguments().value(recorded.address(out)).value(beside + 16));
+    recorded.edit_post = [&](format::Content& content) {
+      if (content.size_bytes == 8)
+        content.relocations = {{0, dead, 16, format::RelocationSource::kMatched, true}};
+    };
+    LoadOptions options;
+    options.mode = Mode::kBatch;
+    options.layout = Layout::kShift;
+    auto loaded = Replay::load(recorded.program(), device.library(), options);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    ASSERT_TRUE((*loaded)->run());
+    const Memory& memory = (*loaded)->instance().memory();
+    if (live) {
+      const uint64_t wrong = reinterpret_cast<uint64_t>(memory.device_pointer(from)) + 4096 + 16;
+      ASSERT_TRUE(memory.write(out, 0, std::as_bytes(std::span(&wrong, 1))));
+    }
+    const auto report = (*loaded)->verify();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->identical_throughout(), !live);
+  }
+}
+
 // The address of freed memory, given out again: the end state knows the word by the new allocation,
 // the copy knew it by the old one.
 TEST_F(VerifyTest, RecycledAddressesAreTheSamePlace) {
