@@ -49,6 +49,7 @@ struct Allocation {
   // A kernel has held its address, or device memory holds it: any kernel may read or write it.
   bool reachable = false;
   bool in_memory = false;  // the latter
+  bool watched = false;    // what host functions write into it is looked for
 };
 
 class AllocationMap {

@@ -42,6 +42,13 @@ class Flights {
   // The flights to an allocation that overlap [begin, end).
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end) const;
   void forget(format::AllocationId allocation);
+  // Copies, memsets and kernels that were given the memory, which the next work of the stream does
+  // not follow.
+  std::vector<Flight> beside(format::StreamId stream) const;
+  std::vector<Flight> all() const;
+  // Whether the next work of the stream comes after the host function, or all of a graph launch, by
+  // the first one's id.
+  bool follows(format::StreamId stream, format::HostFunctionId first) const;
   // The kernels that work of the stream follows, or all of them, are done: seen by the recorder,
   // not by the host.
   std::vector<Flight> land_kernels(format::StreamId stream);
@@ -54,14 +61,22 @@ class Flights {
 
   std::vector<Flight> land_kernels(const Set& among);
   void erase(uint32_t number);
+  void call(format::StreamId stream, format::HostFunctionId first);
+  bool is_call(uint32_t number) const;
 
   uint32_t next_ = 1;
   size_t kernels_ = 0;  // in out_
   std::map<uint32_t, Flight> out_;
   std::map<format::StreamId, Set> tails_;  // what later work of the stream follows
   std::map<format::EventId, Set> events_;
-  std::map<format::HostFunctionId, Set> runs_;  // a graph's by the first one
-  std::set<format::StreamId> unblocking_;       // streams that the null stream does not wait for
+  // Host functions that the host has not been seen to know of, a graph's by the first one: what
+  // they follow, and their own number, which is in no other map.
+  struct Call {
+    uint32_t number = 0;
+    Set after;
+  };
+  std::map<format::HostFunctionId, Call> calls_;
+  std::set<format::StreamId> unblocking_;  // streams that the null stream does not wait for
 };
 
 }  // namespace gfxgraph::recorder

@@ -153,6 +153,22 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
 
 }  // namespace
 
+bool child_has_several_ends(const GraphTemplate& graph) {
+  const auto several = [](const GraphTemplate& child) {
+    std::vector<bool> end(child.nodes.size());
+    for (size_t i = 0; i < end.size(); ++i) {
+      if (child.nodes[i].removed) continue;
+      end[i] = true;
+      for (const uint32_t earlier : child.nodes[i].dependencies) end[earlier] = false;
+    }
+    return std::ranges::count(end, true) > 1;
+  };
+  return std::ranges::any_of(graph.nodes, [&](const TemplateNode& node) {
+    return !node.removed && node.child &&
+           (several(*node.child) || child_has_several_ends(*node.child));
+  });
+}
+
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph) {
   std::vector<FlatNode> nodes;
   const std::vector<uint32_t> top;

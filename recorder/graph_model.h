@@ -57,6 +57,9 @@ struct FlatNode {
 // Nothing when the dependencies form a cycle.
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph);
 
+// Whether a child graph in it has several nodes that nothing in that child follows.
+bool child_has_several_ends(const GraphTemplate& graph);
+
 // What hipGraphExecUpdate makes of `nodes`: each takes the action of its partner in `update`, and
 // the edges of both hold. `by_level`: the runtime pairs by level (HIP 5.2); else only graphs whose
 // nodes and edges were made in the same order are paired. False: which node pairs with which is not
@@ -68,6 +71,7 @@ struct ExecutableGraph {
   // The last launch, reusable while nothing changed.
   format::GraphId id = 0;
   bool changed = true;
+  bool launched = false;
   uint64_t map_generation = 0;
   format::BlobId fingerprint;
   // Nodes with plain host memory as a source: read anew at every launch.

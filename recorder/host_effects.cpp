@@ -34,11 +34,13 @@ void find_changes(format::AllocationId allocation, uint64_t offset,
   }
 }
 
+constexpr HostEffects::Run kMostKept = 256;
+
 }  // namespace
 
-void HostEffects::watch(format::AllocationId allocation, uint64_t host_address,
-                        uint64_t size_bytes) {
-  watched_[allocation] = {host_address, size_bytes};
+void HostEffects::watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
+                        bool keep) {
+  watched_[allocation] = {host_address, size_bytes, keep};
   for (auto& [run, snapshots] : running_) {
     if (auto bytes = read_host_bytes(host_address, size_bytes)) {
       snapshots[allocation] = {std::move(*bytes), {}};
@@ -55,13 +57,23 @@ void HostEffects::begin(Run run) {
   Snapshots& snapshots = running_[run];
   for (const auto& [allocation, memory] : watched_) {
     if (auto bytes = read_host_bytes(memory.address, memory.size_bytes)) {
+      if (memory.keep) kept_[run][allocation] = *bytes;
       snapshots[allocation] = {std::move(*bytes), {}};
     }
   }
 }
 
+std::vector<std::byte> HostEffects::before(Run run, format::AllocationId allocation) const {
+  const auto kept = kept_.find(run);
+  if (kept == kept_.end()) return {};
+  const auto found = kept->second.find(allocation);
+  return found == kept->second.end() ? std::vector<std::byte>() : found->second;
+}
+
 HostEffects::Effect HostEffects::end(Run run) {
   Effect effect;
+  // Nobody was told of these.
+  if (run > kMostKept) kept_.erase(kept_.begin(), kept_.lower_bound(run - kMostKept));
   const auto found = running_.find(run);
   if (found == running_.end()) return effect;
   for (const auto& [allocation, snapshot] : found->second) {

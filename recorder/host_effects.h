@@ -37,11 +37,17 @@ class HostEffects {
   };
 
   // Kernels reach the memory from now on: runs that are under way are compared from here.
-  void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes);
+  // `keep`: for before().
+  void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
+             bool keep = false);
   void forget(format::AllocationId allocation);
 
   void begin(Run run);
   Effect end(Run run);
+
+  // What kept memory held when the run began; empty: not known. drop(): nobody asks any more.
+  std::vector<std::byte> before(Run run, format::AllocationId allocation) const;
+  void drop(Run run) { kept_.erase(run); }
 
   // Of a piece of memory that holds `now`, and in the trace what has the hash `known`: whether
   // functions that have not ended may write it. kTold: `changes` gets what has changed since they
@@ -56,6 +62,7 @@ class HostEffects {
   struct Memory {
     uint64_t address = 0;
     uint64_t size_bytes = 0;
+    bool keep = false;
   };
   struct Snapshot {
     std::vector<std::byte> before;
@@ -65,6 +72,7 @@ class HostEffects {
 
   std::map<format::AllocationId, Memory> watched_;
   std::unordered_map<Run, Snapshots> running_;
+  std::map<Run, std::map<format::AllocationId, std::vector<std::byte>>> kept_;
 };
 
 }  // namespace gfxgraph::recorder

@@ -81,6 +81,7 @@ struct Work {
   std::vector<Flight> may_write;         // host-visible memory that its kernels may write
   std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
   bool in_graph = false;
+  bool calls_host = false;  // a graph with host functions
   // The source of its copy is pinned memory that these runs of host functions may fill.
   std::vector<uint64_t> source_runs;
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
@@ -299,8 +300,17 @@ class Recorder {
     size_t ordinal = 0;              // among the graph's host function nodes
     bool ended = false;
     std::vector<HostEffects::Change> changes = {};
-    // Memory that kernels of the graph were given which may run at the same time.
-    std::set<format::AllocationId> beside = {};
+    format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
+    // Work that may run at the same time.
+    std::vector<Flight> beside = {};
+    // Blocks that were recorded as a whole since it was issued.
+    std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
+  };
+  // In pending_, behind functions that may write the memory.
+  struct DeferredBegin {
+    format::AllocationId id = 0;
+    format::AllocationBegin* begin = nullptr;
+    std::vector<std::byte> bytes;
   };
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
@@ -308,20 +318,26 @@ class Recorder {
   static const void* address_of(const Pending& item);
 
   // host functions' effects
-  void watch(const Allocation& allocation);
-  void unwatch(const Allocation& allocation);
+  void watch(Allocation& allocation);
+  void unwatch(Allocation& allocation);
   void host_function_ended(uint64_t run);
   void take_effects();
   bool told_meanwhile(Allocation& allocation, uint64_t block, std::span<const std::byte> bytes);
   DeferredEffect* effect_of(uint64_t run);
   bool waits_for_effects(const Work& work);
   void defer_effect(uint64_t run, format::StreamId stream);
-  void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal);
-  std::set<format::AllocationId> given_beside(const std::vector<format::GraphNode>& nodes,
-                                              size_t function);
+  void check_watched_host_writes();
+  void run_beside_functions(const std::vector<Flight>& flights, const Work& work,
+                            format::StreamId stream);
+  void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, bool early);
+  std::vector<Flight> nodes_beside(const std::vector<format::GraphNode>& nodes, size_t function,
+                                   bool early);
   std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
                                       const format::Copy& pattern);
-  void write_effect(const DeferredEffect& effect);
+  void leave_to_copies(DeferredEffect& effect);
+  void write_effect(DeferredEffect& effect);
+  void write_into_beginning(const HostEffects::Change& change);
+  void append_beginning(format::AllocationBegin begin, std::span<const std::byte> bytes);
   void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
                            Work& work, std::vector<std::pair<size_t, DeferredSource>>& found);
 
@@ -414,7 +430,7 @@ class Recorder {
   void checkpoint();
   void writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void gives(const format::Launch& launch, Work& work);
-  void reachable_may_be_written(Work& work);
+  void reachable_may_be_written(Work& work, format::StreamId stream);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                          std::vector<format::Relocation>& relocations);
@@ -430,6 +446,7 @@ class Recorder {
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
   void forget_children(const GraphTemplate& model);
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
+  void note_lost_edges(const std::vector<format::GraphNode>& nodes);
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);
   void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,
@@ -515,6 +532,8 @@ class Recorder {
   std::unordered_set<uint64_t> running_;  // runs that began and have not ended
   std::vector<DeferredSource> deferred_;
   std::vector<DeferredEffect> deferred_effects_;
+  std::vector<DeferredBegin> deferred_begins_;  // with mutex_
+  uint64_t landing_run_ = 0;                    // the function that tells of what lands
   HostEffects effects_;
   std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
   std::atomic<bool> any_effect_{false};

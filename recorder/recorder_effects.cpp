@@ -2,20 +2,36 @@
 // them. It is known when they have run, and until then nothing from there on goes to the writer.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
 
-void Recorder::watch(const Allocation& allocation) {
+void Recorder::watch(Allocation& allocation) {
   if (!allocation.host_visible()) return;
   const std::lock_guard lock(ran_mutex_);
-  effects_.watch(allocation.id, allocation.host_address, allocation.size_bytes);
+  allocation.watched = true;
+  effects_.watch(allocation.id, allocation.host_address, allocation.size_bytes,
+                 allocation.plain_host);
 }
 
-void Recorder::unwatch(const Allocation& allocation) {
+void Recorder::unwatch(Allocation& allocation) {
   if (!allocation.host_visible()) return;
   const std::lock_guard lock(ran_mutex_);
+  allocation.watched = false;
   effects_.forget(allocation.id);
+}
+
+// A host function is about to be issued: what the program wrote before is not taken for the
+// function's, nor written over what that writes.
+void Recorder::check_watched_host_writes() {
+  const auto check = [&](const auto& allocations) {
+    for (const std::shared_ptr<Allocation>& one : allocations) {
+      if (one->watched) check_host_writes(*one, 0, one->size_bytes);
+    }
+  };
+  check(map_.host_visible());
+  check(adopted_);
 }
 
 // ---- what they wrote into memory that kernels reach ---------------------------------------------
@@ -27,12 +43,6 @@ void Recorder::host_function_ended(uint64_t run) {
   if (deferred == nullptr) return;  // seen as the program's own writes, later
   deferred->ended = true;
   if (effect.changes.empty()) return;
-  std::erase_if(effect.changes, [&](const HostEffects::Change& change) {
-    return change.allocation >= deferred->first_later;
-  });
-  std::erase_if(effect.blocks, [&](const HostEffects::Block& block) {
-    return block.allocation >= deferred->first_later;
-  });
   deferred->changes = effect.changes;
   ended_effects_.push_back(std::move(effect));
   any_effect_.store(true, std::memory_order_release);
@@ -98,7 +108,14 @@ bool Recorder::told_meanwhile(Allocation& allocation, uint64_t block,
   for (const HostEffects::Change& change : changes) {
     write_from_host(allocation, change.offset_bytes, change.bytes);
   }
-  return meanwhile == Meanwhile::kTold;
+  if (meanwhile == Meanwhile::kTold) return true;
+  // The block is written as it is now. A function that is to come may change it, and stands before
+  // that in the trace.
+  const std::lock_guard lock(ran_mutex_);
+  for (DeferredEffect& effect : deferred_effects_) {
+    if (!effect.ended) effect.rewritten.emplace(allocation.id, block);
+  }
+  return false;
 }
 
 // ---- into the trace -----------------------------------------------------------------------------
@@ -126,9 +143,24 @@ void Recorder::defer_effect(uint64_t run, format::StreamId stream) {
   count_pending();
 }
 
-// The memory of the host that kernel nodes reach which neither come before the node nor after it.
-std::set<format::AllocationId> Recorder::given_beside(const std::vector<format::GraphNode>& nodes,
-                                                      size_t function) {
+// Work that is about to be issued, or was just now.
+void Recorder::run_beside_functions(const std::vector<Flight>& flights, const Work& work,
+                                    format::StreamId stream) {
+  if (flights.empty()) return;
+  const std::lock_guard lock(ran_mutex_);
+  for (DeferredEffect& effect : deferred_effects_) {
+    if (effect.ended || effect.run - work.first_run < work.runs) continue;
+    if (effect.first != 0 && flights_.follows(stream, effect.first)) continue;
+    std::ranges::copy_if(flights, std::back_inserter(effect.beside),
+                         [](const Flight& flight) { return flight.named || !flight.kernel; });
+  }
+}
+
+// What the nodes write, or were given, that neither come before the function nor after it. `early`:
+// the function does not wait for what comes before it, and that may be any work; nor is it then
+// said what reads.
+std::vector<Flight> Recorder::nodes_beside(const std::vector<format::GraphNode>& nodes,
+                                           size_t function, bool early) {
   std::vector<bool> before(nodes.size());
   std::vector<bool> after(nodes.size());
   before[function] = after[function] = true;
@@ -136,21 +168,41 @@ std::set<format::AllocationId> Recorder::given_beside(const std::vector<format::
     if (!before[i]) continue;
     for (const uint32_t earlier : nodes[i].dependencies) before[earlier] = true;
   }
-  std::set<format::AllocationId> given;
+  std::vector<Flight> found;
+  const auto given = [&](format::AllocationId id) {
+    found.push_back({.allocation = id, .kernel = true, .named = true});
+  };
+  if (early) {
+    for (const Flight& flight : flights_.all()) given(flight.allocation);
+  }
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const uint32_t earlier : nodes[i].dependencies) after[i] = after[i] || after[earlier];
-    const auto* launch = std::get_if<format::Launch>(&nodes[i].action);
-    if (launch == nullptr || before[i] || after[i]) continue;
-    for (const format::Relocation& word : launch->relocations) given.insert(word.allocation);
-    for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-      if (allocation->in_memory) given.insert(allocation->id);
+    if (after[i] || (before[i] && !early)) continue;
+    if (const auto* copy = std::get_if<format::Copy>(&nodes[i].action)) {
+      const format::CopyEnd& to = copy->destination;
+      const uint64_t size =
+          extent(to.pitch_bytes, to.slice_bytes, copy->width_bytes, copy->height, copy->depth);
+      found.push_back({to.allocation, to.offset_bytes, to.offset_bytes + size});
+      if (early) given(to.allocation);
+      if (early) given(copy->source.allocation);
+    } else if (const auto* set = std::get_if<format::Memset>(&nodes[i].action)) {
+      const uint64_t size =
+          extent(set->pitch_bytes, set->slice_bytes, set->width_elements * set->element_bytes,
+                 set->height, set->depth);
+      found.push_back({set->allocation, set->offset_bytes, set->offset_bytes + size});
+      if (early) given(set->allocation);
+    } else if (const auto* launch = std::get_if<format::Launch>(&nodes[i].action)) {
+      for (const format::Relocation& word : launch->relocations) given(word.allocation);
+      for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+        if (allocation->in_memory) given(allocation->id);
+      }
     }
   }
-  return given;
+  return found;
 }
 
 // Of the `ordinal`-th host function node.
-void Recorder::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal) {
+void Recorder::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, bool early) {
   size_t function = 0;
   for (size_t count = 0; function < graph.nodes.size(); ++function) {
     if (std::holds_alternative<format::HostFunction>(graph.nodes[function].action) &&
@@ -159,12 +211,12 @@ void Recorder::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal) 
     }
   }
   if (function == graph.nodes.size()) return;
-  std::set<format::AllocationId> beside = given_beside(graph.nodes, function);
+  const std::vector<Flight> beside = nodes_beside(graph.nodes, function, early);
   const std::lock_guard lock(ran_mutex_);
   DeferredEffect* const effect = effect_of(run);
   if (effect == nullptr) return;
   effect->graph = &graph;
-  effect->beside = std::move(beside);
+  effect->beside.insert(effect->beside.end(), beside.begin(), beside.end());
   effect->ordinal = ordinal;
 }
 
@@ -189,7 +241,61 @@ std::vector<format::Copy> Recorder::copies_of(const std::vector<HostEffects::Cha
   return copies;
 }
 
-void Recorder::write_effect(const DeferredEffect& effect) {
+// Memory that the trace knows from a later moment on than the function.
+void Recorder::write_into_beginning(const HostEffects::Change& change) {
+  const auto found = std::ranges::find(deferred_begins_, change.allocation, &DeferredBegin::id);
+  if (found == deferred_begins_.end() ||
+      !range_fits(change.offset_bytes, change.bytes.size(), found->bytes.size())) {
+    finding(format::FindingKind::kIncomplete, "host function",
+            "it wrote memory that began while it ran: what that held first is not known");
+    return;
+  }
+  std::ranges::copy(change.bytes,
+                    found->bytes.begin() + static_cast<ptrdiff_t>(change.offset_bytes));
+  found->begin->initial = make_content(found->bytes, true);
+}
+
+// An allocation of the host's memory, which functions that have not ended may write.
+void Recorder::append_beginning(format::AllocationBegin begin, std::span<const std::byte> bytes) {
+  const format::AllocationId id = begin.id;
+  if (any_ran_.load(std::memory_order_acquire)) note_runs();
+  format::Event& event = push(std::move(begin));
+  const std::lock_guard lock(ran_mutex_);
+  if (deferred_effects_.empty()) return;
+  deferred_begins_.push_back(
+      {id, &std::get<format::AllocationBegin>(event.action), {bytes.begin(), bytes.end()}});
+}
+
+// What copies and memsets wrote while the function ran is not its own.
+void Recorder::leave_to_copies(DeferredEffect& effect) {
+  for (const Flight& flight : effect.beside) {
+    if (flight.kernel) continue;
+    std::vector<HostEffects::Change> left;
+    for (HostEffects::Change& change : effect.changes) {
+      const uint64_t begin = change.offset_bytes;
+      const uint64_t end = begin + change.bytes.size();
+      if (change.allocation != flight.allocation || flight.end <= begin || end <= flight.begin) {
+        left.push_back(std::move(change));
+        continue;
+      }
+      const auto at = [&](uint64_t offset) {
+        return change.bytes.begin() + static_cast<ptrdiff_t>(offset - begin);
+      };
+      if (begin < flight.begin)
+        left.push_back({change.allocation, begin, {change.bytes.begin(), at(flight.begin)}});
+      if (flight.end < end)
+        left.push_back({change.allocation, flight.end, {at(flight.end), change.bytes.end()}});
+    }
+    effect.changes = std::move(left);
+  }
+}
+
+void Recorder::write_effect(DeferredEffect& effect) {
+  std::erase_if(effect.changes, [&](const HostEffects::Change& change) {
+    if (change.allocation < effect.first_later) return false;
+    write_into_beginning(change);
+    return true;
+  });
   if (effect.events != nullptr) {
     const format::Event first = std::move(effect.events->front());
     effect.events->clear();
@@ -252,7 +358,8 @@ void Recorder::resolve_deferred(bool all) {
       if (!effect.ended && !all) blocked_.insert(item);
       // Nodes are put in when nothing points at others any more.
       if (blocked_.contains(item)) return false;
-      cut_off += !effect.ended && running_.contains(effect.run);
+      const bool memory = !map_.host_visible().empty() || !adopted_.empty();
+      cut_off += !effect.ended && running_.contains(effect.run) && memory;
       effects.push_back(std::move(effect));
       return true;
     });
@@ -264,17 +371,26 @@ void Recorder::resolve_deferred(bool all) {
     }
     if (source.bytes) source.copy->host_source = make_content(*source.bytes, true);
   }
-  for (const DeferredEffect& effect : effects) {
+  for (DeferredEffect& effect : effects) {
+    leave_to_copies(effect);
     const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
-      return effect.beside.contains(change.allocation);
+      const auto given = [&](const Flight& flight) {
+        return flight.kernel && flight.allocation == change.allocation;
+      };
+      return std::ranges::any_of(effect.beside, given) ||
+             effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
     });
     if (mixed) {
-      finding(
-          format::FindingKind::kIncomplete, "host function",
-          "a node of a graph beside kernels that were given the same memory, which was written: "
-          "they wrote memory side by side, and which of them wrote what is not known");
+      finding(format::FindingKind::kIncomplete, "host function",
+              "it wrote memory side by side with work that was given it, too: which of them wrote "
+              "or read "
+              "what is not known");
     }
     write_effect(effect);
+  }
+  {
+    const std::lock_guard lock(ran_mutex_);
+    if (deferred_effects_.empty()) deferred_begins_.clear();
   }
   if (cut_off != 0) {
     finding(format::FindingKind::kIncomplete, "host function",

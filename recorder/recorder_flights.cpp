@@ -132,6 +132,7 @@ void Recorder::take_in(Allocation& allocation) {
 
 // The work is issued: from now on its ranges change by themselves.
 void Recorder::take_off(Work& work, format::StreamId stream) {
+  run_beside_functions(work.flights, work, stream);
   for (Flight& flight : work.flights) {
     Allocation* allocation = by_id(flight.allocation);
     if (allocation == nullptr) continue;
@@ -283,7 +284,18 @@ void Recorder::land(const std::vector<Flight>& landing) {
     land_block(*allocation, block, landing);
   }
   for (Allocation* allocation : plain) {
-    allocation->last_known = read_host_bytes(allocation->host_address, allocation->size_bytes);
+    const bool late = std::ranges::any_of(landing, [&](const Flight& flight) {
+      return flight.allocation == allocation->id && flight.late;
+    });
+    if (!late) {
+      allocation->last_known = read_host_bytes(allocation->host_address, allocation->size_bytes);
+      continue;
+    }
+    // The host may have used it since, or given it back.
+    allocation->last_known.reset();
+    const std::lock_guard lock(ran_mutex_);
+    std::vector<std::byte> then = effects_.before(landing_run_, allocation->id);
+    if (!then.empty()) allocation->last_known = std::move(then);
   }
 }
 
@@ -364,62 +376,107 @@ Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
   return nullptr;
 }
 
-// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
-// must stay copies. The memory becomes an allocation that lives from the first such launch on.
-void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
-  struct Range {
-    uint64_t begin, end;
-  };
-  std::vector<Range> ranges;
-  for (const FlatNode& node : graph.nodes) {
-    const auto* copy = std::get_if<RawCopy>(&node.action);
-    if (copy == nullptr || copy->destination_side == MemorySide::kDevice) continue;
-    const uint64_t begin = copy->destination.address;
-    const uint64_t size = copy_extent(*copy, copy->destination);
-    const Allocation* inside = map_.find(begin);
-    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
-        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
-      continue;
-    }
-    ranges.push_back({begin, begin + size});
-  }
-  if (ranges.empty()) return;
-  // Those that overlap are one, also with what was adopted before.
-  for (const std::shared_ptr<Allocation>& old : adopted_) {
-    ranges.push_back({old->host_address, old->host_address + old->size_bytes});
-  }
-  std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<Range> merged;
-  for (const Range& range : ranges) {
+namespace {
+
+struct HostRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Those that overlap are one. Sorted.
+void merge(std::vector<HostRange>& ranges) {
+  std::ranges::sort(ranges, {}, &HostRange::begin);
+  std::vector<HostRange> merged;
+  for (const HostRange& range : ranges) {
     if (merged.empty() || range.begin >= merged.back().end) {
       merged.push_back(range);
     } else {
       merged.back().end = std::max(merged.back().end, range.end);
     }
   }
-  for (const Range& range : merged) {
+  ranges = std::move(merged);
+}
+
+}  // namespace
+
+// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
+// must stay copies. The memory, with all that is read along with it, becomes an allocation that
+// lives from the first such launch on.
+void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
+  std::vector<HostRange> merged;
+  std::vector<HostRange> reads;
+  const auto plain = [&](const RawCopy& copy, const RawCopyEnd& end, MemorySide side,
+                         std::vector<HostRange>& ranges) {
+    if (side == MemorySide::kDevice) return;
+    const uint64_t begin = end.address;
+    const uint64_t size = copy_extent(copy, end);
+    const Allocation* inside = map_.find(begin);
+    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
+        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
+      return;
+    }
+    ranges.push_back({begin, begin + size});
+  };
+  for (const FlatNode& node : graph.nodes) {
+    const auto* copy = std::get_if<RawCopy>(&node.action);
+    if (copy == nullptr) continue;
+    plain(*copy, copy->destination, copy->destination_side, merged);
+    plain(*copy, copy->source, copy->source_side, reads);
+  }
+  if (merged.empty() && (reads.empty() || adopted_.empty())) return;
+  for (const std::shared_ptr<Allocation>& old : adopted_) {
+    merged.push_back({old->host_address, old->host_address + old->size_bytes});
+  }
+  merge(merged);
+  const auto beside = [&](const HostRange& read) {
+    return std::ranges::none_of(merged, [&](const HostRange& range) {
+      return read.begin < range.end && range.begin < read.end;
+    });
+  };
+  while (true) {
+    const auto apart = std::ranges::partition(reads, beside);
+    if (apart.empty()) break;
+    merged.insert(merged.end(), apart.begin(), apart.end());
+    reads.erase(apart.begin(), apart.end());
+    merge(merged);
+  }
+  for (const HostRange& range : merged) {
     if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
+    // What is on its way into a part of it is not in the trace once that is another allocation.
+    const bool in_flight = std::ranges::any_of(adopted_, [&](const auto& old) {
+      return range.begin <= old->host_address && old->host_address < range.end &&
+             !flights_.over(old->id, 0, old->size_bytes).empty();
+    });
+    const bool ended = !in_flight || device_->synchronize(kSettleTimeoutMs);
+    if (!ended) {
+      finding_now(
+          format::FindingKind::kIncomplete, work.call,
+          "copy nodes write host memory, which a part of is the source of others, and do not end");
+    }
+    auto made = std::make_shared<Allocation>();
+    made->id = next_allocation_;
+    made->kind = format::AllocationKind::kHostPinned;
+    made->address = made->host_address = range.begin;
+    made->size_bytes = range.end - range.begin;
+    made->plain_host = true;
+    watch(*made);  // before it is read: a host function may be writing it
     const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
     if (!bytes) {
+      unwatch(*made);
       finding_now(format::FindingKind::kIncomplete, work.call,
                   "a copy node's destination in host memory cannot be read");
       continue;
     }
     std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
       if (old->host_address < range.begin || old->host_address >= range.end) return false;
+      if (in_flight) old->last_known = read_host_bytes(old->host_address, old->size_bytes);
       end_allocation(*old, true, 0, last_content(*old));
       flights_.forget(old->id);
       unwatch(*old);
       by_id_.erase(old->id);
       return true;
     });
-    auto made = std::make_shared<Allocation>();
-    made->id = next_allocation_++;
-    made->kind = format::AllocationKind::kHostPinned;
-    made->address = made->host_address = range.begin;
-    made->size_bytes = range.end - range.begin;
-    made->plain_host = true;
+    ++next_allocation_;
     for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
       const auto part = std::span(*bytes).subspan(
           block * kHostBlockBytes,
@@ -433,9 +490,8 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     begin.size_bytes = made->size_bytes;
     begin.initial = make_content(*bytes, true);
     by_id_[made->id] = made.get();
-    watch(*made);
     adopted_.push_back(std::move(made));
-    append(std::move(begin));
+    append_beginning(std::move(begin), *bytes);
   }
 }
 

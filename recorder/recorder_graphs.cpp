@@ -270,6 +270,12 @@ void Recorder::graph_instantiated(Handle executable, Handle graph) noexcept {
       finding(FindingKind::kIncomplete, "hipGraphInstantiate", "the recorded nodes form a cycle");
       return;
     }
+    if (child_has_several_ends(*model) &&
+        hip_quirk_seen(HipQuirk::kChildEndsNotWaitedFor, facts_.runtime_version)) {
+      finding(FindingKind::kNote, "hipGraphInstantiate",
+              "a child graph ends with several nodes: this runtime may go on before all are done "
+              "(docs/runtime-quirks.md, kChildEndsNotWaitedFor); a replay waits for all");
+    }
     ExecutableGraph& made = executables_[executable];
     made = ExecutableGraph{};
     made.nodes = std::move(*nodes);
@@ -382,6 +388,23 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
   return nodes;
 }
 
+// What a runtime does not keep of the program's order may show in what was recorded.
+void Recorder::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
+  if (!hip_quirk_seen(HipQuirk::kGraphEdgeLost, facts_.runtime_version)) return;
+  std::vector<bool> followed(nodes.size());
+  for (const format::GraphNode& node : nodes) {
+    for (const uint32_t earlier : node.dependencies) {
+      if (node.dependencies.size() > 1 && followed[earlier]) {
+        finding(FindingKind::kNote, "hipGraphLaunch",
+                "this runtime may start a node of several predecessors before one of them is done "
+                "(docs/runtime-quirks.md, kGraphEdgeLost): a replay waits for all");
+        return;
+      }
+      followed[earlier] = true;
+    }
+  }
+}
+
 void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
   work.stream = stream;
   work.call = "hipGraphLaunch";
@@ -405,24 +428,27 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
                       graph.map_generation == map_.generation() && map_.host_visible().empty() &&
                       adopted_.empty();
     work.in_graph = true;
-    if (!same) adopt_host_memory(graph, work);
     if (!same) {
-      std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
-      if (!nodes) {
-        finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
-        return;
-      }
+      adopt_host_memory(graph, work);
       std::vector<std::shared_ptr<HostCall>> calls;
       for (const FlatNode& node : graph.nodes) {
         if (const auto* function = std::get_if<RawHostFunction>(&node.action)) {
           calls.push_back(function->wrapped);
         }
       }
+      work.calls_host = !calls.empty();
+      std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
+      if (!nodes) {
+        finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
+        return;
+      }
       std::vector<std::pair<size_t, DeferredSource>> deferred;
       if (!calls.empty()) {
+        check_watched_host_writes();
         will_run(work, std::move(calls), executable);
         defer_graph_sources(graph, *nodes, work, deferred);
       }
+      note_lost_edges(*nodes);
       graph.reads_host_memory = work.runs != 0;
       find_events(graph);
       for (const format::GraphNode& node : *nodes) {
@@ -438,7 +464,11 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
           source.copy = &std::get<format::Copy>(made->nodes[index].action);
           source.item = made.get();
         }
-        for (uint32_t i = 0; i < work.runs; ++i) defer_effect(work.first_run + i, *made, i);
+        const bool early = graph.launched &&
+                           hip_quirk_seen(HipQuirk::kHostNodeCalledEarly, facts_.runtime_version);
+        for (uint32_t i = 0; i < work.runs; ++i) {
+          defer_effect(work.first_run + i, *made, i, early);
+        }
         append(std::move(made));
         for (auto& [index, source] : deferred) defer(std::move(source));
       }
@@ -447,13 +477,14 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       graph.changed = !work.findings.empty();
       graph.map_generation = map_.generation();
     }
+    graph.launched = true;
     // Event nodes order the whole graph: more than they ask for, and never less.
     for (const Handle event : graph.waits) {
       append(format::StreamWait{stream_id(stream), event_id(event), 0});
     }
     work.records = graph.records;
     work.action = format::GraphLaunch{graph.id, stream_id(stream), 0};
-    reachable_may_be_written(work);
+    reachable_may_be_written(work, stream_id(stream));
     work.skip = false;
     ++report_.graph_launches;
   });

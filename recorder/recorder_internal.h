@@ -18,6 +18,8 @@ uint32_t thread_number() noexcept;
 
 // recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
+// Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
+uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
 struct RecordingError {

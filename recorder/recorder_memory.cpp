@@ -118,10 +118,11 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
   begin.host_address = entry.host_address;
   begin.size_bytes = entry.size_bytes;
   begin.symbol = entry.symbol;
+  if (entry.reachable) watch(entry);  // before it is read: a host function may be writing it
   begin.initial = read_content(entry, true);
-  if (entry.host_visible()) entry.known_blocks = block_hashes(entry);
-  if (entry.reachable) watch(entry);
-  append(std::move(begin));
+  if (!entry.host_visible()) return append(std::move(begin));
+  entry.known_blocks = block_hashes(entry);
+  append_beginning(std::move(begin), host_bytes(entry, 0, entry.size_bytes));
 }
 
 // The host may write the same bytes again and mean the new allocation: what it wrote before is as

@@ -107,9 +107,7 @@ void Recorder::will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls
     issuing_[work.first_run + i] = &work;
     const std::shared_ptr<HostCall>& call = work.host_calls[i];
     if (!call) continue;
-    if (!map_.host_visible().empty() || !adopted_.empty()) {
-      deferred_effects_.push_back({.run = work.first_run + i, .first_later = next_allocation_});
-    }
+    deferred_effects_.push_back({.run = work.first_run + i, .first_later = next_allocation_});
     call->runs.push_back({work.first_run + i, executable, false});
   }
 }
@@ -122,11 +120,21 @@ format::Event& Recorder::append_work(Work& work) {
     issuing_.erase(work.first_run + i);
   }
   if (work.runs != 0) {
+    const format::StreamId stream = stream_id(work.stream);
     if (auto* function = std::get_if<format::HostFunction>(&*work.action)) {
       defer_effect(work.first_run, function->stream);
       function->id = next_host_function_;
     } else if (auto* launch = std::get_if<format::GraphLaunch>(&*work.action)) {
       launch->first_host_function = next_host_function_;
+    }
+    const std::vector<Flight> beside = flights_.beside(stream);
+    const std::lock_guard lock(ran_mutex_);
+    for (uint32_t i = 0; i < work.runs; ++i) {
+      DeferredEffect* const effect = effect_of(work.first_run + i);
+      if (effect == nullptr) continue;
+      effect->first = next_host_function_;
+      effect->first_later = next_allocation_;
+      effect->beside.insert(effect->beside.end(), beside.begin(), beside.end());
     }
     next_host_function_ += work.runs;
   }
@@ -262,7 +270,7 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
     auto* copy = std::get_if<format::Copy>(&nodes[i].action);
     if (copy == nullptr || runs.empty()) continue;
     const Allocation* source = by_id(copy->source.allocation);
-    if (source != nullptr && (!source->host_visible() || source->reachable)) continue;
+    if (source != nullptr && (!source->host_visible() || source->watched)) continue;
     DeferredSource deferred;
     deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
     if (source != nullptr) {
@@ -299,8 +307,12 @@ void Recorder::note_runs() {
     }
     const auto id = run_ids_.find(token);
     if (id == run_ids_.end()) continue;
+    landing_run_ = token;
     push(format::Synchronize{format::SynchronizeKind::kHostFunction, id->second, {}});
+    landing_run_ = 0;
     run_ids_.erase(id);
+    const std::lock_guard lock(ran_mutex_);
+    effects_.drop(token);
   }
   if (later.empty()) return;
   const std::lock_guard lock(ran_mutex_);

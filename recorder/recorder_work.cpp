@@ -15,15 +15,14 @@ namespace {
 
 constexpr size_t kMostAmbiguousLines = 100;
 
-// Bytes from the first to the last one of a box.
+}  // namespace
+
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
   if (width == 0 || height == 0 || depth == 0) return 0;
   const uint64_t row = pitch == 0 ? width : pitch;
   const uint64_t plane = slice == 0 ? row * height : slice;
   return plane * (depth - 1) + row * (height - 1) + width;
 }
-
-}  // namespace
 
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
   return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
@@ -182,6 +181,8 @@ void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* con
 // taken for the work's.
 void Recorder::writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
   if (!allocation.host_visible() || size_bytes == 0) return;
+  // A host function may write it, too, before or after, or while this is being issued.
+  if (!allocation.watched && (work.calls_host || !runs_to_come().empty())) watch(allocation);
   check_host_writes(allocation, offset, size_bytes);
   work.flights.push_back({allocation.id, offset, offset + size_bytes});
 }
@@ -202,7 +203,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
   }
 }
 
-void Recorder::reachable_may_be_written(Work& work) {
+void Recorder::reachable_may_be_written(Work& work, format::StreamId stream) {
   if (map_.host_visible().empty()) return;
   look_before_wait();  // what is in doubt before this work is not taken for its own
   check_reachable_host_writes(work.given);
@@ -211,6 +212,7 @@ void Recorder::reachable_may_be_written(Work& work) {
     const bool named = allocation->in_memory || work.given.contains(allocation->id);
     work.may_write.push_back({allocation->id, 0, allocation->size_bytes, false, true, named});
   }
+  run_beside_functions(work.may_write, work, stream);
 }
 
 bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes,
@@ -263,7 +265,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = by_id(copy.source.allocation);
-      source != nullptr && source->host_visible() && !work.in_graph && !source->reachable) {
+      source != nullptr && source->host_visible() && !work.in_graph && !source->watched) {
     // Pinned memory that a host function may still fill: its bytes, read when that has run.
     work.source_runs = runs_to_come();
     if (!work.source_runs.empty()) {
@@ -343,13 +345,14 @@ void Recorder::prepare(Work& work) noexcept {
     if (auto* launch = std::get_if<RawLaunch>(&work.raw)) {
       work.action = make_launch(std::move(*launch), stream);
       gives(std::get<format::Launch>(*work.action), work);
-      reachable_may_be_written(work);
+      reachable_may_be_written(work, stream);
     } else if (auto* copy = std::get_if<RawCopy>(&work.raw)) {
       if (auto made = make_copy(*copy, stream, work)) work.action = std::move(*made);
     } else if (auto* set = std::get_if<RawMemset>(&work.raw)) {
       if (auto made = make_memset(*set, stream, work)) work.action = std::move(*made);
     } else if (auto* function = std::get_if<RawHostFunction>(&work.raw)) {
       work.action = format::HostFunction{stream, function->call, 0};
+      check_watched_host_writes();
       if (function->wrapped) will_run(work, {function->wrapped}, nullptr);
       finding(format::FindingKind::kNote, function->call,
               "a host function: what it does to memory is replayed, the function is not");

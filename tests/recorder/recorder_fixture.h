@@ -138,4 +138,77 @@ class RecorderTest : public ::testing::Test {
   std::unique_ptr<Recorder> recorder_;
 };
 
+// Kernels, host functions and waits, about memory that host and device see.
+class RecorderHostMemoryTest : public RecorderTest {
+ protected:
+  void SetUp() override {
+    RecorderTest::SetUp();
+    image_ = read_text(MODULE_FILE);
+    recorder_->module_loaded(this, image_.data());
+    recorder_->function_found(handle(2), this, "module_increment");
+    recorder_->stream_created(handle(10), 1, 0);
+    recorder_->stream_created(handle(11), 1, 0);
+    state_.stream = StreamState::kBusy;
+  }
+
+  RawLaunch raw_launch(void* address) {
+    RawLaunch raw;
+    raw.kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+    if (raw.kernel == nullptr) throw std::logic_error("no kernel");
+    void* seen = reinterpret_cast<void*>(reinterpret_cast<uint64_t>(address) | uint64_t{1} << 47);
+    int by = 3;
+    void* params[] = {&seen, &by};
+    raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
+    return raw;
+  }
+
+  // With what the kernel writes while its call is being recorded.
+  void launch(void* address, Handle stream = handle(10)) {
+    Work work;
+    work.raw = raw_launch(address);
+    work.stream = stream;
+    work.call = "hipModuleLaunchKernel";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
+
+  void wait(Handle stream = handle(10)) {
+    recorder_->host_may_learn();
+    if (during_wait_) during_wait_();
+    recorder_->synchronized(format::SynchronizeKind::kStream, stream, "hipStreamSynchronize");
+  }
+
+  // A host function that runs, with what it does.
+  void host_function(const std::function<void()>& body, Handle stream = handle(10)) {
+    std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(this, nullptr, false);
+    Work work;
+    work.raw = RawHostFunction{"hipLaunchHostFunc", wrapped};
+    work.stream = stream;
+    work.call = "hipLaunchHostFunc";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+    during_call_ = [this, wrapped, body] {
+      const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
+      body();
+      recorder_->host_function_ran(run);
+    };
+  }
+
+  // Positions among the events.
+  template <typename T>
+  static std::vector<size_t> places(const Trace& trace) {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < trace.events().size(); ++i) {
+      if (std::holds_alternative<T>(trace.events()[i].action)) found.push_back(i);
+    }
+    return found;
+  }
+
+  std::string image_;
+  alignas(4096) char host_[8192] = {};
+  alignas(4096) char other_[4096] = {};
+  std::function<void()> during_wait_;
+  std::function<void()> during_call_;  // the host function runs
+};
+
 }  // namespace gfxgraph::recorder

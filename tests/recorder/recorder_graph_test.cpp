@@ -193,6 +193,25 @@ TEST_F(RecorderGraphTest, AChildOfAnotherShapeIsIncomplete) {
   EXPECT_FALSE(finish()->complete());
 }
 
+TEST_F(RecorderGraphTest, AChildThatEndsWithSeveralNodesIsNamed) {
+  for (const bool joined : {false, true}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = 60'443'483;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->graph_created(handle(30));
+    recorder_->graph_created(handle(31));
+    add_node(handle(30), handle(1), set_bytes(1));
+    add_node(handle(30), handle(2), set_bytes(2));
+    if (joined) add_node(handle(30), handle(3), std::monostate{}, {handle(1), handle(2)});
+    recorder_->child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
+    recorder_->graph_instantiated(handle(40), handle(31));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_THAT(trace->findings(), SizeIs(joined ? 0 : 1));
+  }
+}
+
 TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThem) {
   for (const bool broken : {true, false}) {
     state_.runtime_version = broken ? 50'221'153 : 60'000'000;

@@ -1,0 +1,358 @@
+// Host functions of the program: what they write into memory that the device reads or writes.
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::SizeIs;
+
+class RecorderEffectsTest : public RecorderHostMemoryTest {
+ protected:
+  void SetUp() override {
+    RecorderHostMemoryTest::SetUp();
+    recorder_->graph_created(handle(30));
+    device_memory(device_, sizeof(device_));
+  }
+
+  void node(uintptr_t number, RawAction action, std::vector<Handle> after = {}) {
+    recorder_->node_added(handle(30), handle(number), after.data(), after.size(), std::move(action),
+                          "add");
+  }
+  void kernel_node(uintptr_t number, void* address, std::vector<Handle> after = {}) {
+    node(number, raw_launch(address), std::move(after));
+  }
+  void function_node(uintptr_t number, std::function<void()> body, std::vector<Handle> after = {}) {
+    wrapped_ = recorder_->wrap_host_function(this, nullptr, true);
+    body_ = std::move(body);
+    node(number, RawHostFunction{"hipGraphAddHostNode", wrapped_}, std::move(after));
+  }
+  void copy_node(uintptr_t number, const void* destination, MemorySide destination_side,
+                 const void* source, MemorySide source_side, size_t bytes,
+                 std::vector<Handle> after = {}) {
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(destination);
+    raw.destination_side = destination_side;
+    raw.source.address = reinterpret_cast<uint64_t>(source);
+    raw.source_side = source_side;
+    raw.width_bytes = bytes;
+    node(number, raw, std::move(after));
+  }
+  // The function runs while the launch is being issued.
+  void launch_graph(bool first = true) {
+    if (first) recorder_->graph_instantiated(handle(40), handle(30));
+    Work work;
+    recorder_->prepare_graph_launch(handle(40), handle(10), work);
+    if (wrapped_) {
+      const Recorder::HostRun run = recorder_->host_function_runs(*wrapped_);
+      body_();
+      recorder_->host_function_ran(run);
+    }
+    recorder_->commit(std::move(work));
+  }
+
+  std::shared_ptr<HostCall> wrapped_;
+  std::function<void()> body_;
+  alignas(4096) char device_[4096] = {};
+};
+
+// The function runs when the launch that reads what it writes has long been issued.
+TEST_F(RecorderEffectsTest, WhatAHostFunctionWritesIsCopiedInItsPlace) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] { std::memset(host_ + 100, 9, 4000); });
+  launch(host_);
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2)) << "one per 4096 bytes";
+  EXPECT_EQ(copies[0].destination.offset_bytes, 96u);
+  EXPECT_EQ(copies[0].width_bytes, 4000u);
+  EXPECT_EQ(copies[1].destination.offset_bytes, 4096u);
+  EXPECT_EQ(copies[1].width_bytes, 8u);
+  EXPECT_EQ(static_cast<int>((*trace->content(copies[0].host_source))[3]), 0);
+  EXPECT_EQ(static_cast<int>((*trace->content(copies[0].host_source))[4]), 9);
+  const auto copied = places<format::Copy>(*trace);
+  const auto ran = places<format::HostFunction>(*trace);
+  const auto launched = places<format::Launch>(*trace);
+  ASSERT_THAT(ran, SizeIs(1));
+  EXPECT_LT(launched[0], copied[0]);
+  EXPECT_LT(copied[1], ran[0]);
+  EXPECT_LT(ran[0], launched[1]);
+}
+
+TEST_F(RecorderEffectsTest, WhatAHostFunctionHasNotWrittenYetIsNotWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] {
+    host_[8] = 1;
+    launch(host_, handle(11));  // from another thread, as it were
+    host_[16] = 2;
+  });
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete()) << "the kernel runs beside the function";
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 8u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_EQ(copies[0].destination.offset_bytes, 8u);
+  EXPECT_EQ(copies[0].width_bytes, 16u);
+}
+
+// What the function tells ends the flight of the memset in the middle of looking at its block.
+TEST_F(RecorderEffectsTest, AFunctionThatRanIsNotLookedIntoWhileABlockIs) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  Work work;
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_) + 1000;
+  raw.width_elements = 64;
+  work.raw = raw;
+  work.stream = handle(11);
+  work.call = "hipMemsetAsync";
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  host_function([] {}, handle(11));
+  during_call_();
+  host_[100] = 1;
+  Recorder::Freeing freeing =
+      recorder_->freeing(reinterpret_cast<uint64_t>(host_) | UINT64_C(1) << 47);
+  ASSERT_TRUE(freeing.allocation);
+  std::memset(host_, 0xEE, sizeof(host_));  // somebody else's by now
+  recorder_->freed(std::move(freeing), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 96u);
+}
+
+TEST_F(RecorderEffectsTest, ANodeBesideKernelsThatWereGivenWhatItWritesIsIncomplete) {
+  for (const bool ordered : {false, true}) {
+    SCOPED_TRACE(ordered);
+    std::filesystem::remove(path());
+    SetUp();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    kernel_node(1, host_);
+    function_node(
+        2, [&] { host_[100] = ordered ? 5 : 4; },
+        ordered ? std::vector{handle(1)} : std::vector<Handle>{});
+    launch_graph();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), ordered);
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(3)) << "with a copy of what was written";
+  }
+}
+
+TEST_F(RecorderEffectsTest, AFunctionBesideKernelsOfAnotherStreamIsIncomplete) {
+  for (const bool first : {false, true}) {
+    for (const bool ordered : {false, true}) {
+      SCOPED_TRACE(ordered);
+      std::filesystem::remove(path());
+      SetUp();
+      recorder_->host_registered(host_, sizeof(host_), 0);
+      launch(host_);
+      wait();
+      const Handle other = handle(ordered ? 10 : 11);
+      if (first) launch(host_, other);
+      host_function([&] { ++host_[100]; });
+      if (!first) launch(host_, other);
+      during_call_();
+      wait();
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), ordered);
+    }
+  }
+}
+
+// What the program wrote before stands before the function in the trace, whenever that runs.
+TEST_F(RecorderEffectsTest, WhatTheProgramWroteBeforeDoesNotUndoIt) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_[8] = 1;
+  host_function([&] { host_[100] = 2; });
+  launch(host_);  // follows it
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto wrote = places<format::HostWrite>(*trace);
+  const auto copied = places<format::Copy>(*trace);
+  ASSERT_THAT(wrote, SizeIs(1));
+  ASSERT_THAT(copied, SizeIs(1));
+  EXPECT_LT(wrote[0], copied[0]);
+}
+
+TEST_F(RecorderEffectsTest, WhatTheProgramWritesWhileItIsToComeIsIncomplete) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] { host_[100] = 2; });
+  host_[8] = 1;
+  launch(host_);
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+// A copy node's memory that is plain until its graph is launched, behind the function.
+TEST_F(RecorderEffectsTest, WhatItWritesIntoMemoryThatBeginsLaterIsThereFromTheBeginning) {
+  host_function([&] { other_[100] = 2; });
+  copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+  copy_node(2, device_, MemorySide::kDevice, other_, MemorySide::kHost, 128, {handle(1)});
+  launch_graph();
+  during_call_();
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  const auto initial = trace->content(begins[1].initial);
+  ASSERT_TRUE(initial);
+  EXPECT_EQ(static_cast<int>((*initial)[100]), 2);
+}
+
+// HIP 5.2.3, at the second launch (docs/runtime-quirks.md).
+TEST_F(RecorderEffectsTest, AFunctionThatTheRuntimeCallsEarlyIsBesideAllBeforeIt) {
+  for (const int32_t version : {50'221'153, 60'443'483}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    SetUp();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    host_[100] = 0;
+    kernel_node(1, host_);
+    function_node(2, [&] { ++host_[100]; }, {handle(1)});
+    launch_graph();
+    wait();
+    launch_graph(false);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), version > 50'300'000);
+  }
+}
+
+// HIP 5 may not keep it.
+TEST_F(RecorderEffectsTest, AnEdgeThatTheRuntimeMayLoseIsNamed) {
+  for (const int32_t version : {50'221'153, 60'443'483}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    SetUp();
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(device_);
+    raw.width_elements = 64;
+    node(1, raw);
+    node(2, raw, {handle(1)});
+    node(3, raw, {handle(2)});
+    node(4, raw, {handle(1), handle(3)});
+    launch_graph();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    EXPECT_THAT(trace->findings(), SizeIs(version < 50'300'000 ? 1 : 0));
+  }
+}
+
+TEST_F(RecorderEffectsTest, WhatACopyWritesBesideItIsTheCopys) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  copy_node(1, host_ + 160, MemorySide::kHost, device_, MemorySide::kDevice, 32);
+  function_node(2, [&] {
+    std::memset(host_ + 160, 1, 32);  // the copy
+    std::memset(host_ + 128, 2, 32);
+    std::memset(host_ + 192, 3, 32);
+  });
+  launch_graph();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  std::vector<std::pair<uint64_t, uint64_t>> written;
+  for (const format::GraphNode& node : trace->graphs()[0].nodes) {
+    const auto* copy = std::get_if<format::Copy>(&node.action);
+    if (copy == nullptr || copy->source.allocation != 0) continue;
+    written.emplace_back(copy->destination.offset_bytes, copy->width_bytes);
+  }
+  EXPECT_THAT(written, ::testing::ElementsAre(std::pair(128, 32), std::pair(192, 32)));
+}
+
+// Until now the device has not seen the memory: it is written in the moment in which both happen.
+TEST_F(RecorderEffectsTest, WhatIsWrittenWhileAMemsetIsIssuedIsTheFunctions) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_) + 1000;
+  raw.width_elements = 64;
+  node(1, raw);
+  function_node(2, [&] { host_[100] = 4; });
+  launch_graph();
+  launch(host_, handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  ASSERT_THAT(trace->graphs()[0].nodes, SizeIs(3));
+  const auto* written = std::get_if<format::Copy>(&trace->graphs()[0].nodes[1].action);
+  ASSERT_NE(written, nullptr);
+  EXPECT_EQ(written->destination.offset_bytes, 96u);
+}
+
+// The function may fill the source as well, but bytes of its time are not those of the copy.
+TEST_F(RecorderEffectsTest, WhatAGraphWritesItCopiesFromThere) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_);
+  raw.width_elements = 64;
+  function_node(1, [&] { host_[100] = 4; });
+  node(2, raw, {handle(1)});
+  copy_node(3, device_, MemorySide::kDevice, host_, MemorySide::kHost, 128, {handle(2)});
+  launch_graph();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  const auto* copied = std::get_if<format::Copy>(&trace->graphs()[0].nodes.back().action);
+  ASSERT_NE(copied, nullptr);
+  EXPECT_NE(copied->source.allocation, 0u);
+}
+
+// One node writes a part of what another reads.
+TEST_F(RecorderEffectsTest, PlainMemoryOfCopyNodesIsAllThatTheyReadAndWrite) {
+  copy_node(1, other_ + 100, MemorySide::kHost, device_, MemorySide::kDevice, 512);
+  copy_node(2, device_, MemorySide::kDevice, other_ + 300, MemorySide::kHost, 512, {handle(1)});
+  copy_node(3, device_ + 1024, MemorySide::kDevice, other_ + 2000, MemorySide::kHost, 512);
+  launch_graph();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_EQ(begins[1].host_address, reinterpret_cast<uint64_t>(other_) + 100);
+  EXPECT_EQ(begins[1].size_bytes, 712u);
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  const auto& nodes = trace->graphs()[0].nodes;
+  ASSERT_THAT(nodes, SizeIs(3));
+  EXPECT_EQ(std::get<format::Copy>(nodes[0].action).destination.allocation, begins[1].id);
+  EXPECT_EQ(std::get<format::Copy>(nodes[1].action).source.allocation, begins[1].id);
+  EXPECT_EQ(std::get<format::Copy>(nodes[1].action).source.offset_bytes, 200u);
+  EXPECT_EQ(std::get<format::Copy>(nodes[2].action).source.allocation, 0u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
