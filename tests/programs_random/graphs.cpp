@@ -1,4 +1,6 @@
 // Graphs of a random program: built node by node or captured, launched, updated.
+#include <algorithm>
+
 #include "program.h"
 
 namespace random_programs {
@@ -9,6 +11,21 @@ bool conflict(const Accesses& first, const Accesses& second) {
     for (const Access& b : second) {
       if (a.region == b.region && (a.write || b.write) && a.begin < b.end && b.begin < a.end)
         return true;
+    }
+  }
+  return false;
+}
+
+// HIP 5.2.3 would not keep the order (docs/runtime-quirks.md). Device::add_node puts empty nodes
+// into a graph that it builds like this; into a captured one it cannot. The last node of a capture
+// may lose edges: what comes before it has another way to it.
+template <typename Nodes>
+bool may_lose_edges(const Nodes& nodes) {
+  std::vector<bool> followed(nodes.size());
+  for (const auto& node : nodes) {
+    for (const int earlier : node.after) {
+      if (node.after.size() > 1 && followed[static_cast<size_t>(earlier)]) return true;
+      followed[static_cast<size_t>(earlier)] = true;
     }
   }
   return false;
@@ -97,6 +114,18 @@ void Program::link(std::vector<GraphNode>& nodes, GraphNode node, Rng& rng) {
   }
 }
 
+void Program::join_ends(std::vector<GraphNode>& nodes) {
+  std::vector<bool> followed(nodes.size());
+  for (const GraphNode& node : nodes) {
+    for (const int earlier : node.after) followed[static_cast<size_t>(earlier)] = true;
+  }
+  GraphNode join;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!followed[i]) join.after.push_back(static_cast<int>(i));
+  }
+  if (join.after.size() > 1) nodes.push_back(std::move(join));
+}
+
 int Program::make_graph(Rng& rng, int number, int depth) {
   const uint32_t count = rng.between(2, depth == 0 ? 7 : 3);
   std::vector<GraphNode> nodes;
@@ -118,6 +147,9 @@ int Program::make_graph(Rng& rng, int number, int depth) {
     link(nodes, std::move(node), own);
   }
   if (nodes.empty()) return -1;
+  // HIP waits for one of a child's last nodes only (docs/runtime-quirks.md,
+  // kChildEndsNotWaitedFor).
+  if (depth != 0) join_ends(nodes);
   const int graph = static_cast<int>(graphs_.size());
   graphs_.push_back({true, false, false, std::move(nodes)});
   device_.create_graph(graph);
@@ -183,14 +215,14 @@ int Program::make_captured(Rng& rng, int number) {
   std::vector<GraphNode> nodes;
   for (GraphNode& node : planned) {
     const size_t place = rng.below(streams.size());
-    if (!joined[place]) edge(0, place);
+    std::vector<size_t> waits;  // the streams whose tails the node comes after, beside its own
+    if (!joined[place]) waits.push_back(0);
+    node.after = last[joined[place] ? place : 0];
     // Needed edges come from the model; each becomes an event.
     for (size_t from = 0; from < streams.size(); ++from) {
-      if (from == place || !joined[from]) continue;
+      if (from == place || !joined[from] || (from == 0 && !joined[place])) continue;
       std::vector<GraphNode> trial = nodes;
-      GraphNode copy = node;
-      copy.after = last[place];
-      trial.push_back(copy);
+      trial.push_back(node);
       const std::vector<Flat> flat = flatten(trial);
       Accesses mine, other;
       accesses_of(flat.back().work, memory_, mine);
@@ -206,8 +238,15 @@ int Program::make_captured(Rng& rng, int number) {
           needed = needed || conflict(mine, other);
         }
       }
-      if (needed) edge(from, place);
+      if (!needed) continue;
+      waits.push_back(from);
+      node.after.insert(node.after.end(), last[from].begin(), last[from].end());
     }
+    nodes.push_back(node);
+    const bool lost = may_lose_edges(nodes);
+    nodes.pop_back();
+    if (lost) continue;
+    for (const size_t from : waits) edge(from, place);
     node.after = last[place];
     say(text("  captured node %zu: ", nodes.size()) + work_text(node.work, memory_) + " on " +
         stream_name(streams[place]).c_str());
@@ -245,7 +284,7 @@ int Program::make_exec(int graph) {
   const int exec = static_cast<int>(execs_.size());
   say(text("instantiate graph %d: executable %d", graph, exec));
   device_.instantiate(exec, graph);
-  execs_.push_back({true, graph, graphs_[static_cast<size_t>(graph)].nodes, {}});
+  execs_.push_back({true, false, graph, graphs_[static_cast<size_t>(graph)].nodes, {}});
   return exec;
 }
 
@@ -297,6 +336,12 @@ void Program::act_launch(Rng& rng) {
       say(text("(executable %d would not be legal now)", number));
       return;
     }
+    // HIP 5.2.3 calls the functions at once when it launches an executable again
+    // (docs/runtime-quirks.md).
+    const bool calls = std::ranges::any_of(
+        flat, [](const Flat& node) { return node.work.kind == WorkKind::kHost; });
+    if (exec->launched && calls) return;
+    exec->launched = true;
     Accesses all;
     for (const Accesses& list : accesses) all.insert(all.end(), list.begin(), list.end());
     settle(stream, all, rng);
@@ -316,6 +361,13 @@ void Program::act_launch(Rng& rng) {
   }
 }
 
+bool Program::host_knows_launches(const Exec& exec) const {
+  for (int op = 0; op < order_.count(); ++op) {
+    if (exec.work.has(op) && !order_.host.has(op)) return false;
+  }
+  return true;
+}
+
 // Other parameters for a node of the executable graph, which stays legal.
 void Program::act_set_node(Rng& rng) {
   Exec* exec = pick_exec(rng);
@@ -330,6 +382,8 @@ void Program::act_set_node(Rng& rng) {
     for (const Access& access : static_accesses(work, memory_))
       live = live && memory_.at(access.region).live;
     if (!live || work.kind == WorkKind::kChild || work.kind == WorkKind::kEmpty) continue;
+    // HIP 5.2.3 calls a function that is still to run with what is set here.
+    if (work.kind == WorkKind::kHost && !host_knows_launches(*exec)) continue;
     if (work.kind == WorkKind::kCopy && static_cast<CopyApi>(work.api) != CopyApi::kAsync) continue;
     work.a = rng.word();
     if (work.kind == WorkKind::kKernel && work.kernel != Kernel::packed)
@@ -347,19 +401,6 @@ void Program::act_set_node(Rng& rng) {
     device_.set_node(number, exec->graph, static_cast<int>(place), work, memory_);
     exec->nodes = std::move(nodes);
   }
-}
-
-// Device::add_node puts empty nodes into a graph that it builds like this.
-template <typename Nodes>
-static bool may_lose_edges(const Nodes& nodes) {
-  std::vector<bool> followed(nodes.size());
-  for (const auto& node : nodes) {
-    for (const int earlier : node.after) {
-      if (node.after.size() > 1 && followed[static_cast<size_t>(earlier)]) return true;
-      followed[static_cast<size_t>(earlier)] = true;
-    }
-  }
-  return false;
 }
 
 // The same graph once more, with other values, becomes the executable's.

@@ -69,6 +69,7 @@ class Program {
   };
   struct Exec {
     bool live = false;
+    bool launched = false;
     int graph = -1;                // what it was made from
     std::vector<GraphNode> nodes;  // as it is now; children by number of a graph
     OpSet work;                    // its launches
@@ -138,9 +139,11 @@ class Program {
   int make_captured(Rng& rng, int number);
   int make_exec(int graph);
   void link(std::vector<GraphNode>& nodes, GraphNode node, Rng& rng);
+  static void join_ends(std::vector<GraphNode>& nodes);
   std::vector<Flat> flatten(const std::vector<GraphNode>& nodes) const;
   bool check_flat(const std::vector<Flat>& flat, std::vector<Accesses>& accesses);
   Exec* pick_exec(Rng& rng);
+  bool host_knows_launches(const Exec& exec) const;
   void settle_exec(Exec& exec, Rng& rng);
 
   uint64_t finish();

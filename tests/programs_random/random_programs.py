@@ -7,6 +7,7 @@ random_programs.py BUILD_TREE SEED --shrink  the smallest set of actions that st
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -142,6 +143,9 @@ class Runner:
                 if problem:
                     wrong.setdefault(seed, []).append(problem)
         for seed in recorded:
+            if self.options.failed and not all(map(by_name, wrong.get(seed, []))):
+                self.options.failed.mkdir(parents=True, exist_ok=True)
+                shutil.copy(self.trace(seed), self.options.failed)
             if not self.options.keep:
                 self.trace(seed).unlink(missing_ok=True)
         return wrong
@@ -204,6 +208,7 @@ def main():
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
     parser.add_argument("--keep", action="store_true", help="keep the traces")
+    parser.add_argument("--failed", type=Path, help="folder for the traces of seeds that fail")
     parser.add_argument("--scratch", help="folder of the traces")
     parser.add_argument("--report", type=Path, help="append results here; what it holds already is not run again")
     options = parser.parse_args()
