@@ -63,7 +63,7 @@ void HostEffects::begin(Run run) {
   }
 }
 
-std::vector<std::byte> HostEffects::before(Run run, format::AllocationId allocation) const {
+std::vector<std::byte> HostEffects::seen(Run run, format::AllocationId allocation) const {
   const auto kept = kept_.find(run);
   if (kept == kept_.end()) return {};
   const auto found = kept->second.find(allocation);
@@ -80,6 +80,8 @@ HostEffects::Effect HostEffects::end(Run run) {
     const std::span<const std::byte> before = snapshot.before;
     const auto now = read_host_bytes(watched_.at(allocation).address, before.size());
     if (!now) continue;
+    if (const auto kept = kept_.find(run); kept != kept_.end() && kept->second.contains(allocation))
+      kept->second[allocation] = *now;
     for (uint64_t offset = 0; offset < before.size(); offset += kHostBlockBytes) {
       const size_t size = std::min<uint64_t>(kHostBlockBytes, before.size() - offset);
       const auto block_before = before.subspan(offset, size);

@@ -37,7 +37,7 @@ class HostEffects {
   };
 
   // Kernels reach the memory from now on: runs that are under way are compared from here.
-  // `keep`: for before().
+  // `keep`: for seen().
   void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
              bool keep = false);
   void forget(format::AllocationId allocation);
@@ -45,8 +45,9 @@ class HostEffects {
   void begin(Run run);
   Effect end(Run run);
 
-  // What kept memory held when the run began; empty: not known. drop(): nobody asks any more.
-  std::vector<std::byte> before(Run run, format::AllocationId allocation) const;
+  // What kept memory held when the run began, or ended if it has; empty: not known. drop(): nobody
+  // asks any more.
+  std::vector<std::byte> seen(Run run, format::AllocationId allocation) const;
   void drop(Run run) { kept_.erase(run); }
 
   // Of a piece of memory that holds `now`, and in the trace what has the hash `known`: whether

@@ -294,7 +294,7 @@ void Recorder::land(const std::vector<Flight>& landing) {
     // The host may have used it since, or given it back.
     allocation->last_known.reset();
     const std::lock_guard lock(ran_mutex_);
-    std::vector<std::byte> then = effects_.before(landing_run_, allocation->id);
+    std::vector<std::byte> then = effects_.seen(landing_run_, allocation->id);
     if (!then.empty()) allocation->last_known = std::move(then);
   }
 }

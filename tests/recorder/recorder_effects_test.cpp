@@ -272,6 +272,27 @@ TEST_F(RecorderEffectsTest, AnEdgeThatTheRuntimeMayLoseIsNamed) {
   }
 }
 
+// The function tells that the copy is done, and writes the same memory.
+TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheFunctionWrote) {
+  copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+  launch_graph();
+  std::memset(other_, 1, 64);  // the copy
+  host_function([&] { other_[3] = 2; });
+  during_call_();
+  std::memset(other_, 9, 64);  // and who knows what
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto ends = actions<format::AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  for (const format::AllocationEnd& end : ends) {
+    if (end.post.size_bytes != 64) continue;
+    const auto bytes = trace->content(end.post);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[2]), 1);
+    EXPECT_EQ(static_cast<int>((*bytes)[3]), 2);
+  }
+}
+
 TEST_F(RecorderEffectsTest, WhatACopyWritesBesideItIsTheCopys) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   copy_node(1, host_ + 160, MemorySide::kHost, device_, MemorySide::kDevice, 32);
