@@ -199,8 +199,10 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->module = &module;
   format::AllocationBegin begin;
   begin.code_object = module.code_id;
-  insert_allocation(allocation, std::move(begin));
+  // First, as it may hold addresses of variables that are still to come.
+  allocation->id = next_allocation_;
   if (!managed) learn_code_range(module, *allocation);
+  insert_allocation(allocation, std::move(begin));
 }
 
 // Where a module's variable stands says where its code does.

@@ -1,6 +1,7 @@
 // What the host knew: the data that lets a replay keep the program's order and no more.
 #include <algorithm>
 
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -257,6 +258,8 @@ void Recorder::defer(DeferredSource source) {
 void Recorder::defer_graph_sources(const ExecutableGraph& graph,
                                    std::vector<format::GraphNode>& nodes, Work& work,
                                    std::vector<std::pair<size_t, DeferredSource>>& found) {
+  const bool plain_early =
+      hip_quirk_seen(HipQuirk::kPlainSourceNodeReadsEarly, facts_.runtime_version);
   std::vector<std::vector<uint64_t>> before(nodes.size());  // runs that a node follows
   uint64_t token = work.first_run;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -271,6 +274,7 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
     if (copy == nullptr || runs.empty()) continue;
     const Allocation* source = by_id(copy->source.allocation);
     if (source != nullptr && (!source->host_visible() || source->watched)) continue;
+    if (source == nullptr && plain_early) continue;
     DeferredSource deferred;
     deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
     if (source != nullptr) {

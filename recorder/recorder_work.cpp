@@ -335,8 +335,11 @@ void Recorder::prepare(Work& work) noexcept {
     // What the program wrote since it learned that they ran, this work may read.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const HoldFindings hold(held_, work.findings);
-    const bool at_once = work.never_captured &&
-                         hip_quirk_seen(HipQuirk::kModuleLaunchNotCaptured, facts_.runtime_version);
+    const auto* raw = std::get_if<RawLaunch>(&work.raw);
+    const HipQuirk quirk = raw != nullptr && raw->shape.cooperative
+                               ? HipQuirk::kCooperativeLaunchNotCaptured
+                               : HipQuirk::kModuleLaunchNotCaptured;
+    const bool at_once = work.never_captured && hip_quirk_seen(quirk, facts_.runtime_version);
     if (!at_once && captures_.capturing(work.stream)) {
       work.captured = true;
       return;

@@ -51,7 +51,7 @@ int main() {
   CHECK(hipDeviceSynchronize());
   for (const int factor : {2, 3, -1}) host_fold(expected, factor);
 
-  // HIP 5.2 runs it at once; later ones make it a node. The sums are the same.
+  // HIP 5 runs it at once; later ones make it a node. The sums are the same.
   CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
   add<<<7, 64, 0, stream>>>(data, 5);
   CHECK(hipLaunchCooperativeKernel(kernel, dim3(7), dim3(64), arguments, 0, stream));

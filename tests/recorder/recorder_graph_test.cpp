@@ -193,6 +193,26 @@ TEST_F(RecorderGraphTest, AChildOfAnotherShapeIsIncomplete) {
   EXPECT_FALSE(finish()->complete());
 }
 
+TEST_F(RecorderGraphTest, WorkThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
+  for (const int32_t version : {50'221'153, 60'443'483}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = version;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->capture_begins(handle(10));
+    Work work;
+    work.raw = set_bytes(1);
+    work.stream = handle(10);
+    work.call = "like hipModuleLaunchKernel";
+    work.never_captured = true;
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(version < 60'000'000 ? 1 : 0));
+  }
+}
+
 TEST_F(RecorderGraphTest, AChildThatEndsWithSeveralNodesIsNamed) {
   for (const bool joined : {false, true}) {
     std::filesystem::remove(path());

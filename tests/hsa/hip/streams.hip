@@ -24,6 +24,7 @@ static void diamond() {
     HIP_OK(hipMalloc(p, n * 4));
     HIP_OK(hipMemset(*p, 0, n * 4));
   }
+  HIP_OK(hipDeviceSynchronize());  // the streams do not wait for the null stream
   std::vector<int> ones(n, 1), out(n);
   hipStream_t s[3];
   hipEvent_t start, left, right, end;
