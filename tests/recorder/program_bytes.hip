@@ -57,6 +57,7 @@ static void keep_busy(hipStream_t stream) {
   if (word == nullptr) {
     CHECK(hipMalloc(&word, 8));
     CHECK(hipMemset(word, 0, 8));
+    CHECK(hipDeviceSynchronize());  // the stream does not wait for the null stream
   }
   work<<<1, 1, 0, stream>>>(word, 100000);
 }
@@ -300,6 +301,7 @@ struct LongKernel {
   LongKernel() {
     CHECK(hipMalloc(&word, 8));
     CHECK(hipMemset(word, 0, 8));
+    CHECK(hipDeviceSynchronize());
     for (int** memory : {&pinned, &other}) {
       CHECK(hipHostMalloc(memory, 4 * kBytes, hipHostMallocDefault));
       std::memset(*memory, 0, 4 * kBytes);
