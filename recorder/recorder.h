@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -301,8 +302,13 @@ class Recorder {
     bool ended = false;
     std::vector<HostEffects::Change> changes = {};
     format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
-    // Work that may run at the same time.
-    std::vector<Flight> beside = {};
+    // Work that may run at the same time: memory that kernels were given, ranges that copies write.
+    std::set<format::AllocationId> given = {};
+    std::set<std::tuple<format::AllocationId, uint64_t, uint64_t>> copied = {};
+    void add(const Flight& flight) {
+      if (flight.kernel && flight.named) given.insert(flight.allocation);
+      if (!flight.kernel) copied.emplace(flight.allocation, flight.begin, flight.end);
+    }
     // Blocks that were recorded as a whole since it was issued.
     std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
   };

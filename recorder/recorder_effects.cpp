@@ -151,8 +151,7 @@ void Recorder::run_beside_functions(const std::vector<Flight>& flights, const Wo
   for (DeferredEffect& effect : deferred_effects_) {
     if (effect.ended || effect.run - work.first_run < work.runs) continue;
     if (effect.first != 0 && flights_.follows(stream, effect.first)) continue;
-    std::ranges::copy_if(flights, std::back_inserter(effect.beside),
-                         [](const Flight& flight) { return flight.named || !flight.kernel; });
+    for (const Flight& flight : flights) effect.add(flight);
   }
 }
 
@@ -216,7 +215,7 @@ void Recorder::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, 
   DeferredEffect* const effect = effect_of(run);
   if (effect == nullptr) return;
   effect->graph = &graph;
-  effect->beside.insert(effect->beside.end(), beside.begin(), beside.end());
+  for (const Flight& flight : beside) effect->add(flight);
   effect->ordinal = ordinal;
 }
 
@@ -268,23 +267,22 @@ void Recorder::append_beginning(format::AllocationBegin begin, std::span<const s
 
 // What copies and memsets wrote while the function ran is not its own.
 void Recorder::leave_to_copies(DeferredEffect& effect) {
-  for (const Flight& flight : effect.beside) {
-    if (flight.kernel) continue;
+  for (const auto& [allocation, copy_begin, copy_end] : effect.copied) {
     std::vector<HostEffects::Change> left;
     for (HostEffects::Change& change : effect.changes) {
       const uint64_t begin = change.offset_bytes;
       const uint64_t end = begin + change.bytes.size();
-      if (change.allocation != flight.allocation || flight.end <= begin || end <= flight.begin) {
+      if (change.allocation != allocation || copy_end <= begin || end <= copy_begin) {
         left.push_back(std::move(change));
         continue;
       }
       const auto at = [&](uint64_t offset) {
         return change.bytes.begin() + static_cast<ptrdiff_t>(offset - begin);
       };
-      if (begin < flight.begin)
-        left.push_back({change.allocation, begin, {change.bytes.begin(), at(flight.begin)}});
-      if (flight.end < end)
-        left.push_back({change.allocation, flight.end, {at(flight.end), change.bytes.end()}});
+      if (begin < copy_begin)
+        left.push_back({allocation, begin, {change.bytes.begin(), at(copy_begin)}});
+      if (copy_end < end)
+        left.push_back({allocation, copy_end, {at(copy_end), change.bytes.end()}});
     }
     effect.changes = std::move(left);
   }
@@ -374,17 +372,14 @@ void Recorder::resolve_deferred(bool all) {
   for (DeferredEffect& effect : effects) {
     leave_to_copies(effect);
     const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
-      const auto given = [&](const Flight& flight) {
-        return flight.kernel && flight.allocation == change.allocation;
-      };
-      return std::ranges::any_of(effect.beside, given) ||
+      return effect.given.contains(change.allocation) ||
              effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
     });
     if (mixed) {
-      finding(format::FindingKind::kIncomplete, "host function",
-              "it wrote memory side by side with work that was given it, too: which of them wrote "
-              "or read "
-              "what is not known");
+      finding(
+          format::FindingKind::kIncomplete, "host function",
+          "it wrote memory side by side with work that was given it, too: which of them wrote or "
+          "read what is not known");
     }
     write_effect(effect);
   }

@@ -135,7 +135,7 @@ format::Event& Recorder::append_work(Work& work) {
       if (effect == nullptr) continue;
       effect->first = next_host_function_;
       effect->first_later = next_allocation_;
-      effect->beside.insert(effect->beside.end(), beside.begin(), beside.end());
+      for (const Flight& flight : beside) effect->add(flight);
     }
     next_host_function_ += work.runs;
   }
