@@ -451,7 +451,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     if (!ended) {
       finding_now(
           format::FindingKind::kIncomplete, work.call,
-          "copy nodes write host memory, which a part of is the source of others, and do not end");
+          "copy nodes of an earlier graph write a part of what this one reads, and do not end");
     }
     auto made = std::make_shared<Allocation>();
     made->id = next_allocation_;
