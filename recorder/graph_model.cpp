@@ -169,6 +169,24 @@ bool child_has_several_ends(const GraphTemplate& graph) {
   });
 }
 
+bool child_root_behind_another(const GraphTemplate& graph) {
+  const auto ordered = [](const auto& self, const GraphTemplate& child) -> bool {
+    return std::ranges::any_of(child.nodes, [&](const TemplateNode& node) {
+      return !node.removed &&
+             (!node.dependencies.empty() || (node.child && self(self, *node.child)));
+    });
+  };
+  bool root_before = false;
+  for (const TemplateNode& node : graph.nodes) {
+    if (node.removed) continue;
+    if (node.child && child_root_behind_another(*node.child)) return true;
+    if (!node.dependencies.empty()) continue;
+    if (root_before && node.child && ordered(ordered, *node.child)) return true;
+    root_before = true;
+  }
+  return false;
+}
+
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph) {
   std::vector<FlatNode> nodes;
   const std::vector<uint32_t> top;

@@ -60,6 +60,10 @@ std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph);
 // Whether a child graph in it has several nodes that nothing in that child follows.
 bool child_has_several_ends(const GraphTemplate& graph);
 
+// Whether a child graph whose nodes follow one another is a root, at any depth, and not the first
+// one of its graph.
+bool child_root_behind_another(const GraphTemplate& graph);
+
 // What hipGraphExecUpdate makes of `nodes`: each takes the action of its partner in `update`, and
 // the edges of both hold. `by_level`: the runtime pairs by level (HIP 5.2); else only graphs whose
 // nodes and edges were made in the same order are paired. False: which node pairs with which is not

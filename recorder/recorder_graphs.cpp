@@ -276,6 +276,13 @@ void Recorder::graph_instantiated(Handle executable, Handle graph) noexcept {
               "a child graph ends with several nodes: this runtime may go on before all are done "
               "(docs/runtime-quirks.md, kChildEndsNotWaitedFor); a replay waits for all");
     }
+    if (child_root_behind_another(*model) &&
+        hip_quirk_seen(HipQuirk::kChildRootBeginsEarly, facts_.runtime_version)) {
+      finding(FindingKind::kNote, "hipGraphInstantiate",
+              "a child graph follows nothing in its graph, beside other nodes: this runtime may "
+              "begin it before what the stream was given before the graph (docs/runtime-quirks.md, "
+              "kChildRootBeginsEarly); a replay waits for that");
+    }
     ExecutableGraph& made = executables_[executable];
     made = ExecutableGraph{};
     made.nodes = std::move(*nodes);

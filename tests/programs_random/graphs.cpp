@@ -145,6 +145,11 @@ int Program::make_graph(Rng& rng, int number, int depth) {
     }
     define_inputs(node.work, own);
     link(nodes, std::move(node), own);
+    // HIP 5.2.3 would begin it too early (docs/runtime-quirks.md, kChildRootBeginsEarly).
+    if (nodes.back().work.kind == WorkKind::kChild && nodes.size() > 1 &&
+        nodes.back().after.empty()) {
+      nodes.back().after.push_back(0);
+    }
   }
   if (nodes.empty()) return -1;
   // HIP waits for one of a child's last nodes only (docs/runtime-quirks.md,

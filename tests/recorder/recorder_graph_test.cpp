@@ -232,6 +232,30 @@ TEST_F(RecorderGraphTest, AChildThatEndsWithSeveralNodesIsNamed) {
   }
 }
 
+TEST_F(RecorderGraphTest, AChildThatMayBeginEarlyIsNamed) {
+  struct Case {
+    bool root_first, ordered, named;
+  };
+  for (const Case one :
+       {Case{true, true, true}, Case{false, true, false}, Case{true, false, false}}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = 50'221'153;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->graph_created(handle(30));
+    recorder_->graph_created(handle(31));
+    add_node(handle(30), handle(1), set_bytes(1));
+    if (one.ordered) add_node(handle(30), handle(2), set_bytes(2), {handle(1)});
+    if (one.root_first) add_node(handle(31), handle(3), set_bytes(3));
+    recorder_->child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
+    if (!one.root_first) add_node(handle(31), handle(3), set_bytes(3));
+    recorder_->graph_instantiated(handle(40), handle(31));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_THAT(trace->findings(), SizeIs(one.named ? 1 : 0));
+  }
+}
+
 TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThem) {
   for (const bool broken : {true, false}) {
     state_.runtime_version = broken ? 50'221'153 : 60'000'000;
