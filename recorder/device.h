@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,30 @@ struct DeviceFacts {
 
 enum class StreamState { kIdle, kBusy, kError };
 
-// All methods are thread-safe and block.
+// Bytes that are read behind the work that a stream has been given, while the caller goes on. Not
+// thread-safe.
+class StreamRead {
+ public:
+  virtual ~StreamRead() = default;
+  // kBusy: not there yet. kError: they never will be.
+  virtual StreamState state() = 0;
+  // Once it is idle, and until this is destroyed.
+  virtual std::span<const std::byte> bytes() const = 0;
+};
+
+// All methods are thread-safe and block, but for what is said of one.
 class Device {
  public:
   virtual ~Device() = default;
   virtual DeviceFacts facts() = 0;
   // Copies device memory to the host, not ordered against the program's streams.
   virtual bool read(void* destination, uint64_t address, size_t size_bytes) = 0;
+  // Does not wait for the stream. nullptr: it cannot be read this way, or too much is under way.
+  // `host_memory`: `address` is the device's of memory that the host sees.
+  virtual std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
+                                                  bool host_memory) = 0;
+  // What the recorder holds on the device itself is given back: it is about to be reset.
+  virtual void resetting() {}
   // False also when it takes longer than `timeout_ms`.
   virtual bool synchronize(uint32_t timeout_ms) = 0;
   virtual StreamState stream_state(void* stream) = 0;

@@ -11,6 +11,7 @@
 
 #include "recorder/device.h"
 #include "recorder/hooks_internal.h"
+#include "recorder/stream_reads.h"
 #include "recorder/unknown_calls.h"
 
 namespace gfxgraph::recorder {
@@ -54,6 +55,20 @@ class HipDevice final : public Device {
     const bool in_time =
         run([result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
     return in_time && *result;
+  }
+
+  std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
+                                          bool host_memory) override {
+    std::shared_ptr<StreamReads::Place> place;
+    run([&] {
+      place = reads_.begin(static_cast<hipStream_t>(stream), address, size_bytes, host_memory);
+    });
+    if (!place) return nullptr;
+    return std::make_unique<Read>(*this, std::move(place), size_bytes);
+  }
+
+  void resetting() override {
+    run([&] { reads_.forget(); });
   }
 
   StreamState stream_state(void* stream) override {
@@ -146,6 +161,38 @@ class HipDevice final : public Device {
     bool done = false;
   };
 
+  class Read final : public StreamRead {
+   public:
+    Read(HipDevice& device, std::shared_ptr<StreamReads::Place> place, size_t size_bytes)
+        : device_(device), place_(std::move(place)), size_bytes_(size_bytes) {}
+    ~Read() override {
+      device_.post([&reads = device_.reads_, place = place_] { reads.give_back(place); });
+    }
+    StreamState state() override {
+      hipError_t result = hipErrorNotReady;
+      device_.run([&] { result = device_.reads_.state(*place_); });
+      if (result == hipErrorNotReady) return StreamState::kBusy;
+      return result == hipSuccess ? StreamState::kIdle : StreamState::kError;
+    }
+    std::span<const std::byte> bytes() const override {
+      return {static_cast<const std::byte*>(place_->pinned), size_bytes_};
+    }
+
+   private:
+    HipDevice& device_;
+    const std::shared_ptr<StreamReads::Place> place_;
+    const size_t size_bytes_;
+  };
+
+  // As run(), without waiting for it.
+  void post(std::function<void()> work) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    wake_.notify_one();
+  }
+
   bool read_once(void* destination, uint64_t address, size_t size_bytes) {
     // A stream of its own that waits for none of the program's.
     if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
@@ -196,7 +243,8 @@ class HipDevice final : public Device {
          {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
           kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
           kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
-          kCall_hipGraphGetNodes}) {
+          kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
+          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
       (void)real_function(index);
     }
     hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
@@ -221,7 +269,9 @@ class HipDevice final : public Device {
   std::deque<std::shared_ptr<Job>> jobs_;
   bool started_ = false;
   bool stuck_ = false;
-  hipStream_t stream_ = nullptr;  // of the helper thread
+  // Of the helper thread.
+  hipStream_t stream_ = nullptr;
+  StreamReads reads_;
 };
 
 }  // namespace

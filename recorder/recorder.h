@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -149,6 +150,9 @@ class Recorder {
   struct Freeing {
     std::shared_ptr<Allocation> allocation;
     format::Content post;
+    // Instead of `post`: the last state is on its way, behind the work of the stream.
+    std::unique_ptr<StreamRead> last_state;
+    std::shared_ptr<const WordsThen> words;
   };
   Freeing freeing(uint64_t address, Handle stream = nullptr, bool stream_ordered = false) noexcept;
   // `success` false: the real call refused, the allocation lives on.
@@ -318,6 +322,31 @@ class Recorder {
     format::AllocationBegin* begin = nullptr;
     std::vector<std::byte> bytes;
   };
+  // Bytes that are read behind the work of a stream (recorder_reads.cpp).
+  struct DeferredRead {
+    std::unique_ptr<StreamRead> read;
+    std::shared_ptr<const WordsThen> words;
+    const void* item = nullptr;          // in pending_
+    format::Content* content = nullptr;  // of an event: gets what was read
+    // Host writes of one event: get what differs from what the blocks were known to hold, beside
+    // copies.
+    std::vector<format::Event>* writes = nullptr;
+    format::AllocationId allocation = 0;
+    struct Block {
+      uint64_t offset_bytes = 0;  // in the allocation
+      uint64_t place_bytes = 0;   // in what is read
+      std::vector<std::byte> saved;
+      std::vector<Flight> over;
+    };
+    std::vector<Block> blocks = {};
+  };
+  std::shared_ptr<const WordsThen> words_now();
+  void end_allocation_later(Freeing&& freeing, format::StreamId stream);
+  std::optional<std::set<uint64_t>> read_doubted(Allocation& allocation, uint64_t first_block,
+                                                 uint64_t last_block, const Work& reader);
+  void resolve_reads(bool all);
+  void take_read(DeferredRead& read);
+
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
   void resolve_deferred(bool all);
@@ -387,6 +416,8 @@ class Recorder {
 
   // memory
   format::Content make_content(std::span<const std::byte> bytes, bool store);
+  format::Content make_content(std::span<const std::byte> bytes, bool store,
+                               const WordResolver& words);
   format::Content read_content(const Allocation& allocation, bool store);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
@@ -395,8 +426,8 @@ class Recorder {
   void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                       format::Content post);
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
-                         bool to_be_read = false);
-  void check_reachable_host_writes(const std::set<format::AllocationId>& given);
+                         const Work* reader = nullptr);
+  void check_reachable_host_writes(const Work& reader);
   void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
@@ -412,7 +443,9 @@ class Recorder {
   bool idle_within(Handle stream, std::chrono::microseconds time);
   bool kernels_end_soon(Handle stream);
   bool in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block);
-  void end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes);
+  std::set<uint64_t> end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
+                               const Work& reader);
+  bool doubted_kernels_end(const Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void kernels_take_off(Work& work, format::StreamId stream);
   void look_before_wait();
   void land(const std::vector<Flight>& landing);
@@ -502,6 +535,9 @@ class Recorder {
   std::atomic<bool> kernels_fly_{false};
   std::chrono::microseconds patience_{10'000};
   bool patient_ = false;
+  bool kernels_wait_for_host_ = false;           // one did not end: nothing waits for others
+  std::deque<DeferredRead> reads_;               // in the order in which they were issued
+  std::shared_ptr<const WordsThen> words_then_;  // the last one
   WordResolver words_{map_};
   std::unordered_map<format::AllocationId, Allocation*> by_id_;
   std::unordered_map<Handle, format::StreamId> streams_;

@@ -339,6 +339,8 @@ void Recorder::resolve_deferred(bool all) {
   std::vector<DeferredEffect> effects;
   size_t cut_off = 0;
   blocked_.clear();
+  resolve_reads(all);
+  for (const DeferredRead& read : reads_) blocked_.insert(read.item);
   {
     const std::lock_guard lock(ran_mutex_);
     std::erase_if(deferred_, [&](DeferredSource& source) {

@@ -14,7 +14,9 @@
 // - When work is issued that was given the same memory and may read what is in doubt, the recorder
 //   waits for the kernel, as the bytes may not be its last ones. It is the only long wait that the
 //   program did not ask for, and a program that does this once is from then on waited for at each
-//   launch of a kernel that reaches memory of the host, which leaves no doubt.
+//   launch of a kernel that reaches memory of the host, which leaves no doubt. A kernel that does
+//   not end in time may wait for the host: from then on nothing waits, and what is in doubt is read
+//   behind the work that the reader follows (recorder_reads.cpp).
 #include <xxhash.h>
 
 #include <algorithm>
@@ -46,6 +48,27 @@ bool has_kernel(std::span<const Flight> flights) {
 
 }  // namespace
 
+std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
+                                        std::span<const std::byte> saved, uint64_t base,
+                                        std::span<const Flight> flights) {
+  std::vector<bool> written(now.size());
+  for (size_t word = 0; word < now.size(); word += sizeof(uint64_t)) {
+    const size_t end = std::min(word + sizeof(uint64_t), now.size());
+    if (std::memcmp(&now[word], &saved[word], end - word) == 0) continue;
+    bool in_flight = false;
+    bool changed = false;
+    for (size_t i = word; i < end; ++i) {
+      const bool under_way = copied(flights, base + i);
+      written[i] = !under_way && now[i] != saved[i];
+      in_flight = in_flight || under_way;
+      changed = changed || written[i];
+    }
+    // Whole words where possible: a pointer of which few bytes changed must stay one.
+    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
+  }
+  return written;
+}
+
 // ---- copies and memsets on their way into memory that the host sees -----------------------------
 
 std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& allocation,
@@ -67,21 +90,7 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
   const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
   if (!now || now->size() != saved->second.size()) return;
   const uint64_t base = block * kHostBlockBytes;
-  std::vector<bool> written(now->size());
-  for (size_t word = 0; word < now->size(); word += sizeof(uint64_t)) {
-    const size_t end = std::min(word + sizeof(uint64_t), now->size());
-    if (std::memcmp(&(*now)[word], &saved->second[word], end - word) == 0) continue;
-    bool in_flight = false;
-    bool changed = false;
-    for (size_t i = word; i < end; ++i) {
-      const bool under_way = copied(flights, base + i);
-      written[i] = !under_way && (*now)[i] != saved->second[i];
-      in_flight = in_flight || under_way;
-      changed = changed || written[i];
-    }
-    // Whole words where possible: a pointer of which few bytes changed must stay one.
-    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
-  }
+  const std::vector<bool> written = changed_beside_copies(*now, saved->second, base, flights);
   bool any = false;
   for (size_t i = 0; i < now->size(); ++i) {
     size_t end = i;
@@ -228,14 +237,10 @@ void Recorder::look_before_wait() {
   }
 }
 
-// Work that is about to be issued may read these bytes: after this nothing about them is in doubt,
-// but for kernels that do not end.
-void Recorder::end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
-  if (!flights_.any_kernel() || size_bytes == 0) return;
-  const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
-  if (!in_doubt(allocation, offset / kHostBlockBytes, last)) return;
-  patient_ = true;
-  look_before_wait();
+// Whether the kernels that leave these bytes in doubt have ended: waits for them.
+bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
+                                   uint64_t size_bytes) {
+  if (kernels_wait_for_host_) return false;
   std::set<format::StreamId> busy;
   for (const Flight& flight : flights_.over(allocation.id, offset, offset + size_bytes)) {
     if (flight.named) busy.insert(flight.stream);
@@ -247,16 +252,30 @@ void Recorder::end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_
     const bool ended = found != streams_.end() ? idle_within(found->first, most)
                        : id == 0               ? idle_within(nullptr, most)
                                                : device_->synchronize(kSettleTimeoutMs);
-    if (ended) {
-      land(flights_.land_kernels(id));
-    } else {
-      patient_ = false;  // it may wait for the host
-      finding(
-          format::FindingKind::kIncomplete, "host memory",
+    if (!ended) return false;
+    land(flights_.land_kernels(id));
+  }
+  return true;
+}
+
+// Work that is about to be issued may read these bytes: after this nothing about them is in doubt
+// but in the blocks that it returns, which the trace gets when the stream has come to the reader.
+std::set<uint64_t> Recorder::end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
+                                       const Work& reader) {
+  if (!flights_.any_kernel() || size_bytes == 0) return {};
+  const uint64_t first = offset / kHostBlockBytes;
+  const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
+  if (!in_doubt(allocation, first, last)) return {};
+  look_before_wait();
+  patient_ = true;
+  if (doubted_kernels_end(allocation, offset, size_bytes)) return {};
+  patient_ = false;
+  kernels_wait_for_host_ = true;
+  if (auto read = read_doubted(allocation, first, last, reader)) return std::move(*read);
+  finding(format::FindingKind::kIncomplete, "host memory",
           "changed while a kernel ran that was given its address and did not end, and was given "
           "to other work: what that read is not known");
-    }
-  }
+  return {};
 }
 
 void Recorder::host_may_learn() noexcept {

@@ -21,6 +21,12 @@ uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
+// recorder_flights.cpp: which bytes of a block at `base` differ from `saved`, but for those that
+// copies among `flights` write. As many of both.
+std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
+                                        std::span<const std::byte> saved, uint64_t base,
+                                        std::span<const Flight> flights);
+
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
 struct RecordingError {
   Error error;

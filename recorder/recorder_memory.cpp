@@ -33,6 +33,11 @@ std::vector<uint64_t> block_hashes(const Allocation& allocation) {
 }  // namespace
 
 format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store) {
+  return make_content(bytes, store, words_);
+}
+
+format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store,
+                                       const WordResolver& words) {
   format::Content content;
   content.size_bytes = bytes.size();
   content.hash = format::hash_bytes(bytes);
@@ -43,7 +48,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
   } else if (store && !bytes.empty()) {
     content.blob = check(writer_->add_blob(bytes));
   }
-  content.relocations = words_.memory(bytes);
+  content.relocations = words.memory(bytes);
   mark_reachable(content.relocations, true);
   return content;
 }
@@ -213,6 +218,13 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     if (captures_.any()) {
       finding(format::FindingKind::kNote, "hipFree",
               "inside a stream capture: the buffer's last state is unknown");
+    } else if (stream_ordered && options_.post == PostState::kNone) {
+      // Nothing is asked of the device.
+    } else if (stream_ordered && stream != per_thread_stream() &&
+               (result.last_state =
+                    device_->read_behind(const_cast<void*>(stream), allocation->address,
+                                         allocation->size_bytes, false))) {
+      result.words = words_now();
     } else if (look_before_wait(); !device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipFree",
               "the device failed or did not become idle: the buffer's last state is unknown");
@@ -239,7 +251,11 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
       return;
     }
     const format::StreamId id = stream == nullptr ? 0 : stream_id(stream);
-    end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+    if (!freeing.last_state) {
+      end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+    } else {
+      end_allocation_later(std::move(freeing), id);
+    }
     flights_.forget(freeing.allocation->id);
     by_id_.erase(freeing.allocation->id);
   });
@@ -258,6 +274,8 @@ void Recorder::resetting() noexcept {
       finding(format::FindingKind::kNote, "hipDeviceReset",
               "the device failed or did not become idle");
     }
+    resolve_reads(true);
+    device_->resetting();
     if (!flights_.empty()) {
       append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceReset"});
     }
@@ -290,13 +308,14 @@ void Recorder::resetting() noexcept {
 }
 
 // Bytes that changed since they were last taken in were changed by the program: what device work
-// writes is taken in when it is done (recorder_flights.cpp). `to_be_read`: by work that is about to
-// be issued; else what is in doubt stays so.
+// writes is taken in when it is done (recorder_flights.cpp). `reader`: work that is about to be
+// issued and may read them; nullptr: what is in doubt stays so.
 void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
-                                 bool to_be_read) {
+                                 const Work* reader) {
   if (size_bytes == 0) return;
   take_effects();
-  if (to_be_read) end_doubt(allocation, offset, size_bytes);
+  std::set<uint64_t> to_come;
+  if (reader != nullptr) to_come = end_doubt(allocation, offset, size_bytes, *reader);
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
   uint64_t run_begin = 0;
@@ -310,10 +329,11 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
   };
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
+    if (to_come.contains(block)) continue;
     if (!flights_.empty()) {
       const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
       if (!over.empty()) {
-        if (to_be_read || !named_kernel(over)) check_around_flights(allocation, block, over);
+        if (reader != nullptr || !named_kernel(over)) check_around_flights(allocation, block, over);
         continue;
       }
     }
@@ -334,7 +354,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
 
 // Before kernels that were given these: memory that is in doubt and that they were not given stays
 // so.
-void Recorder::check_reachable_host_writes(const std::set<format::AllocationId>& given) {
+void Recorder::check_reachable_host_writes(const Work& reader) {
   // What a buffer's new content points to becomes reachable: until nothing is added.
   for (bool again = true; again;) {
     again = false;
@@ -343,7 +363,8 @@ void Recorder::check_reachable_host_writes(const std::set<format::AllocationId>&
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) before += a->reachable;
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) {
       if (!a->reachable) continue;
-      check_host_writes(*a, 0, a->size_bytes, a->in_memory || given.contains(a->id));
+      const bool given = a->in_memory || reader.given.contains(a->id);
+      check_host_writes(*a, 0, a->size_bytes, given ? &reader : nullptr);
     }
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) after += a->reachable;
     again = after != before;

@@ -206,7 +206,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
 void Recorder::reachable_may_be_written(Work& work, format::StreamId stream) {
   if (map_.host_visible().empty()) return;
   look_before_wait();  // what is in doubt before this work is not taken for its own
-  check_reachable_host_writes(work.given);
+  check_reachable_host_writes(work);
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
     if (!allocation->reachable) continue;
     const bool named = allocation->in_memory || work.given.contains(allocation->id);
@@ -277,7 +277,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   }
   if (Allocation* source = by_id(copy.source.allocation);
       source != nullptr && source->host_visible()) {
-    check_host_writes(*source, copy.source.offset_bytes, size(raw.source), true);
+    check_host_writes(*source, copy.source.offset_bytes, size(raw.source), &work);
   }
   if (Allocation* target = by_id(copy.destination.allocation)) {
     writes(work, *target, copy.destination.offset_bytes, size(raw.destination));

@@ -110,6 +110,7 @@ void WordResolver::add_code(const CodeRange& range) {
     if (known.module == range.module) return;
   }
   code_.push_back(range);
+  ++generation_;
   for (uint64_t upper = range.begin >> 32; upper <= range.end >> 32 && upper < code_uppers_.size();
        ++upper) {
     code_uppers_.set(upper);
@@ -117,7 +118,8 @@ void WordResolver::add_code(const CodeRange& range) {
 }
 
 void WordResolver::remove_code(const void* module) {
-  std::erase_if(code_, [&](const CodeRange& range) { return range.module == module; });
+  if (std::erase_if(code_, [&](const CodeRange& range) { return range.module == module; }) != 0)
+    ++generation_;
 }
 
 bool WordResolver::code(uint64_t value, Relocation& relocation) const {

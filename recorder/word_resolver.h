@@ -63,6 +63,9 @@ struct CodeRange {
 class WordResolver {
  public:
   explicit WordResolver(const AllocationMap& map) : map_(map) {}
+  // With the code ranges of `other`, by another map.
+  WordResolver(const WordResolver& other, const AllocationMap& map)
+      : map_(map), code_(other.code_), code_uppers_(other.code_uppers_) {}
 
   // Words that were left as they are, by offset: the first of each.
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -78,6 +81,8 @@ class WordResolver {
   // The first one of a module counts.
   void add_code(const CodeRange& range);
   void remove_code(const void* module);
+  // Changes with every range that is added or removed.
+  uint64_t generation() const noexcept { return generation_; }
 
   // By offset. The start of `bytes` counts as aligned.
   std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
@@ -94,6 +99,17 @@ class WordResolver {
   const AllocationMap& map_;
   std::vector<CodeRange> code_;
   std::bitset<65536> code_uppers_;  // as AllocationMap::known_upper()
+  uint64_t generation_ = 0;
+};
+
+// What words led to at one moment: for bytes of that moment which are seen later.
+struct WordsThen {
+  WordsThen(const AllocationMap& now, const WordResolver& resolver)
+      : map(now), words(resolver, map) {}
+  WordsThen(const WordsThen&) = delete;
+  WordsThen& operator=(const WordsThen&) = delete;
+  const AllocationMap map;
+  const WordResolver words;
 };
 
 }  // namespace gfxgraph::recorder

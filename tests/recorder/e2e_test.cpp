@@ -129,6 +129,42 @@ TEST_F(RecordTest, HostVisibleMemory) {
   }
 }
 
+// Kernels that end when the host lets them hold up neither hipFreeAsync nor what the trace says of
+// the memory: its bytes are read behind the work of the stream.
+TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  for (const format::Finding& finding : trace->findings()) {
+    EXPECT_NE(finding.call, "hipFree") << finding.detail;
+    EXPECT_NE(finding.call, "hipFreeAsync") << finding.detail;
+  }
+  format::AllocationId temporary = 0;
+  for (const auto& begin : actions<format::AllocationBegin>(*trace)) {
+    if (begin.kind == format::AllocationKind::kStreamOrdered) temporary = begin.id;
+  }
+  bool ended = false;
+  for (const auto& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.id != temporary) continue;
+    ended = true;
+    ASSERT_TRUE(end.post.hash);
+    uint64_t word = 0;
+    const auto bytes = trace->content(end.post);
+    ASSERT_TRUE(bytes);
+    ASSERT_EQ(bytes->size(), sizeof(word));
+    std::memcpy(&word, bytes->data(), sizeof(word));
+    EXPECT_EQ(word, 42u) << "what the kernel wrote after hipFreeAsync had returned";
+  }
+  EXPECT_TRUE(ended);
+  // What the second kernel read stands before it.
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_EQ(writes[0].offset_bytes, 0u) << "the word that changed, with its neighbour";
+  EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
+}
+
 TEST_F(RecordTest, EveryFormIsComplete) {
   const std::map<std::string, size_t> launches = {
       {"staging", 2},

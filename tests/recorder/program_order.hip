@@ -205,13 +205,42 @@ static void polled() {
   expect(result == slow_answer() + 1, "polled memory");
 }
 
+__global__ void wait_for(volatile int* flag, Word* word) {
+  while (*flag == 0) __builtin_amdgcn_s_sleep(1);
+  *word = 42;
+}
+__global__ void read_second(volatile int* words, Word* word) { *word = words[1]; }
+
+// Kernels that end when the host lets them: whoever waits for the device before is stuck.
+static void held() {
+  int* flag = nullptr;
+  CHECK(hipHostMalloc(&flag, 2 * sizeof(int), hipHostMallocDefault));
+  flag[0] = flag[1] = 0;
+  Word* result = device_words(1);
+  Word* temporary = nullptr;
+  CHECK(hipMallocAsync(reinterpret_cast<void**>(&temporary), sizeof(Word), first));
+  CHECK(hipStreamSynchronize(first));
+  wait_for<<<1, 1, 0, first>>>(flag, temporary);
+  CHECK(hipFreeAsync(temporary, first));
+  flag[1] = 7;  // memory that the kernel was given, and so is the next one
+  read_second<<<1, 1, 0, second>>>(flag, result);
+  CHECK(hipStreamSynchronize(second));
+  Word read = 0;
+  CHECK(hipMemcpyAsync(&read, result, sizeof(read), hipMemcpyDeviceToHost, second));
+  CHECK(hipStreamSynchronize(second));
+  expect(read == 7, "a kernel beside one that waits for the host");
+  *const_cast<volatile int*>(flag) = 1;
+  CHECK(hipDeviceSynchronize());
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   first = new_stream();
   second = new_stream();
   const std::pair<const char*, void (*)()> modes[] = {
       {"frees", frees},         {"copies", copies},         {"queries", queries},
-      {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled}};
+      {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled},
+      {"held", held}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;
     function();

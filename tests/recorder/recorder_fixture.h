@@ -26,6 +26,30 @@ struct FakeState {
   int32_t runtime_version = 60'000'000;
   std::set<void*> capturing;          // streams that stay so after a capture
   std::function<void()> during_call;  // while the recorder waits for the runtime
+  // Reads behind a stream's work: what the memory holds when the stream arrives.
+  bool reads_behind = false;
+  std::vector<std::function<void()>> under_way;
+  void arrive() {
+    for (const std::function<void()>& read : under_way) read();
+    under_way.clear();
+  }
+};
+
+class FakeStreamRead final : public StreamRead {
+ public:
+  StreamState state() override { return *state_; }
+  std::span<const std::byte> bytes() const override { return *bytes_; }
+  std::function<void()> arrival(uint64_t address, size_t size_bytes) {
+    return [state = state_, bytes = bytes_, address, size_bytes] {
+      const auto* const begin = reinterpret_cast<const std::byte*>(address);
+      bytes->assign(begin, begin + size_bytes);
+      *state = StreamState::kIdle;
+    };
+  }
+
+ private:
+  std::shared_ptr<StreamState> state_ = std::make_shared<StreamState>(StreamState::kBusy);
+  std::shared_ptr<std::vector<std::byte>> bytes_ = std::make_shared<std::vector<std::byte>>();
 };
 
 class FakeDevice final : public Device {
@@ -39,6 +63,14 @@ class FakeDevice final : public Device {
     if (state_.during_call) state_.during_call();
     if (state_.readable) std::memcpy(destination, reinterpret_cast<void*>(address), size_bytes);
     return state_.readable;
+  }
+  std::unique_ptr<StreamRead> read_behind(void*, uint64_t address, size_t size_bytes,
+                                          bool host_memory) override {
+    if (!state_.reads_behind) return nullptr;
+    auto read = std::make_unique<FakeStreamRead>();
+    state_.under_way.push_back(
+        read->arrival(host_memory ? address & ~(uint64_t{1} << 47) : address, size_bytes));
+    return read;
   }
   bool synchronize(uint32_t) override { return state_.synchronizes; }
   StreamState stream_state(void*) override {

@@ -1,0 +1,151 @@
+// Contents that arrive later: read behind the work of a stream while the program goes on.
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::SizeIs;
+
+class RecorderReadsTest : public RecorderHostMemoryTest {
+ protected:
+  void SetUp() override {
+    RecorderHostMemoryTest::SetUp();
+    state_.reads_behind = true;
+    state_.synchronizes = false;  // whoever waits for the device waits in vain
+  }
+
+  void stream_memory(void* memory, size_t bytes) {
+    recorder_->allocated({format::AllocationKind::kStreamOrdered,
+                          reinterpret_cast<uint64_t>(memory), 0, bytes, 0, handle(10)});
+  }
+  void free_async(void* memory) {
+    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory), handle(10), true), true,
+                     handle(10));
+  }
+  // The device goes on, and ends.
+  std::shared_ptr<const Trace> arrive_and_finish() {
+    state_.arrive();
+    state_.synchronizes = true;
+    return finish();
+  }
+  std::vector<std::byte> last_state(const Trace& trace, format::AllocationId id) {
+    for (const auto& end : actions<format::AllocationEnd>(trace)) {
+      if (end.id != id || !end.post.hash) continue;
+      if (auto bytes = trace.content(end.post)) return {bytes->begin(), bytes->end()};
+    }
+    return {};
+  }
+
+  alignas(256) uint64_t words_[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+};
+
+TEST_F(RecorderReadsTest, TheLastStateIsWhatTheStreamLeaves) {
+  stream_memory(words_, sizeof(words_));
+  free_async(words_);
+  words_[3] = 44;  // by work of the stream that has not ended
+  state_.arrive();
+  words_[3] = 55;  // by whoever has the memory next
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(trace->findings(), SizeIs(0));
+  const std::vector<std::byte> bytes = last_state(*trace, 1);
+  ASSERT_THAT(bytes, SizeIs(sizeof(words_)));
+  EXPECT_EQ(static_cast<int>(bytes[24]), 44);
+}
+
+TEST_F(RecorderReadsTest, WordsLeadToWhatLivedThen) {
+  alignas(256) static std::byte target[256];
+  stream_memory(target, sizeof(target));  // 1
+  stream_memory(words_, sizeof(words_));  // 2
+  words_[0] = words_[1] = reinterpret_cast<uint64_t>(target);
+  free_async(words_);
+  free_async(target);
+  stream_memory(target, sizeof(target));  // 3, at the same address
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  for (const auto& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.id != 2) continue;
+    ASSERT_THAT(end.post.relocations, SizeIs(2));
+    EXPECT_EQ(end.post.relocations[0].allocation, 1u);
+  }
+}
+
+TEST_F(RecorderReadsTest, NothingBehindIsWrittenBeforeItArrives) {
+  stream_memory(words_, sizeof(words_));
+  free_async(words_);
+  recorder_->synchronized(format::SynchronizeKind::kStream, handle(11), "hipStreamSynchronize");
+  const auto torn = Trace::open(path() + ".partial", {.allow_torn = true});
+  ASSERT_TRUE(torn) << torn.error().message;
+  EXPECT_THAT(actions<format::AllocationEnd>(**torn), SizeIs(0));
+  EXPECT_THAT(actions<format::Synchronize>(**torn), SizeIs(0));
+  state_.arrive();
+  recorder_->synchronized(format::SynchronizeKind::kStream, handle(10), "hipStreamSynchronize");
+  const auto later = Trace::open(path() + ".partial", {.allow_torn = true});
+  ASSERT_TRUE(later) << later.error().message;
+  EXPECT_THAT(actions<format::AllocationEnd>(**later), SizeIs(1));
+  EXPECT_THAT(actions<format::Synchronize>(**later), SizeIs(2));
+}
+
+TEST_F(RecorderReadsTest, WhatNeverArrivesIsNotKnownAndNamed) {
+  stream_memory(words_, sizeof(words_));
+  free_async(words_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << "the last state is compared, not replayed";
+  EXPECT_TRUE(last_state(*trace, 1).empty());
+  const bool named = std::ranges::any_of(
+      trace->findings(), [](const format::Finding& one) { return one.call == "hipFreeAsync"; });
+  EXPECT_TRUE(named);
+}
+
+TEST_F(RecorderReadsTest, MemoryThatIsNotFreedAfterAllLivesOn) {
+  stream_memory(words_, sizeof(words_));
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(words_), handle(10), true), false,
+                   handle(10));
+  free_async(words_);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(last_state(*trace, 1), SizeIs(sizeof(words_)));
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
+}
+
+// The reader of memory in doubt gets what its stream finds there.
+TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_[5000] = 1;
+  state_.stream = StreamState::kError;  // no use in waiting for it
+  launch(host_, handle(11));
+  host_[5001] = 2;  // before the stream comes to it
+  state_.arrive();
+  host_[5002] = 3;
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(2)) << "what the second launch read, and what is there at the end";
+  EXPECT_EQ(writes[0].offset_bytes, 5000u);
+  const auto bytes = trace->content(writes[0].content);
+  ASSERT_TRUE(bytes);
+  ASSERT_THAT(*bytes, SizeIs(8));
+  EXPECT_EQ(static_cast<int>((*bytes)[0]), 1);
+  EXPECT_EQ(static_cast<int>((*bytes)[1]), 2);
+  EXPECT_EQ(static_cast<int>((*bytes)[2]), 0);
+  EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
+  EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[0]);
+}
+
+TEST_F(RecorderReadsTest, WhatIsInDoubtAndNeverArrivesMakesATraceIncomplete) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_[5000] = 1;
+  state_.stream = StreamState::kError;
+  launch(host_, handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
