@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/hash.h"
@@ -68,6 +69,8 @@ class Checker {
   uint32_t graphs_ = 0;
   std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
   HostFunctionId last_host_function_ = 0;
+  RangeId last_range_ = 0;
+  std::unordered_set<RangeId, SeededHash> open_ranges_;
   uint64_t events_ = 0;
   std::unordered_map<AllocationId, Allocation, SeededHash> allocations_;
   std::unordered_map<StreamId, bool, SeededHash> streams_;  // id -> destroyed

@@ -149,7 +149,24 @@ class EventChecker {
     GFXGRAPH_TRY(state_.check(action));
     return issue(action.id, 1, "host function");
   }
-  Result<void> operator()(const Marker&) { return {}; }
+  Result<void> operator()(const Marker& action) {
+    switch (action.kind) {
+      case MarkerKind::kMark:
+        if (action.range == 0) return {};
+        return fail(Status::kCorrupt, "marker: a mark has a range");
+      case MarkerKind::kRangeBegin:
+        if (action.range <= state_.last_range_) {
+          return fail(Status::kCorrupt, fmt::format("marker: range {} is not new", action.range));
+        }
+        state_.open_ranges_.insert(action.range);
+        state_.last_range_ = action.range;
+        return {};
+      case MarkerKind::kRangeEnd:
+        if (state_.open_ranges_.erase(action.range) != 0) return {};
+        return fail(Status::kCorrupt, fmt::format("marker: range {} is not open", action.range));
+    }
+    return fail(Status::kCorrupt, "marker: unknown kind");
+  }
 
   Result<void> operator()(const GraphLaunch& action) {
     if (action.graph == 0 || action.graph > state_.graphs_) {

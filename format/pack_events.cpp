@@ -90,7 +90,8 @@ Offset<fbs::GraphLaunch> pack_action(Builder& builder, const GraphLaunch& action
   return fbs::CreateGraphLaunch(builder, action.graph, action.stream, action.first_host_function);
 }
 Offset<fbs::Marker> pack_action(Builder& builder, const Marker& action) {
-  return fbs::CreateMarker(builder, pack_text(builder, action.text));
+  return fbs::CreateMarker(builder, pack_text(builder, action.text),
+                           static_cast<fbs::MarkerKind>(action.kind), action.range);
 }
 
 // fbs::Action::X for format::X, whose place in the variant is not its number in the file.

@@ -276,8 +276,17 @@ struct GraphLaunch {
   HostFunctionId first_host_function = 0;
 };
 
+using RangeId = uint32_t;
+
+enum class MarkerKind : uint8_t { kMark = 0, kRangeBegin = 1, kRangeEnd = 2 };
+
+// What the program said of itself, where it stood at that time. A range holds all events between
+// its two markers, of every thread; ranges may nest and overlap, and one that was not ended goes on
+// to the end of the trace.
 struct Marker {
-  std::string text;
+  std::string text;  // of a range: its name, in both
+  MarkerKind kind = MarkerKind::kMark;
+  RangeId range = 0;  // of a range: from 1, in the order in which they began
 };
 
 // All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the

@@ -80,7 +80,13 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
       const fbs::GraphLaunch& action = *from.action_as_GraphLaunch();
       return GraphLaunch{action.graph(), action.stream(), action.first_host_function()};
     }
-    case fbs::Action::Marker: return Marker{unpacker.text(from.action_as_Marker()->text())};
+    case fbs::Action::Marker: {
+      const fbs::Marker& action = *from.action_as_Marker();
+      return Marker{unpacker.text(action.text()),
+                    unpacker.member(static_cast<uint8_t>(action.kind()), MarkerKind::kRangeEnd,
+                                    "kind of marker"),
+                    action.range()};
+    }
     case fbs::Action::Checkpoint: return unpack(unpacker, *from.action_as_Checkpoint());
     case fbs::Action::NONE: break;
   }

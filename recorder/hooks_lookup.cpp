@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "recorder/hooks_internal.h"
+#include "recorder/hooks_marker.h"
 #include "recorder/unknown_calls.h"
 
 using namespace gfxgraph::recorder;
@@ -69,9 +70,18 @@ extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call
 extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
 gfxgraph_resolve_dlsym(void* handle, const char* name) {
   using gfxgraph::preload::DlsymAnswer;
-  if (name == nullptr || !gfxgraph::preload::may_be_hip(name)) {
-    return {reinterpret_cast<void*>(gfxgraph::preload::system_dlsym()), 0};
+  const DlsymAnswer ask_the_system{reinterpret_cast<void*>(gfxgraph::preload::system_dlsym()), 0};
+  if (name == nullptr) return ask_the_system;
+  if (may_be_roctx(name) && handle != RTLD_NEXT) {
+    // As below: the hook exists whether or not the process has the library.
+    void* const from = handle == RTLD_DEFAULT ? RTLD_NEXT : handle;
+    void* const found =
+        gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), from, name);
+    if (found == nullptr) return {nullptr, 1};
+    void* const hook = hook_roctx(name, found);
+    return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
   }
+  if (!gfxgraph::preload::may_be_hip(name)) return ask_the_system;
   const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(hip_dlsym()), 0};
   const int index = find_call(name);
   if (handle == RTLD_NEXT) return ask_the_next_one;

@@ -192,6 +192,8 @@ void Recorder::open() {
     if (!module->managed.empty() && !module->unloaded) discover_managed(*module);
   }
 
+  append_early_markers();
+
   // A thread of ours takes none of the program's signals.
   sigset_t all;
   sigset_t before;
@@ -512,6 +514,7 @@ void Recorder::finish() noexcept {
     take_pending();
     write_taken();
     note_unrecorded_processes();
+    note_open_ranges();
     for (const FindingCount& found : findings_) {
       if (found.count == 0) continue;
       check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));

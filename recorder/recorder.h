@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -184,6 +185,13 @@ class Recorder {
   void event_destroyed(Handle event) noexcept;
   void event_recorded(Handle event, Handle stream) noexcept;
   void stream_waits(Handle stream, Handle event, uint32_t flags) noexcept;
+
+  // ---- ranges and marks (recorder_marks.cpp) ----------------------------------------------------
+  // Before the device is used they touch nothing. 0: nothing is recorded.
+  format::RangeId range_begins(const char* name) noexcept;
+  void range_ends(format::RangeId range) noexcept;
+  void mark(const char* text) noexcept;
+  void note_marker(const char* call, const char* detail) noexcept;
 
   // ---- order: what the host knows (recorder_order.cpp) ------------------------------------------
   // First in each call of the program, on its thread. Takes no lock.
@@ -414,6 +422,11 @@ class Recorder {
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,
                   bool managed = false);
 
+  // ranges and marks
+  void append_marker(format::Marker marker);
+  void append_early_markers();
+  void note_open_ranges();
+
   // memory
   format::Content make_content(std::span<const std::byte> bytes, bool store);
   format::Content make_content(std::span<const std::byte> bytes, bool store,
@@ -562,6 +575,9 @@ class Recorder {
   format::EventId next_event_ = 1;
   format::GraphId next_graph_ = 1;
   format::HostFunctionId next_host_function_ = 1;
+  format::RangeId next_range_ = 1;
+  std::map<format::RangeId, std::string> open_ranges_;
+  std::vector<format::Marker> early_markers_;
   uint64_t next_run_ = 1;
   std::unordered_map<uint64_t, format::HostFunctionId> run_ids_;  // of runs still to come
   std::unordered_map<uint64_t, Work*> issuing_;                   // by run: not appended yet

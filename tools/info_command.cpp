@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +15,7 @@
 #include "tools/commands.h"
 #include "tools/json_stream.h"
 #include "tools/read_limits.h"
+#include "tools/trace_ranges.h"
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
@@ -97,6 +99,48 @@ void print_relocations(const TraceSummary& summary, bool list) {
     print("  and {} more ambiguous places: --relocations lists them\n",
           lines - kMostAmbiguousLines);
   }
+}
+
+void print_ranges(const std::vector<RangeSummary>& ranges, bool list) {
+  if (ranges.empty()) {
+    if (list) print("\nranges: none\n");
+    return;
+  }
+  std::map<std::string, uint64_t> names;
+  for (const RangeSummary& range : ranges) ++names[range.name];
+  print("\nranges: {} with {} name{}{}\n", ranges.size(), names.size(),
+        names.size() == 1 ? "" : "s", list ? "" : "; --ranges lists them");
+  if (!list) return;
+  print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10}  {}\n", "range", "events",
+        "thread", "launches", "graphs", "copies", "sets", "writes", "waits", "host ms", "shape");
+  for (const RangeSummary& range : ranges) {
+    print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10.3f}  {}{}\n",
+          fmt::format("{}#{}", range.name, range.ordinal),
+          fmt::format("{}..{}", range.first_event, range.end_event), range.thread, range.launches,
+          range.graph_launches, range.copies, range.memsets, range.host_writes,
+          range.synchronizations, static_cast<double>(range.span_ns) / 1e6, range.shape,
+          range.ended ? "" : "  (not left)");
+  }
+}
+
+Json range_json(const RangeSummary& range) {
+  return {{"name", range.name},
+          {"ordinal", range.ordinal},
+          {"thread", range.thread},
+          {"first_event", range.first_event},
+          {"end_event", range.end_event},
+          {"ended", range.ended},
+          {"span_ns", range.span_ns},
+          {"launches", range.launches},
+          {"graph_launches", range.graph_launches},
+          {"copies", range.copies},
+          {"copy_bytes", range.copy_bytes},
+          {"memsets", range.memsets},
+          {"host_functions", range.host_functions},
+          {"host_writes", range.host_writes},
+          {"synchronizations", range.synchronizations},
+          {"allocations", range.allocations},
+          {"shape", range.shape}};
 }
 
 void print_findings(const format::Trace& trace) {
@@ -199,6 +243,8 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
     return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
   });
   print_relocations_json(json, summary);
+  const std::vector<RangeSummary> ranges = summarize_ranges(trace);
+  json.list("ranges", ranges.size(), [&](size_t n) { return range_json(ranges[n]); });
   json.list("findings", trace.findings().size(),
             [&](size_t n) { return finding_json(trace.findings()[n]); });
   json.end();
@@ -213,9 +259,12 @@ int info_command(int argc, char** argv) {
       "gfxgraph info");
   std::string path;
   ReadLimits limits;
-  bool relocations = false, json = false;
+  bool relocations = false, ranges = false, json = false;
   app.add_option("TRACE", path, "trace file")->required();
   app.add_flag("--relocations", relocations, "list every place that holds a pointer");
+  app.add_flag(
+      "--ranges", ranges,
+      "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h)");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
@@ -232,6 +281,7 @@ int info_command(int argc, char** argv) {
     print_overview(path, trace, summary);
     print_contents(trace, summary);
     print_relocations(summary, relocations);
+    print_ranges(summarize_ranges(trace), ranges);
     print_findings(trace);
   }
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;

@@ -409,6 +409,10 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 1})});
   cases.push_back({"synchronize_host_function_zero",
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 0})});
+  cases.push_back({"marker_kind_unknown", with_event(Marker{"x", MarkerKind{3}, 0})});
+  cases.push_back({"marker_mark_with_range", with_event(Marker{"x", MarkerKind::kMark, 1})});
+  cases.push_back({"marker_range_zero", with_event(Marker{"x", MarkerKind::kRangeBegin, 0})});
+  cases.push_back({"marker_range_not_open", with_event(Marker{"x", MarkerKind::kRangeEnd, 1})});
   Checkpoint checkpoint;
   checkpoint.states = {{9, {1, 1}, {}}};
   cases.push_back({"checkpoint_allocation_missing", with_event(checkpoint)});
@@ -495,6 +499,20 @@ Result<void> add_host_knowledge(Writer& writer) {
   return {};
 }
 
+// Since 0.2: ranges of the program, nested, overlapping, and one that was not left.
+Result<void> add_ranges(Writer& writer) {
+  const std::vector<Action> actions = {
+      Marker{"decode", MarkerKind::kRangeBegin, 1}, Marker{"layer", MarkerKind::kRangeBegin, 2},
+      Marker{"token", MarkerKind::kMark, 0},        Marker{"decode", MarkerKind::kRangeEnd, 1},
+      Marker{"", MarkerKind::kRangeBegin, 7},       Marker{"layer", MarkerKind::kRangeEnd, 2}};
+  for (const Action& action : actions) {
+    Event event;
+    event.action = action;
+    GFXGRAPH_TRY(writer.add(event));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -540,6 +558,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"host_knowledge", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_host_knowledge(writer).has_value());
+                   })});
+  cases.push_back({"ranges", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_ranges(writer).has_value());
                    })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);

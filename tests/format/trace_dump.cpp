@@ -106,7 +106,10 @@ struct ActionDumper {
     if (a.first_host_function != 0) json.push_back(a.first_host_function);
     return json;
   }
-  Json operator()(const Marker& a) const { return a.text; }
+  Json operator()(const Marker& a) const {
+    if (a.kind == MarkerKind::kMark) return a.text;
+    return {a.text, static_cast<int>(a.kind), a.range};
+  }
   Json operator()(const Checkpoint& a) const {
     Json all = Json::array();
     for (const Checkpoint::State& s : a.states) {

@@ -93,6 +93,8 @@ TEST(HipErrors, NoFunctionThatNeedsTheDeviceIsForgotten) {
       // Registration, look-ups and the current device.
       "__hip", "hipModuleGet", "hipGetSymbolAddress", "hipSetDevice", "hipCtxCreate",
       "hipDevicePrimaryCtx", "hipDeviceSetLimit",
+      // What the program says of itself.
+      "hipProfiler",
       // Returns nothing: the launch is one of hipModuleLaunchKernel.
       "_ZN8hip_impl22hipLaunchKernelGGLImpl",
       // The agent refuses these, and HIP says so: textures, surfaces, graphics, other processes,

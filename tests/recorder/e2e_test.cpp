@@ -129,6 +129,47 @@ TEST_F(RecordTest, HostVisibleMemory) {
   }
 }
 
+// roctx, hipProfilerStart and gfxgraph/record.h; the program alone finds none of them.
+TEST_F(RecordTest, RangesAndMarks) {
+  const std::filesystem::path tools = std::filesystem::path(RECORD_TOOL).parent_path();
+  const ProcessResult alone =
+      run((tools / "gfxgraph").string() + " run -- " + std::string(PROGRAMS) + "/program_marks",
+          folder_.path());
+  EXPECT_EQ(alone.out, "ok\n") << alone.err;
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_marks");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.out, "levels 0 1 1 0\nok\n");
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::string order;
+  for (const format::Event& event : trace->events()) {
+    if (std::holds_alternative<format::Launch>(event.action)) order += ".";
+    const auto* marker = std::get_if<format::Marker>(&event.action);
+    if (marker == nullptr) continue;
+    const char* const kinds[] = {"!", "<", ">"};
+    order += kinds[static_cast<int>(marker->kind)] + marker->text + " ";
+  }
+  EXPECT_EQ(order,
+            "<whole <step .!half .>step <step .!half .>step <step .!half .>step "
+            "<outer <inner .!roctx mark >inner >outer <started >started "
+            "<hipProfiler .>hipProfiler >whole <not left ");
+  std::map<std::string, uint64_t> notes;
+  for (const format::Finding& finding : trace->findings()) notes[finding.call] += finding.count;
+  EXPECT_EQ(notes["roctxRangePop"], 1u);
+  EXPECT_EQ(notes["gfxgraph_range_end"], 1u);
+  EXPECT_EQ(notes["ranges"], 1u);
+}
+
+// A program that marks and never uses the device: nothing is recorded, and nothing goes wrong.
+TEST_F(RecordTest, MarksAloneAreNoRecording) {
+  const std::string program = std::string(PROGRAMS) + "/record_header";
+  EXPECT_EQ(run(program, folder_.path()).code, 0);
+  const ProcessResult result = record(program);
+  EXPECT_FALSE(std::filesystem::exists(path())) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("HIP"));
+}
+
 // Kernels that end when the host lets them hold up neither hipFreeAsync nor what the trace says of
 // the memory: its bytes are read behind the work of the stream.
 TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {

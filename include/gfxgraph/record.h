@@ -1,0 +1,69 @@
+/* gfxgraph: what a program says of itself while gfxgraph-record records it.
+ *
+ * Header only, C99 or C++11. Nothing is linked (before glibc 2.34: -ldl), and without the recorder
+ * every call does nothing, at the price of one load and one branch. roctx ranges
+ * (roctxRangePush, roctxRangePop, roctxRangeStart, roctxRangeStop, roctxMark) and hipProfilerStart
+ * and hipProfilerStop are recorded as well, and need none of this.
+ *
+ *   gfxgraph_range_begin("decode");
+ *   ... kernels, copies, graphs ...
+ *   gfxgraph_range_end("decode");
+ *
+ * A range holds all that the process gave the device between its two calls, on every thread. Ranges
+ * may nest and overlap; of several open ranges with one name the one that began last ends first.
+ * The n-th range of a name is NAME#n, counted from 0 in the order in which they began.
+ *
+ * Any thread; never fails, never waits for the device. Names are UTF-8, copied, and cut after 1,000
+ * bytes; NULL is "".
+ */
+#ifndef GFXGRAPH_RECORD_H
+#define GFXGRAPH_RECORD_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#endif
+#include <dlfcn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void (*gfxgraph_record_text_fn)(const char*);
+
+/* The recorder's function, looked up once; NULL without a recorder. */
+static inline gfxgraph_record_text_fn gfxgraph_record_find(void** known, const char* symbol) {
+  void* function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+  gfxgraph_record_text_fn result = 0;
+  if (function == 0) {
+    function = dlsym(RTLD_DEFAULT, symbol);
+    if (function == 0) function = (void*)known; /* not recorded: nobody comes later */
+    __atomic_store_n(known, function, __ATOMIC_RELEASE);
+  }
+  if (function != (void*)known) __builtin_memcpy(&result, &function, sizeof(result));
+  return result;
+}
+
+static inline void gfxgraph_range_begin(const char* name) {
+  static void* known = 0;
+  gfxgraph_record_text_fn function = gfxgraph_record_find(&known, "gfxgraph_recorder_range_begin");
+  if (function != 0) function(name);
+}
+
+static inline void gfxgraph_range_end(const char* name) {
+  static void* known = 0;
+  gfxgraph_record_text_fn function = gfxgraph_record_find(&known, "gfxgraph_recorder_range_end");
+  if (function != 0) function(name);
+}
+
+/* A moment, without an end. */
+static inline void gfxgraph_mark(const char* text) {
+  static void* known = 0;
+  gfxgraph_record_text_fn function = gfxgraph_record_find(&known, "gfxgraph_recorder_mark");
+  if (function != 0) function(text);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

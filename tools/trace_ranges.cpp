@@ -1,0 +1,164 @@
+#include "tools/trace_ranges.h"
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "base/hash.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+// The work from the first event on: that of a range is the difference of two, whatever nests in it.
+struct Totals {
+  uint64_t launches = 0, graph_launches = 0, copies = 0, copy_bytes = 0, memsets = 0;
+  uint64_t host_functions = 0, host_writes = 0, synchronizations = 0, allocations = 0;
+  uint64_t works = 0;  // that the hash is of
+  uint64_t hash = 0;   // a polynomial in kBase of their own hashes
+};
+
+constexpr uint64_t kBase = 0x9E3779B97F4A7C15;
+
+uint64_t power(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) {
+    if (exponent % 2 != 0) result *= base;
+  }
+  return result;
+}
+
+template <typename... Words>
+uint64_t hash_words(Words... words) {
+  uint64_t hash = 0;
+  ((hash = mix(hash * kBase + static_cast<uint64_t>(words))), ...);
+  return hash;
+}
+
+class Ranges {
+ public:
+  explicit Ranges(const format::Trace& trace) : trace_(trace) {
+    for (const format::Graph& graph : trace.graphs()) {
+      Totals& nodes = graphs_.emplace_back();
+      for (const format::GraphNode& node : graph.nodes) {
+        std::visit([&](const auto& action) { count(action, nodes); }, node.action);
+      }
+      nodes.host_functions = 0;  // they count when they are issued
+    }
+  }
+
+  std::vector<RangeSummary> run() {
+    for (const format::Event& event : trace_.events()) {
+      if (const auto* marker = std::get_if<format::Marker>(&event.action)) {
+        mark(*marker, event);
+      } else {
+        std::visit([&](const auto& action) { count(action, totals_); }, event.action);
+      }
+    }
+    const auto& events = trace_.events();
+    for (auto& [id, open] : open_) {
+      finish(open, events.size(), events.empty() ? 0 : events.back().time_ns);
+    }
+    return std::move(ranges_);
+  }
+
+ private:
+  struct Open {
+    size_t index = 0;  // in ranges_
+    Totals before;
+    uint64_t time_ns = 0;
+  };
+
+  void mark(const format::Marker& marker, const format::Event& event) {
+    if (marker.kind == format::MarkerKind::kRangeBegin) {
+      open_[marker.range] = {ranges_.size(), totals_, event.time_ns};
+      RangeSummary& range = ranges_.emplace_back();
+      range.name = marker.text;
+      range.ordinal = count_[marker.text]++;
+      range.thread = event.thread;
+      range.first_event = event.sequence;
+    } else if (const auto found = open_.find(marker.range); found != open_.end()) {
+      ranges_[found->second.index].ended = true;
+      finish(found->second, event.sequence, event.time_ns);
+      open_.erase(found);
+    }
+  }
+
+  void finish(const Open& open, uint64_t end_event, uint64_t time_ns) {
+    const Totals& before = open.before;
+    RangeSummary& range = ranges_[open.index];
+    range.end_event = end_event;
+    range.span_ns = time_ns - open.time_ns;
+    range.launches = totals_.launches - before.launches;
+    range.graph_launches = totals_.graph_launches - before.graph_launches;
+    range.copies = totals_.copies - before.copies;
+    range.copy_bytes = totals_.copy_bytes - before.copy_bytes;
+    range.memsets = totals_.memsets - before.memsets;
+    range.host_functions = totals_.host_functions - before.host_functions;
+    range.host_writes = totals_.host_writes - before.host_writes;
+    range.synchronizations = totals_.synchronizations - before.synchronizations;
+    range.allocations = totals_.allocations - before.allocations;
+    const uint64_t works = totals_.works - before.works;
+    const uint64_t hash = totals_.hash - before.hash * power(kBase, works);
+    const auto next = static_cast<uint32_t>(shapes_.size() + 1);
+    range.shape = shapes_.try_emplace({works, hash}, next).first->second;
+  }
+
+  static void add(Totals& totals, uint64_t hash) {
+    ++totals.works;
+    totals.hash = totals.hash * kBase + hash;
+  }
+
+  void count(const format::Launch& launch, Totals& totals) {
+    ++totals.launches;
+    add(totals,
+        hash_words(1, launch.kernel, launch.stream, launch.grid[0], launch.grid[1], launch.grid[2],
+                   launch.block[0], launch.block[1], launch.block[2], launch.dynamic_lds_bytes));
+  }
+  void count(const format::Copy& copy, Totals& totals) {
+    ++totals.copies;
+    totals.copy_bytes += copy.width_bytes * copy.height * copy.depth;
+    add(totals, hash_words(2, copy.stream, copy.width_bytes, copy.height, copy.depth,
+                           copy.source.allocation == 0, copy.destination.allocation == 0));
+  }
+  void count(const format::Memset& set, Totals& totals) {
+    ++totals.memsets;
+    add(totals, hash_words(3, set.stream, set.element_bytes, set.width_elements, set.height,
+                           set.depth, set.value));
+  }
+  void count(const format::HostFunction& function, Totals& totals) {
+    ++totals.host_functions;
+    add(totals, hash_words(4, function.stream));
+  }
+  void count(const format::GraphLaunch& launch, Totals& totals) {
+    ++totals.graph_launches;
+    if (launch.graph == 0 || launch.graph > graphs_.size()) return;
+    const Totals& graph = graphs_[launch.graph - 1];
+    totals.launches += graph.launches;
+    totals.copies += graph.copies;
+    totals.copy_bytes += graph.copy_bytes;
+    totals.memsets += graph.memsets;
+    add(totals, hash_words(5, launch.stream, graph.works, graph.hash));
+  }
+  static void count(const format::HostWrite&, Totals& totals) { ++totals.host_writes; }
+  static void count(const format::Synchronize&, Totals& totals) { ++totals.synchronizations; }
+  static void count(const format::AllocationBegin&, Totals& totals) { ++totals.allocations; }
+  template <typename Action>
+  static void count(const Action&, Totals&) {}
+
+  const format::Trace& trace_;
+  Totals totals_;
+  std::vector<Totals> graphs_;  // by id
+  std::vector<RangeSummary> ranges_;
+  std::unordered_map<format::RangeId, Open, SeededHash> open_;
+  std::map<std::string, uint64_t> count_;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> shapes_;
+};
+
+}  // namespace
+
+std::vector<RangeSummary> summarize_ranges(const format::Trace& trace) {
+  return Ranges(trace).run();
+}
+
+}  // namespace gfxgraph::tools
