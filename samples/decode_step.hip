@@ -1,6 +1,7 @@
 // A small transformer that decodes greedily: 108 launches per token, the position passed as a
 // scalar that changes from token to token, the token itself handed on in device memory. Float32;
 // the CPU reference in decode_reference.h runs in double precision.
+#include "../include/gfxgraph/record.h"
 #include "decode_model.h"
 #include "decode_reference.h"
 
@@ -172,6 +173,7 @@ class Decoder {
 
   // Enqueues one token's launches; the token it decides on stays on the device.
   void decode(int position) {
+    gfxgraph_range_begin("decode");  // each token is a range of a recording
     embed<<<1, kModel, 0, stream_>>>(model_.embedding, token_, x_);
     for (int i = 0; i < kLayers; ++i) {
       const Layer<const float*>& layer = model_.layers[i];
@@ -189,6 +191,7 @@ class Decoder {
     normalize(model_.final_norm);
     multiply(model_.head, normal_, logits_, kVocabulary, kModel);
     argmax<<<1, kBlock, 0, stream_>>>(logits_, kVocabulary, token_, history_, position);
+    gfxgraph_range_end("decode");
     HIP_CHECK(hipGetLastError());
   }
 

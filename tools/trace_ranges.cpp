@@ -111,20 +111,17 @@ class Ranges {
 
   void count(const format::Launch& launch, Totals& totals) {
     ++totals.launches;
-    add(totals,
-        hash_words(1, launch.kernel, launch.stream, launch.grid[0], launch.grid[1], launch.grid[2],
-                   launch.block[0], launch.block[1], launch.block[2], launch.dynamic_lds_bytes));
+    add(totals, hash_words(1, launch.kernel, launch.stream));
   }
   void count(const format::Copy& copy, Totals& totals) {
     ++totals.copies;
     totals.copy_bytes += copy.width_bytes * copy.height * copy.depth;
-    add(totals, hash_words(2, copy.stream, copy.width_bytes, copy.height, copy.depth,
-                           copy.source.allocation == 0, copy.destination.allocation == 0));
+    add(totals,
+        hash_words(2, copy.stream, copy.source.allocation == 0, copy.destination.allocation == 0));
   }
   void count(const format::Memset& set, Totals& totals) {
     ++totals.memsets;
-    add(totals, hash_words(3, set.stream, set.element_bytes, set.width_elements, set.height,
-                           set.depth, set.value));
+    add(totals, hash_words(3, set.stream, set.element_bytes));
   }
   void count(const format::HostFunction& function, Totals& totals) {
     ++totals.host_functions;

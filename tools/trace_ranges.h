@@ -27,9 +27,8 @@ struct RangeSummary {
   uint64_t host_writes = 0;
   uint64_t synchronizations = 0;
   uint64_t allocations = 0;
-  // Ranges with one number gave the device the same work in the same order: kernels with their
-  // grids, copies and memsets with their sizes, streams. Arguments and addresses may differ. From
-  // 1, in order of appearance.
+  // Ranges with one number gave the same streams the same kernels, copies and memsets in the same
+  // order. Arguments, grids, sizes and addresses may differ. From 1, in order of appearance.
   uint32_t shape = 0;
 };
 

@@ -79,6 +79,10 @@ def decode_shape(build, scratch):
     require(report["complete"] and report["sealed"], "incomplete or torn")
     require(report["events"]["launch"] >= 60 * 12, f"{report['events']}")
     require(report["relocations"]["ambiguous"] == 0, f"{report['relocations']}")
+    steps = report["ranges"]
+    require([(step["name"], step["ordinal"]) for step in steps] == [("decode", n) for n in range(12)], f"{steps}")
+    require({step["shape"] for step in steps} == {1}, f"{steps}")
+    require({step["launches"] for step in steps} == {108}, f"{steps}")
 
 
 main({"cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
