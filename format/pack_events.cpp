@@ -91,7 +91,7 @@ Offset<fbs::GraphLaunch> pack_action(Builder& builder, const GraphLaunch& action
 }
 Offset<fbs::Marker> pack_action(Builder& builder, const Marker& action) {
   return fbs::CreateMarker(builder, pack_text(builder, action.text),
-                           static_cast<fbs::MarkerKind>(action.kind), action.range);
+                           static_cast<fbs::MarkerKind>(action.kind), action.range, action.ordinal);
 }
 
 // fbs::Action::X for format::X, whose place in the variant is not its number in the file.

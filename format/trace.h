@@ -160,7 +160,7 @@ struct AllocationBegin {
   Content initial;                // what the memory held when the program got it
 };
 
-// The end of an allocation's life, or the end of the trace for those never freed (`freed` false).
+// The end of its life; `freed` false: of what the trace, or a recorded range, says of it.
 struct AllocationEnd {
   AllocationId id = 0;
   bool freed = true;
@@ -287,6 +287,8 @@ struct Marker {
   std::string text;  // of a range: its name, in both
   MarkerKind kind = MarkerKind::kMark;
   RangeId range = 0;  // of a range: from 1, in the order in which they began
+  // Of a beginning: how many ranges of this name the program began before, recorded or not.
+  uint32_t ordinal = 0;
 };
 
 // All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the

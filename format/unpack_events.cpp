@@ -85,7 +85,7 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
       return Marker{unpacker.text(action.text()),
                     unpacker.member(static_cast<uint8_t>(action.kind()), MarkerKind::kRangeEnd,
                                     "kind of marker"),
-                    action.range()};
+                    action.range(), action.ordinal()};
     }
     case fbs::Action::Checkpoint: return unpack(unpacker, *from.action_as_Checkpoint());
     case fbs::Action::NONE: break;

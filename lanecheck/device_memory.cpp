@@ -88,13 +88,13 @@ Result<void> DeviceMemory::begin_global(const format::AllocationBegin& allocatio
   return {};
 }
 
-void DeviceMemory::end(format::AllocationId id) {
+void DeviceMemory::end(format::AllocationId id, bool freed) {
   if (inside_.erase(id) != 0) return;
   const auto found = addresses_.find(id);
   if (found == addresses_.end()) return;
   const auto buffer = by_address_.find(found->second);
   if (buffer != by_address_.end()) {
-    if (freed_.size() < kMaxFreed) {
+    if (freed && freed_.size() < kMaxFreed) {
       NearestBuffer gone;
       gone.allocation = id;
       gone.name = buffer->second.name;

@@ -34,7 +34,8 @@ class DeviceMemory {
   // A module global: inside of a code object that this check has loaded, or, where its object does
   // not have it, memory of its own as in begin(). Never inside of another recorded buffer.
   Result<void> begin_global(const format::AllocationBegin& allocation);
-  void end(format::AllocationId id);
+  // `freed` false: the trace says no more of it.
+  void end(format::AllocationId id, bool freed = true);
 
   // The bytes of a live allocation; kCorrupt when it is not live or the range leaves it.
   Result<std::span<std::byte>> bytes(format::AllocationId id, uint64_t offset, uint64_t size);

@@ -132,7 +132,7 @@ Result<void> MemoryEvents::apply(const format::AllocationEnd& action) {
       }
     }
   }
-  if (action.freed) memory_.end(action.id);
+  memory_.end(action.id, action.freed);
   return {};
 }
 

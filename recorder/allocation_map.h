@@ -27,6 +27,13 @@ struct Allocation {
   std::string symbol;            // kModuleGlobal
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
 
+  // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are
+  // recorded.
+  bool begun = false;
+  format::AllocationId former_id = 0;
+  bool beginning = false;  // its content is being read
+  uint32_t flags = 0;      // of the call that made it
+
   bool host_visible() const { return host_address != 0; }
   // Bytes between it and a device address; 0: inside, or one past the end.
   uint64_t distance(uint64_t word) const {
@@ -93,6 +100,8 @@ class AllocationMap {
   const std::vector<std::shared_ptr<Allocation>>& host_visible() const { return host_; }
   // Changes with every insert and remove: results of find() stay valid as long as it is the same.
   uint64_t generation() const noexcept { return generation_; }
+  // Their ids have changed.
+  void renumbered() noexcept { ++generation_; }
   size_t size() const noexcept { return ranges_.size(); }
   // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a
   // scan.

@@ -52,6 +52,7 @@ struct ModuleEntry {
   std::shared_ptr<const codeobj::CodeObject> code;
   format::CodeObjectId code_id = 0;
   bool globals_known = false;
+  uint64_t globals_span = 0;  // the recorded range in which its variables were taken in
   std::unordered_map<std::string, struct KernelEntry*> kernels;
 };
 

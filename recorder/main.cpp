@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/print.h"
 #include "recorder/launcher.h"
+#include "recorder/range_selection.h"
 
 namespace {
 
@@ -63,6 +64,10 @@ int run_tool(int argc, char** argv) {
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
   app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
       ->check(CLI::Range(0, 19));
+  app.add_option(
+      "--range", request.options.ranges,
+      "record only what the program does in this range: NAME, NAME#N or NAME#N-M, counted\n"
+      "from 0 (roctx, hipProfilerStart: 'hipProfiler', gfxgraph/record.h); repeatable");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
@@ -76,6 +81,10 @@ int run_tool(int argc, char** argv) {
     return usage_error("--no-content and --hash-only exclude each other");
   if (arguments.program.empty())
     return usage_error("no program: put -- and its command line at the end");
+  for (const std::string& range : request.options.ranges) {
+    const auto pattern = gfxgraph::recorder::parse_range_pattern(range);
+    if (!pattern) return usage_error(pattern.error().message);
+  }
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
   const gfxgraph::Result<gfxgraph::DeviceChoice> choice = gfxgraph::parse_device_choice(device);

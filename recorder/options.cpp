@@ -41,6 +41,12 @@ Options options_from_environment() {
   if (post == "hash") options.post = PostState::kHash;
   if (post == "none") options.post = PostState::kNone;
   options.checkpoints = variable("GFXGRAPH_RECORD_CHECKPOINTS") == "1";
+  const std::string ranges = variable("GFXGRAPH_RECORD_RANGES");
+  for (size_t begin = 0; begin < ranges.size();) {
+    const size_t end = std::min(ranges.find('\n', begin), ranges.size());
+    options.ranges.push_back(ranges.substr(begin, end - begin));
+    begin = end + 1;
+  }
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
   if (!level.empty())
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
@@ -54,7 +60,10 @@ std::vector<std::string> options_to_environment(const Options& options) {
   const char* post = options.post == PostState::kFull   ? "full"
                      : options.post == PostState::kHash ? "hash"
                                                         : "none";
-  return {"GFXGRAPH_RECORD_OUTPUT=" + options.output,
+  std::string ranges;
+  for (const std::string& range : options.ranges) ranges += range + "\n";
+  return {"GFXGRAPH_RECORD_RANGES=" + ranges,
+          "GFXGRAPH_RECORD_OUTPUT=" + options.output,
           "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
           std::string("GFXGRAPH_RECORD_POST=") + post,
           std::string("GFXGRAPH_RECORD_CHECKPOINTS=") + (options.checkpoints ? "1" : "0"),

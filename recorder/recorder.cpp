@@ -98,6 +98,12 @@ Handle per_thread_stream() noexcept {
 Recorder::Recorder(Options options, std::unique_ptr<Device> device)
     : options_(std::move(options)), device_(std::move(device)) {
   active_ = !options_.output.empty();
+  std::vector<RangePattern> patterns;
+  for (const std::string& text : options_.ranges) {
+    if (Result<RangePattern> pattern = parse_range_pattern(text)) patterns.push_back(*pattern);
+  }
+  selection_ = RangeSelection(std::move(patterns));
+  recording_ = selection_.empty();
 }
 
 Recorder::~Recorder() {
@@ -480,19 +486,22 @@ void Recorder::finish_contents() {
     finding(format::FindingKind::kNote, "hipStreamBeginCapture",
             "the program ended inside a capture");
   }
+  if (!recording_) return;
   look_before_wait();
-  if (!device_->synchronize(finish_timeout_ms_)) {
-    finding(
-        format::FindingKind::kNote, "exit",
-        "the device failed or did not become idle: the state of its buffers at the end is unknown");
-    return;
-  }
-  if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "exit"});
+  if (device_->synchronize(finish_timeout_ms_)) return end_contents("exit");
+  finding(
+      format::FindingKind::kNote, "exit",
+      "the device failed or did not become idle: the state of its buffers at the end is unknown");
+}
+
+// The device is idle.
+void Recorder::end_contents(const char* call) {
+  if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-    check_host_writes(*allocation, 0, allocation->size_bytes);
+    if (allocation->begun) check_host_writes(*allocation, 0, allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    end_allocation(*allocation, false, 0, post_content(*allocation));
+    if (allocation->begun) end_allocation(*allocation, false, 0, post_content(*allocation));
   }
   for (const std::shared_ptr<Allocation>& allocation : adopted_) {
     end_allocation(*allocation, false, 0, last_content(*allocation));
@@ -515,6 +524,7 @@ void Recorder::finish() noexcept {
     write_taken();
     note_unrecorded_processes();
     note_open_ranges();
+    note_missed_ranges();
     for (const FindingCount& found : findings_) {
       if (found.count == 0) continue;
       check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));

@@ -37,6 +37,7 @@
 #include "recorder/host_effects.h"
 #include "recorder/knows.h"
 #include "recorder/options.h"
+#include "recorder/range_selection.h"
 #include "recorder/raw_actions.h"
 #include "recorder/word_resolver.h"
 
@@ -161,11 +162,11 @@ class Recorder {
   void resetting() noexcept;  // hipDeviceReset: everything ends
 
   // ---- device work (recorder_work.cpp) ----------------------------------------------------------
-  // Before the call. nullptr when the kernel cannot be described: the work must be skipped; `held`
-  // says why.
+  // Before the call. nullptr: the work must be skipped. The kernel cannot be described, `held` says
+  // why; or launches are idle.
   KernelEntry* find_kernel(Handle function, bool host_function, const char* call,
                            HeldFindings& held) noexcept;
-  // A graph node's function: a host stub, else a hipFunction_t.
+  // A graph node's function: a host stub, else a hipFunction_t. Also where launches are idle.
   KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
   // The call succeeded.
   void count(const HeldFindings& held) noexcept;
@@ -175,6 +176,9 @@ class Recorder {
   // have grown, no allocation: no memory that the host sees, no capture, no checkpoints. Takes no
   // lock.
   bool launches_are_plain() const noexcept { return plain_.load(std::memory_order_acquire); }
+  // Whether launches need not be looked at: no range that is recorded is open, and nothing is
+  // captured. Takes no lock.
+  bool launches_are_idle() const noexcept { return idle_.load(std::memory_order_acquire); }
   void launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
                 void* const* extra, Handle stream, const char* call) noexcept;
 
@@ -423,14 +427,28 @@ class Recorder {
                   bool managed = false);
 
   // ranges and marks
+  // What of the program is recorded (recorder_ranges.cpp).
+  bool outside() const noexcept;
+  void enter_range();
+  void leave_range();
+  void end_contents(const char* call);
+  void number(Allocation& allocation, format::AllocationId id);
+  void take_in_trace(Allocation& allocation, format::AllocationBegin begin);
+  void take_in_trace(Allocation& allocation);
+  void take_in_targets(std::vector<format::Relocation>& relocations, const Allocation* holder);
+  void take_in_variables(ModuleEntry& module);
+  void note_missed_ranges();
   void append_marker(format::Marker marker);
   void append_early_markers();
+  void place_marker(format::Marker marker);
+  uint32_t count_range(const std::string& name);
   void note_open_ranges();
 
   // memory
   format::Content make_content(std::span<const std::byte> bytes, bool store);
+  // `holder`: whose first content it is, or is read.
   format::Content make_content(std::span<const std::byte> bytes, bool store,
-                               const WordResolver& words);
+                               const WordResolver& words, const Allocation* holder = nullptr);
   format::Content read_content(const Allocation& allocation, bool store);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
@@ -445,6 +463,7 @@ class Recorder {
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
+  void forget_id(const Allocation& allocation);
 
   // flights
   std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
@@ -469,6 +488,8 @@ class Recorder {
   format::Content last_content(const Allocation& allocation);
 
   // work
+  KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
+                              HeldFindings& held) noexcept;
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
   std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
@@ -532,6 +553,7 @@ class Recorder {
   std::vector<uint8_t> kernarg_;  // of the launch at hand
   std::vector<format::Relocation> relocations_;
   std::atomic<bool> plain_{false};
+  std::atomic<bool> idle_{false};
   std::atomic<size_t> pending_count_{0};
   uint64_t start_ns_ = 0;
   std::thread flusher_;
@@ -556,6 +578,13 @@ class Recorder {
   std::unordered_map<Handle, format::StreamId> streams_;
   std::unordered_set<format::StreamId> own_streams_;  // per-thread ones, or not seen being made
   std::unordered_map<Handle, format::EventId> events_;
+  // Made outside of the ranges that are recorded, and not used in one yet.
+  struct UnusedStream {
+    uint32_t flags = 0;
+    int priority = 0;
+  };
+  std::unordered_map<Handle, UnusedStream> unused_streams_;
+  std::unordered_map<Handle, uint32_t> unused_events_;  // flags
   // What a stream was given last. One call overlaps another if that was given while it ran.
   struct StreamUse {
     uint64_t number = 0;  // among all
@@ -569,12 +598,25 @@ class Recorder {
   std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
   std::unordered_map<Handle, ExecutableGraph> executables_;
   format::AllocationId next_allocation_ = 1;
+  // If only ranges are recorded: of those that are not in the trace, downwards.
+  format::AllocationId next_untraced_ = UINT32_MAX;
   format::KernelId next_kernel_ = 1;
   format::CodeObjectId next_code_object_ = 1;
   format::StreamId next_stream_ = 1;
   format::EventId next_event_ = 1;
   format::GraphId next_graph_ = 1;
   format::HostFunctionId next_host_function_ = 1;
+  std::unordered_map<std::string, uint32_t> range_counts_;
+  RangeSelection selection_;
+  // Inside of a range that is recorded; always, if all of the program is.
+  bool recording_ = true;
+  std::atomic<uint64_t> span_{0};       // changes when a recorded stretch begins or ends
+  std::set<format::RangeId> selected_;  // open ranges that are recorded
+  std::set<format::RangeId> traced_;    // open ranges whose beginning is in the trace
+  bool filling_ = false;                // events that stand in pending_ get their contents
+  unsigned taking_in_ = 0;              // calls of take_in_trace() that are under way
+  std::vector<format::AllocationId> in_a_cycle_;
+  std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
   format::RangeId next_range_ = 1;
   std::map<format::RangeId, std::string> open_ranges_;
   std::vector<format::Marker> early_markers_;

@@ -70,16 +70,20 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
 // The variables of code that is about to be unloaded: their last state.
 void Recorder::end_globals(const ModuleEntry& module) {
   words_.remove_code(&module);
-  look_before_wait();
-  if (device_->synchronize(kSettleTimeoutMs)) land(flights_.land_all_kernels());
+  if (recording_) {
+    look_before_wait();
+    if (device_->synchronize(kSettleTimeoutMs)) land(flights_.land_all_kernels());
+  }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
-    if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
-    end_allocation(*allocation, true, 0, post_content(*allocation));
+    if (allocation->begun) {
+      if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
+      end_allocation(*allocation, true, 0, post_content(*allocation));
+    }
     map_.remove(allocation->address);
     flights_.forget(allocation->id);
     unwatch(*allocation);
-    by_id_.erase(allocation->id);
+    forget_id(*allocation);
   }
 }
 
@@ -193,15 +197,15 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->address = address;
   // Every kernel of the module may use it without being handed its address.
   if (managed) allocation->host_address = address;
-  allocation->reachable = allocation->in_memory = managed;
   allocation->size_bytes = size;
   allocation->symbol = name;
   allocation->module = &module;
+  module.globals_span = 0;
   format::AllocationBegin begin;
   begin.code_object = module.code_id;
   // First, as it may hold addresses of variables that are still to come.
   allocation->id = next_allocation_;
-  if (!managed) learn_code_range(module, *allocation);
+  if (!managed && selection_.empty()) learn_code_range(module, *allocation);
   insert_allocation(allocation, std::move(begin));
 }
 

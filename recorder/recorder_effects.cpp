@@ -338,6 +338,7 @@ void Recorder::resolve_deferred(bool all) {
   std::vector<DeferredSource> sources;
   std::vector<DeferredEffect> effects;
   size_t cut_off = 0;
+  filling_ = true;
   blocked_.clear();
   resolve_reads(all);
   for (const DeferredRead& read : reads_) blocked_.insert(read.item);
@@ -389,6 +390,7 @@ void Recorder::resolve_deferred(bool all) {
     const std::lock_guard lock(ran_mutex_);
     if (deferred_effects_.empty()) deferred_begins_.clear();
   }
+  filling_ = false;
   if (cut_off != 0) {
     finding(format::FindingKind::kIncomplete, "host function",
             "it has not ended: what it writes is not known");

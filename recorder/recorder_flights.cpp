@@ -478,6 +478,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     made->address = made->host_address = range.begin;
     made->size_bytes = range.end - range.begin;
     made->plain_host = true;
+    made->begun = true;
     watch(*made);  // before it is read: a host function may be writing it
     const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
     if (!bytes) {
@@ -492,7 +493,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
       end_allocation(*old, true, 0, last_content(*old));
       flights_.forget(old->id);
       unwatch(*old);
-      by_id_.erase(old->id);
+      forget_id(*old);
       return true;
     });
     ++next_allocation_;

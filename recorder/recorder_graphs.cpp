@@ -431,6 +431,10 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       return;
     }
     ExecutableGraph& graph = found->second;
+    if (outside()) {
+      graph.launched = true;
+      return;
+    }
     const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
                       graph.map_generation == map_.generation() && map_.host_visible().empty() &&
                       adopted_.empty();

@@ -21,6 +21,10 @@ uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
+// recorder_memory.cpp: memory that the host sees, and one hash per kHostBlockBytes of it.
+std::span<const std::byte> visible_bytes(const Allocation& allocation);
+std::vector<uint64_t> block_hashes(const Allocation& allocation);
+
 // recorder_flights.cpp: which bytes of a block at `base` differ from `saved`, but for those that
 // copies among `flights` write. As many of both.
 std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
@@ -33,8 +37,11 @@ struct RecordingError {
 };
 
 inline void Recorder::update_plain() noexcept {
-  const bool plain =
-      writer_ && !options_.checkpoints && captures_.none() && map_.host_visible().empty();
+  const bool idle = writer_ && !recording_ && captures_.none();
+  if (idle != idle_.load(std::memory_order_relaxed)) idle_.store(idle, std::memory_order_release);
+  // In a range, what a launch touches is read before it.
+  const bool plain = writer_ && selection_.empty() && !options_.checkpoints && captures_.none() &&
+                     map_.host_visible().empty();
   if (plain != plain_.load(std::memory_order_relaxed)) {
     plain_.store(plain, std::memory_order_release);
   }

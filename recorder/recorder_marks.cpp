@@ -1,6 +1,7 @@
 // Ranges and marks: what the program says of itself.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "recorder/recorder_internal.h"
 
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kMostNameBytes = 1000;
 // Before the device is used.
 constexpr size_t kMostEarlyMarkers = 4096;
+constexpr size_t kMostCountedNames = 65536;
 
 std::string cut(const char* text) {
   if (text == nullptr) return {};
@@ -26,8 +28,8 @@ std::string cut(const char* text) {
 // What a program marks before it uses the device is no reason to touch that: it waits for the first
 // call that is recorded. With mutex_.
 void Recorder::append_marker(format::Marker marker) {
-  if (begun_) return append(std::move(marker));
   using Kind = format::MarkerKind;
+  if (begun_) return place_marker(std::move(marker));
   if (marker.kind == Kind::kRangeEnd) {
     // A range in which nothing happened.
     const auto begin = std::ranges::find_if(early_markers_, [&](const format::Marker& one) {
@@ -40,8 +42,46 @@ void Recorder::append_marker(format::Marker marker) {
 }
 
 void Recorder::append_early_markers() {
-  for (format::Marker& marker : early_markers_) append(std::move(marker));
+  for (format::Marker& marker : early_markers_) place_marker(std::move(marker));
   early_markers_.clear();
+}
+
+// How many of this name there were.
+uint32_t Recorder::count_range(const std::string& name) {
+  const auto found = range_counts_.find(name);
+  if (found != range_counts_.end()) return found->second++;
+  // A program that gives each range a name of its own shall not fill its memory with them.
+  if (range_counts_.size() < kMostCountedNames) range_counts_.emplace(name, 1);
+  return 0;
+}
+
+// A recorded range begins before its marker, and ends behind it.
+void Recorder::place_marker(format::Marker marker) {
+  if (marker.kind == format::MarkerKind::kRangeBegin) marker.ordinal = count_range(marker.text);
+  if (selection_.empty()) return append(std::move(marker));
+  const format::RangeId range = marker.range;
+  switch (marker.kind) {
+    case format::MarkerKind::kMark:
+      if (recording_) append(std::move(marker));
+      break;
+    case format::MarkerKind::kRangeBegin:
+      if (selection_.begins(marker.text, marker.ordinal)) {
+        selected_.insert(range);
+        if (!recording_) enter_range();
+      }
+      if (!recording_) break;
+      traced_.insert(range);
+      append(std::move(marker));
+      break;
+    case format::MarkerKind::kRangeEnd:
+      if (traced_.erase(range) != 0) append(std::move(marker));
+      if (selected_.erase(range) == 0 || !selected_.empty()) break;
+      for (const format::RangeId open : std::exchange(traced_, {})) {
+        append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
+      }
+      leave_range();
+      break;
+  }
 }
 
 format::RangeId Recorder::range_begins(const char* name) noexcept {
@@ -61,6 +101,8 @@ format::RangeId Recorder::range_begins(const char* name) noexcept {
 void Recorder::range_ends(format::RangeId range) noexcept {
   if (range == 0) return;
   guarded_unlocked([&] {
+    std::unique_lock<std::mutex> order(drain_mutex_, std::defer_lock);
+    if (!selection_.empty()) order.lock();
     const std::lock_guard lock(mutex_);
     const auto open = open_ranges_.find(range);
     if (finished_ || open == open_ranges_.end()) return;

@@ -11,33 +11,32 @@ namespace {
 
 constexpr size_t kReadChunkBytes = 16u << 20;
 
-std::span<const std::byte> host_bytes(const Allocation& allocation, uint64_t offset,
-                                      uint64_t size) {
-  return {reinterpret_cast<const std::byte*>(allocation.host_address + offset), size};
-}
-
 bool uniform(std::span<const std::byte> bytes) {
   return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
+}  // namespace
+
+std::span<const std::byte> visible_bytes(const Allocation& allocation) {
+  return {reinterpret_cast<const std::byte*>(allocation.host_address), allocation.size_bytes};
+}
+
 std::vector<uint64_t> block_hashes(const Allocation& allocation) {
+  const std::span<const std::byte> all = visible_bytes(allocation);
   std::vector<uint64_t> hashes;
-  for (uint64_t offset = 0; offset < allocation.size_bytes; offset += kHostBlockBytes) {
-    const auto bytes =
-        host_bytes(allocation, offset, std::min(kHostBlockBytes, allocation.size_bytes - offset));
+  for (uint64_t offset = 0; offset < all.size(); offset += kHostBlockBytes) {
+    const auto bytes = all.subspan(offset, std::min(kHostBlockBytes, all.size() - offset));
     hashes.push_back(XXH3_64bits(bytes.data(), bytes.size()));
   }
   return hashes;
 }
 
-}  // namespace
-
 format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store) {
-  return make_content(bytes, store, words_);
+  return make_content(bytes, store, words_, nullptr);
 }
 
 format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store,
-                                       const WordResolver& words) {
+                                       const WordResolver& words, const Allocation* holder) {
   format::Content content;
   content.size_bytes = bytes.size();
   content.hash = format::hash_bytes(bytes);
@@ -49,6 +48,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
     content.blob = check(writer_->add_blob(bytes));
   }
   content.relocations = words.memory(bytes);
+  take_in_targets(content.relocations, holder);
   mark_reachable(content.relocations, true);
   return content;
 }
@@ -69,6 +69,11 @@ void Recorder::make_reachable(Allocation& allocation) {
   watch(allocation);
 }
 
+void Recorder::forget_id(const Allocation& allocation) {
+  by_id_.erase(allocation.id);
+  by_id_.erase(allocation.former_id);
+}
+
 Allocation* Recorder::by_id(format::AllocationId id) {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
@@ -76,7 +81,7 @@ Allocation* Recorder::by_id(format::AllocationId id) {
 
 format::Content Recorder::read_content(const Allocation& allocation, bool store) {
   if (allocation.host_visible()) {
-    return make_content(host_bytes(allocation, 0, allocation.size_bytes), store);
+    return make_content(visible_bytes(allocation), store, words_, &allocation);
   }
   const std::unique_ptr<std::byte[]> buffer(new std::byte[allocation.size_bytes]);
   for (uint64_t offset = 0; offset < allocation.size_bytes; offset += kReadChunkBytes) {
@@ -89,7 +94,7 @@ format::Content Recorder::read_content(const Allocation& allocation, bool store)
       return unknown;
     }
   }
-  return make_content({buffer.get(), allocation.size_bytes}, store);
+  return make_content({buffer.get(), allocation.size_bytes}, store, words_, &allocation);
 }
 
 format::Content Recorder::post_content(const Allocation& allocation) {
@@ -104,30 +109,23 @@ format::Content Recorder::post_content(const Allocation& allocation) {
 
 void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
                                  format::AllocationBegin begin) {
-  allocation->id = next_allocation_++;
+  allocation->id = selection_.empty() ? next_allocation_++ : next_untraced_--;
   Allocation& entry = *allocation;
   by_id_[entry.id] = &entry;
   for (const std::shared_ptr<Allocation>& old : map_.insert(std::move(allocation))) {
     // Its end was not seen: the runtime gave the same addresses out again.
-    format::Content unknown;
-    unknown.size_bytes = old->size_bytes;
-    unknown.stored = false;
-    end_allocation(*old, true, 0, std::move(unknown));
+    if (old->begun) {
+      format::Content unknown;
+      unknown.size_bytes = old->size_bytes;
+      unknown.stored = false;
+      end_allocation(*old, true, 0, std::move(unknown));
+    }
     unwatch(*old);
-    by_id_.erase(old->id);
+    forget_id(*old);
   }
+  entry.flags = begin.flags;
   addresses_reused(entry);
-  begin.id = entry.id;
-  begin.kind = entry.kind;
-  begin.recorded_address = entry.address;
-  begin.host_address = entry.host_address;
-  begin.size_bytes = entry.size_bytes;
-  begin.symbol = entry.symbol;
-  if (entry.reachable) watch(entry);  // before it is read: a host function may be writing it
-  begin.initial = read_content(entry, true);
-  if (!entry.host_visible()) return append(std::move(begin));
-  entry.known_blocks = block_hashes(entry);
-  append_beginning(std::move(begin), host_bytes(entry, 0, entry.size_bytes));
+  if (selection_.empty()) take_in_trace(entry, std::move(begin));
 }
 
 // The host may write the same bytes again and mean the new allocation: what it wrote before is as
@@ -177,7 +175,7 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
     }
     format::AllocationBegin begin;
     begin.flags = allocation.flags;
-    if (allocation.kind == format::AllocationKind::kStreamOrdered) {
+    if (allocation.kind == format::AllocationKind::kStreamOrdered && selection_.empty()) {
       begin.stream = stream_id(allocation.stream);
     }
     insert_allocation(std::move(entry), std::move(begin));
@@ -215,12 +213,14 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     }
     result.post.size_bytes = allocation->size_bytes;
     result.post.stored = false;
-    if (captures_.any()) {
+    if (!allocation->begun) {
+      // Nothing is known of it.
+    } else if (captures_.any()) {
       finding(format::FindingKind::kNote, "hipFree",
               "inside a stream capture: the buffer's last state is unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {
       // Nothing is asked of the device.
-    } else if (stream_ordered && stream != per_thread_stream() &&
+    } else if (stream_ordered && stream != per_thread_stream() && selection_.empty() &&
                (result.last_state =
                     device_->read_behind(const_cast<void*>(stream), allocation->address,
                                          allocation->size_bytes, false))) {
@@ -250,6 +250,10 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
       (void)map_.insert(std::move(freeing.allocation));
       return;
     }
+    if (!freeing.allocation->begun) {
+      forget_id(*freeing.allocation);
+      return;
+    }
     const format::StreamId id = stream == nullptr ? 0 : stream_id(stream);
     if (!freeing.last_state) {
       end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
@@ -257,7 +261,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
       end_allocation_later(std::move(freeing), id);
     }
     flights_.forget(freeing.allocation->id);
-    by_id_.erase(freeing.allocation->id);
+    forget_id(*freeing.allocation);
   });
   drain_if_full();
 }
@@ -270,7 +274,7 @@ void Recorder::end_allocation(const Allocation& allocation, bool freed, format::
 void Recorder::resetting() noexcept {
   guarded([&] {
     look_before_wait();
-    if (!device_->synchronize(kSettleTimeoutMs)) {
+    if (recording_ && !device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipDeviceReset",
               "the device failed or did not become idle");
     }
@@ -282,16 +286,18 @@ void Recorder::resetting() noexcept {
     for (const std::shared_ptr<Allocation>& allocation : adopted_) {
       end_allocation(*allocation, true, 0, last_content(*allocation));
       unwatch(*allocation);
-      by_id_.erase(allocation->id);
+      forget_id(*allocation);
     }
     adopted_.clear();
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       // Host memory that was only registered lives on, but not for the device.
-      if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
-      end_allocation(*allocation, true, 0, post_content(*allocation));
+      if (allocation->begun) {
+        if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
+        end_allocation(*allocation, true, 0, post_content(*allocation));
+      }
       map_.remove(allocation->address);
       unwatch(*allocation);
-      by_id_.erase(allocation->id);
+      forget_id(*allocation);
     }
     for (ModuleEntry* module : code_.modules()) {
       module->globals_known = false;
@@ -304,6 +310,8 @@ void Recorder::resetting() noexcept {
     code_.forget_found();
     streams_.clear();
     events_.clear();
+    unused_streams_.clear();
+    unused_events_.clear();
   });
 }
 

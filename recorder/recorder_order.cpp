@@ -11,6 +11,8 @@ constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
 // Uses of streams when the call began that this thread is in.
 thread_local uint64_t uses_before_call = 0;
+// The recorded stretch that it began in.
+thread_local uint64_t span_of_call = 0;
 
 }  // namespace
 
@@ -23,6 +25,13 @@ thread_local uint64_t uses_before_call = 0;
 
 void Recorder::call_begins() noexcept {
   uses_before_call = use_count_.load(std::memory_order_acquire);
+  span_of_call = span_.load(std::memory_order_acquire);
+}
+
+// Whether this thread's call is not recorded: it began outside of the range that is, or after it.
+bool Recorder::outside() const noexcept {
+  if (selection_.empty()) return false;
+  return !recording_ || span_of_call != span_.load(std::memory_order_relaxed);
 }
 
 void Recorder::stream_used(format::StreamId stream) {
@@ -73,6 +82,7 @@ void Recorder::stream_used(const format::Action& action) {
 void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
                             std::string_view call) noexcept {
   guarded([&] {
+    if (outside()) return;
     uint32_t id = 0;
     if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
     if (kind == format::SynchronizeKind::kEvent) id = event_id(object);

@@ -32,7 +32,9 @@ void Recorder::end_allocation_later(Freeing&& freeing, format::StreamId stream) 
 std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
                                                          uint64_t first_block, uint64_t last_block,
                                                          const Work& reader) {
-  if (reader.stream == per_thread_stream() || allocation.plain_host) return std::nullopt;
+  if (reader.stream == per_thread_stream() || allocation.plain_host || !selection_.empty()) {
+    return std::nullopt;
+  }
   std::vector<DeferredRead::Block> blocks;
   std::set<uint64_t> numbers;
   const auto end = allocation.saved_blocks.upper_bound(last_block);

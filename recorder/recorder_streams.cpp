@@ -7,9 +7,14 @@ format::StreamId Recorder::stream_id(Handle stream) {
   if (stream == nullptr) return 0;
   const auto found = streams_.find(stream);
   if (found != streams_.end()) return found->second;
-  // A thread's own default stream, or one whose creation was not seen.
   const format::StreamId id = next_stream_++;
   streams_[stream] = id;
+  if (const auto unused = unused_streams_.find(stream); unused != unused_streams_.end()) {
+    append(format::StreamCreate{id, unused->second.flags, unused->second.priority});
+    unused_streams_.erase(unused);
+    return id;
+  }
+  // A thread's own default stream, or one whose creation was not seen.
   own_streams_.insert(id);
   append(format::StreamCreate{id, 0, 0});
   return id;
@@ -20,13 +25,20 @@ format::EventId Recorder::event_id(Handle event) {
   if (found != events_.end()) return found->second;
   const format::EventId id = next_event_++;
   events_[event] = id;
-  append(format::EventCreate{id, 0});
+  const auto unused = unused_events_.find(event);
+  append(format::EventCreate{id, unused == unused_events_.end() ? 0 : unused->second});
+  if (unused != unused_events_.end()) unused_events_.erase(unused);
   return id;
 }
 
 void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexcept {
   guarded([&] {
     captures_.forget_stream(stream);
+    if (!selection_.empty()) {
+      streams_.erase(stream);
+      unused_streams_[stream] = {flags, priority};
+      return;
+    }
     const format::StreamId id = next_stream_++;
     streams_[stream] = id;
     append(format::StreamCreate{id, flags, priority});
@@ -36,6 +48,7 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
 void Recorder::stream_destroyed(Handle stream) noexcept {
   guarded([&] {
     captures_.forget_stream(stream);
+    unused_streams_.erase(stream);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return;
     append(format::StreamDestroy{found->second});
@@ -45,6 +58,11 @@ void Recorder::stream_destroyed(Handle stream) noexcept {
 
 void Recorder::event_created(Handle event, uint32_t flags) noexcept {
   guarded([&] {
+    if (!selection_.empty()) {
+      events_.erase(event);
+      unused_events_[event] = flags;
+      return;
+    }
     const format::EventId id = next_event_++;
     events_[event] = id;
     append(format::EventCreate{id, flags});
@@ -54,6 +72,7 @@ void Recorder::event_created(Handle event, uint32_t flags) noexcept {
 void Recorder::event_destroyed(Handle event) noexcept {
   guarded([&] {
     captures_.forget_event(event);
+    unused_events_.erase(event);
     const auto found = events_.find(event);
     if (found == events_.end()) return;
     append(format::EventDestroy{found->second});
@@ -68,6 +87,7 @@ void Recorder::event_recorded(Handle event, Handle stream) noexcept {
       return;
     }
     captures_.forget_event(event);
+    if (outside()) return;
     const format::EventId id = event_id(event);
     append(format::EventRecord{id, stream_id(stream)});
   });
@@ -76,7 +96,7 @@ void Recorder::event_recorded(Handle event, Handle stream) noexcept {
 
 void Recorder::stream_waits(Handle stream, Handle event, uint32_t flags) noexcept {
   guarded([&] {
-    if (captures_.wait_event(stream, event)) return;
+    if (captures_.wait_event(stream, event) || outside()) return;
     const format::EventId id = event_id(event);
     append(format::StreamWait{stream_id(stream), id, flags});
   });

@@ -30,6 +30,11 @@ uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
 
 KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
                                    HeldFindings& held) noexcept {
+  return launches_are_idle() ? nullptr : look_up_kernel(function, host_function, call, held);
+}
+
+KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function, const char* call,
+                                      HeldFindings& held) noexcept {
   // A thread launches few kernels again and again. Entries live as long as the recorder; what they
   // were found by may be taken away, which changes the registry's generation.
   struct Known {
@@ -70,7 +75,7 @@ KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
                                        HeldFindings& held) noexcept {
   bool stub = false;
   guarded([&] { stub = code_.find_host_function(function) != nullptr; });
-  return find_kernel(function, stub, call, held);
+  return look_up_kernel(function, stub, call, held);
 }
 
 void Recorder::report_ambiguous(std::string text) {
@@ -100,6 +105,7 @@ void Recorder::report_ambiguous(const format::Action& action) {
 void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations) {
   const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
+  take_in_targets(relocations, nullptr);
   mark_reachable(relocations);
   if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
       relocations.size() == kernel.pointer_arguments &&
@@ -152,6 +158,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
   launch.cooperative = raw.shape.cooperative;
   launch.kernarg = std::move(raw.kernarg);
+  take_in_variables(*raw.kernel->module);
   resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations);
   return launch;
 }
@@ -161,6 +168,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
 void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
                         void* const* extra, Handle stream, const char* call) noexcept {
   guarded([&] {
+    if (outside()) return;
     if (params == nullptr && extra != nullptr) {
       if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, kernarg_); !read) {
         finding(format::FindingKind::kIncomplete, call, read.error().message);
@@ -196,7 +204,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
     const uint64_t value = nearest->address + static_cast<uint64_t>(word.addend);
     const uint64_t reach = format::outside_reach(nearest->distance(value));
     for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-      if (allocation->distance(value) > reach) continue;
+      if (allocation->distance(value) > reach || !allocation->begun) continue;
       work.given.insert(allocation->id);
       make_reachable(*allocation);
     }
@@ -230,6 +238,7 @@ bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t
     base = allocation == nullptr ? 0 : allocation->host_address;
   }
   if (allocation != nullptr) {
+    take_in_trace(*allocation);
     end.allocation = allocation->id;
     end.offset_bytes = raw.address - base;
     return true;
@@ -344,6 +353,10 @@ void Recorder::prepare(Work& work) noexcept {
       work.captured = true;
       return;
     }
+    if (outside()) {
+      work.skip = true;
+      return;
+    }
     const format::StreamId stream = stream_id(work.stream);
     if (auto* launch = std::get_if<RawLaunch>(&work.raw)) {
       work.action = make_launch(std::move(*launch), stream);
@@ -387,6 +400,7 @@ void Recorder::checkpoint() {
   land(flights_.land_all_kernels());
   format::Checkpoint checkpoint;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (!allocation->begun) continue;
     format::Content content = read_content(*allocation, false);
     if (!content.hash) continue;
     checkpoint.states.push_back({allocation->id, content.hash, std::move(content.relocations)});
@@ -409,6 +423,11 @@ void Recorder::commit(Work&& work) noexcept {
       return;
     }
     if (!work.action) return;
+    if (outside()) {
+      finding(format::FindingKind::kIncomplete, work.call,
+              "a call of another thread was under way when a recorded range ended");
+      return;
+    }
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
       if (!read_copy_source(std::get<RawCopy>(work.raw), *copy)) {
         finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");

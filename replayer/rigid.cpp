@@ -73,7 +73,7 @@ class Grouping {
         const AllocationInfo& info = program_.allocations()[i];
         if (info.begin == nullptr) continue;
         changes_.emplace_back(info.begin_sequence, i);
-        if (info.end != nullptr && info.end->freed) changes_.emplace_back(info.end_sequence, i);
+        if (info.end != nullptr) changes_.emplace_back(info.end_sequence, i);
       }
       std::ranges::sort(changes_);
     }

@@ -74,7 +74,7 @@ class Ranges {
       open_[marker.range] = {ranges_.size(), totals_, event.time_ns};
       RangeSummary& range = ranges_.emplace_back();
       range.name = marker.text;
-      range.ordinal = count_[marker.text]++;
+      range.ordinal = marker.ordinal;
       range.thread = event.thread;
       range.first_event = event.sequence;
     } else if (const auto found = open_.find(marker.range); found != open_.end()) {
@@ -148,7 +148,6 @@ class Ranges {
   std::vector<Totals> graphs_;  // by id
   std::vector<RangeSummary> ranges_;
   std::unordered_map<format::RangeId, Open, SeededHash> open_;
-  std::map<std::string, uint64_t> count_;
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> shapes_;
 };
 

@@ -11,7 +11,7 @@ namespace gfxgraph::tools {
 
 struct RangeSummary {
   std::string name;
-  uint64_t ordinal = 0;      // among the ranges of this name, in the order in which they began
+  uint64_t ordinal = 0;      // among all ranges of this name that the program began
   uint32_t thread = 0;       // that began it
   uint64_t first_event = 0;  // the one that begins it
   uint64_t end_event = 0;    // the one that ends it, else the number of events

@@ -77,7 +77,7 @@ class Summarizer {
       live_bytes_ += begin->size_bytes;
       summary_.peak_bytes = std::max(summary_.peak_bytes, live_bytes_);
     } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
-      if (end->freed) live_bytes_ -= sizes_[end->id];
+      live_bytes_ -= sizes_[end->id];
     } else if (const auto* copy = std::get_if<format::Copy>(&event.action)) {
       CopySummary& direction = summary_.copies[fmt::format("{}_to_{}", memory_name(copy->source),
                                                            memory_name(copy->destination))];

@@ -85,4 +85,31 @@ def decode_shape(build, scratch):
     require({step["launches"] for step in steps} == {108}, f"{steps}")
 
 
-main({"cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+def ranges(build, scratch):
+    """Two tokens of decode_step, recorded alone, replay and check without what came before them."""
+    program = build.samples / "decode_step"
+    trace = scratch / "range.gfxg"
+    done = run(build.record(trace, program, options=("--force", "--range", "decode#2-3")))
+    require("incomplete" not in done.stderr, done.stderr)
+    report = info(build, trace)
+    require(report["complete"] and report["sealed"], "incomplete or torn")
+    require([(one["name"], one["ordinal"], one["launches"]) for one in report["ranges"]] ==
+            [("decode", 2, 108), ("decode", 3, 108)], f"{report['ranges']}")
+    require(report["events"]["launch"] == 216, f"{report['events']}")
+    run(build.tool("gfxgraph", "verify", trace))
+    checked = run(build.tool("gfxgraph", "check", trace)).stdout
+    require("216 launches checked, 0 not" in checked and "0 errors" in checked, checked)
+    report_path = scratch / "report.json"
+    for mode in MODES:
+        for layout in LAYOUTS:
+            run(build.replay(trace, "--mode", mode, "--layout", layout, "--verify", "--json", report_path))
+            buffers = json.loads(report_path.read_text())["buffers"]
+            require(buffers["identical"] > 0 and buffers["different"] == 0 and buffers["uncompared"] == 0,
+                    f"{mode} {layout}: {buffers}")
+    missed = run(build.record(trace, program, options=("--force", "--strict", "--range", "decode#99")), expect=3)
+    require("'decode#99' was never entered: there were 12 ranges of that name" in missed.stderr, missed.stderr)
+    wrong = run(build.record(trace, program, options=("--range", "decode#3-2")), expect=2)
+    require("expected NAME, NAME#N or NAME#N-M" in wrong.stderr, wrong.stderr)
+
+
+main({"ranges": ranges, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})

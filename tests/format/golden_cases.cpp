@@ -502,9 +502,9 @@ Result<void> add_host_knowledge(Writer& writer) {
 // Since 0.2: ranges of the program, nested, overlapping, and one that was not left.
 Result<void> add_ranges(Writer& writer) {
   const std::vector<Action> actions = {
-      Marker{"decode", MarkerKind::kRangeBegin, 1}, Marker{"layer", MarkerKind::kRangeBegin, 2},
-      Marker{"token", MarkerKind::kMark, 0},        Marker{"decode", MarkerKind::kRangeEnd, 1},
-      Marker{"", MarkerKind::kRangeBegin, 7},       Marker{"layer", MarkerKind::kRangeEnd, 2}};
+      Marker{"decode", MarkerKind::kRangeBegin, 1},    Marker{"layer", MarkerKind::kRangeBegin, 2},
+      Marker{"token", MarkerKind::kMark, 0},           Marker{"decode", MarkerKind::kRangeEnd, 1},
+      Marker{"decode", MarkerKind::kRangeBegin, 7, 1}, Marker{"layer", MarkerKind::kRangeEnd, 2}};
   for (const Action& action : actions) {
     Event event;
     event.action = action;

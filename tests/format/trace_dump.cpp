@@ -108,7 +108,9 @@ struct ActionDumper {
   }
   Json operator()(const Marker& a) const {
     if (a.kind == MarkerKind::kMark) return a.text;
-    return {a.text, static_cast<int>(a.kind), a.range};
+    Json json = {a.text, static_cast<int>(a.kind), a.range};
+    if (a.ordinal != 0) json.push_back(a.ordinal);
+    return json;
   }
   Json operator()(const Checkpoint& a) const {
     Json all = Json::array();

@@ -125,7 +125,7 @@ void for_each_field(format::GraphLaunch& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::Marker& v, const Visit& visit) {
-  visit(v.text), visit(v.kind), visit(v.range);
+  visit(v.text), visit(v.kind), visit(v.range), visit(v.ordinal);
 }
 template <typename Visit>
 void for_each_field(format::Checkpoint& v, const Visit& visit) {

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "../../include/gfxgraph/record.h"
+
 namespace random_programs {
 
 Program::Program(const Options& options)
@@ -218,8 +220,14 @@ uint64_t Program::run() {
   issue(kNullStream, set, rng);
   sync_device();
   if (on(Feature::globals)) add_globals(-1);
+  // A range of the program, which can be recorded alone.
+  Rng cut(options_.seed, 3ull << 40);
+  const int first = static_cast<int>(cut.below(static_cast<uint32_t>(options_.size)));
+  const int last = first + static_cast<int>(cut.below(static_cast<uint32_t>(options_.size)));
   for (now_ = 0; now_ < options_.size; ++now_) {
+    if (now_ == first) gfxgraph_range_begin("cut");
     if (!dropped(now_)) action(now_);
+    if (now_ == last) gfxgraph_range_end("cut");
   }
   return finish();
 }

@@ -68,8 +68,9 @@ class Runner:
 
     def record(self, seed, expected, drop=()):
         trace = self.trace(seed)
+        cut = ["--range", "cut"] if self.options.range else []
         code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", "--force",
-                                   "-o", trace, "--", self.program, *self.arguments(seed, drop)])
+                                   *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)])
         if code != 0:
             own = [line for line in (out + err).splitlines() if not line.startswith("gfxgraph-record: ")]
             return f"recorded run: {ending(code)}: {tail(chr(10).join(own) or err)}"
@@ -205,6 +206,7 @@ def main():
     parser.add_argument("--times", type=int, default=2, help="attempts for each trial of --shrink")
     parser.add_argument("--size", type=int, default=40, help="actions of a program")
     parser.add_argument("--features", default="default")
+    parser.add_argument("--range", action="store_true", help="record a part of each program only, cut at random")
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
     parser.add_argument("--keep", action="store_true", help="keep the traces")

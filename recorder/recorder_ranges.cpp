@@ -1,0 +1,201 @@
+// Recording only ranges of a program: outside of them the model of streams, memory, modules and
+// graphs is kept, and nothing is read or written. An allocation gets into the trace when work of a
+// range is about to touch it, with all that its words lead to, and leaves it at the range's end;
+// the next range begins it anew, under another id.
+#include <algorithm>
+#include <utility>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+// ---- ranges -------------------------------------------------------------------------------------
+
+void Recorder::enter_range() {
+  // What was issued before is no part of the range, but of what its memory holds.
+  if (!device_->synchronize(finish_timeout_ms_)) {
+    finding(format::FindingKind::kIncomplete, "range",
+            "the device failed or did not become idle when it began: what its memory held is not "
+            "known");
+  }
+  recording_ = true;
+  span_.fetch_add(1, std::memory_order_release);
+  update_plain();
+}
+
+// With drain_mutex_, too.
+void Recorder::leave_range() {
+  look_before_wait();
+  if (device_->synchronize(finish_timeout_ms_)) {
+    end_contents("range");
+  } else {
+    finding(format::FindingKind::kNote, "range",
+            "the device failed or did not become idle when it ended: the state of its buffers is "
+            "unknown");
+    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+      if (!allocation->begun) continue;
+      format::Content unknown;
+      unknown.size_bytes = allocation->size_bytes;
+      unknown.stored = false;
+      end_allocation(*allocation, false, 0, std::move(unknown));
+    }
+  }
+  // All host functions have run: what they wrote leads to memory by its ids in this range.
+  resolve_deferred(false);
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    flights_.forget(allocation->id);
+    unwatch(*allocation);
+    forget_id(*allocation);
+  }
+  adopted_.clear();
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (!allocation->begun) continue;
+    flights_.forget(allocation->id);
+    unwatch(*allocation);
+    number(*allocation, next_untraced_--);
+    by_id_.erase(std::exchange(allocation->former_id, 0));
+    allocation->begun = false;
+    allocation->reachable = allocation->in_memory = false;
+    allocation->known_blocks.clear();
+    allocation->saved_blocks.clear();
+    allocation->doubted_blocks.clear();
+    allocation->points_to.clear();
+  }
+  map_.renumbered();
+  for (const ModuleEntry* module : code_.modules()) words_.remove_code(module);
+  recording_ = false;
+  span_.fetch_add(1, std::memory_order_release);
+  update_plain();
+}
+
+void Recorder::note_missed_ranges() {
+  for (const RangeSelection::Missed& missed : selection_.missed()) {
+    finding(missed.all ? format::FindingKind::kIncomplete : format::FindingKind::kNote, "--range",
+            missed.text);
+  }
+}
+
+// ---- what they touch ----------------------------------------------------------------------------
+
+// The id that it had before still leads to it: words that were resolved before are at hand.
+void Recorder::number(Allocation& allocation, format::AllocationId id) {
+  by_id_.erase(allocation.former_id);
+  allocation.former_id = allocation.id;
+  allocation.id = id;
+  by_id_[id] = &allocation;
+}
+
+void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin begin) {
+  begin.id = allocation.id;
+  begin.kind = allocation.kind;
+  begin.recorded_address = allocation.address;
+  begin.host_address = allocation.host_address;
+  begin.size_bytes = allocation.size_bytes;
+  begin.symbol = allocation.symbol;
+  // Every kernel of the module may use a managed variable without being handed its address.
+  if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {
+    allocation.reachable = allocation.in_memory = true;
+  }
+  if (allocation.reachable) watch(allocation);  // before it is read: a host function may write it
+  allocation.beginning = true;
+  begin.initial = read_content(allocation, true);
+  allocation.beginning = false;
+  allocation.begun = true;
+  if (!allocation.host_visible()) return append(std::move(begin));
+  allocation.known_blocks = block_hashes(allocation);
+  append_beginning(std::move(begin), visible_bytes(allocation));
+}
+
+void Recorder::take_in_trace(Allocation& allocation) {
+  if (allocation.begun || allocation.beginning) return;
+  format::AllocationBegin begin;
+  begin.flags = allocation.flags;
+  if (allocation.module != nullptr) {
+    begin.code_object = static_cast<const ModuleEntry*>(allocation.module)->code_id;
+  }
+  if (allocation.id > next_untraced_) number(allocation, next_allocation_++);
+  ++taking_in_;
+  take_in_trace(allocation, std::move(begin));
+  if (--taking_in_ != 0) return;
+  // Buffers that hold each other's addresses: one of them began before the other.
+  for (const format::AllocationId id : std::exchange(in_a_cycle_, {})) {
+    Allocation* holder = by_id(id);
+    if (holder == nullptr) continue;
+    format::Content whole = read_content(*holder, true);
+    if (holder->host_visible()) {
+      append(format::HostWrite{id, 0, std::move(whole)});
+      continue;
+    }
+    format::Copy copy;
+    copy.destination.allocation = id;
+    copy.width_bytes = holder->size_bytes;
+    copy.host_source = std::move(whole);
+    append(std::move(copy));
+  }
+}
+
+// The targets of words that are about to get into the trace, in the content of `holder` or in a
+// launch. Words that lead to memory which was freed outside of the range stay as they are.
+void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
+                               const Allocation* holder) {
+  if (selection_.empty()) return;
+  bool lost = false;
+  const auto stays = [&](format::Relocation& word) {
+    Allocation* const target = by_id(word.allocation);
+    if (target == nullptr) return ended_.contains(word.allocation);
+    if (!target->begun && filling_) {
+      lost = true;
+      return false;
+    }
+    const uint64_t value = target->address + static_cast<uint64_t>(word.addend);
+    if (word.outside && target->kind != format::AllocationKind::kModuleGlobal && value >> 48 == 0) {
+      // It may have been made from any of those around it.
+      std::vector<format::AllocationId> near;
+      map_.all_within(value, format::outside_reach(target->distance(value)),
+                      [&](const Allocation& one) {
+                        near.push_back(one.id);
+                        return true;
+                      });
+      for (const format::AllocationId id : near) {
+        if (Allocation* one = by_id(id)) take_in_trace(*one);
+      }
+    }
+    take_in_trace(*target);
+    word.allocation = target->id;
+    if (target->begun || target == holder) return true;
+    if (holder != nullptr && (in_a_cycle_.empty() || in_a_cycle_.back() != holder->id)) {
+      in_a_cycle_.push_back(holder->id);
+    }
+    return false;
+  };
+  size_t left = 0;
+  for (size_t i = 0; i < relocations.size(); ++i) {
+    if (stays(relocations[i])) relocations[left++] = relocations[i];
+  }
+  relocations.resize(left);
+  if (lost) {
+    finding(format::FindingKind::kIncomplete, "range",
+            "a host function wrote an address of memory that nothing in the range had touched: the "
+            "word is kept as it is");
+  }
+}
+
+// Of a module whose kernel is about to run.
+void Recorder::take_in_variables(ModuleEntry& module) {
+  const uint64_t span = span_.load(std::memory_order_relaxed);
+  if (selection_.empty() || module.globals_span == span) return;
+  module.globals_span = span;
+  std::vector<Allocation*> variables;
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (allocation->module == &module) variables.push_back(allocation.get());
+  }
+  // First, as one may hold the address of another, or of code.
+  for (Allocation* one : variables) {
+    if (one->begun || one->host_visible()) continue;
+    number(*one, next_allocation_++);
+    learn_code_range(module, *one);
+  }
+  for (Allocation* one : variables) take_in_trace(*one);
+}
+
+}  // namespace gfxgraph::recorder
