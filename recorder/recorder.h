@@ -435,7 +435,8 @@ class Recorder {
   void number(Allocation& allocation, format::AllocationId id);
   void take_in_trace(Allocation& allocation, format::AllocationBegin begin);
   void take_in_trace(Allocation& allocation);
-  void take_in_targets(std::vector<format::Relocation>& relocations, const Allocation* holder);
+  void take_in_targets(std::vector<format::Relocation>& relocations,
+                       std::span<const std::byte> bytes, const Allocation* holder);
   void take_in_variables(ModuleEntry& module);
   void note_missed_ranges();
   void append_marker(format::Marker marker);
@@ -616,6 +617,7 @@ class Recorder {
   bool filling_ = false;                // events that stand in pending_ get their contents
   unsigned taking_in_ = 0;              // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
+  std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
   format::RangeId next_range_ = 1;
   std::map<format::RangeId, std::string> open_ranges_;

@@ -48,7 +48,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
     content.blob = check(writer_->add_blob(bytes));
   }
   content.relocations = words.memory(bytes);
-  take_in_targets(content.relocations, holder);
+  take_in_targets(content.relocations, bytes, holder);
   mark_reachable(content.relocations, true);
   return content;
 }

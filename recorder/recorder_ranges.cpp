@@ -3,6 +3,7 @@
 // range is about to touch it, with all that its words lead to, and leaves it at the range's end;
 // the next range begins it anew, under another id.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "recorder/recorder_internal.h"
@@ -61,6 +62,7 @@ void Recorder::leave_range() {
     allocation->doubted_blocks.clear();
     allocation->points_to.clear();
   }
+  stale_words_.clear();
   map_.renumbered();
   for (const ModuleEntry* module : code_.modules()) words_.remove_code(module);
   recording_ = false;
@@ -135,14 +137,24 @@ void Recorder::take_in_trace(Allocation& allocation) {
 }
 
 // The targets of words that are about to get into the trace, in the content of `holder` or in a
-// launch. Words that lead to memory which was freed outside of the range stay as they are.
+// launch. Words that lead to memory which was freed outside of the range stay as they are, also in
+// a replay: if the range gets the address once more, a word in memory may be one or the other.
 void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
-                               const Allocation* holder) {
+                               std::span<const std::byte> bytes, const Allocation* holder) {
   if (selection_.empty()) return;
   bool lost = false;
   const auto stays = [&](format::Relocation& word) {
+    uint64_t held = 0;
+    std::memcpy(&held, bytes.data() + word.offset_bytes, sizeof(held));
     Allocation* const target = by_id(word.allocation);
-    if (target == nullptr) return ended_.contains(word.allocation);
+    if (target == nullptr) {
+      if (ended_.contains(word.allocation)) return true;
+      stale_words_.insert(held);
+      return false;
+    }
+    if (word.source == format::RelocationSource::kMatched && stale_words_.contains(held)) {
+      word.ambiguous = true;
+    }
     if (!target->begun && filling_) {
       lost = true;
       return false;

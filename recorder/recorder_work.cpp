@@ -105,7 +105,7 @@ void Recorder::report_ambiguous(const format::Action& action) {
 void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations) {
   const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
-  take_in_targets(relocations, nullptr);
+  take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
   mark_reachable(relocations);
   if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
       relocations.size() == kernel.pointer_arguments &&

@@ -146,6 +146,29 @@ TEST_F(RecorderRangesTest, WordsToMemoryThatIsGoneStayAsTheyAre) {
   EXPECT_THAT(begins[0].initial.relocations, IsEmpty());
 }
 
+// The replay keeps the number, and may compare it with the new memory's address.
+TEST_F(RecorderRangesTest, WordsToMemoryThatIsGoneMayLookLikeNewOnes) {
+  device_memory(a_, sizeof(a_));
+  device_memory(b_, sizeof(b_));
+  a_[0] = a_[1] = reinterpret_cast<uint64_t>(b_);
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(b_)), true);
+  const format::RangeId range = recorder_->range_begins("step");
+  call([&] { memset_work(a_ + 8, 8); });
+  device_memory(b_, sizeof(b_));
+  call([&] { memset_work(b_, 8); });
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto ends = actions<AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  for (const AllocationEnd& end : ends) {
+    if (end.id != begun(*trace)[0]) continue;
+    ASSERT_THAT(end.post.relocations, SizeIs(2));
+    EXPECT_TRUE(end.post.relocations[0].ambiguous);
+  }
+}
+
 TEST_F(RecorderRangesTest, EachRangeBeginsItsMemoryAnew) {
   device_memory(a_, sizeof(a_));
   for (int i = 0; i < 2; ++i) {
