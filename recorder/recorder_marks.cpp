@@ -58,14 +58,13 @@ uint32_t Recorder::count_range(const std::string& name) {
 // A recorded range begins before its marker, and ends behind it.
 void Recorder::place_marker(format::Marker marker) {
   if (marker.kind == format::MarkerKind::kRangeBegin) marker.ordinal = count_range(marker.text);
-  if (selection_.empty()) return append(std::move(marker));
   const format::RangeId range = marker.range;
   switch (marker.kind) {
     case format::MarkerKind::kMark:
       if (recording_) append(std::move(marker));
       break;
     case format::MarkerKind::kRangeBegin:
-      if (selection_.begins(marker.text, marker.ordinal)) {
+      if (!selection_.empty() && selection_.begins(marker.text, marker.ordinal)) {
         selected_.insert(range);
         if (!recording_) enter_range();
       }
@@ -129,9 +128,9 @@ void Recorder::note_marker(const char* call, const char* detail) noexcept {
 }
 
 void Recorder::note_open_ranges() {
-  for (const auto& [range, name] : open_ranges_) {
+  for (const format::RangeId range : traced_) {
     finding(format::FindingKind::kNote, "ranges",
-            "\"" + name + "\" was not left: it goes on to the end of the trace");
+            "\"" + open_ranges_[range] + "\" was not left: it goes on to the end of the trace");
   }
 }
 

@@ -66,6 +66,17 @@ TEST_F(RecorderMarksTest, WhatIsOpenWhenTheDeviceIsFirstUsedIsKept) {
   EXPECT_EQ(markers[2].range, open);
 }
 
+TEST_F(RecorderMarksTest, WhatIsTooMuchBeforeTheDeviceIsUsedIsLeftOutWhole) {
+  std::vector<format::RangeId> ranges;
+  for (int i = 0; i < 5000; ++i) ranges.push_back(recorder_->range_begins("early"));
+  work();
+  for (const format::RangeId range : ranges) recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << "no end without a beginning";
+  EXPECT_THAT(actions<format::Marker>(*trace), SizeIs(2 * 4096));
+}
+
 TEST_F(RecorderMarksTest, ARangeThatIsNotLeftIsNamed) {
   work();
   recorder_->range_begins("loop");
