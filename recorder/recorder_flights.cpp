@@ -177,6 +177,7 @@ bool Recorder::kernels_end_soon(Handle stream) {
   // Only its own thread can ask for a per-thread stream, and would see the answer as its last
   // error.
   if (stream == per_thread_stream()) return patient_ && device_->synchronize(kSettleTimeoutMs);
+  if (options_.no_wait) return idle_within(stream, std::chrono::microseconds(0));
   if (patient_) return idle_within(stream, std::chrono::milliseconds(kSettleTimeoutMs));
   const bool ended = idle_within(stream, patience_);
   if (ended) {
@@ -240,7 +241,7 @@ void Recorder::look_before_wait() {
 // Whether the kernels that leave these bytes in doubt have ended: waits for them.
 bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
                                    uint64_t size_bytes) {
-  if (kernels_wait_for_host_) return false;
+  if (kernels_wait_for_host_ || options_.no_wait) return false;
   std::set<format::StreamId> busy;
   for (const Flight& flight : flights_.over(allocation.id, offset, offset + size_bytes)) {
     if (flight.named) busy.insert(flight.stream);

@@ -225,6 +225,9 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
                     device_->read_behind(const_cast<void*>(stream), allocation->address,
                                          allocation->size_bytes, false))) {
       result.words = words_now();
+    } else if (stream_ordered && options_.no_wait) {
+      finding(format::FindingKind::kNote, "hipFreeAsync",
+              "the last state of its memory would have had to be waited for, and is unknown");
     } else if (look_before_wait(); !device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipFree",
               "the device failed or did not become idle: the buffer's last state is unknown");

@@ -206,6 +206,17 @@ TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {
   EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
 }
 
+TEST_F(RecordTest, WithoutWaitsTheSameIsRecordedAtOnce) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held", "--no-wait");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
+}
+
 TEST_F(RecordTest, EveryFormIsComplete) {
   const std::map<std::string, size_t> launches = {
       {"staging", 2},

@@ -110,6 +110,30 @@ TEST_F(RecorderReadsTest, MemoryThatIsNotFreedAfterAllLivesOn) {
   EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
 }
 
+TEST_F(RecorderReadsTest, WithoutWaitsNothingIsAskedTwice) {
+  Options options;
+  options.no_wait = true;
+  std::filesystem::remove(path());
+  make(options);
+  recorder_->module_loaded(this, image_.data());
+  recorder_->function_found(handle(2), this, "module_increment");
+  recorder_->stream_created(handle(10), 1, 0);
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  state_.stream = StreamState::kBusy;
+  state_.idle_after = 100;  // questions; each launch asks once
+  launch(host_);
+  host_[5000] = 1;
+  launch(host_);
+  EXPECT_EQ(state_.idle_after, 98);
+  state_.reads_behind = false;
+  stream_memory(words_, sizeof(words_));
+  free_async(words_);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << "what is in doubt is read behind the second launch's stream";
+  EXPECT_TRUE(last_state(*trace, 2).empty());
+}
+
 // The reader of memory in doubt gets what its stream finds there.
 TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   recorder_->host_registered(host_, sizeof(host_), 0);
