@@ -64,8 +64,8 @@ int run_tool(int argc, char** argv) {
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
   app.add_flag(
       "--no-wait", request.options.no_wait,
-      "never let the program wait for the device where HIP does not: what kernels write into\n"
-      "memory of the host is then recorded, but not compared");
+      "do not let launches and hipFreeAsync wait for kernels: what these write into memory of\n"
+      "the host is then recorded, but not compared");
   app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
       ->check(CLI::Range(0, 19));
   app.add_option(

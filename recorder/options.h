@@ -10,7 +10,7 @@
 //   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
 //   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
 //   GFXGRAPH_RECORD_RANGES       the ranges to record, one in a line; unset: the whole program
-//   GFXGRAPH_RECORD_NO_WAIT      1: the program never waits for the device where HIP does not
+//   GFXGRAPH_RECORD_NO_WAIT      1: launches and hipFreeAsync wait for no kernel
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
 //   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
 //   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
@@ -41,7 +41,7 @@ struct Options {
   std::string status_folder;  // empty: no tool is listening
   PostState post = PostState::kFull;
   bool checkpoints = false;
-  bool no_wait = false;  // for the device, where HIP does not: less can be compared
+  bool no_wait = false;  // for kernels: less can be compared
   // What is recorded of the program, as parse_range_pattern() takes it; empty: all of it.
   std::vector<std::string> ranges;
   int compression_level = 1;

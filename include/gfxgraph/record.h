@@ -13,8 +13,9 @@
  * may nest and overlap; of several open ranges with one name the one that began last ends first.
  * The n-th range of a name is NAME#n, counted from 0 in the order in which they began.
  *
- * Any thread; never fails, never waits for the device. Names are UTF-8, copied, and cut after 1,000
- * bytes; NULL is "".
+ * Any thread; never fails. Where gfxgraph-record --range records a range, its beginning and its end
+ * wait for the device; otherwise no call does. Names are UTF-8, copied, and cut after 1,000 bytes;
+ * NULL is "".
  */
 #ifndef GFXGRAPH_RECORD_H
 #define GFXGRAPH_RECORD_H
