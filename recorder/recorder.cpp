@@ -14,7 +14,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "recorder/end_signals.h"
+#include "recorder/queue/end_signals.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "recorder/host_memory.h"
+#include "recorder/contents/host_memory.h"
 #include "recorder/recorder.h"
 
 namespace gfxgraph::recorder {

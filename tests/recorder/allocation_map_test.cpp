@@ -1,4 +1,4 @@
-#include "recorder/allocation_map.h"
+#include "recorder/model/allocation_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "recorder/arguments.h"
+#include "recorder/model/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// recorder/hip_calls.inc against the runtime that is installed, and against the preload library.
+// recorder/preload/hip_calls.inc against the runtime that is installed, and against the preload library.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 std::map<std::string, std::string> rows() {
   return {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) {#name, #policy},
-#include "recorder/hip_calls.inc"
+#include "recorder/preload/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
 }
@@ -37,7 +37,7 @@ std::set<std::string> exported(const std::string& library) {
 TEST(HipCalls, NoRowTwice) {
   std::multiset<std::string> names = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) #name,
-#include "recorder/hip_calls.inc"
+#include "recorder/preload/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
   for (const std::string& name : names) EXPECT_EQ(names.count(name), 1u) << name;
@@ -63,7 +63,7 @@ TEST(HipCalls, EveryFunctionOfTheInstalledRuntimeHasARow) {
   const std::map<std::string, std::string> known = rows();
   EXPECT_GT(functions.size(), 400u);
   for (const std::string& function : functions) {
-    EXPECT_TRUE(known.contains(function)) << function << ": classify it in recorder/hip_calls.inc";
+    EXPECT_TRUE(known.contains(function)) << function << ": classify it in recorder/preload/hip_calls.inc";
   }
 }
 
@@ -78,7 +78,7 @@ TEST(HipCalls, TheRowsAreTheFunctionsOfTheStoredRuntimes) {
     EXPECT_EQ(functions.size(), sizes.at(version)) << version;
     for (const std::string& function : functions) {
       EXPECT_TRUE(known.contains(function))
-          << function << " of HIP " << version << ": classify it in recorder/hip_calls.inc";
+          << function << " of HIP " << version << ": classify it in recorder/preload/hip_calls.inc";
     }
     anywhere.insert(functions.begin(), functions.end());
   }
@@ -129,7 +129,7 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"PASS", "Passed on: changes nothing that a trace describes"}};
   const std::array<std::string, 3> calls[] = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) {#policy, #name, "" __VA_OPT__(#__VA_ARGS__)},
-#include "recorder/hip_calls.inc"
+#include "recorder/preload/hip_calls.inc"
 #undef GFXGRAPH_HIP_CALL
   };
   const std::map<std::string, std::string> known = {
@@ -154,7 +154,7 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
     std::ofstream(path, std::ios::binary) << expected;
     return;
   }
-  EXPECT_TRUE(page == expected) << "docs/hip-calls.md is not recorder/hip_calls.inc";
+  EXPECT_TRUE(page == expected) << "docs/hip-calls.md is not recorder/preload/hip_calls.inc";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "recorder/flights.h"
+#include "recorder/contents/flights.h"
 
 #include <gtest/gtest.h>
 

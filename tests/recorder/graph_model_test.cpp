@@ -1,4 +1,4 @@
-#include "recorder/graph_model.h"
+#include "recorder/model/graph_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "recorder/word_resolver.h"
+#include "recorder/model/word_resolver.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,212 @@
+#include "recorder/contents/flights.h"
+
+#include <algorithm>
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
+
+// Work that waits for all blocking streams, and that they wait for, whatever it does.
+bool on_null_stream(const format::Action& action) {
+  return std::visit(
+      [](const auto& one) {
+        using Kind = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<Kind, format::Launch> || std::is_same_v<Kind, format::Copy> ||
+                      std::is_same_v<Kind, format::Memset> ||
+                      std::is_same_v<Kind, format::GraphLaunch> ||
+                      std::is_same_v<Kind, format::HostFunction>) {
+          return one.stream == 0;
+        } else {
+          return false;
+        }
+      },
+      action);
+}
+
+}  // namespace
+
+bool named_kernel(std::span<const Flight> flights) {
+  return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.named; });
+}
+
+Flights::Set Flights::front(format::StreamId stream) const {
+  Set set;
+  const auto take = [&](format::StreamId other) {
+    if (const auto tail = tails_.find(other); tail != tails_.end()) {
+      set.insert(tail->second.begin(), tail->second.end());
+    }
+  };
+  take(stream);
+  if (stream == 0) {
+    for (const auto& [other, tail] : tails_) {
+      if (!unblocking_.contains(other)) set.insert(tail.begin(), tail.end());
+    }
+  } else if (!unblocking_.contains(stream)) {
+    take(0);
+  }
+  return set;
+}
+
+void Flights::issue(format::StreamId stream, Flight flight) {
+  flight.stream = stream;
+  Set tail = front(stream);
+  if (flight.kernel) {
+    std::erase_if(tail, [&](uint32_t number) {
+      const auto found = out_.find(number);
+      if (found == out_.end()) return !is_call(number);
+      const Flight& before = found->second;
+      if (!before.kernel || before.allocation != flight.allocation) return false;
+      flight.named = flight.named || before.named;
+      erase(number);
+      return true;
+    });
+    ++kernels_;
+  }
+  tail.insert(next_);
+  tails_[stream] = std::move(tail);
+  out_[next_++] = flight;
+}
+
+void Flights::erase(uint32_t number) {
+  const auto found = out_.find(number);
+  if (found == out_.end()) return;
+  if (found->second.kernel) --kernels_;
+  out_.erase(found);
+}
+
+std::vector<Flight> Flights::land_kernels(const Set& among) {
+  Set done;
+  for (const uint32_t number : among) {
+    const auto found = out_.find(number);
+    if (found != out_.end() && found->second.kernel) done.insert(number);
+  }
+  return land(done, false);
+}
+
+std::vector<Flight> Flights::land_kernels(format::StreamId stream) {
+  return kernels_ == 0 ? std::vector<Flight>{} : land_kernels(front(stream));
+}
+
+std::vector<Flight> Flights::land_all_kernels() {
+  Set all;
+  for (const auto& [number, flight] : out_) all.insert(number);
+  return land_kernels(all);
+}
+
+std::vector<Flight> Flights::land(const Set& known, bool late) {
+  std::vector<Flight> landed;
+  for (const uint32_t number : known) {
+    const auto found = out_.find(number);
+    if (found == out_.end()) continue;
+    landed.push_back(found->second);
+    landed.back().late = landed.back().late || late;
+    erase(number);
+  }
+  std::erase_if(calls_, [&](const auto& one) { return known.contains(one.second.number); });
+  if (out_.empty() && calls_.empty()) {
+    tails_.clear();
+    events_.clear();
+  }
+  return landed;
+}
+
+std::vector<Flight> Flights::follow(const format::Action& action) {
+  if (const auto* stream = std::get_if<format::StreamCreate>(&action)) {
+    if ((stream->flags & kStreamNonBlocking) != 0) unblocking_.insert(stream->id);
+    return {};
+  }
+  if (const auto* function = std::get_if<format::HostFunction>(&action)) {
+    if (function->id != 0) call(function->stream, function->id);
+    return {};
+  }
+  if (const auto* launch = std::get_if<format::GraphLaunch>(&action);
+      launch != nullptr && launch->first_host_function != 0) {
+    call(launch->stream, launch->first_host_function);
+    return {};
+  }
+  if (out_.empty() && calls_.empty()) return {};
+  if (on_null_stream(action)) tails_[0] = front(0);
+  if (const auto* record = std::get_if<format::EventRecord>(&action)) {
+    events_[record->event] = front(record->stream);
+  } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {
+    const Set& captured = events_[wait->event];
+    tails_[wait->stream].insert(captured.begin(), captured.end());
+  } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
+    if (!copy->asynchronous) return land(front(copy->stream), false);
+  } else if (const auto* set = std::get_if<format::Memset>(&action)) {
+    if (!set->asynchronous) return land(front(set->stream), false);
+  } else if (const auto* known = std::get_if<format::Synchronize>(&action)) {
+    switch (known->kind) {
+      case format::SynchronizeKind::kDevice: {
+        Set all;
+        for (const auto& [number, flight] : out_) all.insert(number);
+        calls_.clear();
+        return land(all, false);
+      }
+      case format::SynchronizeKind::kStream: return land(front(known->object), false);
+      case format::SynchronizeKind::kEvent: return land(Set(events_[known->object]), false);
+      case format::SynchronizeKind::kHostFunction: {
+        const auto behind = calls_.upper_bound(known->object);
+        if (behind == calls_.begin()) return {};
+        return land(Set(std::prev(behind)->second.after), true);
+      }
+    }
+  }
+  return {};
+}
+
+std::vector<Flight> Flights::over(format::AllocationId allocation, uint64_t begin,
+                                  uint64_t end) const {
+  std::vector<Flight> found;
+  for (const auto& [number, flight] : out_) {
+    if (flight.allocation == allocation && flight.begin < end && begin < flight.end) {
+      found.push_back(flight);
+    }
+  }
+  return found;
+}
+
+// A stream's function, or all of a graph.
+void Flights::call(format::StreamId stream, format::HostFunctionId first) {
+  Set after = front(stream);
+  tails_[stream] = after;
+  tails_[stream].insert(next_);
+  calls_[first] = {next_++, std::move(after)};
+}
+
+bool Flights::is_call(uint32_t number) const {
+  return std::ranges::any_of(calls_, [&](const auto& one) { return one.second.number == number; });
+}
+
+bool Flights::follows(format::StreamId stream, format::HostFunctionId first) const {
+  const auto found = calls_.find(first);
+  return found == calls_.end() || front(stream).contains(found->second.number);
+}
+
+std::vector<Flight> Flights::beside(format::StreamId stream) const {
+  const Set before = front(stream);
+  std::vector<Flight> found;
+  for (const auto& [number, flight] : out_) {
+    if ((flight.named || !flight.kernel) && !before.contains(number)) found.push_back(flight);
+  }
+  return found;
+}
+
+std::vector<Flight> Flights::all() const {
+  std::vector<Flight> found;
+  for (const auto& [number, flight] : out_) {
+    if (flight.named || !flight.kernel) found.push_back(flight);
+  }
+  return found;
+}
+
+void Flights::forget(format::AllocationId allocation) {
+  std::erase_if(out_, [&](const auto& entry) {
+    if (entry.second.allocation != allocation) return false;
+    if (entry.second.kernel) --kernels_;
+    return true;
+  });
+}
+
+}  // namespace gfxgraph::recorder

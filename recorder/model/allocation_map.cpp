@@ -1,0 +1,126 @@
+#include "recorder/model/allocation_map.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gfxgraph::recorder {
+
+std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
+    std::shared_ptr<Allocation> allocation) {
+  const uint64_t begin = allocation->address;
+  const uint64_t end = begin + allocation->size_bytes;
+  std::vector<std::shared_ptr<Allocation>> replaced;
+  for (const Range& range : ranges_) {
+    if (range.begin < end && begin < range.end) replaced.push_back(range.allocation);
+  }
+  for (const std::shared_ptr<Allocation>& old : replaced) remove(old->address);
+  const auto place =
+      std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                       [](const Range& r, uint64_t value) { return r.begin < value; });
+  if (allocation->host_visible()) host_.push_back(allocation);
+  for (uint64_t upper = begin >> 32; upper <= end >> 32 && upper < known_uppers_.size(); ++upper) {
+    known_uppers_.set(upper);
+  }
+  ranges_.insert(place, Range{begin, end, std::move(allocation)});
+  ++generation_;
+  return replaced;
+}
+
+std::vector<AllocationMap::Range>::const_iterator AllocationMap::first_behind(
+    uint64_t address) const noexcept {
+  return std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                          [](uint64_t value, const Range& r) { return value < r.begin; });
+}
+
+const Allocation* AllocationMap::nearest(uint64_t address) const noexcept {
+  const auto next = first_behind(address);
+  const Allocation* const above = next == ranges_.end() ? nullptr : next->allocation.get();
+  const Allocation* const below =
+      next == ranges_.begin() ? nullptr : std::prev(next)->allocation.get();
+  if (above == nullptr || below == nullptr) return above == nullptr ? below : above;
+  return below->distance(address) < above->distance(address) ? below : above;
+}
+
+Allocation* AllocationMap::find(uint64_t address) const noexcept {
+  auto next = first_behind(address);
+  if (next == ranges_.begin()) return nullptr;
+  --next;
+  return address <= next->end ? next->allocation.get() : nullptr;
+}
+
+Allocation* AllocationMap::find_host(uint64_t address) const noexcept {
+  for (const std::shared_ptr<Allocation>& allocation : host_) {
+    if (address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes) {
+      return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const noexcept {
+  for (const std::shared_ptr<Allocation>& allocation : host_) {
+    if (allocation->host_address == address) return allocation;
+  }
+  const auto place =
+      std::lower_bound(ranges_.begin(), ranges_.end(), address,
+                       [](const Range& r, uint64_t value) { return r.begin < value; });
+  if (place == ranges_.end() || place->begin != address) return nullptr;
+  return place->allocation;
+}
+
+void AllocationMap::retire(const Range& range) {
+  // What stood at these addresses before keeps the rest of its own.
+  std::vector<Range> pieces = {range};
+  std::erase_if(retired_, [&](const Range& old) {
+    if (old.begin >= range.end || range.begin >= old.end) return false;
+    if (old.begin < range.begin) pieces.push_back({old.begin, range.begin, old.allocation});
+    if (old.end > range.end) pieces.push_back({range.end, old.end, old.allocation});
+    return true;
+  });
+  for (Range& piece : pieces) {
+    const auto place =
+        std::lower_bound(retired_.begin(), retired_.end(), piece.begin,
+                         [](const Range& r, uint64_t value) { return r.begin < value; });
+    retired_.insert(place, std::move(piece));
+  }
+}
+
+const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noexcept {
+  const Allocation* const live = find(address);
+  if (live != nullptr && address < live->address + live->size_bytes) return live;
+  auto next = std::upper_bound(retired_.begin(), retired_.end(), address,
+                               [](uint64_t value, const Range& r) { return value < r.begin; });
+  if (next == retired_.begin()) return live;
+  --next;
+  return address < next->end ? next->allocation.get() : live;
+}
+
+std::vector<format::AllocationId> AllocationMap::freed_within(uint64_t begin, uint64_t end) const {
+  std::vector<format::AllocationId> found;
+  // None overlap: they end in the order in which they begin.
+  auto at = std::ranges::upper_bound(retired_, begin, {}, &Range::end);
+  for (; at != retired_.end() && at->begin < end; ++at) found.push_back(at->allocation->id);
+  return found;
+}
+
+std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
+  std::shared_ptr<Allocation> found = find_begin(address);
+  if (!found) return nullptr;
+  for (const Range& range : ranges_) {
+    if (range.allocation == found) retire(range);
+  }
+  std::erase_if(ranges_, [&](const Range& range) { return range.allocation == found; });
+  std::erase(host_, found);
+  ++generation_;
+  return found;
+}
+
+std::vector<std::shared_ptr<Allocation>> AllocationMap::all() const {
+  std::vector<std::shared_ptr<Allocation>> result;
+  result.reserve(ranges_.size());
+  for (const Range& range : ranges_) result.push_back(range.allocation);
+  return result;
+}
+
+}  // namespace gfxgraph::recorder

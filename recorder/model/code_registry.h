@@ -1,0 +1,125 @@
+// The code that the recorded program registered or loaded: fat binaries, modules, kernels and
+// device variables. Bytes are parsed when a kernel of theirs is first used. Not thread-safe; the
+// recorder's lock guards it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+#include "recorder/model/word_resolver.h"
+
+namespace gfxgraph::codeobj {
+class CodeObject;
+}
+
+namespace gfxgraph::recorder {
+
+using Handle = const void*;
+
+struct HostVariable {
+  Handle symbol = nullptr;  // the host's shadow variable
+  std::string name;
+};
+
+// A __managed__ variable: memory of the runtime that host and device see at one address.
+struct ManagedVariable {
+  void* const* pointer =
+      nullptr;  // the runtime writes the address here, at the latest at first use
+  std::string name;
+  uint64_t size_bytes = 0;
+  bool known = false;  // an allocation of the trace
+};
+
+// One fat binary or loaded module.
+struct ModuleEntry {
+  const std::byte* image = nullptr;  // fat binary: the program's own memory, read at first use
+  std::vector<std::byte> bytes;      // module: a copy
+  void* module = nullptr;            // hipModule_t; nullptr: fat binary
+  std::vector<HostVariable> variables;
+  std::vector<ManagedVariable> managed;
+  bool unloaded = false;
+  // Filled at first use.
+  bool parsed = false;
+  std::optional<Error> error;
+  std::shared_ptr<const codeobj::CodeObject> code;
+  format::CodeObjectId code_id = 0;
+  bool globals_known = false;
+  uint64_t globals_span = 0;  // the recorded range in which its variables were taken in
+  std::unordered_map<std::string, struct KernelEntry*> kernels;
+};
+
+struct KernelEntry {
+  format::Kernel kernel;  // kernel.id 0: not in the trace yet
+  ModuleEntry* module = nullptr;
+  std::vector<KernargSlot> slots;
+  uint32_t pointer_arguments = 0;  // global_buffer arguments
+  bool ambiguous_reported = false;
+  bool unknown_pointer_reported = false;
+  bool near_pointer_reported = false;
+};
+
+class CodeRegistry {
+ public:
+  ModuleEntry* add_fat_binary(Handle handle, const void* wrapper);
+  void add_function(Handle fat_binary, Handle host_function, std::string name);
+  void add_variable(Handle fat_binary, Handle host_symbol, std::string name);
+  // nullptr: the fat binary was not seen.
+  ModuleEntry* add_managed_variable(Handle fat_binary, ManagedVariable variable);
+
+  ModuleEntry* find_fat_binary(Handle handle) const;
+  void remove_fat_binary(Handle handle);
+
+  ModuleEntry* add_module(void* module, std::vector<std::byte> bytes);
+  ModuleEntry* find_module(Handle module) const;
+  void remove_module(Handle module);
+  void add_function_handle(Handle function, Handle module, std::string name);
+  void alias_function_handle(Handle function, Handle host_function);
+
+  struct FunctionName {
+    ModuleEntry* module = nullptr;
+    std::string name;
+    KernelEntry* entry = nullptr;  // set at first use
+  };
+  // By hipLaunchKernel's stub, or by hipFunction_t; nullptr: never registered.
+  FunctionName* find_host_function(Handle host_function);
+  FunctionName* find_function_handle(Handle function);
+  ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
+
+  // Parses the module for `gpu_arch`; the error stays with the module.
+  Result<void> parse(ModuleEntry& module, const std::string& gpu_arch);
+  // The kernel of a parsed module, described for the trace (id still 0).
+  Result<KernelEntry*> kernel(ModuleEntry& module, const std::string& name);
+
+  std::vector<ModuleEntry*> modules() const;
+
+  // Changes whenever a function may stand for another kernel than before; readable without the
+  // lock.
+  uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
+
+ private:
+  // No two registries ever have the same: one may come to stand where another was.
+  static uint64_t first_generation() noexcept;
+  std::atomic<uint64_t> generation_{first_generation()};
+  std::vector<std::unique_ptr<ModuleEntry>> modules_;
+  std::vector<std::unique_ptr<KernelEntry>> kernels_;
+  std::unordered_map<Handle, ModuleEntry*> fat_binaries_;
+  std::unordered_map<Handle, ModuleEntry*> loaded_;
+  std::unordered_map<Handle, FunctionName> host_functions_;
+  std::unordered_map<Handle, FunctionName> function_handles_;
+  std::unordered_map<Handle, std::pair<ModuleEntry*, std::string>> variables_;
+};
+
+// The bytes of a module image that a program handed over without a length: a device ELF, or an
+// offload bundle. Reads only mapped memory.
+Result<std::vector<std::byte>> copy_image(const void* image);
+
+}  // namespace gfxgraph::recorder

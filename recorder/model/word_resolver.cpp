@@ -1,0 +1,303 @@
+#include "recorder/model/word_resolver.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::Argument;
+using format::ArgumentKind;
+using format::Relocation;
+using format::RelocationSource;
+
+constexpr uint64_t kTargetAlignBytes = 4;
+// Of the other pointer that makes a word in memory one.
+constexpr uint64_t kNeighbourBytes = 64;
+// Below this a value in a pointer's place is a sentinel: no address that mmap gives out.
+constexpr uint64_t kLowestAddress = 65536;
+constexpr int kAddressBits = 48;
+constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
+// Every allocation begins at a multiple of it.
+constexpr uint64_t kLeastAlignment = 256;
+
+uint64_t word_at(const void* bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
+const Argument* argument_at(const format::Kernel& kernel, uint64_t offset) {
+  for (const Argument& argument : kernel.arguments) {
+    if (argument.kind != ArgumentKind::kHidden && offset >= argument.offset_bytes &&
+        offset - argument.offset_bytes < argument.size_bytes) {
+      return &argument;
+    }
+  }
+  return nullptr;
+}
+
+// "AddressA" of Tensile's kernels, whose pointers are 64-bit numbers to the metadata; "in_ptr0".
+bool named_like_an_address(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const std::string_view word : {"address", "addr", "ptr", "pointer"}) {
+    if (name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool unusual_target(const Allocation& allocation, uint64_t addend) {
+  return addend % kTargetAlignBytes != 0 || addend == allocation.size_bytes;
+}
+
+void point(Relocation& relocation, const Allocation& target, uint64_t addend) {
+  relocation.allocation = target.id;
+  relocation.addend = static_cast<int64_t>(addend);
+}
+
+// A replay can move these by one distance: device, pinned or managed memory, which it takes in one
+// piece, and the variables of one code object.
+bool move_together(const Allocation& a, const Allocation& b) {
+  const auto plain = [](const Allocation& allocation) {
+    return allocation.kind == format::AllocationKind::kDevice ||
+           allocation.kind == format::AllocationKind::kStreamOrdered;
+  };
+  const auto global = format::AllocationKind::kModuleGlobal;
+  if (plain(a) && plain(b)) return true;
+  if (a.kind != b.kind) return false;
+  if (a.kind == global) return a.module == b.module && !a.host_visible() && !b.host_visible();
+  return a.kind == format::AllocationKind::kHostPinned ||
+         a.kind == format::AllocationKind::kManaged;
+}
+
+}  // namespace
+
+std::vector<KernargSlot> kernarg_slots(const format::Kernel& kernel) {
+  const bool described = std::ranges::any_of(kernel.arguments, [](const Argument& argument) {
+    return argument.kind != ArgumentKind::kHidden;
+  });
+  const auto typed = [](const Argument* argument) {
+    return argument != nullptr && argument->kind == ArgumentKind::kGlobalBuffer;
+  };
+  std::vector<KernargSlot> slots;
+  for (uint32_t offset = 0; uint64_t{offset} + 8 <= kernel.explicit_size_bytes; offset += 4) {
+    const Argument* argument = argument_at(kernel, offset);
+    if (argument != nullptr && argument->kind == ArgumentKind::kDynamicSharedPointer) continue;
+    if (typed(argument) && argument->offset_bytes == offset && argument->size_bytes == 8) {
+      slots.push_back({offset, WordPlace::kTyped});
+      continue;
+    }
+    // Half of a pointer with its neighbour is no address.
+    if (typed(argument) || typed(argument_at(kernel, offset + 4))) continue;
+    bool field = offset % 8 == 0;
+    if (argument == nullptr) {
+      field = field && !described;
+    } else {
+      const uint64_t end = uint64_t{argument->offset_bytes} + argument->size_bytes;
+      field = field && offset + 8 <= end &&
+              (argument->size_bytes > 8 || named_like_an_address(argument->name));
+    }
+    slots.push_back({offset, field ? WordPlace::kField : WordPlace::kLoose});
+  }
+  return slots;
+}
+
+void WordResolver::add_code(const CodeRange& range) {
+  for (const CodeRange& known : code_) {
+    if (known.module == range.module) return;
+  }
+  code_.push_back(range);
+  ++generation_;
+  for (uint64_t upper = range.begin >> 32; upper <= range.end >> 32 && upper < code_uppers_.size();
+       ++upper) {
+    code_uppers_.set(upper);
+  }
+}
+
+void WordResolver::remove_code(const void* module) {
+  if (std::erase_if(code_, [&](const CodeRange& range) { return range.module == module; }) != 0)
+    ++generation_;
+}
+
+bool WordResolver::code(uint64_t value, Relocation& relocation) const {
+  if (value >> 32 >= code_uppers_.size() || !code_uppers_[value >> 32]) return false;
+  for (const CodeRange& range : code_) {
+    if (value < range.begin || value >= range.end || value % kTargetAlignBytes != 0) continue;
+    relocation.source = RelocationSource::kMatched;
+    relocation.allocation = range.variable;
+    relocation.addend = static_cast<int64_t>(value - range.variable_address);
+    relocation.outside = true;
+    return true;
+  }
+  return false;
+}
+
+bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
+  const Allocation* target = map_.find_live_or_freed(value);
+  if (target == nullptr) return code(value, relocation);
+  const uint64_t addend = value - target->address;
+  // One past the end of what stands in front of a code object is its first byte.
+  if (addend == target->size_bytes && code(value, relocation)) return true;
+  point(relocation, *target, addend);
+  relocation.ambiguous = unusual_target(*target, addend);
+  return true;
+}
+
+bool WordResolver::tagged(uint64_t value, Relocation& relocation) const {
+  if (value >> kAddressBits == 0 || value % kLeastAlignment != 0) return false;
+  const uint64_t address = value & kAddressMask;
+  if (address < map_.lowest() || address > map_.highest()) return false;
+  const Allocation* target = map_.find(address);
+  if (target == nullptr || target->address != address) return false;
+  point(relocation, *target, value - address);
+  relocation.outside = true;
+  relocation.ambiguous = true;
+  return true;
+}
+
+bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
+  const Allocation* nearest = map_.nearest(value);
+  if (nearest == nullptr) return false;
+  const uint64_t distance = nearest->distance(value);
+  if (distance > format::kOutsideMostBytes) return false;
+  const auto fits = [&](const Allocation& other) {
+    return &other == nearest || move_together(*nearest, other);
+  };
+  if (!map_.all_within(value, format::outside_reach(distance), fits)) return false;
+  point(relocation, *nearest, value - nearest->address);
+  relocation.outside = true;
+  return true;
+}
+
+WordResolver::Answer WordResolver::typed(uint64_t value, Relocation& relocation) const {
+  if (value < kLowestAddress) return Answer::kValue;
+  relocation.source = RelocationSource::kTyped;
+  if (const Allocation* target = map_.find(value)) {
+    point(relocation, *target, value - target->address);
+    return Answer::kPointer;
+  }
+  if (value > kAddressMask) {
+    const uint64_t address = value & kAddressMask;
+    const Allocation* target = map_.find(address);
+    if (target == nullptr || address - target->address == target->size_bytes) return Answer::kValue;
+    point(relocation, *target, value - target->address);
+    relocation.outside = true;
+    return Answer::kPointer;
+  }
+  if (const Allocation* target = map_.find_host(value)) {
+    point(relocation, *target, value - target->host_address);
+    return Answer::kPointer;
+  }
+  if (code(value, relocation) || outside(value, relocation)) return Answer::kPointer;
+  // Nothing that lives is near: it can only be one that is no longer used.
+  if (map_.nearest(value) == nullptr ||
+      map_.nearest(value)->distance(value) > format::kOutsideMostBytes) {
+    if (const Allocation* freed = map_.find_live_or_freed(value)) {
+      point(relocation, *freed, value - freed->address);
+      return Answer::kPointer;
+    }
+  }
+  return Answer::kUnknown;
+}
+
+bool WordResolver::near(uint64_t value) const {
+  if (value % kTargetAlignBytes != 0 || value < kLowestAddress || value > kAddressMask)
+    return false;
+  const Allocation* nearest = map_.nearest(value);
+  return nearest != nullptr && nearest->distance(value) <= format::kOutsideMostBytes;
+}
+
+WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
+                                             std::span<const uint8_t> kernarg,
+                                             std::vector<Relocation>& found) const {
+  found.clear();
+  const uint64_t lowest = map_.lowest();
+  const uint64_t highest = map_.highest();
+  Doubts doubts;
+  uint64_t free_from = 0;
+  for (const KernargSlot& slot : slots) {
+    const uint64_t offset = slot.offset_bytes;
+    if (offset < free_from) continue;
+    if (offset + 8 > kernarg.size()) break;
+    const uint64_t value = word_at(kernarg.data() + offset);
+    Relocation relocation;
+    relocation.offset_bytes = offset;
+    if (slot.place == WordPlace::kTyped) {
+      const Answer answer = typed(value, relocation);
+      if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;
+      if (answer != Answer::kPointer) continue;
+    } else {
+      const Allocation* target = nullptr;
+      if (value >= lowest && value <= highest) target = map_.find(value);
+      if (target != nullptr) {
+        // The aligned one of two that overlap.
+        if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
+            map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
+          continue;
+        }
+        const uint64_t addend = value - target->address;
+        point(relocation, *target, addend);
+        relocation.ambiguous = slot.place == WordPlace::kLoose || unusual_target(*target, addend);
+      } else if (code(value, relocation)) {
+        relocation.ambiguous = slot.place == WordPlace::kLoose;
+      } else if (offset % 8 != 0 || !tagged(value, relocation)) {
+        if (slot.place == WordPlace::kField && doubts.near == kNone && near(value))
+          doubts.near = slot.offset_bytes;
+        continue;
+      }
+    }
+    if (found.empty()) found.reserve(8);  // once, not at 1, 2, 4
+    found.push_back(relocation);
+    free_from = offset + 8;
+  }
+  return doubts;
+}
+
+std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) const {
+  std::vector<Relocation> found;
+  for (uint64_t offset = 0; offset + 8 <= bytes.size(); offset += 4) {
+    uint32_t upper = 0;
+    std::memcpy(&upper, bytes.data() + offset + 4, sizeof(upper));
+    Relocation relocation;
+    relocation.offset_bytes = offset;
+    const bool known =
+        map_.known_upper(upper) || (upper < code_uppers_.size() && code_uppers_[upper]);
+    if (!known) {  // most words
+      if (upper >> (kAddressBits - 32) == 0 || offset % 8 != 0) continue;
+      if (!tagged(word_at(bytes.data() + offset), relocation)) continue;
+    } else {
+      if (!in_memory(word_at(bytes.data() + offset), relocation)) continue;
+      // Not ambiguous: it speaks for its neighbours, and needs one.
+      relocation.ambiguous |= offset % 8 != 0;
+    }
+    if (!found.empty() && offset - found.back().offset_bytes < 8) {
+      // The aligned one of two that overlap.
+      if (offset % 8 != 0) continue;
+      found.pop_back();
+    }
+    found.push_back(relocation);
+  }
+  const auto speaks = [&](size_t i, uint64_t offset) {
+    return !found[i].ambiguous &&
+           (offset > found[i].offset_bytes ? offset - found[i].offset_bytes
+                                           : found[i].offset_bytes - offset) <= kNeighbourBytes;
+  };
+  std::vector<size_t> strong;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].ambiguous) strong.push_back(i);
+  }
+  std::vector<size_t> alone;
+  for (size_t i = 0; i < strong.size(); ++i) {
+    const uint64_t offset = found[strong[i]].offset_bytes;
+    const bool before = i > 0 && speaks(strong[i - 1], offset);
+    const bool after = i + 1 < strong.size() && speaks(strong[i + 1], offset);
+    if (!before && !after) alone.push_back(strong[i]);
+  }
+  for (const size_t i : alone) found[i].ambiguous = true;
+  return found;
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,115 @@
+// Which words are pointers, and into what: the one place that decides it, for kernel arguments,
+// structs passed by value, memory contents and copies. Not thread-safe; the recorder's lock guards
+// it and the map.
+//
+// Arguments
+// - A typed pointer (metadata: global_buffer) into a live allocation, or one past its end, is
+//   relocated. One outside of all of them is relocated with a signed addend to the nearest one, if
+//   the others that it may have been made from can keep their distance to it (format/trace.h,
+//   Relocation::outside); an address that only memory freed before held leads there. Values below
+//   64 KiB and those that are no address (-1) are values. Whatever is left is *unknown*.
+// - Any other word is a pointer if its value lies in a live allocation (*matched*); ambiguous where
+//   nothing but the value says so: a by_value argument of 8 bytes whose name does not say that it
+//   is an address, a word across two arguments, one in a struct that is not 8-byte aligned.
+// Memory
+// - A word, at any multiple of 4, whose value lies in a live allocation or in one freed since. It
+// is
+//   ambiguous (two numbers may spell it) unless it is 8-byte aligned and another such word stands
+//   within 64 bytes: a table, or the fields of structs.
+// - An address inside of a loaded code object (a function, a vtable) is relocated with a variable
+// of
+//   it, if one is known; ambiguous like others.
+// Both
+// - A matched word is ambiguous if it points at no multiple of 4 (a pointer with a tag in its low
+//   bits), or one past the end; a word whose upper 16 bits are a tag counts if the rest is the
+//   address of an allocation's first byte.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "format/trace.h"
+#include "recorder/model/allocation_map.h"
+
+namespace gfxgraph::recorder {
+
+enum class WordPlace : uint8_t {
+  kTyped,  // the type says that it is a pointer
+  kField,  // in a struct, or an argument that is named like an address
+  kLoose,  // where nothing but its value can say so
+};
+
+// A place in a kernel's arguments that may hold a pointer.
+struct KernargSlot {
+  uint32_t offset_bytes = 0;
+  WordPlace place = WordPlace::kLoose;
+};
+
+// By offset. Two may overlap.
+std::vector<KernargSlot> kernarg_slots(const format::Kernel& kernel);
+
+// A loaded code object, which a replay loads elsewhere as a whole.
+struct CodeRange {
+  const void* module = nullptr;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  format::AllocationId variable = 0;
+  uint64_t variable_address = 0;
+};
+
+class WordResolver {
+ public:
+  explicit WordResolver(const AllocationMap& map) : map_(map) {}
+  // With the code ranges of `other`, by another map.
+  WordResolver(const WordResolver& other, const AllocationMap& map)
+      : map_(map), code_(other.code_), code_uppers_(other.code_uppers_) {}
+
+  // Words that were left as they are, by offset: the first of each.
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  struct Doubts {
+    uint32_t unknown = kNone;  // a typed pointer that is unknown
+    uint32_t near =
+        kNone;  // a struct's field in no allocation, but near one: `x - 2048`, or a number
+  };
+  // Into `found`, by offset. Allocates nothing once it has held as many.
+  Doubts arguments(std::span<const KernargSlot> slots, std::span<const uint8_t> kernarg,
+                   std::vector<format::Relocation>& found) const;
+
+  // The first one of a module counts.
+  void add_code(const CodeRange& range);
+  void remove_code(const void* module);
+  // Changes with every range that is added or removed.
+  uint64_t generation() const noexcept { return generation_; }
+
+  // By offset. The start of `bytes` counts as aligned.
+  std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
+
+ private:
+  enum class Answer : uint8_t { kPointer, kValue, kUnknown };
+  Answer typed(uint64_t value, format::Relocation& relocation) const;
+  bool tagged(uint64_t value, format::Relocation& relocation) const;
+  bool outside(uint64_t value, format::Relocation& relocation) const;
+  bool near(uint64_t value) const;
+  bool code(uint64_t value, format::Relocation& relocation) const;
+  bool in_memory(uint64_t value, format::Relocation& relocation) const;
+
+  const AllocationMap& map_;
+  std::vector<CodeRange> code_;
+  std::bitset<65536> code_uppers_;  // as AllocationMap::known_upper()
+  uint64_t generation_ = 0;
+};
+
+// What words led to at one moment: for bytes of that moment which are seen later.
+struct WordsThen {
+  WordsThen(const AllocationMap& now, const WordResolver& resolver)
+      : map(now), words(resolver, map) {}
+  WordsThen(const WordsThen&) = delete;
+  WordsThen& operator=(const WordsThen&) = delete;
+  const AllocationMap map;
+  const WordResolver words;
+};
+
+}  // namespace gfxgraph::recorder

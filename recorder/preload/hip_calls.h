@@ -1,0 +1,50 @@
+// The functions of libamdhip64 as rows of one table (hip_calls.inc), and the real functions behind
+// them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/preload.h"
+#include "recorder/model/knows.h"
+
+namespace gfxgraph::recorder {
+
+enum class CallPolicy : uint8_t { RECORD, CONDITIONAL, UNSUPPORTED, PASS };
+
+enum CallIndex : int {
+#define GFXGRAPH_HIP_CALL(policy, name, ...) kCall_##name,
+#include "recorder/preload/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  kCallCount,
+};
+
+struct CallRow {
+  std::string_view name;
+  CallPolicy policy;
+  Knows knows;
+};
+
+extern const CallRow kCallRows[kCallCount];
+
+// -1: not a row.
+int find_call(std::string_view name) noexcept;
+// The symbol as a person writes it: "hipExtModuleLaunchKernel" for its C++-mangled form.
+std::string_view display_name(int index) noexcept;
+
+// The runtime's own function: the next definition after this library (RTLD_NEXT), else that of a
+// libamdhip64 that was loaded apart from the global scope. Looked up once. nullptr: there is none.
+void* real_function(int index) noexcept;
+// Whether the call gives work to the device: launches, copies, memsets.
+bool gives_work(int index) noexcept;
+// What a program found with dlsym on a handle of its own.
+void learn_real_function(int index, void* function) noexcept;
+// This library's hook; nullptr for rows with policy PASS.
+void* hook_function(int index) noexcept;
+
+// The dlsym for HIP's functions: that of the software agent's HIP errors (hsa/hip_errors), which
+// stand between this library and the runtime, when they are preloaded; else glibc's.
+using DlsymFunction = preload::DlsymFunction;
+DlsymFunction hip_dlsym() noexcept;
+
+}  // namespace gfxgraph::recorder

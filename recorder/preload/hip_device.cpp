@@ -1,0 +1,281 @@
+// The recorder's own use of the HIP runtime, on a thread of its own.
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "recorder/device.h"
+#include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/stream_reads.h"
+#include "recorder/preload/unknown_calls.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint32_t kForEver = 0;
+
+class HipDevice final : public Device {
+ public:
+  DeviceFacts facts() override {
+    auto facts = std::make_shared<DeviceFacts>();
+    run([facts] {
+      hipDeviceProp_t properties{};
+      // The unversioned symbol has this layout in every runtime; newer headers rename the other
+      // one.
+      if (real(kCall_hipGetDeviceProperties, &properties, 0) == hipSuccess) {
+        facts->gpu_arch = properties.gcnArchName;
+        facts->device_name = properties.name;
+      }
+      int version = 0;
+      if (real(kCall_hipRuntimeGetVersion, &version) == hipSuccess)
+        facts->runtime_version = version;
+      if (real(kCall_hipDriverGetVersion, &version) == hipSuccess) facts->driver_version = version;
+    });
+    return *facts;
+  }
+
+  bool read(void* destination, uint64_t address, size_t size_bytes) override {
+    bool done = false;
+    run([&] {
+      done = read_once(destination, address, size_bytes);
+      if (done) return;
+      stream_ = nullptr;  // a device reset took it away
+      done = read_once(destination, address, size_bytes);
+    });
+    return done;
+  }
+
+  bool synchronize(uint32_t timeout_ms) override {
+    auto result = std::make_shared<bool>(false);
+    const bool in_time =
+        run([result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
+    return in_time && *result;
+  }
+
+  std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
+                                          bool host_memory) override {
+    std::shared_ptr<StreamReads::Place> place;
+    run([&] {
+      place = reads_.begin(static_cast<hipStream_t>(stream), address, size_bytes, host_memory);
+    });
+    if (!place) return nullptr;
+    return std::make_unique<Read>(*this, std::move(place), size_bytes);
+  }
+
+  void resetting() override {
+    run([&] { reads_.forget(); });
+  }
+
+  StreamState stream_state(void* stream) override {
+    StreamState state = StreamState::kError;
+    run([&] {
+      const hipError_t result = real(kCall_hipStreamQuery, static_cast<hipStream_t>(stream));
+      if (result == hipSuccess) state = StreamState::kIdle;
+      if (result == hipErrorNotReady) state = StreamState::kBusy;
+    });
+    return state;
+  }
+
+  bool capturing(void* stream) override {
+    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+    bool known = false;
+    run([&] {
+      known =
+          real(kCall_hipStreamIsCapturing, static_cast<hipStream_t>(stream), &status) == hipSuccess;
+    });
+    return known && status != hipStreamCaptureStatusNone;
+  }
+
+  uint64_t device_address(void* host) override {
+    void* address = nullptr;
+    run([&] {
+      if (real(kCall_hipHostGetDevicePointer, &address, host, 0u) != hipSuccess) address = nullptr;
+    });
+    return address_of(address);
+  }
+
+  bool symbol(const void* host_symbol, uint64_t* address, uint64_t* size_bytes) override {
+    void* found = nullptr;
+    size_t size = 0;
+    bool done = false;
+    run([&] {
+      done = real(kCall_hipGetSymbolAddress, &found, host_symbol) == hipSuccess &&
+             real(kCall_hipGetSymbolSize, &size, host_symbol) == hipSuccess;
+    });
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  bool module_global(void* module, const char* name, uint64_t* address,
+                     uint64_t* size_bytes) override {
+    void* found = nullptr;
+    size_t size = 0;
+    bool done = false;
+    run([&] {
+      done = real(kCall_hipModuleGetGlobal, &found, &size, static_cast<hipModule_t>(module),
+                  name) == hipSuccess;
+    });
+    *address = address_of(found);
+    *size_bytes = size;
+    return done;
+  }
+
+  size_t graph_nodes(void* graph, void** nodes, size_t capacity) override {
+    size_t total = 0;
+    run([&] {
+      hipGraphNode_t* none = nullptr;
+      if (real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph), none, &total) !=
+          hipSuccess) {
+        total = 0;
+        return;
+      }
+      size_t room = total;
+      if (total != 0 && total <= capacity) {
+        (void)real(kCall_hipGraphGetNodes, static_cast<hipGraph_t>(graph),
+                   reinterpret_cast<hipGraphNode_t*>(nodes), &room);
+      }
+    });
+    return total;
+  }
+
+  std::vector<Bypass> bypasses() override {
+    std::vector<Bypass> found;
+    for (std::string& name : linked_unknown_calls()) {
+      found.push_back({std::move(name), "linked; gfxgraph does not know this function"});
+    }
+    if (several_hip_runtimes()) {
+      found.push_back({"libamdhip64", "loaded more than once; calls of one copy are not recorded"});
+    }
+    return found;
+  }
+
+ private:
+  struct Job {
+    std::function<void()> work;
+    bool done = false;
+  };
+
+  class Read final : public StreamRead {
+   public:
+    Read(HipDevice& device, std::shared_ptr<StreamReads::Place> place, size_t size_bytes)
+        : device_(device), place_(std::move(place)), size_bytes_(size_bytes) {}
+    ~Read() override {
+      device_.post([&reads = device_.reads_, place = place_] { reads.give_back(place); });
+    }
+    StreamState state() override {
+      hipError_t result = hipErrorNotReady;
+      device_.run([&] { result = device_.reads_.state(*place_); });
+      if (result == hipErrorNotReady) return StreamState::kBusy;
+      return result == hipSuccess ? StreamState::kIdle : StreamState::kError;
+    }
+    std::span<const std::byte> bytes() const override {
+      return {static_cast<const std::byte*>(place_->pinned), size_bytes_};
+    }
+
+   private:
+    HipDevice& device_;
+    const std::shared_ptr<StreamReads::Place> place_;
+    const size_t size_bytes_;
+  };
+
+  // As run(), without waiting for it.
+  void post(std::function<void()> work) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    wake_.notify_one();
+  }
+
+  bool read_once(void* destination, uint64_t address, size_t size_bytes) {
+    // A stream of its own that waits for none of the program's.
+    if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
+                                   static_cast<unsigned>(hipStreamNonBlocking)) != hipSuccess) {
+      return false;
+    }
+    // One call: HIP 5.7 refuses to wait for a stream while the program captures another one, but
+    // waits in this call.
+    const void* source = reinterpret_cast<const void*>(address);
+    return real(kCall_hipMemcpyWithStream, destination, source, size_bytes, hipMemcpyDeviceToHost,
+                stream_) == hipSuccess;
+  }
+
+  // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
+  bool run(std::function<void()> work, uint32_t timeout_ms = kForEver) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    std::unique_lock lock(mutex_);
+    if (stuck_) return false;
+    if (!started_) start();
+    jobs_.push_back(job);
+    wake_.notify_one();
+    const auto finished = [&] { return job->done; };
+    if (timeout_ms == kForEver) {
+      done_.wait(lock, finished);
+    } else if (!done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), finished)) {
+      stuck_ = true;
+      return false;
+    }
+    return true;
+  }
+
+  void start() {
+    started_ = true;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { loop(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void loop() {
+    hook_depth = 2;  // nothing that this thread does is the program's: its outermost calls have 1
+    // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
+    // wait for that lock with the linker's.
+    for (const int index :
+         {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
+          kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
+          kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
+          kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
+          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
+      (void)real_function(index);
+    }
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    (void)real(kCall_hipThreadExchangeStreamCaptureMode, &mode);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return !jobs_.empty(); });
+      const std::shared_ptr<Job> job = jobs_.front();
+      jobs_.pop_front();
+      lock.unlock();
+      job->work();
+      lock.lock();
+      job->done = true;
+      stuck_ = false;
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<Job>> jobs_;
+  bool started_ = false;
+  bool stuck_ = false;
+  // Of the helper thread.
+  hipStream_t stream_ = nullptr;
+  StreamReads reads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_hip_device() { return std::make_unique<HipDevice>(); }
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,355 @@
+// Hooks of copies.
+#include "recorder/preload/hooks_internal.h"
+
+using namespace gfxgraph::recorder;
+
+namespace gfxgraph::recorder {
+namespace {
+
+MemorySide destination_side(hipMemcpyKind kind) {
+  if (kind == hipMemcpyHostToDevice || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
+  return kind == hipMemcpyDeviceToHost ? MemorySide::kHost : MemorySide::kUnknown;
+}
+
+MemorySide source_side(hipMemcpyKind kind) {
+  if (kind == hipMemcpyDeviceToHost || kind == hipMemcpyDeviceToDevice) return MemorySide::kDevice;
+  return kind == hipMemcpyHostToDevice ? MemorySide::kHost : MemorySide::kUnknown;
+}
+
+RawCopy raw_copy_2d(const void* destination, size_t destination_pitch, const void* source,
+                    size_t source_pitch, size_t width, size_t height, hipMemcpyKind kind) {
+  RawCopy raw = raw_copy_1d(destination, source, width, kind);
+  raw.destination.pitch_bytes = destination_pitch;
+  raw.source.pitch_bytes = source_pitch;
+  raw.height = height;
+  return raw;
+}
+
+// The driver API's description. Which of the three pointers counts is told by the pointer that is
+// set: the values of hipMemoryType differ between HIP 5 and 6. Two that are set are not recorded.
+bool raw_end(const void* host, const void* device, const void* array, RawCopyEnd& end,
+             MemorySide& side) {
+  if (array != nullptr || (host != nullptr && device != nullptr)) return false;
+  side = device != nullptr ? MemorySide::kDevice : MemorySide::kHost;
+  end.address = address_of(device != nullptr ? device : host);
+  return true;
+}
+
+bool raw_copy_driver_2d(const hip_Memcpy2D& params, RawCopy& raw) {
+  if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
+      !raw_end(params.dstHost, params.dstDevice, params.dstArray, raw.destination,
+               raw.destination_side)) {
+    return false;
+  }
+  raw.source.pitch_bytes = params.srcPitch == 0 ? params.WidthInBytes : params.srcPitch;
+  raw.destination.pitch_bytes = params.dstPitch == 0 ? params.WidthInBytes : params.dstPitch;
+  raw.source.address += params.srcY * raw.source.pitch_bytes + params.srcXInBytes;
+  raw.destination.address += params.dstY * raw.destination.pitch_bytes + params.dstXInBytes;
+  raw.width_bytes = params.WidthInBytes;
+  raw.height = params.Height;
+  return true;
+}
+
+// HIP_MEMCPY3D of HIP 6, which made its numbers wider.
+struct WideMemcpy3d {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  hipMemoryType srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  hipArray_t srcArray;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  hipMemoryType dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  hipArray_t dstArray;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+};
+static_assert(sizeof(WideMemcpy3d) == 184);
+
+bool is_hip_6() noexcept {
+  static const bool known = [] {
+    int version = 0;
+    return real(kCall_hipRuntimeGetVersion, &version) == hipSuccess && version >= 60000000;
+  }();
+  return known;
+}
+
+template <typename Params>
+bool raw_copy_box(const Params& params, RawCopy& raw) {
+  if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
+      !raw_end(params.dstHost, params.dstDevice, params.dstArray, raw.destination,
+               raw.destination_side)) {
+    return false;
+  }
+  const auto place = [&](RawCopyEnd& end, uint64_t pitch, uint64_t height, uint64_t x, uint64_t y,
+                         uint64_t z) {
+    end.pitch_bytes = pitch == 0 ? params.WidthInBytes : pitch;
+    end.slice_bytes = end.pitch_bytes * (height == 0 ? params.Height : height);
+    end.address += z * end.slice_bytes + y * end.pitch_bytes + x;
+  };
+  place(raw.source, params.srcPitch, params.srcHeight, params.srcXInBytes, params.srcY,
+        params.srcZ);
+  place(raw.destination, params.dstPitch, params.dstHeight, params.dstXInBytes, params.dstY,
+        params.dstZ);
+  raw.width_bytes = params.WidthInBytes;
+  raw.height = params.Height;
+  raw.depth = params.Depth;
+  return true;
+}
+
+bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
+  static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
+  return is_hip_6() ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
+                    : raw_copy_box(params, raw);
+}
+
+template <typename Call>
+hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call) {
+  const Scope scope;
+  if (!scope.record) return call();
+  return device_work(index, raw, stream, std::forward<Call>(call));
+}
+
+template <typename Call>
+hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle stream,
+                          Call&& call) {
+  const Scope scope;
+  if (!scope.record) return call();
+  if (supported) {
+    return device_work(index, raw, stream, std::forward<Call>(call));
+  }
+  const hipError_t result = call();
+  if (result == hipSuccess)
+    recorder().note_incomplete(display_name(index), "an array, or two pointers for one end");
+  return result;
+}
+
+// A copy from or to a variable; not recorded when its address cannot be found.
+template <typename Call>
+hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_symbol,
+                       const void* other, size_t bytes, hipMemcpyKind kind, Handle stream,
+                       Call&& call) {
+  const Scope scope;
+  if (!scope.record) return call();
+  const uint64_t address = recorder().symbol_address(symbol);
+  if (address == 0) {
+    const hipError_t result = call();
+    if (result == hipSuccess) {
+      recorder().note_incomplete(display_name(index), "a variable that was not registered");
+    }
+    return result;
+  }
+  RawCopy raw;
+  raw.width_bytes = bytes;
+  RawCopyEnd& at = to_symbol ? raw.destination : raw.source;
+  at.address = address + offset;
+  (to_symbol ? raw.source : raw.destination).address = address_of(other);
+  raw.destination_side = to_symbol ? MemorySide::kDevice : destination_side(kind);
+  raw.source_side = to_symbol ? source_side(kind) : MemorySide::kDevice;
+  return device_work(index, raw, stream, std::forward<Call>(call));
+}
+
+}  // namespace
+
+RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
+                    hipMemcpyKind kind) noexcept {
+  RawCopy raw;
+  raw.destination.address = address_of(destination);
+  raw.source.address = address_of(source);
+  raw.width_bytes = bytes;
+  raw.destination_side = destination_side(kind);
+  raw.source_side = source_side(kind);
+  return raw;
+}
+
+bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {
+  if (params.srcArray != nullptr || params.dstArray != nullptr) return false;
+  const auto place = [](const hipPitchedPtr& base, const hipPos& at, RawCopyEnd& end) {
+    end.pitch_bytes = base.pitch;
+    end.slice_bytes = base.pitch * base.ysize;
+    end.address = address_of(base.ptr) + at.z * end.slice_bytes + at.y * base.pitch + at.x;
+  };
+  place(params.srcPtr, params.srcPos, raw.source);
+  place(params.dstPtr, params.dstPos, raw.destination);
+  raw.width_bytes = params.extent.width;
+  raw.height = params.extent.height;
+  raw.depth = params.extent.depth;
+  raw.source_side = source_side(params.kind);
+  raw.destination_side = destination_side(params.kind);
+  return true;
+}
+
+}  // namespace gfxgraph::recorder
+
+#define GFXGRAPH_COPY_1D(name, kind, key, ...)                                        \
+  return copy(kCall_##name, raw_copy_1d(destination, source, bytes, kind), key, [&] { \
+    return real(kCall_##name, destination, source, bytes __VA_OPT__(, ) __VA_ARGS__); \
+  })
+
+GFXGRAPH_HOOK hipError_t hipMemcpy(void* destination, const void* source, size_t bytes,
+                                   hipMemcpyKind kind) {
+  GFXGRAPH_COPY_1D(hipMemcpy, kind, nullptr, kind);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy_spt(void* destination, const void* source, size_t bytes,
+                                       hipMemcpyKind kind) {
+  GFXGRAPH_COPY_1D(hipMemcpy_spt, kind, per_thread_stream(), kind);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyAsync(void* destination, const void* source, size_t bytes,
+                                        hipMemcpyKind kind, hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyAsync, kind, stream_key(stream), kind, stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyAsync_spt(void* destination, const void* source, size_t bytes,
+                                            hipMemcpyKind kind, hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyAsync_spt, kind, per_thread_key(stream), kind, stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyWithStream(void* destination, const void* source, size_t bytes,
+                                             hipMemcpyKind kind, hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyWithStream, kind, stream_key(stream), kind, stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyHtoD(hipDeviceptr_t destination, void* source, size_t bytes) {
+  GFXGRAPH_COPY_1D(hipMemcpyHtoD, hipMemcpyHostToDevice, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyDtoH(void* destination, hipDeviceptr_t source, size_t bytes) {
+  GFXGRAPH_COPY_1D(hipMemcpyDtoH, hipMemcpyDeviceToHost, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyDtoD(hipDeviceptr_t destination, hipDeviceptr_t source,
+                                       size_t bytes) {
+  GFXGRAPH_COPY_1D(hipMemcpyDtoD, hipMemcpyDeviceToDevice, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t destination, void* source, size_t bytes,
+                                            hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyHtoDAsync, hipMemcpyHostToDevice, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyDtoHAsync(void* destination, hipDeviceptr_t source, size_t bytes,
+                                            hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyDtoHAsync, hipMemcpyDeviceToHost, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source,
+                                            size_t bytes, hipStream_t stream) {
+  GFXGRAPH_COPY_1D(hipMemcpyDtoDAsync, hipMemcpyDeviceToDevice, stream_key(stream), stream);
+}
+
+// Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
+GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
+                                       const void* source, int source_device, size_t bytes) {
+  return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),
+              nullptr, [&] {
+                return real(kCall_hipMemcpyPeer, destination, destination_device, source,
+                            source_device, bytes);
+              });
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyPeerAsync(void* destination, int destination_device,
+                                            const void* source, int source_device, size_t bytes,
+                                            hipStream_t stream) {
+  return copy(kCall_hipMemcpyPeerAsync,
+              raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice), stream_key(stream),
+              [&] {
+                return real(kCall_hipMemcpyPeerAsync, destination, destination_device, source,
+                            source_device, bytes, stream);
+              });
+}
+
+#define GFXGRAPH_COPY_2D_PARAMETERS                                                     \
+  void *destination, size_t destination_pitch, const void *source, size_t source_pitch, \
+      size_t width, size_t height, hipMemcpyKind kind
+#define GFXGRAPH_COPY_2D(name, key, ...)                                                           \
+  return copy(                                                                                     \
+      kCall_##name,                                                                                \
+      raw_copy_2d(destination, destination_pitch, source, source_pitch, width, height, kind), key, \
+      [&] {                                                                                        \
+        return real(kCall_##name, destination, destination_pitch, source, source_pitch, width,     \
+                    height, kind __VA_OPT__(, ) __VA_ARGS__);                                      \
+      })
+
+GFXGRAPH_HOOK hipError_t hipMemcpy2D(GFXGRAPH_COPY_2D_PARAMETERS) {
+  GFXGRAPH_COPY_2D(hipMemcpy2D, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy2D_spt(GFXGRAPH_COPY_2D_PARAMETERS) {
+  GFXGRAPH_COPY_2D(hipMemcpy2D_spt, per_thread_stream());
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync(GFXGRAPH_COPY_2D_PARAMETERS, hipStream_t stream) {
+  GFXGRAPH_COPY_2D(hipMemcpy2DAsync, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy2DAsync_spt(GFXGRAPH_COPY_2D_PARAMETERS, hipStream_t stream) {
+  GFXGRAPH_COPY_2D(hipMemcpy2DAsync_spt, per_thread_key(stream), stream);
+}
+
+#define GFXGRAPH_COPY_PARAMS(name, build, key, ...)                \
+  RawCopy raw;                                                     \
+  const bool supported = params != nullptr && build(*params, raw); \
+  return copy_or_refuse(kCall_##name, supported, raw, key,         \
+                        [&] { return real(kCall_##name, params __VA_OPT__(, ) __VA_ARGS__); })
+
+GFXGRAPH_HOOK hipError_t hipMemcpyParam2D(const hip_Memcpy2D* params) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2D, raw_copy_driver_2d, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* params, hipStream_t stream) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpyParam2DAsync, raw_copy_driver_2d, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D* params) {
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy2DUnaligned, raw_copy_driver_2d, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy3D(const hipMemcpy3DParms* params) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3D, raw_copy_3d, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy3D_spt(const hipMemcpy3DParms* params) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3D_spt, raw_copy_3d, per_thread_stream());
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* params, hipStream_t stream) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync, raw_copy_3d, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* params, hipStream_t stream) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DAsync_spt, raw_copy_3d, per_thread_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D* params) {
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3D, raw_copy_driver_3d, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D* params, hipStream_t stream) {
+  GFXGRAPH_COPY_PARAMS(hipDrvMemcpy3DAsync, raw_copy_driver_3d, stream_key(stream), stream);
+}
+
+#define GFXGRAPH_TO_SYMBOL(name, key, ...)                                                     \
+  return symbol_copy(kCall_##name, symbol, offset, true, source, bytes, kind, key, [&] {       \
+    return real(kCall_##name, symbol, source, bytes, offset, kind __VA_OPT__(, ) __VA_ARGS__); \
+  })
+#define GFXGRAPH_TO_SYMBOL_PARAMETERS \
+  const void *symbol, const void *source, size_t bytes, size_t offset, hipMemcpyKind kind
+
+GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyToSymbol_spt(GFXGRAPH_TO_SYMBOL_PARAMETERS) {
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbol_spt, per_thread_stream());
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync(GFXGRAPH_TO_SYMBOL_PARAMETERS, hipStream_t stream) {
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyToSymbolAsync_spt(GFXGRAPH_TO_SYMBOL_PARAMETERS,
+                                                    hipStream_t stream) {
+  GFXGRAPH_TO_SYMBOL(hipMemcpyToSymbolAsync_spt, per_thread_key(stream), stream);
+}
+
+#define GFXGRAPH_FROM_SYMBOL(name, key, ...)                                                   \
+  return symbol_copy(kCall_##name, symbol, offset, false, destination, bytes, kind, key, [&] { \
+    return real(kCall_##name, destination, symbol, bytes, offset,                              \
+                kind __VA_OPT__(, ) __VA_ARGS__);                                              \
+  })
+#define GFXGRAPH_FROM_SYMBOL_PARAMETERS \
+  void *destination, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind
+
+GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbol_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS) {
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbol_spt, per_thread_stream());
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync(GFXGRAPH_FROM_SYMBOL_PARAMETERS,
+                                                  hipStream_t stream) {
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync, stream_key(stream), stream);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS,
+                                                      hipStream_t stream) {
+  GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync_spt, per_thread_key(stream), stream);
+}

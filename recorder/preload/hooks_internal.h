@@ -1,0 +1,140 @@
+// What all hooks share. The only header of the recorder that shows HIP's types.
+#pragma once
+
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+#include <hip/hip_runtime_api.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "recorder/preload/hip_calls.h"
+#include "recorder/recorder.h"
+
+#define GFXGRAPH_HOOK extern "C" __attribute__((visibility("default")))
+
+namespace gfxgraph::recorder {
+
+// The process's recorder; lives until the process is gone, because hooks do.
+Recorder& recorder() noexcept;
+
+// HIP functions call each other through the dynamic linker, and the recorder's own thread calls
+// HIP: only the outermost call of a program's thread is recorded.
+extern thread_local int hook_depth;
+
+// After the first call that the program made: whatever the runtime set up for it is destroyed after
+// the exit handler that this registers, and the module destructors of clang's host code as well.
+void arrange_exit() noexcept;
+
+// In a process that does not record: says so if the call gives work to the device.
+void note_unrecorded(int index) noexcept;
+
+// What the real call of the outermost hook told the host, until its Scope ends.
+struct Learned {
+  bool open = false;  // inside a Scope that records
+  int index = -1;     // the row; -1: nothing
+  Knows knows = Knows::NOTHING;
+  hipStream_t stream = nullptr;
+  hipEvent_t events[2] = {nullptr, nullptr};
+
+  template <typename T>
+  void take(const T& argument) noexcept {
+    if constexpr (std::is_same_v<T, hipStream_t>) stream = argument;
+    if constexpr (std::is_same_v<T, hipEvent_t>) {
+      (events[0] == nullptr ? events[0] : events[1]) = argument;
+    }
+  }
+};
+extern thread_local Learned learned;
+
+// First thing in a hook. When it ends, the trace is told what the host knows by now, as the row of
+// the call that real() made says: no hook can forget it.
+class Scope {
+ public:
+  // `registration`: clang's module constructors, which arrange their own destructors afterwards.
+  explicit Scope(bool registration = false) noexcept
+      : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {
+    if (!record) return;
+    learned = Learned{.open = true};
+    recorder().call_begins();
+  }
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  const bool record;
+
+ private:
+  const bool registration_;
+};
+
+// The runtime's function of row `index`, called with exactly these argument types.
+template <typename... Args>
+hipError_t real(int index, Args... args) noexcept {
+  if (Recorder::elsewhere()) [[unlikely]]
+    note_unrecorded(index);
+  void* function = real_function(index);
+  if (function == nullptr) return hipErrorNotSupported;
+  const Knows knows = kCallRows[index].knows;
+  const bool tells = knows != Knows::NOTHING && hook_depth == 1 && learned.open;
+  if (tells) recorder().host_may_learn();
+  const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  if (tells && result == hipSuccess) {
+    learned = Learned{.open = true, .index = index, .knows = knows};
+    (learned.take(args), ...);
+  }
+  return result;
+}
+
+// hipStreamLegacy is the null stream; hipStreamPerThread the calling thread's own.
+inline Handle stream_key(hipStream_t stream) noexcept {
+  const auto value = reinterpret_cast<uintptr_t>(stream);
+  if (value == 1) return nullptr;
+  return value == 2 ? per_thread_stream() : stream;
+}
+
+// The same for the entry points whose null stream is the calling thread's.
+inline Handle per_thread_key(hipStream_t stream) noexcept {
+  return stream == nullptr ? per_thread_stream() : stream_key(stream);
+}
+
+inline uint64_t address_of(const void* pointer) noexcept {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+// Device work: prepared, done by the runtime, recorded if it succeeded.
+template <typename Call>
+hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
+                       bool never_captured = false) {
+  Work work;
+  work.never_captured = never_captured;
+  work.raw = std::move(raw);
+  work.stream = stream;
+  work.knows = kCallRows[index].knows;
+  work.call = display_name(index).data();
+  recorder().prepare(work);
+  const hipError_t result = call();
+  if (result != hipSuccess) return result;
+  recorder().commit(std::move(work));
+  // The event says it, or nothing does: then a synchronisation is appended.
+  if (work.told || work.captured || (work.knows == Knows::BY_ARGUMENT && !work.host_waits)) {
+    learned.index = -1;
+  }
+  return result;
+}
+
+// hooks_stream.cpp: the function that the runtime gets in place of the program's, with the HostCall
+// as its data, on a thread of the runtime.
+void run_host_function(void* wrapped);
+
+// hooks_launch.cpp: a kernel node's or launch's arguments; kernel nullptr when a finding says why
+// not.
+RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
+                     const char* call, HeldFindings& held) noexcept;
+
+// hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays, which are not recorded.
+bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept;
+RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
+                    hipMemcpyKind kind) noexcept;
+
+}  // namespace gfxgraph::recorder

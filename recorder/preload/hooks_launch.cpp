@@ -1,0 +1,418 @@
+// Hooks of registration, modules and kernel launches.
+#include <cstring>
+
+#include "recorder/preload/hooks_internal.h"
+
+using namespace gfxgraph::recorder;
+
+namespace gfxgraph::recorder {
+namespace {
+
+// Inside hipLaunchByPtr and its C++ twin: the stub whose kernel the nested hipModuleLaunchKernel
+// runs.
+thread_local const void* launching_stub = nullptr;
+
+// The kernel of a launch; null: what was found says why.
+struct Launched {
+  KernelEntry* kernel = nullptr;
+  HeldFindings found;
+};
+
+Launched stub_kernel(const void* stub, int index) {
+  Launched launched;
+  launched.kernel = recorder().find_kernel(stub, true, display_name(index).data(), launched.found);
+  return launched;
+}
+
+Launched module_kernel(hipFunction_t function, int index) {
+  if (launching_stub != nullptr) return stub_kernel(launching_stub, index);
+  Launched launched;
+  launched.kernel =
+      recorder().find_kernel(function, false, display_name(index).data(), launched.found);
+  return launched;
+}
+
+LaunchShape shape_of(const dim3& grid, const dim3& block, size_t shared_bytes, bool cooperative) {
+  LaunchShape shape;
+  shape.grid = {grid.x, grid.y, grid.z};
+  shape.block = {block.x, block.y, block.z};
+  shape.dynamic_lds_bytes = static_cast<uint32_t>(shared_bytes);
+  shape.cooperative = cooperative;
+  return shape;
+}
+
+// The "Ext" forms count work items: workgroups of `block`, the last one of each row maybe partial.
+LaunchShape shape_of_items(const std::array<uint32_t, 3>& items,
+                           const std::array<uint32_t, 3>& block, size_t shared_bytes) {
+  LaunchShape shape;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const uint32_t size = block[axis] == 0 ? 1 : block[axis];
+    shape.grid[axis] = items[axis] / size + (items[axis] % size != 0 ? 1 : 0);
+    shape.grid_remainder[axis] = items[axis] % size;
+  }
+  shape.block = block;
+  shape.dynamic_lds_bytes = static_cast<uint32_t>(shared_bytes);
+  return shape;
+}
+
+template <typename Call>
+hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void** params,
+                  void** extra, Handle stream, Call&& call, bool never_captured = false) {
+  KernelEntry* const kernel = launched.kernel;
+  if (kernel != nullptr && launched.found.empty() && recorder().launches_are_plain()) {
+    const hipError_t result = call();
+    if (result == hipSuccess) {
+      recorder().launched(*kernel, shape, params, extra, stream, display_name(index).data());
+    }
+    return result;
+  }
+  Work work;
+  work.call = display_name(index).data();
+  work.stream = stream;
+  work.never_captured = never_captured;
+  work.findings = std::move(launched.found);
+  RawLaunch raw = raw_launch(kernel, shape, params, extra, work.call, work.findings);
+  work.skip = raw.kernel == nullptr;
+  if (!work.skip) {
+    work.raw = std::move(raw);
+    recorder().prepare(work);
+  }
+  const hipError_t result = call();
+  if (result == hipSuccess) recorder().commit(std::move(work));
+  return result;
+}
+
+template <typename Call>
+hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3& block,
+                       void** params, size_t shared_bytes, Handle stream, bool cooperative,
+                       Call&& call) {
+  // HIP 5.2 runs a cooperative launch at once, also in a capture.
+  return launch(index, stub_kernel(stub, index), shape_of(grid, block, shared_bytes, cooperative),
+                params, nullptr, stream, std::forward<Call>(call), cooperative);
+}
+
+// Work-item counted launch with events around it.
+template <typename Call>
+hipError_t launch_items(int index, hipFunction_t function, const std::array<uint32_t, 3>& items,
+                        const std::array<uint32_t, 3>& block, size_t shared_bytes,
+                        hipStream_t stream, void** params, void** extra, hipEvent_t start,
+                        hipEvent_t stop, Call&& call) {
+  const Scope scope;
+  if (!scope.record) return call();
+  const Handle key = stream_key(stream);
+  Launched launched = module_kernel(function, index);
+  if (start != nullptr) recorder().event_recorded(start, key);
+  const hipError_t result =
+      launch(index, std::move(launched), shape_of_items(items, block, shared_bytes), params, extra,
+             key, std::forward<Call>(call), true);
+  if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
+  return result;
+}
+
+}  // namespace
+
+RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
+                     const char* call, HeldFindings& held) noexcept {
+  RawLaunch raw;
+  if (kernel == nullptr) return raw;
+  raw.shape = shape;
+  try {
+    if (params == nullptr && extra != nullptr) {
+      gfxgraph::Result<std::vector<uint8_t>> kernarg = kernarg_from_extra(kernel->kernel, extra);
+      if (!kernarg) {
+        held.push_back({gfxgraph::format::FindingKind::kIncomplete, call, kernarg.error().message});
+        return raw;
+      }
+      raw.kernarg = std::move(*kernarg);
+      raw.kernarg.resize(kernel->kernel.explicit_size_bytes);
+    } else {
+      raw.kernarg = kernarg_from_params(kernel->kernel, params);
+    }
+    raw.kernel = kernel;
+  } catch (const std::exception& caught) {
+    recorder().note_incomplete(call, caught.what());  // no memory to hold it
+  }
+  return raw;
+}
+
+}  // namespace gfxgraph::recorder
+
+// ---- registration (clang's host stubs; before main) ---------------------------------------------
+
+GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
+  using Function = void** (*)(const void*);
+  const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFatBinary));
+  if (function == nullptr) return nullptr;
+  const Scope scope(true);
+  void** handle = function(data);
+  if (scope.record && handle != nullptr) recorder().fat_binary(handle, data);
+  return handle;
+}
+
+GFXGRAPH_HOOK void __hipRegisterFunction(void** modules, const void* host_function,
+                                         char* device_function, const char* device_name,
+                                         unsigned int thread_limit, void* tid, void* bid,
+                                         void* block, void* grid, int* warp_size) {
+  using Function = void (*)(void**, const void*, char*, const char*, unsigned int, void*, void*,
+                            void*, void*, int*);
+  const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFunction));
+  if (function == nullptr) return;
+  const Scope scope(true);
+  function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block,
+           grid, warp_size);
+  if (scope.record) recorder().function(modules, host_function, device_name);
+}
+
+GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_name,
+                                    char* device_name, int external, size_t size, int constant,
+                                    int global) {
+  using Function = void (*)(void**, void*, char*, char*, int, size_t, int, int);
+  const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterVar));
+  if (function == nullptr) return;
+  const Scope scope(true);
+  function(modules, symbol, host_name, device_name, external, size, constant, global);
+  if (scope.record) recorder().variable(modules, symbol, device_name);
+}
+
+GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* initial,
+                                           const char* name, size_t size, unsigned int align) {
+  using Function = void (*)(void*, void**, void*, const char*, size_t, unsigned int);
+  const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterManagedVar));
+  if (function == nullptr) return;
+  const Scope scope(true);
+  function(modules, pointer, initial, name, size, align);
+  if (scope.record) recorder().managed_variable(modules, pointer, name, size);
+}
+
+GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
+  using Function = void (*)(void**);
+  const auto function = reinterpret_cast<Function>(real_function(kCall___hipUnregisterFatBinary));
+  const Scope scope(true);
+  if (scope.record) recorder().fat_binary_unloading(modules);
+  if (function != nullptr) function(modules);
+}
+
+// ---- modules ------------------------------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleLoad, module, path);
+  if (scope.record && result == hipSuccess) recorder().module_file_loaded(*module, path);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleLoadData, module, image);
+  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image,
+                                             unsigned int count, hipJitOption* options,
+                                             void** values) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleLoadDataEx, module, image, count, options, values);
+  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleUnload(hipModule_t module) {
+  const Scope scope;
+  if (scope.record) recorder().module_unloading(module);
+  return real(kCall_hipModuleUnload, module);
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module,
+                                              const char* name) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleGetFunction, function, module, name);
+  if (scope.record && result == hipSuccess) recorder().function_found(*function, module, name);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGetFuncBySymbol, function, symbol);
+  if (scope.record && result == hipSuccess) recorder().function_of_symbol(*function, symbol);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* bytes,
+                                            hipModule_t module, const char* name) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleGetGlobal, address, bytes, module, name);
+  if (scope.record && result == hipSuccess && address != nullptr && bytes != nullptr) {
+    recorder().global_found(module, name, address_of(*address), *bytes);
+  }
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGetSymbolAddress, address, symbol);
+  if (scope.record && result == hipSuccess) (void)recorder().symbol_address(symbol);
+  return result;
+}
+
+// ---- launches by host stub ----------------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipLaunchKernel(const void* stub, dim3 grid, dim3 block, void** args,
+                                         size_t shared_bytes, hipStream_t stream) {
+  const auto call = [&] {
+    return real(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes, stream);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  return launch_stub(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes,
+                     stream_key(stream), false, call);
+}
+
+GFXGRAPH_HOOK hipError_t hipLaunchKernel_spt(const void* stub, dim3 grid, dim3 block, void** args,
+                                             size_t shared_bytes, hipStream_t stream) {
+  const auto call = [&] {
+    return real(kCall_hipLaunchKernel_spt, stub, grid, block, args, shared_bytes, stream);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  return launch_stub(kCall_hipLaunchKernel_spt, stub, grid, block, args, shared_bytes,
+                     per_thread_key(stream), false, call);
+}
+
+GFXGRAPH_HOOK hipError_t hipExtLaunchKernel(const void* stub, dim3 grid, dim3 block, void** args,
+                                            size_t shared_bytes, hipStream_t stream,
+                                            hipEvent_t start, hipEvent_t stop, int flags) {
+  const auto call = [&] {
+    return real(kCall_hipExtLaunchKernel, stub, grid, block, args, shared_bytes, stream, start,
+                stop, flags);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  const Handle key = stream_key(stream);
+  if (start != nullptr) recorder().event_recorded(start, key);
+  const hipError_t result = launch_stub(kCall_hipExtLaunchKernel, stub, grid, block, args,
+                                        shared_bytes, key, false, call);
+  if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
+                                                    void** args, unsigned int shared_bytes,
+                                                    hipStream_t stream) {
+  const auto call = [&] {
+    return real(kCall_hipLaunchCooperativeKernel, stub, grid, block, args, shared_bytes, stream);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  return launch_stub(kCall_hipLaunchCooperativeKernel, stub, grid, block, args, shared_bytes,
+                     stream_key(stream), true, call);
+}
+
+GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel_spt(const void* stub, dim3 grid, dim3 block,
+                                                        void** args, uint32_t shared_bytes,
+                                                        hipStream_t stream) {
+  const auto call = [&] {
+    return real(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes,
+                stream);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  return launch_stub(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes,
+                     per_thread_key(stream), true, call);
+}
+
+// The arguments were gathered by hipSetupArgument; the runtime passes them on to its own
+// hipModuleLaunchKernel, where they are seen.
+GFXGRAPH_HOOK hipError_t hipLaunchByPtr(const void* stub) {
+  launching_stub = stub;
+  const hipError_t result = real(kCall_hipLaunchByPtr, stub);
+  launching_stub = nullptr;
+  return result;
+}
+
+__attribute__((visibility("default"))) void gfxgraph_launch_ggl(
+    uintptr_t stub, const dim3& grid, const dim3& block, uint32_t shared_bytes, hipStream_t stream,
+    void** kernarg) __asm__("_ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv");
+void gfxgraph_launch_ggl(uintptr_t stub, const dim3& grid, const dim3& block, uint32_t shared_bytes,
+                         hipStream_t stream, void** kernarg) {
+  using Function = void (*)(uintptr_t, const dim3&, const dim3&, uint32_t, hipStream_t, void**);
+  const auto function = reinterpret_cast<Function>(
+      real_function(kCall__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv));
+  launching_stub = reinterpret_cast<const void*>(stub);
+  if (function != nullptr) function(stub, grid, block, shared_bytes, stream, kernarg);
+  launching_stub = nullptr;
+}
+
+// ---- launches by module function ----------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned int grid_x,
+                                               unsigned int grid_y, unsigned int grid_z,
+                                               unsigned int block_x, unsigned int block_y,
+                                               unsigned int block_z, unsigned int shared_bytes,
+                                               hipStream_t stream, void** params, void** extra) {
+  const auto call = [&] {
+    return real(kCall_hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
+                block_z, shared_bytes, stream, params, extra);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  const LaunchShape shape =
+      shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, false);
+  return launch(kCall_hipModuleLaunchKernel, module_kernel(function, kCall_hipModuleLaunchKernel),
+                shape, params, extra, stream_key(stream), call, true);
+}
+
+GFXGRAPH_HOOK hipError_t hipModuleLaunchCooperativeKernel(
+    hipFunction_t function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+    unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+    hipStream_t stream, void** params) {
+  const auto call = [&] {
+    return real(kCall_hipModuleLaunchCooperativeKernel, function, grid_x, grid_y, grid_z, block_x,
+                block_y, block_z, shared_bytes, stream, params);
+  };
+  const Scope scope;
+  if (!scope.record) return call();
+  const LaunchShape shape =
+      shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, true);
+  return launch(kCall_hipModuleLaunchCooperativeKernel,
+                module_kernel(function, kCall_hipModuleLaunchCooperativeKernel), shape, params,
+                nullptr, stream_key(stream), call);
+}
+
+#define GFXGRAPH_ITEMS_PARAMETERS                                                  \
+  hipFunction_t function, uint32_t global_x, uint32_t global_y, uint32_t global_z, \
+      uint32_t local_x, uint32_t local_y, uint32_t local_z, size_t shared_bytes,   \
+      hipStream_t stream, void **params, void **extra, hipEvent_t start, hipEvent_t stop
+#define GFXGRAPH_ITEMS_ARGUMENTS                                                                   \
+  function, global_x, global_y, global_z, local_x, local_y, local_z, shared_bytes, stream, params, \
+      extra, start, stop
+#define GFXGRAPH_ITEMS_CALL(index, ...)                                                      \
+  launch_items(index, function, {global_x, global_y, global_z}, {local_x, local_y, local_z}, \
+               shared_bytes, stream, params, extra, start, stop,                             \
+               [&] { return real(index, GFXGRAPH_ITEMS_ARGUMENTS __VA_OPT__(, ) __VA_ARGS__); })
+
+__attribute__((visibility("default"))) hipError_t
+gfxgraph_ext_launch(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) __asm__(
+    "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_"
+    "j");
+hipError_t gfxgraph_ext_launch(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) {
+  return GFXGRAPH_ITEMS_CALL(
+      kCall__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
+      flags);
+}
+
+__attribute__((visibility("default"))) hipError_t
+    gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS) __asm__(
+        "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_"
+        "tS6_");
+hipError_t gfxgraph_hcc_launch(GFXGRAPH_ITEMS_PARAMETERS) {
+  return GFXGRAPH_ITEMS_CALL(
+      kCall__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_);
+}
+
+GFXGRAPH_HOOK hipError_t hipExtModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS, uint32_t flags) {
+  return GFXGRAPH_ITEMS_CALL(kCall_hipExtModuleLaunchKernel, flags);
+}
+GFXGRAPH_HOOK hipError_t hipHccModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS) {
+  return GFXGRAPH_ITEMS_CALL(kCall_hipHccModuleLaunchKernel);
+}

@@ -1,0 +1,152 @@
+// How programs that look HIP's functions up at run time are seen, and the calls that are passed on
+// without being recorded (trampolines.S).
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/hooks_marker.h"
+#include "recorder/preload/unknown_calls.h"
+
+using namespace gfxgraph::recorder;
+
+namespace {
+
+bool is_row(int index) noexcept { return index < kCallCount; }
+
+// Calls that are lists of work: part of it may be done when the result is an error.
+bool may_be_done_in_part(int index) noexcept {
+  switch (index) {
+    case kCall_hipMemcpyBatchAsync:
+    case kCall_hipMemcpy3DBatchAsync:
+    case kCall_hipStreamBatchMemOp:
+    case kCall_hipExtLaunchMultiKernelMultiDevice:
+    case kCall_hipLaunchCooperativeKernelMultiDevice:
+    case kCall_hipModuleLaunchCooperativeKernelMultiDevice: return true;
+    default: return false;
+  }
+}
+
+hipError_t not_supported() { return hipErrorNotSupported; }
+
+// The hook of a function that no row describes; what was found otherwise.
+void* hook_or_note(const char* name, void* found) noexcept {
+  bool full = false;
+  void* const hook = hook_unknown_call(name, found, &full);
+  if (full && recorder().active()) {
+    recorder().note_incomplete(name, "looked up; gfxgraph does not know this function");
+  }
+  return hook;
+}
+
+}  // namespace
+
+// The function to call in place of hook `index`.
+extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(int index) {
+  ++hook_depth;
+  if (!is_row(index)) return unknown_call_function(index - kCallCount);
+  if (Recorder::elsewhere()) [[unlikely]]
+    note_unrecorded(index);
+  void* const function = real_function(index);
+  return function != nullptr ? function : reinterpret_cast<void*>(&not_supported);
+}
+
+// `result` is what the call returned, a hipError_t if the function has a row.
+extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call(int index,
+                                                                                 int result) {
+  if (--hook_depth != 0 || !recorder().active()) return;
+  if (!is_row(index)) {
+    recorder().note_incomplete(unknown_call_name(index - kCallCount),
+                               "gfxgraph does not know this function");
+  } else if (result == hipSuccess || may_be_done_in_part(index)) {
+    recorder().note_incomplete(display_name(index));
+  }
+  arrange_exit();
+}
+
+// ---- look-ups at run time -----------------------------------------------------------------------
+
+extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
+gfxgraph_resolve_dlsym(void* handle, const char* name) {
+  using gfxgraph::preload::DlsymAnswer;
+  const DlsymAnswer ask_the_system{reinterpret_cast<void*>(gfxgraph::preload::system_dlsym()), 0};
+  if (name == nullptr) return ask_the_system;
+  if (may_be_roctx(name) && handle != RTLD_NEXT) {
+    // As below: the hook exists whether or not the process has the library.
+    void* const from = handle == RTLD_DEFAULT ? RTLD_NEXT : handle;
+    void* const found =
+        gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), from, name);
+    if (found == nullptr) return {nullptr, 1};
+    void* const hook = hook_roctx(name, found);
+    return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
+  }
+  if (!gfxgraph::preload::may_be_hip(name)) return ask_the_system;
+  const DlsymAnswer ask_the_next_one{reinterpret_cast<void*>(hip_dlsym()), 0};
+  const int index = find_call(name);
+  if (handle == RTLD_NEXT) return ask_the_next_one;
+  if (index < 0) {
+    if (std::strstr(name, "hip") == nullptr) return ask_the_next_one;
+    void* const found = handle == RTLD_DEFAULT
+                            ? gfxgraph::preload::find_hip_function(hip_dlsym(), name)
+                            : gfxgraph::preload::call_dlsym(hip_dlsym(), handle, name);
+    void* const hook = hook_or_note(name, found);
+    return hook == found ? ask_the_next_one : DlsymAnswer{hook, 1};
+  }
+  if (hook_function(index) == nullptr) return ask_the_next_one;
+  // The hook exists whether or not the runtime has the function: only the runtime's answer counts.
+  if (handle == RTLD_DEFAULT) {
+    return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
+  }
+  void* found = gfxgraph::preload::call_dlsym(hip_dlsym(), handle, name);
+  if (found == nullptr) return {nullptr, 1};
+  learn_real_function(index, found);
+  return {hook_function(index), 1};
+}
+
+namespace {
+
+// A function pointer that the runtime hands out itself.
+void hook_pointer(const char* name, void** function, bool per_thread) {
+  if (name == nullptr || function == nullptr || *function == nullptr) return;
+  int index = find_call(name);
+  char variant_name[128];
+  const int length = std::snprintf(variant_name, sizeof(variant_name), "%s_spt", name);
+  if (per_thread && length > 0 && static_cast<size_t>(length) < sizeof(variant_name)) {
+    const int variant = find_call(variant_name);
+    if (variant >= 0) index = variant;
+  }
+  if (index < 0) {
+    *function = hook_or_note(name, *function);
+    return;
+  }
+  if (hook_function(index) == nullptr) return;
+  learn_real_function(index, *function);
+  *function = hook_function(index);
+}
+
+constexpr uint64_t kPerThreadDefaultStream = 2;  // HIP_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+}  // namespace
+
+GFXGRAPH_HOOK hipError_t hipGetProcAddress(const char* name, void** function, int version,
+                                           uint64_t flags, void* status) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGetProcAddress, name, function, version, flags, status);
+  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint(const char* name, void** function,
+                                                unsigned long long flags, void* status) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGetDriverEntryPoint, name, function, flags, status);
+  if (result == hipSuccess) hook_pointer(name, function, flags == kPerThreadDefaultStream);
+  return result;
+}
+GFXGRAPH_HOOK hipError_t hipGetDriverEntryPoint_spt(const char* name, void** function,
+                                                    unsigned long long flags, void* status) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGetDriverEntryPoint_spt, name, function, flags, status);
+  if (result == hipSuccess) hook_pointer(name, function, true);
+  return result;
+}

@@ -1,0 +1,165 @@
+// Hooks of allocation and freeing.
+#include "recorder/preload/hooks_internal.h"
+
+using namespace gfxgraph::recorder;
+using gfxgraph::format::AllocationKind;
+
+namespace {
+
+void device_memory(const void* pointer, size_t bytes, uint32_t flags = 0) {
+  recorder().allocated({AllocationKind::kDevice, address_of(pointer), 0, bytes, flags, nullptr});
+}
+
+hipError_t host_memory(const Scope& scope, hipError_t result, void** pointer, size_t bytes,
+                       uint32_t flags) {
+  if (scope.record && result == hipSuccess && pointer != nullptr) {
+    const uint64_t address = address_of(*pointer);
+    recorder().allocated({AllocationKind::kHostPinned, address, address, bytes, flags, nullptr});
+  }
+  return result;
+}
+
+hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, size_t bytes,
+                         hipStream_t stream, int index) {
+  if (!scope.record || result != hipSuccess) return result;
+  const Handle key = stream_key(stream);
+  if (recorder().capturing(key)) {
+    recorder().note_incomplete(display_name(index), "inside a stream capture");
+  } else {
+    recorder().allocated({AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});
+  }
+  return result;
+}
+
+hipError_t free_memory(int index, void* pointer) {
+  const Scope scope;
+  if (!scope.record) return real(index, pointer);
+  Recorder::Freeing freeing = recorder().freeing(address_of(pointer));
+  const hipError_t result = real(index, pointer);
+  recorder().freed(std::move(freeing), result == hipSuccess);
+  return result;
+}
+
+}  // namespace
+
+GFXGRAPH_HOOK hipError_t hipMalloc(void** pointer, size_t bytes) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMalloc, pointer, bytes);
+  if (scope.record && result == hipSuccess) device_memory(*pointer, bytes);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipExtMallocWithFlags(void** pointer, size_t bytes, unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipExtMallocWithFlags, pointer, bytes, flags);
+  if (scope.record && result == hipSuccess) device_memory(*pointer, bytes, flags);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width,
+                                        size_t height) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMallocPitch, pointer, pitch, width, height);
+  if (scope.record && result == hipSuccess) device_memory(*pointer, *pitch * height);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipMemAllocPitch(hipDeviceptr_t* pointer, size_t* pitch, size_t width,
+                                          size_t height, unsigned int element) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMemAllocPitch, pointer, pitch, width, height, element);
+  if (scope.record && result == hipSuccess) device_memory(*pointer, *pitch * height);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipMalloc3D(hipPitchedPtr* pitched, hipExtent extent) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMalloc3D, pitched, extent);
+  if (scope.record && result == hipSuccess) {
+    device_memory(pitched->ptr, pitched->pitch * extent.height * extent.depth);
+  }
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMallocManaged, pointer, bytes, flags);
+  if (scope.record && result == hipSuccess) {
+    const uint64_t address = address_of(*pointer);
+    recorder().allocated({AllocationKind::kManaged, address, address, bytes, flags, nullptr});
+  }
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipHostMalloc(void** pointer, size_t bytes, unsigned int flags) {
+  const Scope scope;
+  return host_memory(scope, real(kCall_hipHostMalloc, pointer, bytes, flags), pointer, bytes,
+                     flags);
+}
+
+GFXGRAPH_HOOK hipError_t hipHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
+  const Scope scope;
+  return host_memory(scope, real(kCall_hipHostAlloc, pointer, bytes, flags), pointer, bytes, flags);
+}
+
+GFXGRAPH_HOOK hipError_t hipMallocHost(void** pointer, size_t bytes) {
+  const Scope scope;
+  return host_memory(scope, real(kCall_hipMallocHost, pointer, bytes), pointer, bytes, 0);
+}
+
+GFXGRAPH_HOOK hipError_t hipMemAllocHost(void** pointer, size_t bytes) {
+  const Scope scope;
+  return host_memory(scope, real(kCall_hipMemAllocHost, pointer, bytes), pointer, bytes, 0);
+}
+
+GFXGRAPH_HOOK hipError_t hipHostRegister(void* pointer, size_t bytes, unsigned int flags) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipHostRegister, pointer, bytes, flags);
+  if (scope.record && result == hipSuccess) recorder().host_registered(pointer, bytes, flags);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipFree(void* pointer) { return free_memory(kCall_hipFree, pointer); }
+GFXGRAPH_HOOK hipError_t hipHostFree(void* pointer) {
+  return free_memory(kCall_hipHostFree, pointer);
+}
+GFXGRAPH_HOOK hipError_t hipFreeHost(void* pointer) {
+  return free_memory(kCall_hipFreeHost, pointer);
+}
+GFXGRAPH_HOOK hipError_t hipHostUnregister(void* pointer) {
+  return free_memory(kCall_hipHostUnregister, pointer);
+}
+
+GFXGRAPH_HOOK hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes) {
+  const Scope scope;
+  return real(kCall_hipMemPoolTrimTo, pool, bytes);
+}
+
+GFXGRAPH_HOOK hipError_t hipMallocAsync(void** pointer, size_t bytes, hipStream_t stream) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMallocAsync, pointer, bytes, stream);
+  return stream_memory(scope, result, pointer, bytes, stream, kCall_hipMallocAsync);
+}
+
+GFXGRAPH_HOOK hipError_t hipMallocFromPoolAsync(void** pointer, size_t bytes, hipMemPool_t pool,
+                                                hipStream_t stream) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipMallocFromPoolAsync, pointer, bytes, pool, stream);
+  return stream_memory(scope, result, pointer, bytes, stream, kCall_hipMallocFromPoolAsync);
+}
+
+GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
+  const Scope scope;
+  if (!scope.record) return real(kCall_hipFreeAsync, pointer, stream);
+  const Handle key = stream_key(stream);
+  Recorder::Freeing freeing = recorder().freeing(address_of(pointer), key, true);
+  const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
+  recorder().freed(std::move(freeing), result == hipSuccess, key);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipDeviceReset() {
+  const Scope scope;
+  if (scope.record) recorder().resetting();
+  return real(kCall_hipDeviceReset);
+}

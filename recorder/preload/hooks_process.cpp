@@ -1,0 +1,185 @@
+// The life of the recorded process: how the recorder starts and ends.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <vector>
+
+#include "base/log.h"
+#include "recorder/queue/end_signals.h"
+#include "recorder/preload/hooks_internal.h"
+
+namespace gfxgraph::recorder {
+
+thread_local int hook_depth = 0;
+thread_local Learned learned;
+
+namespace {
+
+pid_t recorded_process = 0;
+
+void finish_at_exit() { recorder().finish(); }
+
+// In a child of vfork() or posix_spawn() the memory is still the parent's.
+bool own_process() noexcept { return recorded_process != 0 && getpid() == recorded_process; }
+
+void finish_if_own() noexcept {
+  if (own_process()) recorder().finish();
+}
+
+// A child of a process that has not used the device yet may be the one that does.
+void forked_child() {
+  unwatch_end_signals();
+  if (recorder().abandon()) return;
+  recorded_process = getpid();
+}
+
+template <typename Function>
+Function next(const char* name) noexcept {
+  return reinterpret_cast<Function>(preload::call_dlsym(preload::system_dlsym(), RTLD_NEXT, name));
+}
+
+}  // namespace
+
+Recorder& recorder() noexcept {
+  static Recorder* const instance = [] {
+    set_log_level(LogLevel::kOff);  // the process's stderr is not ours
+    auto* made = new Recorder(options_from_environment(), make_hip_device());
+    recorded_process = getpid();
+    (void)pthread_atfork(nullptr, nullptr, forked_child);
+    return made;
+  }();
+  return *instance;
+}
+
+void arrange_exit() noexcept {
+  static std::atomic<bool> arranged{false};
+  if (arranged.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  if (!arranged.exchange(true)) (void)std::atexit(finish_at_exit);
+}
+
+namespace {
+
+void tell_learned() noexcept {
+  const Learned now = learned;
+  learned.index = -1;
+  const std::string_view call = display_name(now.index);
+  const auto tell = [&](format::SynchronizeKind kind, Handle object) {
+    recorder().synchronized(kind, object, call);
+  };
+  switch (now.knows) {
+    case Knows::NOTHING: return;
+    case Knows::DEVICE: return tell(format::SynchronizeKind::kDevice, nullptr);
+    case Knows::STREAM:
+    case Knows::BY_ARGUMENT:
+      return tell(format::SynchronizeKind::kStream,
+                  call.ends_with("_spt") ? per_thread_key(now.stream) : stream_key(now.stream));
+    case Knows::EVENT:
+      for (hipEvent_t event : now.events) {
+        if (event != nullptr) tell(format::SynchronizeKind::kEvent, event);
+      }
+  }
+}
+
+}  // namespace
+
+void note_unrecorded(int index) noexcept {
+  if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
+}
+
+Scope::~Scope() {
+  --hook_depth;
+  if (record) {
+    if (learned.index >= 0) tell_learned();
+    learned.open = false;
+  }
+  if (record && !registration_) arrange_exit();
+}
+
+}  // namespace gfxgraph::recorder
+
+using namespace gfxgraph::recorder;
+
+// ---- the end of the process ---------------------------------------------------------------------
+
+GFXGRAPH_HOOK void _exit(int status) {
+  finish_if_own();
+  next<void (*)(int)>("_exit")(status);
+  __builtin_unreachable();
+}
+GFXGRAPH_HOOK void _Exit(int status) noexcept {
+  finish_if_own();
+  next<void (*)(int)>("_Exit")(status);
+  __builtin_unreachable();
+}
+GFXGRAPH_HOOK void quick_exit(int status) noexcept {
+  finish_if_own();
+  next<void (*)(int)>("quick_exit")(status);
+  __builtin_unreachable();
+}
+// The runtime aborts on a device fault: no device call is possible, but what was seen is kept.
+GFXGRAPH_HOOK void abort() noexcept {
+  if (own_process()) recorder().flush();
+  next<void (*)()>("abort")();
+  __builtin_unreachable();
+}
+
+GFXGRAPH_HOOK int execve(const char* path, char* const argv[], char* const environment[]) noexcept {
+  finish_if_own();
+  return next<int (*)(const char*, char* const*, char* const*)>("execve")(path, argv, environment);
+}
+GFXGRAPH_HOOK int execv(const char* path, char* const argv[]) noexcept {
+  finish_if_own();
+  return next<int (*)(const char*, char* const*)>("execv")(path, argv);
+}
+GFXGRAPH_HOOK int execvp(const char* file, char* const argv[]) noexcept {
+  finish_if_own();
+  return next<int (*)(const char*, char* const*)>("execvp")(file, argv);
+}
+GFXGRAPH_HOOK int execvpe(const char* file, char* const argv[],
+                          char* const environment[]) noexcept {
+  finish_if_own();
+  return next<int (*)(const char*, char* const*, char* const*)>("execvpe")(file, argv, environment);
+}
+GFXGRAPH_HOOK int fexecve(int file, char* const argv[], char* const environment[]) noexcept {
+  finish_if_own();
+  return next<int (*)(int, char* const*, char* const*)>("fexecve")(file, argv, environment);
+}
+
+namespace {
+
+// The rest of an execl's arguments, null included.
+std::vector<char*> collect(const char* first, va_list arguments) {
+  std::vector<char*> argv{const_cast<char*>(first)};
+  while (argv.back() != nullptr) argv.push_back(va_arg(arguments, char*));
+  return argv;
+}
+
+}  // namespace
+
+GFXGRAPH_HOOK int execl(const char* path, const char* first, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, first);
+  const std::vector<char*> argv = collect(first, arguments);
+  va_end(arguments);
+  return execv(path, argv.data());
+}
+GFXGRAPH_HOOK int execlp(const char* file, const char* first, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, first);
+  const std::vector<char*> argv = collect(first, arguments);
+  va_end(arguments);
+  return execvp(file, argv.data());
+}
+GFXGRAPH_HOOK int execle(const char* path, const char* first, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, first);
+  const std::vector<char*> argv = collect(first, arguments);
+  char* const* environment = va_arg(arguments, char* const*);
+  va_end(arguments);
+  return execve(path, argv.data(), environment);
+}

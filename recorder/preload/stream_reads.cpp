@@ -1,0 +1,90 @@
+#include "recorder/preload/stream_reads.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gfxgraph::recorder {
+namespace {
+
+// Pinned memory, at most: reads beyond it are refused until others are done.
+constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kLeastBytes = size_t{64} << 10;
+
+}  // namespace
+
+std::shared_ptr<StreamReads::Place> StreamReads::find(size_t size_bytes, bool through_device) {
+  std::erase_if(left_, [&](const std::shared_ptr<Place>& place) {
+    if (state(*place) == hipErrorNotReady) return false;
+    free_.push_back(place);
+    return true;
+  });
+  // The smallest one that holds it.
+  auto best = free_.end();
+  for (auto at = free_.begin(); at != free_.end(); ++at) {
+    const Place& place = **at;
+    if (place.capacity_bytes < size_bytes || (place.device != nullptr) != through_device) continue;
+    if (best == free_.end() || place.capacity_bytes < (*best)->capacity_bytes) best = at;
+  }
+  if (best != free_.end()) {
+    std::shared_ptr<Place> place = std::move(*best);
+    free_.erase(best);
+    return place;
+  }
+  // None is freed here: HIP would wait for the device.
+  const size_t capacity = std::max(std::bit_ceil(size_bytes), kLeastBytes);
+  if (bytes_ + capacity > kMostBytes) return nullptr;
+  auto place = std::make_shared<Place>();
+  if (real(kCall_hipHostMalloc, &place->pinned, capacity, 0u) != hipSuccess) return nullptr;
+  place->capacity_bytes = capacity;
+  bytes_ += capacity;
+  const bool made =
+      real(kCall_hipEventCreateWithFlags, &place->done,
+           static_cast<unsigned>(hipEventDisableTiming)) == hipSuccess &&
+      (!through_device || real(kCall_hipMalloc, &place->device, capacity) == hipSuccess);
+  if (made) return place;
+  release(*place);
+  return nullptr;
+}
+
+std::shared_ptr<StreamReads::Place> StreamReads::begin(hipStream_t stream, uint64_t address,
+                                                       size_t size_bytes, bool host_memory) {
+  if (size_bytes > kMostBytes) return nullptr;
+  std::shared_ptr<Place> place = find(size_bytes, host_memory);
+  if (!place) return nullptr;
+  void* source = reinterpret_cast<void*>(address);
+  if (host_memory) {
+    if (real(kCall_hipMemcpyAsync, place->device, source, size_bytes, hipMemcpyHostToDevice,
+             stream) != hipSuccess) {
+      give_back(std::move(place));
+      return nullptr;
+    }
+    source = place->device;
+  }
+  if (real(kCall_hipMemcpyAsync, place->pinned, source, size_bytes, hipMemcpyDeviceToHost,
+           stream) == hipSuccess &&
+      real(kCall_hipEventRecord, place->done, stream) == hipSuccess) {
+    return place;
+  }
+  // A copy may be under way, and nothing tells when it is done: its place is never used again.
+  return nullptr;
+}
+
+hipError_t StreamReads::state(const Place& place) { return real(kCall_hipEventQuery, place.done); }
+
+void StreamReads::give_back(std::shared_ptr<Place> place) { left_.push_back(std::move(place)); }
+
+void StreamReads::release(Place& place) {
+  bytes_ -= place.capacity_bytes;
+  if (place.done != nullptr) (void)real(kCall_hipEventDestroy, place.done);
+  if (place.device != nullptr) (void)real(kCall_hipFree, place.device);
+  (void)real(kCall_hipHostFree, place.pinned);
+}
+
+void StreamReads::forget() {
+  for (const std::shared_ptr<Place>& place : left_) release(*place);
+  for (const std::shared_ptr<Place>& place : free_) release(*place);
+  left_.clear();
+  free_.clear();
+}
+
+}  // namespace gfxgraph::recorder

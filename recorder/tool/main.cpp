@@ -1,0 +1,109 @@
+// gfxgraph-record: runs a program and writes what it asks of the GPU into a trace.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/output.h"
+#include "base/print.h"
+#include "recorder/tool/launcher.h"
+#include "recorder/model/range_selection.h"
+
+namespace {
+
+using gfxgraph::kExitFailed;
+using gfxgraph::kExitUsage;
+
+struct Arguments {
+  std::vector<std::string> own;      // before the first "--", without the program's name
+  std::vector<std::string> program;  // behind it
+};
+
+// Split by hand: whatever stands behind "--" belongs to the recorded program, options included.
+Arguments split(int argc, char** argv) {
+  Arguments arguments;
+  int i = 1;
+  for (; i < argc && std::strcmp(argv[i], "--") != 0; ++i) arguments.own.emplace_back(argv[i]);
+  for (++i; i < argc; ++i) arguments.program.emplace_back(argv[i]);
+  return arguments;
+}
+
+int usage_error(const std::string& text) {
+  gfxgraph::print(
+      stderr,
+      "gfxgraph-record: {}\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n", text);
+  return kExitUsage;
+}
+
+int run_tool(int argc, char** argv) {
+  const Arguments arguments = split(argc, argv);
+  gfxgraph::recorder::LaunchRequest request;
+  request.program = arguments.program;
+  std::string device = "auto";
+  bool no_content = false;
+  bool hash_only = false;
+
+  CLI::App app{
+      "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
+      "usage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS..."};
+  app.name("gfxgraph-record");
+  app.footer(
+      "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
+      "recording was lost or lacks work that the trace does not name, else 0; --strict adds\n"
+      "incomplete traces. 1: could not record, 2: wrong command line.");
+  app.add_option("-o,--output", request.options.output, "the trace to write, T.gfxg")->required();
+  app.add_option("--device", device,
+                 "auto, real or emulated (default auto: a GPU if there is one)");
+  app.add_flag("--redact", request.options.redact, "leave the command line out of the trace");
+  app.add_flag("--hash-only", hash_only,
+               "keep hashes of the buffers' last states, not their bytes");
+  app.add_flag("--no-content", no_content, "keep nothing of the buffers' last states: no --verify");
+  app.add_flag("--checkpoints", request.options.checkpoints,
+               "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
+  app.add_flag(
+      "--no-wait", request.options.no_wait,
+      "do not let launches and hipFreeAsync wait for kernels: what these write into memory of\n"
+      "the host is then recorded, but not compared");
+  app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
+      ->check(CLI::Range(0, 19));
+  app.add_option(
+      "--range", request.options.ranges,
+      "record only what the program does in this range: NAME, NAME#N or NAME#N-M, counted\n"
+      "from 0 (roctx, hipProfilerStart: 'hipProfiler', gfxgraph/record.h); repeatable");
+  app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
+  app.add_flag("--force", request.force, "replace an existing trace");
+  try {
+    std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    return usage_error(error.what());
+  }
+  if (no_content && hash_only)
+    return usage_error("--no-content and --hash-only exclude each other");
+  if (arguments.program.empty())
+    return usage_error("no program: put -- and its command line at the end");
+  for (const std::string& range : request.options.ranges) {
+    const auto pattern = gfxgraph::recorder::parse_range_pattern(range);
+    if (!pattern) return usage_error(pattern.error().message);
+  }
+  if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
+  if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
+  const gfxgraph::Result<gfxgraph::DeviceChoice> choice = gfxgraph::parse_device_choice(device);
+  if (!choice) return usage_error(choice.error().message);
+  request.device = *choice;
+
+  const gfxgraph::Result<int> code = gfxgraph::recorder::launch(request);
+  if (code) return *code;
+  gfxgraph::print(stderr, "gfxgraph-record: {}\n", code.error().message);
+  return kExitFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gfxgraph::reserve_standard_descriptors();
+  return gfxgraph::finish_output("gfxgraph-record", run_tool(argc, argv));
+}

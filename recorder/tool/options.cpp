@@ -1,0 +1,151 @@
+#include "recorder/tool/options.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+namespace gfxgraph::recorder {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+uint64_t number(std::string_view text) {
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Values are single lines: whatever a path or a kernel's name holds.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+Options options_from_environment() {
+  Options options;
+  options.output = variable("GFXGRAPH_RECORD_OUTPUT");
+  options.status_folder = variable("GFXGRAPH_RECORD_STATUS");
+  const std::string post = variable("GFXGRAPH_RECORD_POST");
+  if (post == "hash") options.post = PostState::kHash;
+  if (post == "none") options.post = PostState::kNone;
+  options.checkpoints = variable("GFXGRAPH_RECORD_CHECKPOINTS") == "1";
+  options.no_wait = variable("GFXGRAPH_RECORD_NO_WAIT") == "1";
+  const std::string ranges = variable("GFXGRAPH_RECORD_RANGES");
+  for (size_t begin = 0; begin < ranges.size();) {
+    const size_t end = std::min(ranges.find('\n', begin), ranges.size());
+    options.ranges.push_back(ranges.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
+  if (!level.empty())
+    options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
+  options.redact = variable("GFXGRAPH_RECORD_REDACT") == "1";
+  options.emulated = variable("GFXGRAPH_RECORD_EMULATED") == "1";
+  options.end_signals = !options.output.empty();
+  return options;
+}
+
+std::vector<std::string> options_to_environment(const Options& options) {
+  const char* post = options.post == PostState::kFull   ? "full"
+                     : options.post == PostState::kHash ? "hash"
+                                                        : "none";
+  std::string ranges;
+  for (const std::string& range : options.ranges) ranges += range + "\n";
+  return {"GFXGRAPH_RECORD_RANGES=" + ranges,
+          "GFXGRAPH_RECORD_OUTPUT=" + options.output,
+          "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
+          std::string("GFXGRAPH_RECORD_POST=") + post,
+          std::string("GFXGRAPH_RECORD_CHECKPOINTS=") + (options.checkpoints ? "1" : "0"),
+          "GFXGRAPH_RECORD_COMPRESS=" + std::to_string(options.compression_level),
+          std::string("GFXGRAPH_RECORD_NO_WAIT=") + (options.no_wait ? "1" : "0"),
+          std::string("GFXGRAPH_RECORD_REDACT=") + (options.redact ? "1" : "0"),
+          std::string("GFXGRAPH_RECORD_EMULATED=") + (options.emulated ? "1" : "0")};
+}
+
+std::string write_report(const Report& report) {
+  std::string text;
+  const auto line = [&text](std::string_view key, std::string value) {
+    text.append(key).append("\t").append(one_line(std::move(value))).append("\n");
+  };
+  line("trace", report.trace);
+  line("sealed", report.sealed ? "1" : "0");
+  line("launches", std::to_string(report.launches));
+  line("kernels", std::to_string(report.kernels));
+  line("events", std::to_string(report.events));
+  line("copies", std::to_string(report.copies));
+  line("allocations", std::to_string(report.allocations));
+  line("graph_launches", std::to_string(report.graph_launches));
+  line("typed", std::to_string(report.relocations_typed));
+  line("matched", std::to_string(report.relocations_matched));
+  line("ambiguous_count", std::to_string(report.relocations_ambiguous));
+  for (const std::string& text_line : report.ambiguous) line("ambiguous", text_line);
+  for (const std::string& text_line : report.incomplete) line("incomplete", text_line);
+  for (const std::string& text_line : report.notes) line("note", text_line);
+  line("error", report.error);
+  line("device", report.device);
+  line("end", "1");
+  return text;
+}
+
+Report parse_report(const std::string& text) {
+  Report report;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    const size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) continue;
+    const std::string_view key = line.substr(0, tab);
+    const std::string_view value = line.substr(tab + 1);
+    if (key == "trace") {  // the first line: of several reports the last one counts
+      report = Report();
+      report.trace = value;
+    }
+    if (key == "sealed") report.sealed = value == "1";
+    if (key == "launches") report.launches = number(value);
+    if (key == "kernels") report.kernels = number(value);
+    if (key == "events") report.events = number(value);
+    if (key == "copies") report.copies = number(value);
+    if (key == "allocations") report.allocations = number(value);
+    if (key == "graph_launches") report.graph_launches = number(value);
+    if (key == "typed") report.relocations_typed = number(value);
+    if (key == "matched") report.relocations_matched = number(value);
+    if (key == "ambiguous_count") report.relocations_ambiguous = number(value);
+    if (key == "ambiguous") report.ambiguous.emplace_back(value);
+    if (key == "incomplete") report.incomplete.emplace_back(value);
+    if (key == "note") report.notes.emplace_back(value);
+    if (key == "error") report.error = value;
+    if (key == "device") report.device = value;
+    if (key == "end") report.whole = true;
+  }
+  return report;
+}
+
+std::vector<std::string> unrecorded_processes(const std::string& status_folder) {
+  std::vector<std::string> texts;
+  if (status_folder.empty()) return texts;
+  // Not std::filesystem's iterator, which ends the process where memory runs out.
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(status_folder.c_str()), &::closedir);
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (!name.starts_with("unrecorded.")) continue;
+    std::ifstream file(status_folder + "/" + name, std::ios::binary);
+    texts.push_back(one_line({std::istreambuf_iterator<char>(file), {}}));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+}  // namespace gfxgraph::recorder
