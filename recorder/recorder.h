@@ -28,18 +28,18 @@
 #include "base/file.h"
 #include "format/trace.h"
 #include "format/writer.h"
+#include "recorder/contents/flights.h"
+#include "recorder/contents/host_effects.h"
+#include "recorder/device.h"
 #include "recorder/model/allocation_map.h"
 #include "recorder/model/arguments.h"
 #include "recorder/model/code_registry.h"
-#include "recorder/device.h"
-#include "recorder/contents/flights.h"
 #include "recorder/model/graph_model.h"
-#include "recorder/contents/host_effects.h"
 #include "recorder/model/knows.h"
-#include "recorder/tool/options.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/word_resolver.h"
+#include "recorder/tool/options.h"
 
 namespace gfxgraph::recorder {
 

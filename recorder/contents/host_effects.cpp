@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "recorder/model/allocation_map.h"
 #include "recorder/contents/host_memory.h"
+#include "recorder/model/allocation_map.h"
 
 namespace gfxgraph::recorder {
 namespace {

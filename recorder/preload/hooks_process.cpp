@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "recorder/queue/end_signals.h"
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/queue/end_signals.h"
 
 namespace gfxgraph::recorder {
 

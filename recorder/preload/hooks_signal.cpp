@@ -2,8 +2,8 @@
 // of end_signals.h.
 #include <signal.h>
 
-#include "recorder/queue/end_signals.h"
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/queue/end_signals.h"
 
 using namespace gfxgraph::recorder;
 

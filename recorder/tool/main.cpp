@@ -8,8 +8,8 @@
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/print.h"
-#include "recorder/tool/launcher.h"
 #include "recorder/model/range_selection.h"
+#include "recorder/tool/launcher.h"
 
 namespace {
 

@@ -1,4 +1,5 @@
-// recorder/preload/hip_calls.inc against the runtime that is installed, and against the preload library.
+// recorder/preload/hip_calls.inc against the runtime that is installed, and against the preload
+// library.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -63,7 +64,8 @@ TEST(HipCalls, EveryFunctionOfTheInstalledRuntimeHasARow) {
   const std::map<std::string, std::string> known = rows();
   EXPECT_GT(functions.size(), 400u);
   for (const std::string& function : functions) {
-    EXPECT_TRUE(known.contains(function)) << function << ": classify it in recorder/preload/hip_calls.inc";
+    EXPECT_TRUE(known.contains(function))
+        << function << ": classify it in recorder/preload/hip_calls.inc";
   }
 }
 
