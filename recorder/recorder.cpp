@@ -20,9 +20,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr size_t kEventsPerDrain = 256;
-constexpr size_t kMostPendingEvents = 8192;
-constexpr size_t kUsualLaunchBytes = 160;  // kernarg and relocations; more make the buffer grow
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr size_t kMostFindings =
@@ -54,32 +51,6 @@ std::vector<std::string> command_line() {
     begin = end + 1;
   }
   return arguments;
-}
-
-format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes) {
-  const std::byte* const bytes = all_bytes.data() + pending.offset_bytes;
-  format::Launch launch;
-  launch.kernel = pending.kernel;
-  launch.stream = pending.stream;
-  launch.grid = pending.shape.grid;
-  launch.grid_remainder = pending.shape.grid_remainder;
-  launch.block = pending.shape.block;
-  launch.dynamic_lds_bytes = pending.shape.dynamic_lds_bytes;
-  launch.cooperative = pending.shape.cooperative;
-  launch.kernarg.resize(pending.kernarg_bytes);
-  launch.relocations.resize(pending.relocation_count);
-  if (pending.kernarg_bytes != 0) {
-    std::memcpy(launch.kernarg.data(), bytes, pending.kernarg_bytes);
-  }
-  if (pending.relocation_count != 0) {
-    std::memcpy(launch.relocations.data(), bytes + pending.kernarg_bytes,
-                pending.relocation_count * sizeof(format::Relocation));
-  }
-  format::Event event;
-  event.thread = pending.thread;
-  event.time_ns = pending.time_ns;
-  event.action = std::move(launch);
-  return event;
 }
 
 }  // namespace
@@ -171,10 +142,7 @@ void Recorder::apply_registrations() {
 void Recorder::open() {
   begun_ = true;
   start_ns_ = monotonic_ns();
-  pending_.reserve(kMostPendingEvents);
-  draining_.reserve(kMostPendingEvents);
-  launch_bytes_.reserve(kMostPendingEvents * kUsualLaunchBytes);
-  draining_bytes_.reserve(kMostPendingEvents * kUsualLaunchBytes);
+  queue_.reserve();
   format::WriterOptions writer_options;
   writer_options.compression_level = options_.compression_level;
   writer_ = check(format::Writer::create(options_.output, writer_options));
@@ -223,22 +191,28 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
+uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
+
 void Recorder::stamp(format::Event& event) const {
   event.thread = thread_number();
-  event.time_ns = monotonic_ns() - start_ns_;
+  event.time_ns = now_ns();
+}
+
+void Recorder::enqueue(uint64_t ticket, Pending item) {
+  if (queue_.add(ticket, std::move(item)) % EventQueue::kSome == 0) flush_wanted_.notify_one();
 }
 
 format::Event& Recorder::push(format::Action action) {
   auto event = std::make_unique<format::Event>();
+  const uint64_t ticket = queue_.draw();
   stamp(*event);
   event->action = std::move(action);
   report_ambiguous(event->action);
   note_targets(event->action);
-  stream_used(event->action);
+  stream_used(event->action, ticket);
   const std::vector<Flight> known = flights_.follow(event->action);
   format::Event& pushed = *event;
-  pending_.emplace_back(std::move(event));
-  count_pending();
+  enqueue(ticket, std::move(event));
   land(known);
   return pushed;
 }
@@ -247,116 +221,29 @@ void Recorder::append(std::unique_ptr<format::Graph> graph) {
   for (const format::GraphNode& node : graph->nodes) {
     if (const auto* copy = std::get_if<format::Copy>(&node.action)) report_ambiguous(*copy);
   }
-  pending_.emplace_back(std::move(graph));
-  count_pending();
-}
-
-// With the bytes of kernarg_ and relocations_.
-void Recorder::append(const KernelEntry& kernel, format::StreamId stream,
-                      const LaunchShape& shape) {
-  if (any_ran_.load(std::memory_order_acquire)) note_runs();
-  stream_used(stream);
-  PendingLaunch launch;
-  launch.kernel = kernel.kernel.id;
-  launch.stream = stream;
-  launch.thread = thread_number();
-  launch.time_ns = monotonic_ns() - start_ns_;
-  launch.shape = shape;
-  launch.offset_bytes = launch_bytes_.size();
-  launch.kernarg_bytes = static_cast<uint32_t>(kernarg_.size());
-  launch.relocation_count = static_cast<uint32_t>(relocations_.size());
-  const auto add = [&](const void* bytes, size_t size) {
-    const auto* begin = static_cast<const std::byte*>(bytes);
-    launch_bytes_.insert(launch_bytes_.end(), begin, begin + size);
-  };
-  add(kernarg_.data(), kernarg_.size());
-  add(relocations_.data(), relocations_.size() * sizeof(format::Relocation));
-  pending_.emplace_back(launch);
-  count_pending();
-}
-
-void Recorder::count_pending() {
-  const size_t count = pending_.size();
-  pending_count_.store(count, std::memory_order_relaxed);
-  if (count % kEventsPerDrain == 0) flush_wanted_.notify_one();
+  enqueue(queue_.draw(), std::move(graph));
 }
 
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    bool left = false;
-    do {
+    for (bool again = true; again;) {
       {
         const std::lock_guard lock(mutex_);
         if (!writer_) return;
         resolve_deferred(all);
-        left = !draining_.empty();
-        if (!left) take_pending();
+        again = !queue_.take();
       }
-      write_taken();
-    } while (left && draining_.empty());
+      again = write_taken() && again;
+    }
   });
 }
 
-// What stands in the lists of what is deferred.
-const void* Recorder::address_of(const Pending& item) {
-  return std::visit(
-      [](const auto& one) -> const void* {
-        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, PendingLaunch>) {
-          return nullptr;
-        } else {
-          return one.get();
-        }
-      },
-      item);
-}
-
-// Needs both locks.
-void Recorder::take_pending() {
-  pending_.swap(draining_);
-  launch_bytes_.swap(draining_bytes_);
-  pending_count_.store(0, std::memory_order_relaxed);
-}
-
-// Up to what must wait. Needs drain_mutex_.
-void Recorder::write_taken() {
-  size_t count = 0;
-  for (Pending& item : draining_) {
-    if (!blocked_.empty() && blocked_.contains(address_of(item))) break;
-    ++count;
-    Result<void> written = write(item);
-    if (written) continue;
-    // The writer refuses what could not be read back, and marks the trace incomplete for it.
-    if (written.error().status != Status::kInvalidArgument) check(std::move(written));
-    refused_.push_back(written.error().message);
-  }
-  draining_.erase(draining_.begin(), draining_.begin() + static_cast<ptrdiff_t>(count));
-  if (draining_.empty()) draining_bytes_.clear();
-  if (count != 0) check(writer_->flush());
-}
-
-Result<void> Recorder::write(Pending& item) {
-  if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&item)) {
-    return writer_->add(**graph);
-  }
-  if (auto* events = std::get_if<std::unique_ptr<std::vector<format::Event>>>(&item)) {
-    for (format::Event& event : **events) {
-      if (Result<uint64_t> sequence = writer_->add(std::move(event)); !sequence) {
-        return tl::unexpected<Error>(std::move(sequence).error());
-      }
-    }
-    return {};
-  }
-  const auto* launch = std::get_if<PendingLaunch>(&item);
-  Result<uint64_t> sequence =
-      launch == nullptr ? writer_->add(std::move(*std::get<std::unique_ptr<format::Event>>(item)))
-                        : writer_->add(launch_event(*launch, std::span(draining_bytes_)));
-  if (!sequence) return tl::unexpected<Error>(std::move(sequence).error());
-  return {};
-}
+// Up to what must wait; true: nothing is left. Needs drain_mutex_.
+bool Recorder::write_taken() { return check(queue_.write(*writer_, refused_)); }
 
 void Recorder::drain_if_full() noexcept {
-  if (pending_count_.load(std::memory_order_relaxed) >= kMostPendingEvents) drain();
+  if (queue_.full()) drain();
 }
 
 // Takes mutex_ itself, after the search.
@@ -517,10 +404,11 @@ void Recorder::finish() noexcept {
     const std::lock_guard lock(mutex_);
     if (finished_ || !begun_ || !writer_) return;
     finished_ = true;
+    update_ways();
     finish_contents();
     resolve_deferred(true);
     write_taken();
-    take_pending();
+    queue_.take();
     write_taken();
     note_unrecorded_processes();
     note_open_ranges();

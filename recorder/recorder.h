@@ -38,7 +38,9 @@
 #include "recorder/model/knows.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/raw_actions.h"
+#include "recorder/model/stream_uses.h"
 #include "recorder/model/word_resolver.h"
+#include "recorder/queue/event_queue.h"
 #include "recorder/tool/options.h"
 
 namespace gfxgraph::recorder {
@@ -97,16 +99,11 @@ struct Work {
   bool never_captured = false;
 };
 
-// A launch as its call leaves it: the kernarg bytes and the relocations stand in one buffer of all.
-struct PendingLaunch {
-  format::KernelId kernel = 0;
-  format::StreamId stream = 0;
-  uint32_t thread = 0;
-  uint64_t time_ns = 0;
-  LaunchShape shape;
-  uint64_t offset_bytes = 0;
-  uint32_t kernarg_bytes = 0;
-  uint32_t relocation_count = 0;
+// What has to be known of a launch before its call.
+enum class LaunchWay : uint8_t {
+  kAfter,  // nothing: all of it is found out afterwards
+  kWords,  // its words, which lead to nothing that the program may write, and stand in its lane now
+  kWhole,  // what it may read and write: prepare() and commit()
 };
 
 class Recorder {
@@ -172,14 +169,15 @@ class Recorder {
   void count(const HeldFindings& held) noexcept;
   void prepare(Work& work) noexcept;
   void commit(Work&& work) noexcept;
-  // Whether a launch that succeeded may go to launched() alone, with one lock and, once buffers
-  // have grown, no allocation: no memory that the host sees, no capture, no checkpoints. Takes no
-  // lock.
-  bool launches_are_plain() const noexcept { return plain_.load(std::memory_order_acquire); }
+  // ---- launches (recorder_launches.cpp) ---------------------------------------------------------
   // Whether launches need not be looked at: no range that is recorded is open, and nothing is
   // captured. Takes no lock.
   bool launches_are_idle() const noexcept { return idle_.load(std::memory_order_acquire); }
-  void launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
+  // Before the call. Takes no lock that another thread's launches take, and once buffers have grown
+  // allocates nothing.
+  LaunchWay launch_way(KernelEntry& kernel, void* const* params, void* const* extra) noexcept;
+  // A launch whose way is not kWhole has succeeded.
+  void launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape, void* const* params,
                 void* const* extra, Handle stream, const char* call) noexcept;
 
   // ---- streams, events (recorder_streams.cpp) ---------------------------------------------------
@@ -270,12 +268,6 @@ class Recorder {
   Report report();
 
  private:
-  // Graphs stand among the events: their nodes refer to allocations that began before them.
-  // A list of events is what a host function will have written.
-  using Pending =
-      std::variant<PendingLaunch, std::unique_ptr<format::Event>, std::unique_ptr<format::Graph>,
-                   std::unique_ptr<std::vector<format::Event>>>;
-
   template <typename F>
   void guarded(F&& function) noexcept;
   template <typename F>
@@ -292,9 +284,10 @@ class Recorder {
   void apply_registrations();
   void append(format::Action action);
   void append(std::unique_ptr<format::Graph> graph);
-  void append(const KernelEntry& kernel, format::StreamId stream, const LaunchShape& shape);
+  void enqueue(uint64_t ticket, Pending item);
   format::Event& push(format::Action action);
   void stamp(format::Event& event) const;
+  uint64_t now_ns() const;  // since the recording began
 
   // What host functions that have not ended will have written (recorder_effects.cpp). Until it is
   // known nothing from there on is handed to the writer. Lists change under both locks; what is
@@ -302,7 +295,7 @@ class Recorder {
   // A copy whose source they fill.
   struct DeferredSource {
     RawCopy raw;
-    format::Copy* copy = nullptr;  // in pending_
+    format::Copy* copy = nullptr;  // in queue_
     const void* item = nullptr;    // what holds it there
     std::vector<uint64_t> runs;
     std::optional<std::vector<std::byte>> bytes;
@@ -311,10 +304,9 @@ class Recorder {
   struct DeferredEffect {
     uint64_t run = 0;
     format::AllocationId first_later = 0;  // this one and those after it begin behind the function
-    std::vector<format::Event>* events =
-        nullptr;                     // in pending_: of a stream, with one copy to fill
-    format::Graph* graph = nullptr;  // in pending_
-    size_t ordinal = 0;              // among the graph's host function nodes
+    std::vector<format::Event>* events = nullptr;  // in queue_: of a stream, with one copy to fill
+    format::Graph* graph = nullptr;                // in queue_
+    size_t ordinal = 0;                            // among the graph's host function nodes
     bool ended = false;
     std::vector<HostEffects::Change> changes = {};
     format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
@@ -328,7 +320,7 @@ class Recorder {
     // Blocks that were recorded as a whole since it was issued.
     std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
   };
-  // In pending_, behind functions that may write the memory.
+  // In queue_, behind functions that may write the memory.
   struct DeferredBegin {
     format::AllocationId id = 0;
     format::AllocationBegin* begin = nullptr;
@@ -338,7 +330,7 @@ class Recorder {
   struct DeferredRead {
     std::unique_ptr<StreamRead> read;
     std::shared_ptr<const WordsThen> words;
-    const void* item = nullptr;          // in pending_
+    const void* item = nullptr;          // in queue_
     format::Content* content = nullptr;  // of an event: gets what was read
     // Host writes of one event: get what differs from what the blocks were known to hold, beside
     // copies.
@@ -362,7 +354,6 @@ class Recorder {
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
   void resolve_deferred(bool all);
-  static const void* address_of(const Pending& item);
 
   // host functions' effects
   void watch(Allocation& allocation);
@@ -395,14 +386,14 @@ class Recorder {
   void forget_runs(Work& work) noexcept;
   void note_runs();
   bool host_waits(const Work& work, const format::Copy& copy);
-  void stream_used(format::StreamId stream);
-  void stream_used(const format::Action& action);
-  void count_pending();
-  void update_plain() noexcept;
+  void stream_used(format::StreamId stream, uint64_t ticket);
+  void stream_used(const format::Action& action, uint64_t ticket);
+  void note_overlap();
+  static uint64_t drawn_before() noexcept;
+  void update_ways() noexcept;
+  void hold_launches() noexcept;
   void drain(bool all = false) noexcept;
-  void take_pending();
-  void write_taken();
-  Result<void> write(Pending& item);
+  bool write_taken();
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
   void end_by_signal() noexcept;
@@ -438,10 +429,12 @@ class Recorder {
   void take_in_targets(std::vector<format::Relocation>& relocations,
                        std::span<const std::byte> bytes, const Allocation* holder);
   void take_in_variables(ModuleEntry& module);
+  void note_left_range(const char* call);
   void note_missed_ranges();
   void append_marker(format::Marker marker);
   void append_early_markers();
   void place_marker(format::Marker marker);
+  void place_end(format::Marker marker);
   uint32_t count_range(const std::string& name);
   void note_open_ranges();
 
@@ -464,6 +457,9 @@ class Recorder {
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
+  std::vector<std::shared_ptr<Allocation>> map(std::shared_ptr<Allocation> allocation);
+  void unmap(uint64_t address);
+  void forget_code(const void* module);
   void forget_id(const Allocation& allocation);
 
   // flights
@@ -492,6 +488,9 @@ class Recorder {
   KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
                               HeldFindings& held) noexcept;
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
+  bool words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const;
+  bool add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
+                  const LaunchShape& shape);
   std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
                                             Work& work);
@@ -514,6 +513,8 @@ class Recorder {
 
   // streams
   format::StreamId stream_id(Handle stream);
+  void know_stream(Handle stream, const format::StreamCreate& create);
+  void forget_stream(Handle stream);
   format::EventId event_id(Handle event);
 
   // graphs
@@ -546,16 +547,11 @@ class Recorder {
   std::mutex drain_mutex_;
   std::mutex mutex_;
   std::unique_ptr<format::Writer> writer_;
-  std::vector<Pending> pending_;
-  std::vector<Pending> draining_;
-  std::unordered_set<const void*> blocked_;  // of draining_ and pending_: guarded by drain_mutex_
-  std::vector<std::byte> launch_bytes_;      // of pending_'s launches
-  std::vector<std::byte> draining_bytes_;
-  std::vector<uint8_t> kernarg_;  // of the launch at hand
-  std::vector<format::Relocation> relocations_;
+  EventQueue queue_;
+  // How much a launch has to look at (recorder_launches.cpp). Fall with LaunchLanes::Alone.
   std::atomic<bool> plain_{false};
+  std::atomic<bool> light_{false};
   std::atomic<bool> idle_{false};
-  std::atomic<size_t> pending_count_{0};
   uint64_t start_ns_ = 0;
   std::thread flusher_;
   std::condition_variable flush_wanted_;
@@ -569,6 +565,9 @@ class Recorder {
   std::vector<std::shared_ptr<Allocation>> adopted_;
   Flights flights_;
   std::atomic<bool> kernels_fly_{false};
+  // Whether kernels may reach memory that the host sees; to be counted anew.
+  bool any_reachable_ = false;
+  bool recount_reachable_ = false;
   std::chrono::microseconds patience_{10'000};
   bool patient_ = false;
   bool kernels_wait_for_host_ = false;           // one did not end: nothing waits for others
@@ -586,15 +585,7 @@ class Recorder {
   };
   std::unordered_map<Handle, UnusedStream> unused_streams_;
   std::unordered_map<Handle, uint32_t> unused_events_;  // flags
-  // What a stream was given last. One call overlaps another if that was given while it ran.
-  struct StreamUse {
-    uint64_t number = 0;  // among all
-    uint32_t thread = 0;
-  };
-  std::vector<StreamUse> uses_;   // by stream
-  std::vector<bool> unblocking_;  // by stream: the null stream does not wait for it
-  StreamUse blocking_use_;        // of all streams that it waits for
-  std::atomic<uint64_t> use_count_{0};
+  StreamUses uses_;
   Captures captures_;
   std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
   std::unordered_map<Handle, ExecutableGraph> executables_;
@@ -614,7 +605,7 @@ class Recorder {
   std::atomic<uint64_t> span_{0};       // changes when a recorded stretch begins or ends
   std::set<format::RangeId> selected_;  // open ranges that are recorded
   std::set<format::RangeId> traced_;    // open ranges whose beginning is in the trace
-  bool filling_ = false;                // events that stand in pending_ get their contents
+  bool filling_ = false;                // events that stand in queue_ get their contents
   unsigned taking_in_ = 0;              // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory

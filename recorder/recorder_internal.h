@@ -1,6 +1,7 @@
 // The bodies of Recorder's templates: for recorder_*.cpp.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -36,14 +37,25 @@ struct RecordingError {
   Error error;
 };
 
-inline void Recorder::update_plain() noexcept {
-  const bool idle = writer_ && !recording_ && captures_.none();
+// What launches have to look at, after anything may have changed it.
+inline void Recorder::update_ways() noexcept {
+  const bool live = writer_ && !finished_;
+  const bool idle = live && !recording_ && captures_.none();
   if (idle != idle_.load(std::memory_order_relaxed)) idle_.store(idle, std::memory_order_release);
+  if (recount_reachable_) {
+    recount_reachable_ = false;
+    any_reachable_ = std::ranges::any_of(
+        map_.host_visible(), [](const auto& allocation) { return allocation->reachable; });
+  }
+  const bool looked = live && !options_.checkpoints && captures_.none();
   // In a range, what a launch touches is read before it.
-  const bool plain = writer_ && selection_.empty() && !options_.checkpoints && captures_.none() &&
-                     map_.host_visible().empty();
-  if (plain != plain_.load(std::memory_order_relaxed)) {
+  const bool plain = looked && selection_.empty() && map_.host_visible().empty();
+  const bool light = looked && recording_ && !any_reachable_;
+  if (plain != plain_.load(std::memory_order_relaxed) ||
+      light != light_.load(std::memory_order_relaxed)) {
+    const LaunchLanes::Alone alone(queue_.lanes());
     plain_.store(plain, std::memory_order_release);
+    light_.store(light, std::memory_order_release);
   }
   if (flights_.any_kernel() != kernels_fly_.load(std::memory_order_relaxed)) {
     kernels_fly_.store(flights_.any_kernel(), std::memory_order_release);
@@ -74,7 +86,7 @@ void Recorder::guarded(F&& function) noexcept {
     if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
     if (!begun_) open();
     std::forward<F>(function)();
-    update_plain();
+    update_ways();
   });
 }
 

@@ -1,8 +1,10 @@
 // What recording costs a launch: the runtime's own hipLaunchKernel against the recorder's hook, in
 // one process, in turns. Run it under gfxgraph-record, on a device that executes nothing:
 //   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
-//   bench/record_launch
-// Without gfxgraph-record both are the same function: the ratio shows the noise.
+//   bench/record_launch [threads N] [pinned]
+// Without gfxgraph-record both are the same function: the ratio shows the noise. threads: each of N
+// threads launches into a stream of its own. pinned: the program also holds memory of the host that
+// no kernel gets. With --range NOTHING the program stands outside of every range.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 
@@ -10,6 +12,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 __global__ void kernel(float* a, const float* b, float factor, int n) {
@@ -28,15 +32,25 @@ static void check(hipError_t result) {
   std::exit(1);
 }
 
-// Nanoseconds per launch; the wait for the device is not part of it.
+static std::vector<hipStream_t> streams;  // one per thread; none: the null stream, this thread
+
+static void launch_all(Launch launch, void** arguments, hipStream_t stream) {
+  for (int i = 0; i < kLaunches; ++i) {
+    check(launch(reinterpret_cast<const void*>(kernel), dim3(4), dim3(256), arguments, 0, stream));
+  }
+}
+
+// Nanoseconds per launch of all threads together; the wait for the device is not part of it.
 static double measure(Launch launch, void** arguments) {
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kLaunches; ++i) {
-    check(launch(reinterpret_cast<const void*>(kernel), dim3(4), dim3(256), arguments, 0, nullptr));
-  }
+  if (streams.empty()) launch_all(launch, arguments, nullptr);
+  std::vector<std::thread> threads;
+  for (hipStream_t stream : streams) threads.emplace_back(launch_all, launch, arguments, stream);
+  for (std::thread& one : threads) one.join();
   const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
   check(hipDeviceSynchronize());
-  return spent.count() / kLaunches;
+  const size_t count = streams.empty() ? 1 : streams.size();
+  return spent.count() / kLaunches / static_cast<double>(count);
 }
 
 static double at(std::vector<double> values, double part) {
@@ -49,7 +63,13 @@ static void print(const char* name, const std::vector<double>& values) {
               at(values, 0.1), at(values, 0.9));
 }
 
-int main() {
+int main(int argc, char** argv) {
+  int thread_count = 0;
+  bool pinned = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "pinned") == 0) pinned = true;
+    if (std::strcmp(argv[i], "threads") == 0 && i + 1 < argc) thread_count = std::atoi(argv[++i]);
+  }
   // dlvsym is not interposed by the recorder: this is the runtime's function.
   void* library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
   const auto bare = reinterpret_cast<Launch>(dlvsym(library, "hipLaunchKernel", "hip_4.2"));
@@ -59,6 +79,12 @@ int main() {
   float* b = nullptr;
   check(hipMalloc(&a, 4096));
   check(hipMalloc(&b, 4096));
+  void* held = nullptr;
+  if (pinned) check(hipHostMalloc(&held, 64 << 20));
+  for (int i = 0; i < thread_count; ++i) {
+    streams.emplace_back();
+    check(hipStreamCreateWithFlags(&streams.back(), hipStreamNonBlocking));
+  }
   float factor = 2;
   int n = 1024;
   void* arguments[] = {&a, &b, &factor, &n};

@@ -9,6 +9,7 @@ namespace gfxgraph::recorder {
 
 void Recorder::watch(Allocation& allocation) {
   if (!allocation.host_visible()) return;
+  if (allocation.reachable && !allocation.plain_host) any_reachable_ = true;
   const std::lock_guard lock(ran_mutex_);
   allocation.watched = true;
   effects_.watch(allocation.id, allocation.host_address, allocation.size_bytes,
@@ -17,6 +18,7 @@ void Recorder::watch(Allocation& allocation) {
 
 void Recorder::unwatch(Allocation& allocation) {
   if (!allocation.host_visible()) return;
+  if (allocation.reachable) recount_reachable_ = true;
   const std::lock_guard lock(ran_mutex_);
   allocation.watched = false;
   effects_.forget(allocation.id);
@@ -139,8 +141,7 @@ void Recorder::defer_effect(uint64_t run, format::StreamId stream) {
   copy.stream = stream;
   event.action = std::move(copy);
   effect->events = events.get();
-  pending_.emplace_back(std::move(events));
-  count_pending();
+  enqueue(queue_.draw(), std::move(events));
 }
 
 // Work that is about to be issued, or was just now.
@@ -339,14 +340,14 @@ void Recorder::resolve_deferred(bool all) {
   std::vector<DeferredEffect> effects;
   size_t cut_off = 0;
   filling_ = true;
-  blocked_.clear();
+  queue_.unblock();
   resolve_reads(all);
-  for (const DeferredRead& read : reads_) blocked_.insert(read.item);
+  for (const DeferredRead& read : reads_) queue_.block(read.item);
   {
     const std::lock_guard lock(ran_mutex_);
     std::erase_if(deferred_, [&](DeferredSource& source) {
       if (!source.runs.empty() && !all) {
-        blocked_.insert(source.item);
+        queue_.block(source.item);
         return false;
       }
       sources.push_back(std::move(source));
@@ -356,9 +357,9 @@ void Recorder::resolve_deferred(bool all) {
       const void* const item =
           effect.graph != nullptr ? static_cast<const void*>(effect.graph) : effect.events;
       if (item == nullptr) return false;  // its call has not returned
-      if (!effect.ended && !all) blocked_.insert(item);
+      if (!effect.ended && !all) queue_.block(item);
       // Nodes are put in when nothing points at others any more.
-      if (blocked_.contains(item)) return false;
+      if (queue_.blocked(item)) return false;
       const bool memory = !map_.host_visible().empty() || !adopted_.empty();
       cut_off += !effect.ended && running_.contains(effect.run) && memory;
       effects.push_back(std::move(effect));

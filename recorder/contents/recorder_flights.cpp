@@ -510,7 +510,10 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     begin.recorded_address = begin.host_address = range.begin;
     begin.size_bytes = made->size_bytes;
     begin.initial = make_content(*bytes, true);
-    by_id_[made->id] = made.get();
+    {
+      const LaunchLanes::Alone alone(queue_.lanes());
+      by_id_[made->id] = made.get();
+    }
     adopted_.push_back(std::move(made));
     append_beginning(std::move(begin), *bytes);
   }

@@ -69,7 +69,26 @@ void Recorder::make_reachable(Allocation& allocation) {
   watch(allocation);
 }
 
+// What launches look at without mutex_ changes while there are none.
+
+std::vector<std::shared_ptr<Allocation>> Recorder::map(std::shared_ptr<Allocation> allocation) {
+  const LaunchLanes::Alone alone(queue_.lanes());
+  by_id_[allocation->id] = allocation.get();
+  return map_.insert(std::move(allocation));
+}
+
+void Recorder::unmap(uint64_t address) {
+  const LaunchLanes::Alone alone(queue_.lanes());
+  map_.remove(address);
+}
+
+void Recorder::forget_code(const void* module) {
+  const LaunchLanes::Alone alone(queue_.lanes());
+  words_.remove_code(module);
+}
+
 void Recorder::forget_id(const Allocation& allocation) {
+  const LaunchLanes::Alone alone(queue_.lanes());
   by_id_.erase(allocation.id);
   by_id_.erase(allocation.former_id);
 }
@@ -111,8 +130,7 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
                                  format::AllocationBegin begin) {
   allocation->id = selection_.empty() ? next_allocation_++ : next_untraced_--;
   Allocation& entry = *allocation;
-  by_id_[entry.id] = &entry;
-  for (const std::shared_ptr<Allocation>& old : map_.insert(std::move(allocation))) {
+  for (const std::shared_ptr<Allocation>& old : map(std::move(allocation))) {
     // Its end was not seen: the runtime gave the same addresses out again.
     if (old->begun) {
       format::Content unknown;
@@ -236,7 +254,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       result.post = post_content(*allocation);
     }
-    map_.remove(allocation->address);
+    unmap(allocation->address);
     // Nothing reads it from now on, also when the host learns that work on it is done.
     unwatch(*allocation);
     flights_.forget(allocation->id);
@@ -250,7 +268,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
   guarded([&] {
     if (!success) {
       if (freeing.allocation->reachable) watch(*freeing.allocation);
-      (void)map_.insert(std::move(freeing.allocation));
+      (void)map(std::move(freeing.allocation));
       return;
     }
     if (!freeing.allocation->begun) {
@@ -298,20 +316,23 @@ void Recorder::resetting() noexcept {
         if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
         end_allocation(*allocation, true, 0, post_content(*allocation));
       }
-      map_.remove(allocation->address);
+      unmap(allocation->address);
       unwatch(*allocation);
       forget_id(*allocation);
     }
     for (ModuleEntry* module : code_.modules()) {
       module->globals_known = false;
-      words_.remove_code(module);
+      forget_code(module);
       // Managed variables are not looked for again: what their pointers hold now is not known.
       if (!module->managed.empty()) {
         finding(format::FindingKind::kIncomplete, "hipDeviceReset", "with __managed__ variables");
       }
     }
     code_.forget_found();
-    streams_.clear();
+    {
+      const LaunchLanes::Alone alone(queue_.lanes());
+      streams_.clear();
+    }
     events_.clear();
     unused_streams_.clear();
     unused_events_.clear();

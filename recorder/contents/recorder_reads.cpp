@@ -60,8 +60,7 @@ std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
                     .writes = events.get(),
                     .allocation = allocation.id,
                     .blocks = std::move(blocks)});
-  pending_.emplace_back(std::move(events));
-  count_pending();
+  enqueue(queue_.draw(), std::move(events));
   finding(format::FindingKind::kNote, "host memory",
           "changed while a kernel ran that was given its address, written by the program or by the "
           "kernel: recorded as written by the program, and not compared by a replay");

@@ -61,9 +61,10 @@ struct KernelEntry {
   ModuleEntry* module = nullptr;
   std::vector<KernargSlot> slots;
   uint32_t pointer_arguments = 0;  // global_buffer arguments
-  bool ambiguous_reported = false;
-  bool unknown_pointer_reported = false;
-  bool near_pointer_reported = false;
+  // Launches look at them without the lock.
+  std::atomic<bool> ambiguous_reported{false};
+  std::atomic<bool> unknown_pointer_reported{false};
+  std::atomic<bool> near_pointer_reported{false};
 };
 
 class CodeRegistry {

@@ -69,7 +69,7 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
 
 // The variables of code that is about to be unloaded: their last state.
 void Recorder::end_globals(const ModuleEntry& module) {
-  words_.remove_code(&module);
+  forget_code(&module);
   if (recording_) {
     look_before_wait();
     if (device_->synchronize(kSettleTimeoutMs)) land(flights_.land_all_kernels());
@@ -80,7 +80,7 @@ void Recorder::end_globals(const ModuleEntry& module) {
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       end_allocation(*allocation, true, 0, post_content(*allocation));
     }
-    map_.remove(allocation->address);
+    unmap(allocation->address);
     flights_.forget(allocation->id);
     unwatch(*allocation);
     forget_id(*allocation);
@@ -96,7 +96,7 @@ void Recorder::fat_binary_unloading(Handle handle) noexcept {
     if (entry == nullptr) return;
     end_globals(*entry);
     code_.remove_fat_binary(handle);
-    update_plain();
+    update_ways();
   });
 }
 
@@ -224,7 +224,10 @@ void Recorder::learn_code_range(const ModuleEntry& module, const Allocation& var
       range.begin = std::min(range.begin, begin);
       range.end = std::max(range.end, begin + segment.memory_bytes);
     }
-    if (range.begin <= variable.address && variable.address < range.end) words_.add_code(range);
+    if (range.begin <= variable.address && variable.address < range.end) {
+      const LaunchLanes::Alone alone(queue_.lanes());
+      words_.add_code(range);
+    }
     return;
   }
 }

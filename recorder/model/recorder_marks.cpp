@@ -71,16 +71,21 @@ void Recorder::place_marker(format::Marker marker) {
       if (!recording_) break;
       traced_.insert(range);
       append(std::move(marker));
+      update_ways();  // launches stand behind it
       break;
-    case format::MarkerKind::kRangeEnd:
-      if (traced_.erase(range) != 0) append(std::move(marker));
-      if (selected_.erase(range) == 0 || !selected_.empty()) break;
-      for (const format::RangeId open : std::exchange(traced_, {})) {
-        append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
-      }
-      leave_range();
-      break;
+    case format::MarkerKind::kRangeEnd: place_end(std::move(marker)); break;
   }
+}
+
+void Recorder::place_end(format::Marker marker) {
+  const bool last = selected_.erase(marker.range) != 0 && selected_.empty();
+  if (last) hold_launches();  // those that are recorded stand before it
+  if (traced_.erase(marker.range) != 0) append(std::move(marker));
+  if (!last) return;
+  for (const format::RangeId open : std::exchange(traced_, {})) {
+    append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
+  }
+  leave_range();
 }
 
 format::RangeId Recorder::range_begins(const char* name) noexcept {

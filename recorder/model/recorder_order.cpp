@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
-// Uses of streams when the call began that this thread is in.
-thread_local uint64_t uses_before_call = 0;
+// The last ticket when the call began that this thread is in.
+thread_local uint64_t drawn_before_call = 0;
 // The recorded stretch that it began in.
 thread_local uint64_t span_of_call = 0;
 
@@ -24,7 +24,7 @@ thread_local uint64_t span_of_call = 0;
 // race.
 
 void Recorder::call_begins() noexcept {
-  uses_before_call = use_count_.load(std::memory_order_acquire);
+  drawn_before_call = queue_.last_drawn();
   span_of_call = span_.load(std::memory_order_acquire);
 }
 
@@ -34,35 +34,25 @@ bool Recorder::outside() const noexcept {
   return !recording_ || span_of_call != span_.load(std::memory_order_relaxed);
 }
 
-void Recorder::stream_used(format::StreamId stream) {
-  if (stream >= uses_.size()) {
-    uses_.resize(stream + 1);
-    unblocking_.resize(stream + 1);
+void Recorder::stream_used(format::StreamId stream, uint64_t ticket) {
+  if (uses_.overlaps(stream, ticket, drawn_before_call, thread_number(), queue_.lanes().mine(),
+                     queue_.lanes())) {
+    note_overlap();
   }
-  const uint32_t thread = thread_number();
-  const auto overlaps = [&](const StreamUse& use) {
-    return use.number > uses_before_call && use.thread != thread;
-  };
-  const bool blocking = stream == 0 || !unblocking_[stream];
-  if (overlaps(uses_[stream]) || (stream == 0 && overlaps(blocking_use_)) ||
-      (blocking && overlaps(uses_[0]))) {
-    finding_now(format::FindingKind::kNote, "threads",
-                "gave work to one stream at the same time: its order is not known, and recorded as "
-                "the calls returned");
-  }
-  const StreamUse use{use_count_.load(std::memory_order_relaxed) + 1, thread};
-  uses_[stream] = use;
-  if (blocking) blocking_use_ = use;
-  use_count_.store(use.number, std::memory_order_release);
 }
 
-void Recorder::stream_used(const format::Action& action) {
+void Recorder::note_overlap() {
+  finding_now(format::FindingKind::kNote, "threads",
+              "gave work to one stream at the same time: its order is not known, and recorded as "
+              "the calls returned");
+}
+
+uint64_t Recorder::drawn_before() noexcept { return drawn_before_call; }
+
+void Recorder::stream_used(const format::Action& action, uint64_t ticket) {
   if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
-    if (created->id >= uses_.size()) {
-      uses_.resize(created->id + 1);
-      unblocking_.resize(created->id + 1);
-    }
-    unblocking_[created->id] = (created->flags & kStreamNonBlocking) != 0;
+    const LaunchLanes::Alone alone(queue_.lanes());
+    uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0);
     return;
   }
   std::visit(
@@ -73,7 +63,7 @@ void Recorder::stream_used(const format::Action& action) {
                       std::is_same_v<T, format::GraphLaunch> ||
                       std::is_same_v<T, format::EventRecord> ||
                       std::is_same_v<T, format::StreamWait>) {
-          stream_used(one.stream);
+          stream_used(one.stream, ticket);
         }
       },
       action);

@@ -21,7 +21,6 @@ void Recorder::enter_range() {
   }
   recording_ = true;
   span_.fetch_add(1, std::memory_order_release);
-  update_plain();
 }
 
 // With drain_mutex_, too.
@@ -64,10 +63,15 @@ void Recorder::leave_range() {
   }
   stale_words_.clear();
   map_.renumbered();
-  for (const ModuleEntry* module : code_.modules()) words_.remove_code(module);
+  for (const ModuleEntry* module : code_.modules()) forget_code(module);
   recording_ = false;
   span_.fetch_add(1, std::memory_order_release);
-  update_plain();
+  update_ways();
+}
+
+void Recorder::note_left_range(const char* call) {
+  finding(format::FindingKind::kIncomplete, call,
+          "a call of another thread was under way when a recorded range ended");
 }
 
 void Recorder::note_missed_ranges() {
@@ -81,6 +85,7 @@ void Recorder::note_missed_ranges() {
 
 // The id that it had before still leads to it: words that were resolved before are at hand.
 void Recorder::number(Allocation& allocation, format::AllocationId id) {
+  const LaunchLanes::Alone alone(queue_.lanes());
   by_id_.erase(allocation.former_id);
   allocation.former_id = allocation.id;
   allocation.id = id;
@@ -102,7 +107,10 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   allocation.beginning = true;
   begin.initial = read_content(allocation, true);
   allocation.beginning = false;
-  allocation.begun = true;
+  {
+    const LaunchLanes::Alone alone(queue_.lanes());
+    allocation.begun = true;
+  }
   if (!allocation.host_visible()) return append(std::move(begin));
   allocation.known_blocks = block_hashes(allocation);
   append_beginning(std::move(begin), visible_bytes(allocation));
@@ -149,6 +157,7 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
     Allocation* const target = by_id(word.allocation);
     if (target == nullptr) {
       if (ended_.contains(word.allocation)) return true;
+      const LaunchLanes::Alone alone(queue_.lanes());
       stale_words_.insert(held);
       return false;
     }
@@ -196,7 +205,10 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
 void Recorder::take_in_variables(ModuleEntry& module) {
   const uint64_t span = span_.load(std::memory_order_relaxed);
   if (selection_.empty() || module.globals_span == span) return;
-  module.globals_span = span;
+  {
+    const LaunchLanes::Alone alone(queue_.lanes());
+    module.globals_span = span;
+  }
   std::vector<Allocation*> variables;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module == &module) variables.push_back(allocation.get());

@@ -8,16 +8,28 @@ format::StreamId Recorder::stream_id(Handle stream) {
   const auto found = streams_.find(stream);
   if (found != streams_.end()) return found->second;
   const format::StreamId id = next_stream_++;
-  streams_[stream] = id;
+  format::StreamCreate create{id, 0, 0};
   if (const auto unused = unused_streams_.find(stream); unused != unused_streams_.end()) {
-    append(format::StreamCreate{id, unused->second.flags, unused->second.priority});
+    create.flags = unused->second.flags;
+    create.priority = unused->second.priority;
     unused_streams_.erase(unused);
-    return id;
+  } else {
+    own_streams_.insert(id);  // a thread's own default stream, or one whose creation was not seen
   }
-  // A thread's own default stream, or one whose creation was not seen.
-  own_streams_.insert(id);
-  append(format::StreamCreate{id, 0, 0});
+  know_stream(stream, create);
   return id;
+}
+
+// No launch into it comes before its event.
+void Recorder::know_stream(Handle stream, const format::StreamCreate& create) {
+  append(create);
+  const LaunchLanes::Alone alone(queue_.lanes());
+  streams_[stream] = create.id;
+}
+
+void Recorder::forget_stream(Handle stream) {
+  const LaunchLanes::Alone alone(queue_.lanes());
+  streams_.erase(stream);
 }
 
 format::EventId Recorder::event_id(Handle event) {
@@ -35,13 +47,11 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
   guarded([&] {
     captures_.forget_stream(stream);
     if (!selection_.empty()) {
-      streams_.erase(stream);
+      forget_stream(stream);
       unused_streams_[stream] = {flags, priority};
       return;
     }
-    const format::StreamId id = next_stream_++;
-    streams_[stream] = id;
-    append(format::StreamCreate{id, flags, priority});
+    know_stream(stream, {next_stream_++, flags, priority});
   });
 }
 
@@ -52,7 +62,7 @@ void Recorder::stream_destroyed(Handle stream) noexcept {
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return;
     append(format::StreamDestroy{found->second});
-    streams_.erase(found);
+    forget_stream(stream);
   });
 }
 

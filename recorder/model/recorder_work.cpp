@@ -1,5 +1,5 @@
-// Launches, copies, memsets and host functions: seen by prepare() before the real call, appended by
-// commit() after it.
+// Device work that reads or writes what the program may see: seen by prepare() before the real
+// call, appended by commit() after it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,6 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
-namespace {
-
-constexpr size_t kMostAmbiguousLines = 100;
-
-}  // namespace
-
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
   if (width == 0 || height == 0 || depth == 0) return 0;
   const uint64_t row = pitch == 0 ? width : pitch;
@@ -26,163 +20,6 @@ uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
 
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
   return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
-}
-
-KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
-                                   HeldFindings& held) noexcept {
-  return launches_are_idle() ? nullptr : look_up_kernel(function, host_function, call, held);
-}
-
-KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function, const char* call,
-                                      HeldFindings& held) noexcept {
-  // A thread launches few kernels again and again. Entries live as long as the recorder; what they
-  // were found by may be taken away, which changes the registry's generation.
-  struct Known {
-    const Recorder* owner = nullptr;
-    Handle function = nullptr;
-    uint64_t generation = 0;
-    KernelEntry* entry = nullptr;
-  };
-  static thread_local std::array<Known, 16> cache;
-  Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
-  const uint64_t generation = code_.generation();
-  if (known.owner == this && known.function == function && known.generation == generation) {
-    return known.entry;
-  }
-  KernelEntry* result = nullptr;
-  guarded([&] {
-    const HoldFindings hold(held_, held);
-    CodeRegistry::FunctionName* name =
-        host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
-    if (name == nullptr) {
-      finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
-      return;
-    }
-    result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
-    if (result == nullptr) return;
-    if (!result->module->globals_known) discover_globals(*result->module);
-    for (const ManagedVariable& variable : result->module->managed) {
-      if (variable.known) continue;
-      finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
-              "the address of " + variable.name + " is not known");
-    }
-    if (held.empty()) known = {this, function, generation, result};
-  });
-  return result;
-}
-
-KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
-                                       HeldFindings& held) noexcept {
-  bool stub = false;
-  guarded([&] { stub = code_.find_host_function(function) != nullptr; });
-  return look_up_kernel(function, stub, call, held);
-}
-
-void Recorder::report_ambiguous(std::string text) {
-  std::vector<std::string>& lines = report_.ambiguous;
-  if (lines.size() >= kMostAmbiguousLines) return;
-  if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
-}
-
-void Recorder::report_ambiguous(const format::Action& action) {
-  const auto report = [&](std::string_view what, format::AllocationId id,
-                          const format::Content& content) {
-    const auto first =
-        std::ranges::find_if(content.relocations, [](const auto& r) { return r.ambiguous; });
-    if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return;
-    report_ambiguous(
-        fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
-  };
-  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
-    report("initial content of", begin->id, begin->initial);
-  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
-    report("host write to", write->allocation, write->content);
-  } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
-    report("copy to", copy->destination.allocation, copy->host_source);
-  }
-}
-
-void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
-                                 std::vector<format::Relocation>& relocations) {
-  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
-  take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
-  mark_reachable(relocations);
-  if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
-      relocations.size() == kernel.pointer_arguments &&
-      std::ranges::all_of(relocations, [](const format::Relocation& r) {
-        return r.source == format::RelocationSource::kTyped;
-      })) {
-    return;  // every pointer is one, and nothing else looks like one
-  }
-  if (!kernel.ambiguous_reported) {
-    for (const format::Relocation& relocation : relocations) {
-      if (!relocation.ambiguous) continue;
-      kernel.ambiguous_reported = true;
-      report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
-    }
-  }
-  const auto word = [&](uint32_t offset) {
-    uint64_t value = 0;
-    std::memcpy(&value, kernarg.data() + offset, sizeof(value));
-    return value;
-  };
-  if (near != WordResolver::kNone && !kernel.near_pointer_reported) {
-    kernel.near_pointer_reported = true;
-    finding(
-        format::FindingKind::kNote, kernel.kernel.name,
-        fmt::format("{} holds {:#x}, which lies in no buffer, but near one: a pointer outside of "
-                    "its buffer, or a number; a replay keeps it as recorded",
-                    describe_kernarg_offset(kernel.kernel, near), word(near)));
-  }
-  if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
-  HeldFinding found{
-      format::FindingKind::kIncomplete, kernel.kernel.name,
-      fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
-                  "it was made is not known: kept as it is",
-                  describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
-      &kernel};
-  if (held_ != nullptr) {
-    held_->push_back(std::move(found));
-  } else {
-    count_held({std::move(found)});
-  }
-}
-
-format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
-  format::Launch launch;
-  launch.kernel = raw.kernel->kernel.id;
-  launch.stream = stream;
-  launch.grid = raw.shape.grid;
-  launch.grid_remainder = raw.shape.grid_remainder;
-  launch.block = raw.shape.block;
-  launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
-  launch.cooperative = raw.shape.cooperative;
-  launch.kernarg = std::move(raw.kernarg);
-  take_in_variables(*raw.kernel->module);
-  resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations);
-  return launch;
-}
-
-// The device does not care what a launch means to the trace: all of it is found out afterwards,
-// when the program has not yet learned that its call is over.
-void Recorder::launched(KernelEntry& kernel, const LaunchShape& shape, void* const* params,
-                        void* const* extra, Handle stream, const char* call) noexcept {
-  guarded([&] {
-    if (outside()) return;
-    if (params == nullptr && extra != nullptr) {
-      if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, kernarg_); !read) {
-        finding(format::FindingKind::kIncomplete, call, read.error().message);
-        return;
-      }
-      kernarg_.resize(kernel.kernel.explicit_size_bytes);
-    } else {
-      kernarg_from_params(kernel.kernel, params, kernarg_);
-    }
-    const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
-    resolve_arguments(kernel, kernarg_, relocations_);
-    append(kernel, id, shape);
-  });
-  drain_if_full();
 }
 
 // What the program wrote beside the range, into blocks that the work writes in part, must not be
@@ -423,11 +260,7 @@ void Recorder::commit(Work&& work) noexcept {
       return;
     }
     if (!work.action) return;
-    if (outside()) {
-      finding(format::FindingKind::kIncomplete, work.call,
-              "a call of another thread was under way when a recorded range ended");
-      return;
-    }
+    if (outside()) return note_left_range(work.call);
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
       if (!read_copy_source(std::get<RawCopy>(work.raw), *copy)) {
         finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");

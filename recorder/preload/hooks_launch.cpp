@@ -59,12 +59,15 @@ template <typename Call>
 hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void** params,
                   void** extra, Handle stream, Call&& call, bool never_captured = false) {
   KernelEntry* const kernel = launched.kernel;
-  if (kernel != nullptr && launched.found.empty() && recorder().launches_are_plain()) {
-    const hipError_t result = call();
-    if (result == hipSuccess) {
-      recorder().launched(*kernel, shape, params, extra, stream, display_name(index).data());
+  if (kernel != nullptr && launched.found.empty()) {
+    const LaunchWay way = recorder().launch_way(*kernel, params, extra);
+    if (way != LaunchWay::kWhole) {
+      const hipError_t result = call();
+      if (result == hipSuccess) {
+        recorder().launched(way, *kernel, shape, params, extra, stream, display_name(index).data());
+      }
+      return result;
     }
-    return result;
   }
   Work work;
   work.call = display_name(index).data();

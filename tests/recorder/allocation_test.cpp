@@ -32,8 +32,17 @@ class AllocationTest : public RecorderTest {
     void* params[] = {&arguments.data, &arguments.by};
     void* extra[] = {reinterpret_cast<void*>(1), &arguments, reinterpret_cast<void*>(2), &size,
                      reinterpret_cast<void*>(3)};
-    recorder_->launched(*kernel, {}, packed ? nullptr : params, packed ? extra : nullptr, nullptr,
-                        "hipModuleLaunchKernel");
+    const LaunchWay way =
+        recorder_->launch_way(*kernel, packed ? nullptr : params, packed ? extra : nullptr);
+    if (way == LaunchWay::kWhole) return;
+    recorder_->launched(way, *kernel, {}, packed ? nullptr : params, packed ? extra : nullptr,
+                        nullptr, "hipModuleLaunchKernel");
+  }
+  LaunchWay way(KernelEntry* kernel, void* data) {
+    int by = 3;
+    void* params[] = {&data, &by};
+    recorder_->call_begins();
+    return recorder_->launch_way(*kernel, params, nullptr);
   }
 
   // Some of everything; what the program would see is not the recorder's to change.
@@ -72,38 +81,73 @@ TEST_F(AllocationTest, ALaunchAllocatesNothing) {
   KernelEntry* kernel = find_kernel();
   ASSERT_NE(kernel, nullptr);
   device_memory(buffer_, sizeof(buffer_));
-  EXPECT_TRUE(recorder_->launches_are_plain());
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
   for (int i = 0; i < 100; ++i) launch(kernel, i % 2 == 0);
   testing::start_counting_allocations(testing::OfThreads::kThis);
-  for (int i = 0; i < 2000; ++i) launch(kernel, i % 2 == 0);
+  for (int i = 0; i < 1900; ++i) launch(kernel, i % 2 == 0);
   EXPECT_EQ(testing::stop_counting_allocations(), 0u);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   const auto launches = actions<format::Launch>(*trace);
-  ASSERT_EQ(launches.size(), 2100u);
+  ASSERT_EQ(launches.size(), 2000u);
   for (const format::Launch& launch : launches) {
     ASSERT_EQ(launch.kernarg, launches[0].kernarg);
     ASSERT_EQ(launch.relocations.size(), 1u);
   }
 }
 
-TEST_F(AllocationTest, HostVisibleMemoryAndCapturesAreNotPlain) {
-  EXPECT_FALSE(recorder_->launches_are_plain()) << "nothing is open";
-  recorder_->begin();
-  EXPECT_TRUE(recorder_->launches_are_plain());
-  recorder_->capture_begins(handle(10));
-  EXPECT_FALSE(recorder_->launches_are_plain());
-  recorder_->capture_ended(handle(10), nullptr);
-  EXPECT_TRUE(recorder_->launches_are_plain());
+TEST_F(AllocationTest, ALaunchBesideMemoryOfTheHostAllocatesNothing) {
+  load_kernel();
+  KernelEntry* kernel = find_kernel();
+  ASSERT_NE(kernel, nullptr);
+  device_memory(buffer_, sizeof(buffer_));
   recorder_->host_registered(host_, sizeof(host_), 0);
-  EXPECT_FALSE(recorder_->launches_are_plain());
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWords);
+  for (int i = 0; i < 100; ++i) launch(kernel, i % 2 == 0);
+  testing::start_counting_allocations(testing::OfThreads::kThis);
+  for (int i = 0; i < 1900; ++i) launch(kernel, i % 2 == 0);
+  EXPECT_EQ(testing::stop_counting_allocations(), 0u);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(actions<format::Launch>(*trace).size(), 2000u);
+}
+
+TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
+  load_kernel();
+  KernelEntry* kernel = find_kernel();
+  ASSERT_NE(kernel, nullptr);
+  device_memory(buffer_, sizeof(buffer_));
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
+  recorder_->capture_begins(handle(10));
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole);
+  recorder_->capture_ended(handle(10), nullptr);
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
+  // What no kernel has been given concerns only those that get it.
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  void* const registered = reinterpret_cast<void*>(FakeDevice(state_).device_address(host_));
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWords);
+  EXPECT_EQ(way(kernel, registered), LaunchWay::kWhole);
+  Work work;
+  work.call = "hipModuleLaunchKernel";
+  int by = 3;
+  void* data = registered;
+  void* params[] = {&data, &by};
+  work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole) << "a kernel may have kept its address";
   recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(host_)), true);
-  EXPECT_TRUE(recorder_->launches_are_plain());
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
+}
+
+TEST_F(AllocationTest, WithCheckpointsEveryLaunchIsLookedAt) {
+  load_kernel();
   Options options;
   options.checkpoints = true;
   make(options);
-  recorder_->begin();
-  EXPECT_FALSE(recorder_->launches_are_plain());
+  KernelEntry* kernel = find_kernel();
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole);
 }
 
 TEST_F(AllocationTest, EveryAllocationThatFailsEndsTheRecordingOnly) {

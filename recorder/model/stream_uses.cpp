@@ -1,0 +1,30 @@
+#include "recorder/model/stream_uses.h"
+
+namespace gfxgraph::recorder {
+
+void StreamUses::add(format::StreamId stream, bool blocking) {
+  while (streams_.size() <= stream) streams_.emplace_back();
+  streams_[stream].blocking = blocking;
+}
+
+bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
+                          uint32_t thread, LaunchLane* lane, const LaunchLanes& lanes) {
+  const uint64_t own = stamped(ticket, thread);
+  const auto overlaps = [&](uint64_t last) {
+    return (last >> 16) > before && (last & 0xFFFF) != (own & 0xFFFF);
+  };
+  // Whoever comes second, of two that exchange, finds the first one.
+  Use& use = streams_[stream];
+  bool found = overlaps(use.last.exchange(own));
+  if (!use.blocking) return found;
+  if (lane != nullptr) {
+    const uint64_t last = lane->last_blocking.exchange(own);
+    if (stream == 0) found |= overlaps(last);  // of a thread that ended: the lane was its own
+  }
+  if (ticket == before + 1) return found;  // nobody has given work to anything
+  if (stream != 0) return found || overlaps(streams_[0].last.load());
+  lanes.each([&](const LaunchLane& one) { found |= overlaps(one.last_blocking.load()); });
+  return found;
+}
+
+}  // namespace gfxgraph::recorder

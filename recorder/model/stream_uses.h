@@ -1,0 +1,35 @@
+// Who gave work to which stream last: what tells work whose order is known from calls of several
+// threads that ran at the same time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+
+#include "format/trace.h"
+#include "recorder/queue/launch_lane.h"
+
+namespace gfxgraph::recorder {
+
+class StreamUses {
+ public:
+  // Alone (LaunchLanes::Alone).
+  void add(format::StreamId stream, bool blocking);
+
+  // With the recorder's mutex or the lane's. The caller's thread gives work to the stream, and drew
+  // `ticket` for it in a call before which `before` was drawn last. Whether another thread gave
+  // work meanwhile to the same stream, or to one with which it shares an order: the null stream and
+  // those that wait for it. `lane`: the thread's, if it has one.
+  bool overlaps(format::StreamId stream, uint64_t ticket, uint64_t before, uint32_t thread,
+                LaunchLane* lane, const LaunchLanes& lanes);
+
+ private:
+  struct Use {
+    bool blocking = true;  // the null stream waits for it
+    std::atomic<uint64_t> last{0};
+  };
+  // By stream; the null stream, 0, is there from the beginning.
+  std::deque<Use> streams_ = std::deque<Use>(1);
+};
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,125 @@
+#include "recorder/queue/event_queue.h"
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace gfxgraph::recorder {
+namespace {
+
+const void* address_of(const Pending& item) {
+  return std::visit([](const auto& one) -> const void* { return one.get(); }, item);
+}
+
+Result<void> add_event(format::Writer& writer, format::Event&& event) {
+  Result<uint64_t> sequence = writer.add(std::move(event));
+  if (!sequence) return tl::unexpected<Error>(std::move(sequence).error());
+  return {};
+}
+
+}  // namespace
+
+void EventQueue::reserve() {
+  pending_.reserve(kMost);
+  draining_.reserve(kMost);
+}
+
+size_t EventQueue::add(uint64_t ticket, Pending item) {
+  pending_.push_back({ticket, std::move(item)});
+  count_.store(pending_.size(), std::memory_order_relaxed);
+  return pending_.size();
+}
+
+size_t EventQueue::add(LaunchLane& lane, const PendingLaunch& launch) {
+  LaunchBatch& batch = lane.pending;
+  PendingLaunch& added = batch.launches.emplace_back(launch);
+  added.offset_bytes = batch.bytes.size();
+  added.kernarg_bytes = static_cast<uint32_t>(lane.kernarg.size());
+  added.relocation_count = static_cast<uint32_t>(lane.relocations.size());
+  const auto append = [&](const void* bytes, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    batch.bytes.insert(batch.bytes.end(), begin, begin + size);
+  };
+  append(lane.kernarg.data(), lane.kernarg.size());
+  append(lane.relocations.data(), lane.relocations.size() * sizeof(format::Relocation));
+  return batch.launches.size();
+}
+
+bool EventQueue::take() {
+  if (!taken_.empty()) return false;
+  size_t count = 0;
+  {
+    const LaunchLanes::Alone alone(lanes_);
+    pending_.swap(draining_);
+    count_.store(0, std::memory_order_relaxed);
+    lanes_.each([&](LaunchLane& lane) {
+      std::swap(lane.pending, lane.draining);
+      count += lane.draining.launches.size();
+    });
+  }
+  taken_.reserve(count + draining_.size());
+  for (Item& item : draining_) taken_.push_back({item.ticket, &item, nullptr, nullptr});
+  lanes_.each([&](const LaunchLane& lane) {
+    for (const PendingLaunch& launch : lane.draining.launches) {
+      taken_.push_back({launch.ticket, nullptr, &launch, &lane});
+    }
+  });
+  // One thread's launches alone are in order.
+  if (!std::ranges::is_sorted(taken_, {}, &Taken::ticket)) {
+    std::ranges::sort(taken_, {}, &Taken::ticket);
+  }
+  return true;
+}
+
+Result<bool> EventQueue::write(format::Writer& writer, std::vector<std::string>& refused) {
+  const size_t before = written_;
+  for (; written_ < taken_.size(); ++written_) {
+    Taken& one = taken_[written_];
+    if (!blocked_.empty() && one.item != nullptr &&
+        blocked_.contains(address_of(one.item->event))) {
+      break;
+    }
+    Result<void> done = write(writer, one);
+    if (done) continue;
+    if (done.error().status != Status::kInvalidArgument) {
+      return tl::unexpected<Error>(std::move(done).error());
+    }
+    refused.push_back(done.error().message);
+  }
+  const bool some = written_ != before;
+  const bool all = written_ == taken_.size();
+  if (all) forget_taken();
+  if (some) {
+    if (Result<void> flushed = writer.flush(); !flushed) {
+      return tl::unexpected<Error>(std::move(flushed).error());
+    }
+  }
+  return all;
+}
+
+void EventQueue::forget_taken() {
+  taken_.clear();
+  written_ = 0;
+  draining_.clear();
+  lanes_.each([](LaunchLane& lane) { lane.draining.clear(); });
+}
+
+Result<void> EventQueue::write(format::Writer& writer, Taken& taken) {
+  if (taken.launch != nullptr) {
+    return add_event(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes)));
+  }
+  Pending& event = taken.item->event;
+  if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&event)) return writer.add(**graph);
+  if (auto* one = std::get_if<std::unique_ptr<format::Event>>(&event)) {
+    Result<void> added = add_event(writer, std::move(**one));
+    one->reset();
+    return added;
+  }
+  for (format::Event& one : *std::get<std::unique_ptr<std::vector<format::Event>>>(event)) {
+    if (Result<void> added = add_event(writer, std::move(one)); !added) return added;
+  }
+  return {};
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,110 @@
+#include "recorder/queue/launch_lane.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace gfxgraph::recorder {
+namespace {
+
+// Of this thread.
+struct Mine {
+  uint64_t owner = 0;
+  LaunchLane* lane = nullptr;
+};
+constinit thread_local Mine mine_now;
+constinit thread_local bool ended = false;
+
+// The thread's lane goes to another one when it ends.
+struct GiveBack {
+  std::shared_ptr<LaunchLane> lane;
+  void give() noexcept {
+    if (lane) lane->taken.store(false, std::memory_order_release);
+    lane.reset();
+  }
+  ~GiveBack() {
+    ended = true;
+    mine_now = {};
+    give();
+  }
+};
+thread_local GiveBack give_back;
+
+}  // namespace
+
+format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes) {
+  const std::byte* const bytes = all_bytes.data() + pending.offset_bytes;
+  format::Launch launch;
+  launch.kernel = pending.kernel;
+  launch.stream = pending.stream;
+  launch.grid = pending.shape.grid;
+  launch.grid_remainder = pending.shape.grid_remainder;
+  launch.block = pending.shape.block;
+  launch.dynamic_lds_bytes = pending.shape.dynamic_lds_bytes;
+  launch.cooperative = pending.shape.cooperative;
+  launch.kernarg.resize(pending.kernarg_bytes);
+  launch.relocations.resize(pending.relocation_count);
+  if (pending.kernarg_bytes != 0) {
+    std::memcpy(launch.kernarg.data(), bytes, pending.kernarg_bytes);
+  }
+  if (pending.relocation_count != 0) {
+    std::memcpy(launch.relocations.data(), bytes + pending.kernarg_bytes,
+                pending.relocation_count * sizeof(format::Relocation));
+  }
+  format::Event event;
+  event.thread = pending.thread;
+  event.time_ns = pending.time_ns;
+  event.action = std::move(launch);
+  return event;
+}
+
+uint64_t LaunchLanes::next_number() noexcept {
+  static constinit std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+LaunchLane* LaunchLanes::mine() noexcept {
+  if (mine_now.owner == number_) [[likely]]
+    return mine_now.lane;
+  return ended ? nullptr : take();
+}
+
+LaunchLane* LaunchLanes::take() noexcept {
+  try {
+    give_back.give();
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<LaunchLane> lane;
+    for (const std::shared_ptr<LaunchLane>& one : all_) {
+      if (one->taken.exchange(true, std::memory_order_acq_rel)) continue;
+      lane = one;
+      break;
+    }
+    if (!lane) {
+      lane = std::make_shared<LaunchLane>();
+      lane->pending.reserve();
+      lane->draining.reserve();
+      lane->next = first_.load(std::memory_order_relaxed);
+      all_.push_back(lane);
+      first_.store(lane.get(), std::memory_order_release);
+    }
+    mine_now = {number_, lane.get()};
+    give_back.lane = std::move(lane);
+    return mine_now.lane;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void LaunchLanes::stop() {
+  if (depth_++ != 0) return;
+  mutex_.lock();
+  each([](LaunchLane& lane) { lane.mutex.lock(); });
+}
+
+void LaunchLanes::go() {
+  if (--depth_ != 0) return;
+  each([](LaunchLane& lane) { lane.mutex.unlock(); });
+  mutex_.unlock();
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,114 @@
+// What threads hand over at each launch, without a lock that another thread holds while it launches
+// too: each thread has a lane of its own. A ticket that is drawn under the lane's lock, after the
+// call has returned, gives the order among all lanes and the queue of other events: who learned of
+// a launch, by whatever way, draws a later one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "format/trace.h"
+#include "recorder/model/raw_actions.h"
+
+namespace gfxgraph::recorder {
+
+// A launch as its call leaves it: kernarg bytes and relocations stand in the lane's buffer.
+struct PendingLaunch {
+  uint64_t ticket = 0;
+  format::KernelId kernel = 0;
+  format::StreamId stream = 0;
+  uint32_t thread = 0;
+  uint64_t time_ns = 0;
+  LaunchShape shape;
+  uint64_t offset_bytes = 0;
+  uint32_t kernarg_bytes = 0;
+  uint32_t relocation_count = 0;
+};
+
+struct LaunchBatch {
+  static constexpr size_t kMost = 2048;
+  static constexpr size_t kUsualBytes = 160;  // of one; more make the buffer grow
+  void reserve() {
+    launches.reserve(kMost);
+    bytes.reserve(kMost * kUsualBytes);
+  }
+  std::vector<PendingLaunch> launches;  // by ticket
+  std::vector<std::byte> bytes;
+  void clear() {
+    launches.clear();
+    bytes.clear();
+  }
+};
+
+format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes);
+
+// Own cache lines: nothing of two threads stands in one.
+struct alignas(128) LaunchLane {
+  std::mutex mutex;
+  LaunchBatch pending;  // with mutex
+  // What the thread's launch at hand passes; its own, without the lock.
+  std::vector<uint8_t> kernarg;
+  std::vector<format::Relocation> relocations;
+  // The ticket and the thread of its last launch into a stream that the null stream waits for.
+  std::atomic<uint64_t> last_blocking{0};
+
+  LaunchBatch draining;  // with the recorder's drain_mutex_
+  LaunchLane* next = nullptr;
+  std::atomic<bool> taken{true};  // by a thread that lives
+};
+
+// A ticket and who drew it, in one word.
+constexpr uint64_t stamped(uint64_t ticket, uint32_t thread) noexcept {
+  return ticket << 16 | (thread & 0xFFFF);
+}
+
+// The lanes of one recorder. Threads come and go, lanes stay and are taken over.
+class LaunchLanes {
+ public:
+  LaunchLanes() = default;
+  LaunchLanes(const LaunchLanes&) = delete;
+  LaunchLanes& operator=(const LaunchLanes&) = delete;
+
+  // The calling thread's. nullptr: the thread is ending, or there is no memory. Takes a lock at its
+  // first call only.
+  LaunchLane* mine() noexcept;
+  template <typename F>
+  void each(F&& function) const {
+    for (LaunchLane* lane = first_.load(std::memory_order_acquire); lane != nullptr;
+         lane = lane->next) {
+      function(*lane);
+    }
+  }
+
+  // While it lives no launch looks at the model or is handed over. With the recorder's mutex_;
+  // nests.
+  class Alone {
+   public:
+    explicit Alone(LaunchLanes& lanes) : lanes_(lanes) { lanes_.stop(); }
+    ~Alone() { lanes_.go(); }
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+   private:
+    LaunchLanes& lanes_;
+  };
+
+ private:
+  LaunchLane* take() noexcept;
+  void stop();
+  void go();
+  static uint64_t next_number() noexcept;  // never given twice, unlike an address
+
+  const uint64_t number_ = next_number();
+  std::mutex mutex_;  // held: there is no new lane
+  std::vector<std::shared_ptr<LaunchLane>> all_;
+  std::atomic<LaunchLane*> first_{nullptr};
+  unsigned depth_ = 0;
+};
+
+}  // namespace gfxgraph::recorder

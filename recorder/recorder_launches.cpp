@@ -1,0 +1,270 @@
+// Kernel launches: what their words lead to, and the ways in which they get into the trace. The
+// device does not care what a launch means to that: as much as possible is found out when the call
+// is over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr size_t kMostAmbiguousLines = 100;
+
+}  // namespace
+
+KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
+                                   HeldFindings& held) noexcept {
+  return launches_are_idle() ? nullptr : look_up_kernel(function, host_function, call, held);
+}
+
+KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function, const char* call,
+                                      HeldFindings& held) noexcept {
+  // A thread launches few kernels again and again. Entries live as long as the recorder; what they
+  // were found by may be taken away, which changes the registry's generation.
+  struct Known {
+    const Recorder* owner = nullptr;
+    Handle function = nullptr;
+    uint64_t generation = 0;
+    KernelEntry* entry = nullptr;
+  };
+  static thread_local std::array<Known, 16> cache;
+  Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
+  const uint64_t generation = code_.generation();
+  if (known.owner == this && known.function == function && known.generation == generation) {
+    return known.entry;
+  }
+  KernelEntry* result = nullptr;
+  guarded([&] {
+    const HoldFindings hold(held_, held);
+    CodeRegistry::FunctionName* name =
+        host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
+    if (name == nullptr) {
+      finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
+      return;
+    }
+    result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
+    if (result == nullptr) return;
+    if (!result->module->globals_known) discover_globals(*result->module);
+    for (const ManagedVariable& variable : result->module->managed) {
+      if (variable.known) continue;
+      finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
+              "the address of " + variable.name + " is not known");
+    }
+    if (held.empty()) known = {this, function, generation, result};
+  });
+  return result;
+}
+
+KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
+                                       HeldFindings& held) noexcept {
+  bool stub = false;
+  guarded([&] { stub = code_.find_host_function(function) != nullptr; });
+  return look_up_kernel(function, stub, call, held);
+}
+
+void Recorder::report_ambiguous(std::string text) {
+  std::vector<std::string>& lines = report_.ambiguous;
+  if (lines.size() >= kMostAmbiguousLines) return;
+  if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
+}
+
+void Recorder::report_ambiguous(const format::Action& action) {
+  const auto report = [&](std::string_view what, format::AllocationId id,
+                          const format::Content& content) {
+    const auto first =
+        std::ranges::find_if(content.relocations, [](const auto& r) { return r.ambiguous; });
+    if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return;
+    report_ambiguous(
+        fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
+  };
+  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
+    report("initial content of", begin->id, begin->initial);
+  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
+    report("host write to", write->allocation, write->content);
+  } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
+    report("copy to", copy->destination.allocation, copy->host_source);
+  }
+}
+
+void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                                 std::vector<format::Relocation>& relocations) {
+  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
+  take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
+  mark_reachable(relocations);
+  if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
+      relocations.size() == kernel.pointer_arguments &&
+      std::ranges::all_of(relocations, [](const format::Relocation& r) {
+        return r.source == format::RelocationSource::kTyped;
+      })) {
+    return;  // every pointer is one, and nothing else looks like one
+  }
+  if (!kernel.ambiguous_reported) {
+    for (const format::Relocation& relocation : relocations) {
+      if (!relocation.ambiguous) continue;
+      kernel.ambiguous_reported = true;
+      report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
+    }
+  }
+  const auto word = [&](uint32_t offset) {
+    uint64_t value = 0;
+    std::memcpy(&value, kernarg.data() + offset, sizeof(value));
+    return value;
+  };
+  if (near != WordResolver::kNone && !kernel.near_pointer_reported) {
+    kernel.near_pointer_reported = true;
+    finding(
+        format::FindingKind::kNote, kernel.kernel.name,
+        fmt::format("{} holds {:#x}, which lies in no buffer, but near one: a pointer outside of "
+                    "its buffer, or a number; a replay keeps it as recorded",
+                    describe_kernarg_offset(kernel.kernel, near), word(near)));
+  }
+  if (unknown == WordResolver::kNone || kernel.unknown_pointer_reported) return;
+  HeldFinding found{
+      format::FindingKind::kIncomplete, kernel.kernel.name,
+      fmt::format("{} holds {:#x}, an address outside of every buffer, and from which of them "
+                  "it was made is not known: kept as it is",
+                  describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
+      &kernel};
+  if (held_ != nullptr) {
+    held_->push_back(std::move(found));
+  } else {
+    count_held({std::move(found)});
+  }
+}
+
+format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
+  format::Launch launch;
+  launch.kernel = raw.kernel->kernel.id;
+  launch.stream = stream;
+  launch.grid = raw.shape.grid;
+  launch.grid_remainder = raw.shape.grid_remainder;
+  launch.block = raw.shape.block;
+  launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
+  launch.cooperative = raw.shape.cooperative;
+  launch.kernarg = std::move(raw.kernarg);
+  take_in_variables(*raw.kernel->module);
+  resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations);
+  return launch;
+}
+
+// ---- without what other threads hold ------------------------------------------------------------
+
+// Whether nothing has to be said of the launch whose kernarg bytes the lane has at hand, nor done
+// before it: no memory that the program may write beside it, none that is not in the trace yet.
+// With the lane's lock.
+bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
+  const auto [unknown, near] = words_.arguments(kernel.slots, lane.kernarg, lane.relocations);
+  if (unknown != WordResolver::kNone && !kernel.unknown_pointer_reported) return false;
+  if (near != WordResolver::kNone && !kernel.near_pointer_reported) return false;
+  const bool ranges = !selection_.empty();
+  if (ranges && (kernel.module->globals_span != span_.load(std::memory_order_relaxed) ||
+                 !stale_words_.empty())) {
+    return false;
+  }
+  const bool look = ranges || !map_.host_visible().empty();
+  return std::ranges::all_of(lane.relocations, [&](const format::Relocation& word) {
+    if (word.ambiguous && !kernel.ambiguous_reported) return false;
+    if (!look) return true;
+    const auto target = by_id_.find(word.allocation);
+    return !word.outside && target != by_id_.end() && !target->second->host_visible() &&
+           (!ranges || target->second->begun);
+  });
+}
+
+LaunchWay Recorder::launch_way(KernelEntry& kernel, void* const* params,
+                               void* const* extra) noexcept {
+  LaunchWay way = LaunchWay::kWhole;
+  guarded_unlocked([&] {
+    LaunchLane* const lane = queue_.lanes().mine();
+    if (lane == nullptr) return;
+    if (plain_.load(std::memory_order_acquire)) {
+      way = LaunchWay::kAfter;
+      return;
+    }
+    if (!light_.load(std::memory_order_acquire)) return;
+    if (params == nullptr && extra != nullptr) {
+      if (!kernarg_from_extra(kernel.kernel, extra, lane->kernarg)) return;
+      lane->kernarg.resize(kernel.kernel.explicit_size_bytes);
+    } else {
+      kernarg_from_params(kernel.kernel, params, lane->kernarg);
+    }
+    const std::lock_guard lock(lane->mutex);
+    if (light_.load(std::memory_order_relaxed) && !outside() && words_are_enough(kernel, *lane)) {
+      way = LaunchWay::kWords;
+    }
+  });
+  return way;
+}
+
+// Until update_ways(), launches take the way of all other work.
+void Recorder::hold_launches() noexcept {
+  const LaunchLanes::Alone alone(queue_.lanes());
+  plain_.store(false, std::memory_order_release);
+  light_.store(false, std::memory_order_release);
+}
+
+// With the lane's lock. Whether another thread gave work to the stream meanwhile.
+bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
+                          const LaunchShape& shape) {
+  PendingLaunch launch;
+  launch.ticket = queue_.draw();
+  launch.kernel = kernel.kernel.id;
+  launch.stream = stream;
+  launch.thread = thread_number();
+  launch.time_ns = now_ns();
+  launch.shape = shape;
+  if (EventQueue::add(lane, launch) % EventQueue::kSome == 0) flush_wanted_.notify_one();
+  return uses_.overlaps(stream, launch.ticket, drawn_before(), launch.thread, &lane,
+                        queue_.lanes());
+}
+
+void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
+                        void* const* params, void* const* extra, Handle stream,
+                        const char* call) noexcept {
+  bool full = false;
+  guarded_unlocked([&] {
+    LaunchLane& lane = *queue_.lanes().mine();
+    const bool after = way == LaunchWay::kAfter;
+    if (after) {
+      if (params == nullptr && extra != nullptr) {
+        if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, lane.kernarg); !read) {
+          note_incomplete(call, read.error().message);
+          return;
+        }
+        lane.kernarg.resize(kernel.kernel.explicit_size_bytes);
+      } else {
+        kernarg_from_params(kernel.kernel, params, lane.kernarg);
+      }
+    }
+    bool overlapped = false;
+    {
+      const std::lock_guard lock(lane.mutex);
+      const auto known = stream == nullptr ? streams_.end() : streams_.find(stream);
+      const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
+                         !any_ran_.load(std::memory_order_acquire) &&
+                         (stream == nullptr || known != streams_.end()) &&
+                         (!after || words_are_enough(kernel, lane));
+      if (still) {
+        overlapped = add_launch(lane, kernel, stream == nullptr ? 0 : known->second, shape);
+        full = lane.pending.launches.size() >= EventQueue::kMostOfLane;
+        if (!overlapped) return;
+      }
+    }
+    guarded([&] {
+      if (overlapped) return note_overlap();
+      if (outside()) return note_left_range(call);
+      const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
+      if (after) resolve_arguments(kernel, lane.kernarg, lane.relocations);
+      if (any_ran_.load(std::memory_order_acquire)) note_runs();
+      const std::lock_guard lock(lane.mutex);
+      if (add_launch(lane, kernel, id, shape)) note_overlap();
+    });
+  });
+  if (full) drain();
+}
+
+}  // namespace gfxgraph::recorder

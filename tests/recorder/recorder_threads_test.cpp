@@ -1,0 +1,196 @@
+// Launches of several threads: each in a lane of its own, in the trace in the order in which the
+// program could have known of them.
+#include <atomic>
+#include <thread>
+
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::SizeIs;
+
+class RecorderThreadsTest : public RecorderTest {
+ protected:
+  void SetUp() override {
+    image_ = read_text(MODULE_FILE);
+    ASSERT_FALSE(image_.empty());
+    prepare({});
+  }
+  void prepare(const Options& options) {
+    make(options);
+    recorder_->module_loaded(this, image_.data());
+    recorder_->function_found(handle(2), this, "module_increment");
+    device_memory(data_, sizeof(data_));
+    kernel_ = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+    if (kernel_ == nullptr) kernel_ = recorder_->find_any_kernel(handle(2), "", held_);
+    ASSERT_NE(kernel_, nullptr);
+  }
+  // As the hook does it.
+  void launch(void* data, int number, Handle stream) {
+    recorder_->call_begins();
+    void* params[] = {&data, &number};
+    if (recorder_->launches_are_idle()) return;
+    const LaunchWay way = recorder_->launch_way(*kernel_, params, nullptr);
+    if (way != LaunchWay::kWhole) {
+      recorder_->launched(way, *kernel_, {}, params, nullptr, stream, "hipModuleLaunchKernel");
+      return;
+    }
+    Work work;
+    work.call = "hipModuleLaunchKernel";
+    work.stream = stream;
+    work.raw = RawLaunch{kernel_, {}, kernarg_from_params(kernel_->kernel, params)};
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
+  static int number(const format::Launch& launch) {
+    int value = 0;
+    std::memcpy(&value, launch.kernarg.data() + 8, sizeof(value));
+    return value;
+  }
+  static void together(int threads, const std::function<void(int)>& body) {
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t) all.emplace_back(body, t);
+    for (std::thread& one : all) one.join();
+  }
+
+  std::string image_;
+  KernelEntry* kernel_ = nullptr;
+  alignas(8) char data_[64] = {};
+  alignas(4096) char pinned_[4096] = {};
+};
+
+// Each thread launches when the one before it has returned from its launch.
+TEST_F(RecorderThreadsTest, WhatFollowsByTheProgramFollowsInTheTrace) {
+  constexpr int kThreads = 4;
+  constexpr int kTurns = 3000;
+  std::atomic<int> turn{0};
+  together(kThreads, [&](int t) {
+    for (int i = t; i < kTurns; i += kThreads) {
+      while (turn.load(std::memory_order_acquire) != i) std::this_thread::yield();
+      if (i % 7 == 3) {
+        recorder_->call_begins();
+        memset_work(data_, 1 + static_cast<size_t>(t), nullptr);
+      } else {
+        launch(data_, i, i % 2 == 0 ? nullptr : handle(static_cast<uintptr_t>(10 + t)));
+      }
+      turn.store(i + 1, std::memory_order_release);
+    }
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(trace->findings(), SizeIs(0));
+  int expected = 0;
+  for (const format::Event& event : trace->events()) {
+    if (std::holds_alternative<format::Memset>(event.action)) {
+      ASSERT_EQ(expected % 7, 3);
+      ++expected;
+    } else if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+      ASSERT_EQ(number(*launch), expected);
+      ++expected;
+    }
+  }
+  EXPECT_EQ(expected, kTurns);
+}
+
+// At the same time, while another thread allocates, frees and makes streams, and memory of the host
+// comes and goes: nothing is lost, and each thread's launches keep their order.
+TEST_F(RecorderThreadsTest, NothingOfLaunchesAtTheSameTimeIsLost) {
+  constexpr int kThreads = 3;
+  constexpr int kLaunches = 4000;
+  std::atomic<int> running{kThreads};
+  std::thread other([&] {
+    std::vector<char> memory(4096);
+    for (uintptr_t i = 0; running.load() != 0; ++i) {
+      recorder_->call_begins();
+      device_memory(memory.data(), memory.size());
+      recorder_->stream_created(handle(1000 + i), 0, 0);
+      if (i % 3 == 0) recorder_->host_registered(pinned_, sizeof(pinned_), 0);
+      if (i % 5 == 0) recorder_->capture_begins(handle(1000 + i));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (i % 5 == 0) recorder_->capture_ended(handle(1000 + i), nullptr);
+      if (i % 3 == 0) {
+        recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(pinned_)), true);
+      }
+      recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory.data())), true);
+      recorder_->stream_destroyed(handle(1000 + i));
+    }
+  });
+  together(kThreads, [&](int t) {
+    const Handle stream = handle(static_cast<uintptr_t>(10 + t));
+    for (int i = 0; i < kLaunches; ++i) launch(data_ + 16 * t, t * kLaunches + i, stream);
+    --running;
+  });
+  other.join();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::vector<int> next(kThreads, 0);
+  std::vector<format::StreamId> stream(kThreads, 0);
+  for (const format::Launch& launch : actions<format::Launch>(*trace)) {
+    const auto t = static_cast<size_t>(number(launch) / kLaunches);
+    ASSERT_EQ(number(launch) % kLaunches, next[t]++);
+    if (stream[t] == 0) stream[t] = launch.stream;
+    ASSERT_EQ(launch.stream, stream[t]);
+    ASSERT_THAT(launch.relocations, SizeIs(1));
+    ASSERT_EQ(launch.relocations[0].addend, static_cast<int64_t>(16 * t));
+  }
+  for (const int count : next) EXPECT_EQ(count, kLaunches);
+}
+
+// A range that is recorded ends and begins while other threads launch: each launch is in it or not,
+// and a trace that lacks one which was under way says so.
+TEST_F(RecorderThreadsTest, RangesEndWhileOtherThreadsLaunch) {
+  Options options;
+  options.ranges = {"step"};
+  prepare(options);
+  constexpr int kThreads = 2;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> all;
+  for (int t = 0; t < kThreads; ++t) {
+    all.emplace_back([&, t] {
+      for (int i = 0; !stop.load(); ++i) launch(data_, i, handle(static_cast<uintptr_t>(10 + t)));
+    });
+  }
+  for (int i = 0; i < 40; ++i) {
+    const format::RangeId range = recorder_->range_begins("step");
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    recorder_->range_ends(range);
+  }
+  stop = true;
+  for (std::thread& one : all) one.join();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  bool open = false;
+  size_t launches = 0;
+  for (const format::Event& event : trace->events()) {
+    if (const auto* marker = std::get_if<format::Marker>(&event.action)) {
+      open = marker->kind == format::MarkerKind::kRangeBegin;
+    } else if (std::holds_alternative<format::Launch>(event.action)) {
+      EXPECT_TRUE(open) << "launch outside of the ranges";
+      ++launches;
+    }
+  }
+  EXPECT_GT(launches, 0u);
+  for (const format::Finding& finding : trace->findings()) {
+    if (finding.kind != format::FindingKind::kIncomplete) continue;
+    EXPECT_NE(finding.detail.find("was under way when a recorded range ended"), std::string::npos)
+        << finding.detail;
+  }
+}
+
+// Lanes of threads that have ended are taken over.
+TEST_F(RecorderThreadsTest, ManyShortThreadsShareFewLanes) {
+  for (int i = 0; i < 500; ++i) {
+    std::thread([&] { launch(data_, i, nullptr); }).join();
+  }
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto launches = actions<format::Launch>(*trace);
+  ASSERT_EQ(launches.size(), 500u);
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(number(launches[static_cast<size_t>(i)]), i);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
