@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,8 +13,8 @@
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/json_stream.h"
+#include "tools/ranges_report.h"
 #include "tools/read_limits.h"
-#include "tools/trace_ranges.h"
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
@@ -101,48 +100,6 @@ void print_relocations(const TraceSummary& summary, bool list) {
   }
 }
 
-void print_ranges(const std::vector<RangeSummary>& ranges, bool list) {
-  if (ranges.empty()) {
-    if (list) print("\nranges: none\n");
-    return;
-  }
-  std::map<std::string, uint64_t> names;
-  for (const RangeSummary& range : ranges) ++names[range.name];
-  print("\nranges: {} with {} name{}{}\n", ranges.size(), names.size(),
-        names.size() == 1 ? "" : "s", list ? "" : "; --ranges lists them");
-  if (!list) return;
-  print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10}  {}\n", "range", "events",
-        "thread", "launches", "graphs", "copies", "sets", "writes", "waits", "host ms", "shape");
-  for (const RangeSummary& range : ranges) {
-    print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10.3f}  {}{}\n",
-          fmt::format("{}#{}", range.name, range.ordinal),
-          fmt::format("{}..{}", range.first_event, range.end_event), range.thread, range.launches,
-          range.graph_launches, range.copies, range.memsets, range.host_writes,
-          range.synchronizations, static_cast<double>(range.span_ns) / 1e6, range.shape,
-          range.ended ? "" : "  (not left)");
-  }
-}
-
-Json range_json(const RangeSummary& range) {
-  return {{"name", range.name},
-          {"ordinal", range.ordinal},
-          {"thread", range.thread},
-          {"first_event", range.first_event},
-          {"end_event", range.end_event},
-          {"ended", range.ended},
-          {"span_ns", range.span_ns},
-          {"launches", range.launches},
-          {"graph_launches", range.graph_launches},
-          {"copies", range.copies},
-          {"copy_bytes", range.copy_bytes},
-          {"memsets", range.memsets},
-          {"host_functions", range.host_functions},
-          {"host_writes", range.host_writes},
-          {"synchronizations", range.synchronizations},
-          {"allocations", range.allocations},
-          {"shape", range.shape}};
-}
-
 void print_findings(const format::Trace& trace) {
   if (trace.findings().empty()) return;
   print("\nfindings\n");
@@ -212,7 +169,8 @@ Json finding_json(const format::Finding& finding) {
           {"detail", finding.detail}};
 }
 
-void print_json(const std::string& path, const format::Trace& trace, const TraceSummary& summary) {
+void print_json(const std::string& path, const format::Trace& trace, const TraceSummary& summary,
+                bool steps) {
   Json allocations = Json::object(), copies = Json::object();
   for (const auto& [name, kind] : summary.allocations) {
     allocations[name] = {{"count", kind.count}, {"bytes", kind.bytes}};
@@ -243,8 +201,13 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
     return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
   });
   print_relocations_json(json, summary);
-  const std::vector<RangeSummary> ranges = summarize_ranges(trace);
-  json.list("ranges", ranges.size(), [&](size_t n) { return range_json(ranges[n]); });
+  if (steps) {
+    const TraceSteps found(trace);
+    print_ranges_json(json, found.ranges);
+    print_steps_json(json, trace, found);
+  } else {
+    print_ranges_json(json, summarize_ranges(trace));
+  }
   json.list("findings", trace.findings().size(),
             [&](size_t n) { return finding_json(trace.findings()[n]); });
   json.end();
@@ -264,7 +227,8 @@ int info_command(int argc, char** argv) {
   app.add_flag("--relocations", relocations, "list every place that holds a pointer");
   app.add_flag(
       "--ranges", ranges,
-      "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h)");
+      "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h), what "
+      "differs between them, and steps that repeat where it marked none");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
@@ -276,12 +240,16 @@ int info_command(int argc, char** argv) {
   const format::Trace& trace = **opened;
   const TraceSummary summary = summarize(trace);
   if (json) {
-    print_json(path, trace, summary);
+    print_json(path, trace, summary, ranges);
   } else {
     print_overview(path, trace, summary);
     print_contents(trace, summary);
     print_relocations(summary, relocations);
-    print_ranges(summarize_ranges(trace), ranges);
+    if (ranges) {
+      print_steps(trace, TraceSteps(trace));
+    } else {
+      print_range_count(summarize_ranges(trace));
+    }
     print_findings(trace);
   }
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/hash.h"
+#include "tools/work_shape.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -15,7 +16,7 @@ struct Totals {
   uint64_t launches = 0, graph_launches = 0, copies = 0, copy_bytes = 0, memsets = 0;
   uint64_t host_functions = 0, host_writes = 0, synchronizations = 0, allocations = 0;
   uint64_t works = 0;  // that the hash is of
-  uint64_t hash = 0;   // a polynomial in kBase of their own hashes
+  uint64_t hash = 0;   // a polynomial in kBase of their shapes
 };
 
 constexpr uint64_t kBase = 0x9E3779B97F4A7C15;
@@ -28,16 +29,9 @@ uint64_t power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-template <typename... Words>
-uint64_t hash_words(Words... words) {
-  uint64_t hash = 0;
-  ((hash = mix(hash * kBase + static_cast<uint64_t>(words))), ...);
-  return hash;
-}
-
 class Ranges {
  public:
-  explicit Ranges(const format::Trace& trace) : trace_(trace) {
+  explicit Ranges(const format::Trace& trace) : trace_(trace), shapes_of_(trace) {
     for (const format::Graph& graph : trace.graphs()) {
       Totals& nodes = graphs_.emplace_back();
       for (const format::GraphNode& node : graph.nodes) {
@@ -53,6 +47,7 @@ class Ranges {
         mark(*marker, event);
       } else {
         std::visit([&](const auto& action) { count(action, totals_); }, event.action);
+        if (const uint64_t shape = shapes_of_.of(event.action); shape != 0) add(shape);
       }
     }
     const auto& events = trace_.events();
@@ -104,29 +99,18 @@ class Ranges {
     range.shape = shapes_.try_emplace({works, hash}, next).first->second;
   }
 
-  static void add(Totals& totals, uint64_t hash) {
-    ++totals.works;
-    totals.hash = totals.hash * kBase + hash;
+  void add(uint64_t shape) {
+    ++totals_.works;
+    totals_.hash = totals_.hash * kBase + shape;
   }
 
-  void count(const format::Launch& launch, Totals& totals) {
-    ++totals.launches;
-    add(totals, hash_words(1, launch.kernel, launch.stream));
-  }
-  void count(const format::Copy& copy, Totals& totals) {
+  static void count(const format::Launch&, Totals& totals) { ++totals.launches; }
+  static void count(const format::Copy& copy, Totals& totals) {
     ++totals.copies;
     totals.copy_bytes += copy.width_bytes * copy.height * copy.depth;
-    add(totals,
-        hash_words(2, copy.stream, copy.source.allocation == 0, copy.destination.allocation == 0));
   }
-  void count(const format::Memset& set, Totals& totals) {
-    ++totals.memsets;
-    add(totals, hash_words(3, set.stream, set.element_bytes));
-  }
-  void count(const format::HostFunction& function, Totals& totals) {
-    ++totals.host_functions;
-    add(totals, hash_words(4, function.stream));
-  }
+  static void count(const format::Memset&, Totals& totals) { ++totals.memsets; }
+  static void count(const format::HostFunction&, Totals& totals) { ++totals.host_functions; }
   void count(const format::GraphLaunch& launch, Totals& totals) {
     ++totals.graph_launches;
     if (launch.graph == 0 || launch.graph > graphs_.size()) return;
@@ -135,7 +119,6 @@ class Ranges {
     totals.copies += graph.copies;
     totals.copy_bytes += graph.copy_bytes;
     totals.memsets += graph.memsets;
-    add(totals, hash_words(5, launch.stream, graph.works, graph.hash));
   }
   static void count(const format::HostWrite&, Totals& totals) { ++totals.host_writes; }
   static void count(const format::Synchronize&, Totals& totals) { ++totals.synchronizations; }
@@ -144,6 +127,7 @@ class Ranges {
   static void count(const Action&, Totals&) {}
 
   const format::Trace& trace_;
+  const WorkShapes shapes_of_;
   Totals totals_;
   std::vector<Totals> graphs_;  // by id
   std::vector<RangeSummary> ranges_;

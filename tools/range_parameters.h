@@ -1,0 +1,126 @@
+// What differs between the iterations of a step, and what passes between it and the host.
+//
+// Iterations are the ranges of one name and one shape that were left, in order, without those that
+// begin before an earlier one ended; or the repetitions of a period. They are compared position by
+// position: the k-th work of one with the k-th work of every other, where work is a launch, copy,
+// memset, host function or graph launch, and a graph launch has its nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/reader.h"
+#include "tools/allocation_identity.h"
+#include "tools/parameter_pattern.h"
+#include "tools/trace_ranges.h"
+
+namespace gfxgraph::tools {
+
+// Append only, in the order of place_kind_name().
+enum class PlaceKind : uint8_t {
+  kArgument,
+  kGridX,
+  kGridY,
+  kGridZ,
+  kRemainderX,
+  kRemainderY,
+  kRemainderZ,
+  kBlockX,
+  kBlockY,
+  kBlockZ,
+  kDynamicLds,
+  kSource,
+  kDestination,
+  kWidth,
+  kHeight,
+  kDepth,
+  kSourcePitch,
+  kSourceSlice,
+  kDestinationPitch,
+  kDestinationSlice,
+  kMemsetValue,
+};
+
+constexpr uint32_t kNone = UINT32_MAX;
+
+// One place of an iteration that holds a value.
+struct Place {
+  uint64_t work = 0;          // in the iteration, from 0
+  uint64_t event = 0;         // of that work in the first iteration
+  uint32_t node = kNone;      // in the launched graph
+  uint32_t kernel = 0;        // a format::KernelId; 0: of a copy or memset
+  uint32_t argument = kNone;  // kArgument: in Kernel::arguments; none: the kernel lists none
+  uint32_t offset_bytes = 0;  // kArgument: in the kernarg segment
+  uint32_t size_bytes = 8;
+  PlaceKind kind = PlaceKind::kArgument;
+  bool memset = false;
+};
+
+// Places that hold the same value as each other in every iteration, and not always the same one.
+struct Parameter {
+  std::string name;  // of most of its arguments, else place_text() of the first one; may be long
+  PatternMatch match;
+  std::vector<ParameterValue> values;  // one per iteration
+  std::vector<Place> places;           // in the order in which the step uses them
+};
+
+enum class Bytes : uint8_t { kConstant, kChange, kUnknown };
+
+// Bytes that the host gave (a copy from the host, a write to memory that both reach), or took.
+struct Transfer {
+  bool host_write = false;  // else a copy
+  bool pinned = false;      // of a copy: the host's end is an allocation, else plain host memory
+  uint64_t work = 0;        // of a copy, as in Place; of a write, how many writes went to the same
+                            // place in the iteration before it
+  uint64_t event = 0;       // the first one
+  uint32_t node = kNone;    // of a copy
+  uint64_t iterations = 0;  // that have it: all of them, of a copy
+  uint64_t size_bytes = 0;  // in the first one
+  bool size_changes = false;
+  ParameterValue memory;      // the device's end, or what was written, in the first one
+  PatternMatch memory_match;  // how that moves, of a copy
+  // Whether all iterations have the same bytes. Unknown: not all are in the trace, as with copies
+  // from pinned memory, whose bytes are host writes.
+  Bytes bytes = Bytes::kUnknown;
+};
+
+struct RangeComparison {
+  std::string name;
+  uint32_t shape = 0;                     // 0: of a period
+  std::vector<IterationSpan> iterations;  // at least 2
+  uint64_t works = 0;                     // of each iteration; a graph launch is one
+  uint64_t constant_places = 0;           // with graph nodes
+  std::vector<Parameter> parameters;      // those with most places first
+  std::vector<Transfer> inputs, outputs;  // copies in order, then writes
+  std::string not_compared;               // why nothing of this was looked at; empty: it was
+};
+
+struct RangeComparisons {
+  explicit RangeComparisons(const format::Trace& trace) : memory(trace) {}
+  AllocationIdentity memory;  // what the keys in parameters and transfers mean
+  std::vector<RangeComparison> comparisons;
+};
+
+// Iterations of one name and shape, for compare_iterations(); in the order of their first range.
+struct IterationGroup {
+  std::string name;
+  uint32_t shape = 0;
+  std::vector<IterationSpan> iterations;
+};
+std::vector<IterationGroup> group_iterations(const std::vector<RangeSummary>& ranges);
+
+// Takes groups with at least two iterations; others are left out. Time is linear in the events and
+// graph nodes that the iterations hold, which is bounded by kMostCompared times those of the trace:
+// what is beyond is named in `not_compared`. Memory: the values of what differs.
+RangeComparisons compare_iterations(const format::Trace& trace,
+                                    const std::vector<IterationGroup>& groups);
+constexpr uint64_t kMostCompared = 16;
+
+// "argument", "grid x", "dynamic LDS", "copy source", ...
+const char* place_kind_name(PlaceKind kind);
+// "gemv<true> argument 'rows' at 0x18", "rope argument 4 at 0x20" (from 0) where the code object
+// names none, "copy destination", "memset value". Names are clipped, otherwise as in the trace.
+std::string place_text(const format::Trace& trace, const Place& place);
+
+}  // namespace gfxgraph::tools
