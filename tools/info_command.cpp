@@ -7,12 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/json_stream.h"
+#include "tools/lint_report.h"
 #include "tools/ranges_report.h"
 #include "tools/read_limits.h"
 #include "tools/trace_summary.h"
@@ -169,8 +171,17 @@ Json finding_json(const format::Finding& finding) {
           {"detail", finding.detail}};
 }
 
+// What the command line asks for beside the summary.
+struct Sections {
+  bool relocations = false, ranges = false, lint = false;
+};
+
+std::vector<LintReport> lint(const format::Trace& trace, const TraceSteps& steps) {
+  return lint_steps(trace, steps.ranges, steps.periods, steps.compared.comparisons);
+}
+
 void print_json(const std::string& path, const format::Trace& trace, const TraceSummary& summary,
-                bool steps) {
+                const Sections& sections) {
   Json allocations = Json::object(), copies = Json::object();
   for (const auto& [name, kind] : summary.allocations) {
     allocations[name] = {{"count", kind.count}, {"bytes", kind.bytes}};
@@ -201,16 +212,32 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
     return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
   });
   print_relocations_json(json, summary);
-  if (steps) {
-    const TraceSteps found(trace);
-    print_ranges_json(json, found.ranges);
-    print_steps_json(json, trace, found);
+  if (sections.ranges || sections.lint) {
+    const TraceSteps steps(trace);
+    print_ranges_json(json, steps.ranges);
+    if (sections.ranges) print_steps_json(json, trace, steps);
+    if (sections.lint) print_lint_json(json, lint(trace, steps));
   } else {
     print_ranges_json(json, summarize_ranges(trace));
   }
   json.list("findings", trace.findings().size(),
             [&](size_t n) { return finding_json(trace.findings()[n]); });
   json.end();
+}
+
+void print_text(const std::string& path, const format::Trace& trace, const TraceSummary& summary,
+                const Sections& sections) {
+  print_overview(path, trace, summary);
+  print_contents(trace, summary);
+  print_relocations(summary, sections.relocations);
+  if (sections.ranges || sections.lint) {
+    const TraceSteps steps(trace);
+    if (sections.ranges) print_steps(trace, steps);
+    if (sections.lint) print_lint(lint(trace, steps));
+  } else {
+    print_range_count(summarize_ranges(trace));
+  }
+  print_findings(trace);
 }
 
 }  // namespace
@@ -222,13 +249,16 @@ int info_command(int argc, char** argv) {
       "gfxgraph info");
   std::string path;
   ReadLimits limits;
-  bool relocations = false, ranges = false, json = false;
+  Sections sections;
+  bool json = false;
   app.add_option("TRACE", path, "trace file")->required();
-  app.add_flag("--relocations", relocations, "list every place that holds a pointer");
+  app.add_flag("--relocations", sections.relocations, "list every place that holds a pointer");
   app.add_flag(
-      "--ranges", ranges,
+      "--ranges", sections.ranges,
       "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h), what "
       "differs between them, and steps that repeat where it marked none");
+  app.add_flag("--lint", sections.lint,
+               "list what would break or spoil the capture of the ranges into a graph");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
@@ -240,17 +270,9 @@ int info_command(int argc, char** argv) {
   const format::Trace& trace = **opened;
   const TraceSummary summary = summarize(trace);
   if (json) {
-    print_json(path, trace, summary, ranges);
+    print_json(path, trace, summary, sections);
   } else {
-    print_overview(path, trace, summary);
-    print_contents(trace, summary);
-    print_relocations(summary, relocations);
-    if (ranges) {
-      print_steps(trace, TraceSteps(trace));
-    } else {
-      print_range_count(summarize_ranges(trace));
-    }
-    print_findings(trace);
+    print_text(path, trace, summary, sections);
   }
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }

@@ -112,4 +112,36 @@ def ranges(build, scratch):
     require("expected NAME, NAME#N or NAME#N-M" in wrong.stderr, wrong.stderr)
 
 
-main({"ranges": ranges, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+def range_parameters(build, scratch):
+    """What differs between the tokens of decode_step, in a whole recording and in one of its ranges."""
+    program = build.samples / "decode_step"
+    for options, tokens in (((), 12), (("--range", "decode#2-5"), 4)):
+        trace = scratch / "steps.gfxg"
+        run(build.record(trace, program, options=("--force", *options)))
+        report = json.loads(run(build.tool("gfxgraph", "info", trace, "--ranges", "--lint", "--json")).stdout)
+        first = 2 if options else 0
+        (steps,) = report["iterations"]
+        require((steps["name"], steps["kind"], steps["works"], steps["not_compared"]) ==
+                ("decode", "range", 108, ""), f"{options}: {steps}")
+        require([one["ordinal"] for one in steps["iterations"]] == list(range(first, first + tokens)), f"{steps}")
+        # The position goes to rope, append and attention of each layer, and to argmax; attention's LDS has a
+        # float for each position so far. All pointers stay.
+        position, lds = steps["parameters"]
+        for parameter, step, start, places in ((position, 1, first, 25), (lds, 4, 4 * (first + 1), 8)):
+            require((parameter["pattern"], parameter["step"], len(parameter["places"])) == ("step", step, places),
+                    f"{options}: {parameter}")
+            require(parameter["values"] == [start + step * n for n in range(tokens)], f"{options}: {parameter}")
+        require({place["kind"] for place in position["places"]} == {"argument"}, f"{position}")
+        require({place["kind"] for place in lds["places"]} == {"dynamic LDS"}, f"{lds}")
+        require(steps["inputs"] == [] and steps["outputs"] == [] and report["periods"] == [], f"{options}: {report}")
+        (lint,) = report["lint"]
+        found = {line["category"]: line["count"] for line in lint["lines"]}
+        expected = {"changing_argument": 25, "changing_shape": 8}
+        require(found == (expected if options else expected | {"first_launch": 9}), f"{options}: {lint}")
+    text = run(build.tool("gfxgraph", "info", trace, "--ranges", "--lint")).stdout
+    for line in ("decode#2 to #5: 4 iterations of shape 1 with 108 works each", "parameters: 2 differ, 1535 places are constant",
+                 "step +1, used by 25 places: 2, 3, 4, 5", "inputs: none", "graph readiness", "decode: 4 iterations, 432 launches"):
+        require(line in text, f"{line!r} missing:\n{text}")
+
+
+main({"ranges": ranges, "range_parameters": range_parameters, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})

@@ -1,0 +1,55 @@
+// Whether a step could be captured into a hipGraph and launched again: what stands in its way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/reader.h"
+#include "tools/range_parameters.h"
+#include "tools/trace_periods.h"
+#include "tools/trace_ranges.h"
+
+namespace gfxgraph::tools {
+
+enum class Severity : uint8_t {
+  kBreaksCapture,  // HIP refuses the call while a stream is captured, or it invalidates the capture
+  kSpoilsReuse,    // can be captured, but another launch of that graph does something else
+  kSlows,
+};
+
+// One reason, of all iterations together.
+struct LintLine {
+  Severity severity = Severity::kBreaksCapture;
+  std::string category;  // see docs/ranges.md
+  std::string what;      // may hold names of the trace
+  uint64_t count = 0;    // calls; of what changes, places of one iteration; of work, shapes
+  uint64_t first_event = 0;
+  const char* why = "";
+};
+
+struct LintReport {
+  enum class Kind : uint8_t { kRange, kPeriod, kTrace };
+  Kind kind = Kind::kRange;
+  std::string name;             // of the ranges; "period 1"; empty: the whole trace
+  uint64_t iterations = 0;      // ranges of that name, also those that were not left
+  uint64_t launches = 0;        // of all of them, without the nodes of graphs
+  bool compared = false;        // whether two iterations or more tell what changes
+  std::vector<LintLine> lines;  // by severity, then category
+};
+
+// Of each name of ranges, in order of appearance; in a trace without ranges of each period, and of
+// the whole trace. What nodes of launched graphs do is not looked at: they are in a graph already.
+//
+// In a trace that holds nothing but ranges, memory that the program made before begins in the range
+// that touches it first. There, allocations count only if they are freed later, and neither modules
+// nor first launches are known.
+std::vector<LintReport> lint_steps(const format::Trace& trace,
+                                   const std::vector<RangeSummary>& ranges,
+                                   const std::vector<Period>& periods,
+                                   const std::vector<RangeComparison>& comparisons);
+
+// "breaks capture", "spoils reuse", "slows".
+const char* severity_name(Severity severity);
+
+}  // namespace gfxgraph::tools
