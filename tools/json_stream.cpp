@@ -53,6 +53,21 @@ void JsonStream::list(const char* name, size_t count,
   write_text(stdout, "]");
 }
 
+void JsonStream::objects(const char* name, size_t count,
+                         const std::function<void(JsonStream& fields, size_t index)>& fill) {
+  begin_field(name);
+  write_text(stdout, "[");
+  for (size_t n = 0; n < count; ++n) {
+    if (n != 0) write_text(stdout, ",");
+    write_text(stdout, line_break(depth_ + 1));
+    JsonStream fields(depth_ + 1);
+    fill(fields, n);
+    fields.end();
+  }
+  if (count != 0) write_text(stdout, line_break(depth_));
+  write_text(stdout, "]");
+}
+
 void JsonStream::object(const char* name, const std::function<void(JsonStream& fields)>& fill) {
   begin_field(name);
   JsonStream fields(depth_);

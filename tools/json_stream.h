@@ -17,6 +17,9 @@ class JsonStream {
   JsonStream() : JsonStream(0) {}
   void field(const char* name, const Json& value);
   void list(const char* name, size_t count, const std::function<Json(size_t index)>& element);
+  // The same with elements that are objects, of which none is held as a whole either.
+  void objects(const char* name, size_t count,
+               const std::function<void(JsonStream& fields, size_t index)>& fill);
   void object(const char* name, const std::function<void(JsonStream& fields)>& fill);
   void end();
 

@@ -25,7 +25,7 @@ void print_report(const LintReport& report) {
   } else {
     print("  {}: {} iteration{}, {} launch{}{}\n", report.name, report.iterations,
           report.iterations == 1 ? "" : "s", report.launches, s,
-          report.compared ? "" : "; what changes is not known: no two of one shape were compared");
+          report.compared ? "" : "; no two iterations of one shape: changes are not known");
   }
   if (report.lines.empty()) print("    nothing found\n");
   for (const LintLine& line : report.lines) {

@@ -67,8 +67,14 @@ bool is_pinned(const format::AllocationKind* kind) {
 
 class Comparer {
  public:
-  Comparer(const format::Trace& trace, AllocationIdentity& memory, RangeComparison& result)
-      : trace_(trace), memory_(memory), result_(result), spans_(result.iterations) {}
+  // `listed_left` counts what may still be listed.
+  Comparer(const format::Trace& trace, AllocationIdentity& memory, RangeComparison& result,
+           uint64_t& listed_left)
+      : trace_(trace),
+        memory_(memory),
+        result_(result),
+        spans_(result.iterations),
+        listed_left_(listed_left) {}
 
   void run() {
     std::vector<std::vector<uint64_t>> works(spans_.size());  // events, by iteration
@@ -100,6 +106,7 @@ class Comparer {
     result_.inputs.clear();
     result_.outputs.clear();
     result_.constant_places = 0;
+    result_.unlisted_places = result_.unlisted_transfers = 0;
     result_.not_compared = "their work differs although their shapes are equal";
   }
 
@@ -231,6 +238,15 @@ class Comparer {
     if (same_low) place.offset_bytes += 4;
   }
 
+  bool take_listed(uint64_t count, uint64_t& unlisted) {
+    if (listed_left_ < count) {
+      ++unlisted;
+      return false;
+    }
+    listed_left_ -= count;
+    return true;
+  }
+
   void add(const Place& place, std::vector<ParameterValue> values) {
     uint64_t hash = 0;
     for (const ParameterValue& value : values) {
@@ -240,9 +256,11 @@ class Comparer {
     for (auto entry = begin; entry != end; ++entry) {
       Parameter& parameter = result_.parameters[entry->second];
       if (parameter.values != values) continue;
+      if (!take_listed(1, result_.unlisted_places)) return;
       parameter.places.push_back(place);
       return;
     }
+    if (!take_listed(1 + values.size() / kValuesPerListed, result_.unlisted_places)) return;
     by_values_.emplace(hash, result_.parameters.size());
     Parameter& parameter = result_.parameters.emplace_back();
     parameter.match = match_pattern(values, place.size_bytes);
@@ -356,6 +374,7 @@ class Comparer {
     const bool from_host = from_plain || is_pinned(memory_.kind(first.source.allocation));
     const bool to_host = to_plain || is_pinned(memory_.kind(first.destination.allocation));
     if (from_host == to_host) return;  // both: the host's own business
+    if (!take_listed(1, result_.unlisted_transfers)) return;
     Transfer transfer;
     transfer.pinned = from_host ? !from_plain : !to_plain;
     transfer.work = place_.work;
@@ -412,7 +431,7 @@ class Comparer {
     for (auto& [target, entry] : writes) {
       // The recorder writes what changed: an iteration without the write left the bytes as they
       // were, whatever another one put there between.
-      result_.inputs.push_back(entry.first);
+      if (take_listed(1, result_.unlisted_transfers)) result_.inputs.push_back(entry.first);
     }
     std::ranges::sort(result_.inputs.begin() + static_cast<ptrdiff_t>(copies), result_.inputs.end(),
                       {}, &Transfer::event);
@@ -441,6 +460,7 @@ class Comparer {
   AllocationIdentity& memory_;
   RangeComparison& result_;
   const std::vector<IterationSpan>& spans_;
+  uint64_t& listed_left_;
   Place place_;                                                      // what is being compared
   std::unordered_multimap<uint64_t, size_t, SeededHash> by_values_;  // in result_.parameters
   std::unordered_map<format::GraphId, uint64_t, SeededHash> graph_places_;  // constant ones
@@ -463,7 +483,8 @@ std::vector<IterationGroup> group_iterations(const std::vector<RangeSummary>& ra
 }
 
 RangeComparisons compare_iterations(const format::Trace& trace,
-                                    const std::vector<IterationGroup>& groups) {
+                                    const std::vector<IterationGroup>& groups,
+                                    uint64_t most_listed) {
   RangeComparisons result(trace);
   const auto nodes_of = [&](const format::Event& event) -> uint64_t {
     const auto* launch = std::get_if<format::GraphLaunch>(&event.action);
@@ -477,6 +498,7 @@ RangeComparisons compare_iterations(const format::Trace& trace,
     cost.push_back(cost.back() + 1 + nodes_of(event));
   }
   uint64_t left = kMostCompared * cost.back();
+  uint64_t listed_left = most_listed;
   for (const IterationGroup& group : groups) {
     if (group.iterations.size() < 2) continue;
     RangeComparison& comparison = result.comparisons.emplace_back();
@@ -492,7 +514,7 @@ RangeComparisons compare_iterations(const format::Trace& trace,
       continue;
     }
     left -= needed;
-    Comparer(trace, result.memory, comparison).run();
+    Comparer(trace, result.memory, comparison, listed_left).run();
   }
   return result;
 }

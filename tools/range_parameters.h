@@ -93,7 +93,9 @@ struct RangeComparison {
   uint64_t constant_places = 0;           // with graph nodes
   std::vector<Parameter> parameters;      // those with most places first
   std::vector<Transfer> inputs, outputs;  // copies in order, then writes
-  std::string not_compared;               // why nothing of this was looked at; empty: it was
+  // What differs and what passes beyond the limit of compare_iterations().
+  uint64_t unlisted_places = 0, unlisted_transfers = 0;
+  std::string not_compared;  // why nothing of this was looked at; empty: it was
 };
 
 struct RangeComparisons {
@@ -112,10 +114,14 @@ std::vector<IterationGroup> group_iterations(const std::vector<RangeSummary>& ra
 
 // Takes groups with at least two iterations; others are left out. Time is linear in the events and
 // graph nodes that the iterations hold, which is bounded by kMostCompared times those of the trace:
-// what is beyond is named in `not_compared`. Memory: the values of what differs.
+// what is beyond is named in `not_compared`. Memory is bounded by what is listed, of all groups
+// together: a file of a few hundred kilobytes can launch graphs with millions of nodes.
 RangeComparisons compare_iterations(const format::Trace& trace,
-                                    const std::vector<IterationGroup>& groups);
+                                    const std::vector<IterationGroup>& groups,
+                                    uint64_t most_listed = 1000000);
 constexpr uint64_t kMostCompared = 16;
+// Values of one parameter count once per this many iterations towards what is listed.
+constexpr uint64_t kValuesPerListed = 16;
 
 // "argument", "grid x", "dynamic LDS", "copy source", ...
 const char* place_kind_name(PlaceKind kind);

@@ -61,18 +61,24 @@ std::string values_text(const AllocationIdentity& memory,
 
 // Places of one kernel's argument are one entry with a count, in the order of their first use.
 std::string places_text(const format::Trace& trace, const std::vector<Place>& places) {
-  std::vector<std::pair<std::string, uint64_t>> entries;
+  struct Entry {
+    std::string text;
+    uint64_t work = 0;
+    uint64_t count = 0;
+  };
+  std::vector<Entry> entries;
   std::unordered_map<std::string, size_t> index;
   for (const Place& place : places) {
     const auto [found, added] = index.try_emplace(place_text(trace, place), entries.size());
-    if (added) entries.emplace_back(found->first, 0);
-    ++entries[found->second].second;
+    if (added) entries.push_back({found->first, place.work, 0});
+    ++entries[found->second].count;
   }
   std::string text;
   for (size_t i = 0; i < std::min(entries.size(), kMostPlaces); ++i) {
+    const Entry& entry = entries[i];
     text += i == 0 ? "" : "; ";
-    if (entries[i].second != 1) text += fmt::format("{} x ", entries[i].second);
-    text += entries[i].first;
+    text += entry.count == 1 ? fmt::format("{} (work {})", entry.text, entry.work)
+                             : fmt::format("{} x {}", entry.count, entry.text);
   }
   if (entries.size() > kMostPlaces) {
     text += fmt::format("; and {} more", entries.size() - kMostPlaces);
@@ -105,6 +111,9 @@ void print_parameters(const format::Trace& trace, const AllocationIdentity& memo
   }
   if (comparison.parameters.size() > kMostParameters) {
     print("    and {} more: --json lists them\n", comparison.parameters.size() - kMostParameters);
+  }
+  if (comparison.unlisted_places != 0) {
+    print("    and {} places that differ beyond the limit\n", comparison.unlisted_places);
   }
 }
 
@@ -150,10 +159,13 @@ void print_comparison(const format::Trace& trace, const AllocationIdentity& memo
     print(", not compared: {}\n", comparison.not_compared);
     return;
   }
-  print(" with {} works each\n", comparison.works);
+  print(" with {} work{} each\n", comparison.works, comparison.works == 1 ? "" : "s");
   print_parameters(trace, memory, comparison);
   print_transfers("inputs", memory, comparison, comparison.inputs, true);
   print_transfers("outputs", memory, comparison, comparison.outputs, false);
+  if (comparison.unlisted_transfers != 0) {
+    print("  and {} inputs and outputs beyond the limit\n", comparison.unlisted_transfers);
+  }
 }
 
 void print_table(const std::vector<RangeSummary>& ranges) {
@@ -231,10 +243,11 @@ Json value_json(const AllocationIdentity& memory, const ParameterValue& value) {
   return value.memory == 0 ? Json(value.number) : memory_json(memory, value);
 }
 
-void add_match(Json& json, const PatternMatch& match) {
-  json["pattern"] = pattern_name(match.pattern);
+Json match_json(const PatternMatch& match) {
+  Json json = {{"pattern", pattern_name(match.pattern)}};
   if (match.pattern == Pattern::kStep) json["step"] = match.step;
   if (match.pattern == Pattern::kSwap) json["period"] = match.period;
+  return json;
 }
 
 Json place_json(const format::Trace& trace, const Place& place) {
@@ -251,16 +264,15 @@ Json place_json(const format::Trace& trace, const Place& place) {
   return json;
 }
 
-Json parameter_json(const format::Trace& trace, const AllocationIdentity& memory,
-                    const Parameter& parameter) {
-  Json json = {{"name", parameter.name}};
-  add_match(json, parameter.match);
-  Json values = Json::array(), places = Json::array();
-  for (const ParameterValue& value : parameter.values) values.push_back(value_json(memory, value));
-  for (const Place& place : parameter.places) places.push_back(place_json(trace, place));
-  json["values"] = std::move(values);
-  json["places"] = std::move(places);
-  return json;
+void print_parameter_json(JsonStream& json, const format::Trace& trace,
+                          const AllocationIdentity& memory, const Parameter& parameter) {
+  json.field("name", parameter.name);
+  const Json match = match_json(parameter.match);
+  for (const auto& [name, value] : match.items()) json.field(name.c_str(), value);
+  json.list("values", parameter.values.size(),
+            [&](size_t n) { return value_json(memory, parameter.values[n]); });
+  json.list("places", parameter.places.size(),
+            [&](size_t n) { return place_json(trace, parameter.places[n]); });
 }
 
 Json transfer_json(const AllocationIdentity& memory, const Transfer& transfer) {
@@ -276,40 +288,36 @@ Json transfer_json(const AllocationIdentity& memory, const Transfer& transfer) {
   json["size_bytes"] = transfer.size_bytes;
   json["size_changes"] = transfer.size_changes;
   json["device"] = memory_json(memory, transfer.memory);
-  if (!transfer.host_write) add_match(json["device"], transfer.memory_match);
+  if (!transfer.host_write) json["device"].update(match_json(transfer.memory_match));
   json["bytes"] = kBytes[static_cast<size_t>(transfer.bytes)];
   return json;
 }
 
-Json spans_json(const std::vector<IterationSpan>& spans) {
-  Json json = Json::array();
-  for (const IterationSpan& span : spans) {
-    json.push_back({{"ordinal", span.ordinal},
-                    {"first_event", span.first_event},
-                    {"end_event", span.end_event}});
-  }
-  return json;
+Json span_json(const IterationSpan& span) {
+  return {
+      {"ordinal", span.ordinal}, {"first_event", span.first_event}, {"end_event", span.end_event}};
 }
 
-Json comparison_json(const format::Trace& trace, const AllocationIdentity& memory,
-                     const RangeComparison& comparison) {
-  Json json = {{"name", comparison.name}, {"kind", comparison.shape == 0 ? "period" : "range"}};
-  if (comparison.shape != 0) json["shape"] = comparison.shape;
-  json["iterations"] = spans_json(comparison.iterations);
-  json["not_compared"] = comparison.not_compared;
-  if (!comparison.not_compared.empty()) return json;
-  json["works"] = comparison.works;
-  json["constant_places"] = comparison.constant_places;
-  Json parameters = Json::array(), inputs = Json::array(), outputs = Json::array();
-  for (const Parameter& parameter : comparison.parameters) {
-    parameters.push_back(parameter_json(trace, memory, parameter));
-  }
-  for (const Transfer& one : comparison.inputs) inputs.push_back(transfer_json(memory, one));
-  for (const Transfer& one : comparison.outputs) outputs.push_back(transfer_json(memory, one));
-  json["parameters"] = std::move(parameters);
-  json["inputs"] = std::move(inputs);
-  json["outputs"] = std::move(outputs);
-  return json;
+void print_comparison_json(JsonStream& json, const format::Trace& trace,
+                           const AllocationIdentity& memory, const RangeComparison& comparison) {
+  json.field("name", comparison.name);
+  json.field("kind", comparison.shape == 0 ? "period" : "range");
+  if (comparison.shape != 0) json.field("shape", comparison.shape);
+  json.list("iterations", comparison.iterations.size(),
+            [&](size_t n) { return span_json(comparison.iterations[n]); });
+  json.field("not_compared", comparison.not_compared);
+  if (!comparison.not_compared.empty()) return;
+  json.field("works", comparison.works);
+  json.field("constant_places", comparison.constant_places);
+  json.objects("parameters", comparison.parameters.size(), [&](JsonStream& fields, size_t n) {
+    print_parameter_json(fields, trace, memory, comparison.parameters[n]);
+  });
+  json.field("unlisted_places", comparison.unlisted_places);
+  json.list("inputs", comparison.inputs.size(),
+            [&](size_t n) { return transfer_json(memory, comparison.inputs[n]); });
+  json.list("outputs", comparison.outputs.size(),
+            [&](size_t n) { return transfer_json(memory, comparison.outputs[n]); });
+  json.field("unlisted_transfers", comparison.unlisted_transfers);
 }
 
 Json period_json(const Period& period) {
@@ -357,8 +365,8 @@ void print_steps_json(JsonStream& json, const format::Trace& trace, const TraceS
   json.list("periods", steps.periods.size(),
             [&](size_t n) { return period_json(steps.periods[n]); });
   const auto& comparisons = steps.compared.comparisons;
-  json.list("iterations", comparisons.size(), [&](size_t n) {
-    return comparison_json(trace, steps.compared.memory, comparisons[n]);
+  json.objects("iterations", comparisons.size(), [&](JsonStream& fields, size_t n) {
+    print_comparison_json(fields, trace, steps.compared.memory, comparisons[n]);
   });
 }
 

@@ -31,6 +31,8 @@ budget=(--max-memory 8GiB --max-instructions 1000000)
 try gfxgraph info attack.gfxg "${limits[@]}"
 try gfxgraph info attack.gfxg --relocations "${limits[@]}"
 try gfxgraph info attack.gfxg --json "${limits[@]}"
+try gfxgraph info attack.gfxg --ranges --lint "${limits[@]}"
+try gfxgraph info attack.gfxg --ranges --lint --json "${limits[@]}"
 try gfxgraph verify attack.gfxg --max-seconds "${VERIFY_SECONDS:-50}" --max-memory 4GiB
 try gfxgraph coverage attack.gfxg --kernels --max-seconds 50
 try gfxgraph recover attack.gfxg -o recovered.gfxg "${limits[@]}"

@@ -144,4 +144,19 @@ def range_parameters(build, scratch):
         require(line in text, f"{line!r} missing:\n{text}")
 
 
-main({"ranges": ranges, "range_parameters": range_parameters, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+def periods(build, scratch):
+    """A program that marks nothing: its four rounds of seven launches on three streams are found, with their seeds."""
+    trace = record_sample(build, scratch, "streams_events")
+    report = json.loads(run(build.tool("gfxgraph", "info", trace, "--ranges", "--lint", "--json")).stdout)
+    (period,) = report["periods"]
+    require([period[key] for key in ("repeats", "launches", "first_launch", "last_launch")] == [4, 7, 0, 27], f"{period}")
+    (rounds,) = report["iterations"]
+    require((rounds["name"], rounds["kind"], len(rounds["iterations"])) == ("period 1", "period", 4), f"{rounds}")
+    seeds = [parameter["values"] for parameter in rounds["parameters"]]
+    require(seeds == [[start + n for n in range(4)] for start in (0, 77, 0x5A5A5A5A)], f"{seeds}")
+    require([one["kind"] for one in report["lint"]] == ["period", "trace"], f"{report['lint']}")
+    whole = {line["category"] for line in report["lint"][1]["lines"]}
+    require({"allocation", "free", "synchronization"} <= whole, f"{whole}")
+
+
+main({"ranges": ranges, "range_parameters": range_parameters, "periods": periods, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})

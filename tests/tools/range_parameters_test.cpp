@@ -392,5 +392,29 @@ TEST_F(RangeParameters, NestsBeyondTheLimitAreNamed) {
   EXPECT_EQ(all.comparisons[0].parameters.size(), 1u);
 }
 
+TEST_F(RangeParameters, WhatIsListedIsLimited) {
+  for (uint32_t i = 0; i < 3; ++i) {
+    step([&] {
+      for (uint32_t n = 0; n < 100; ++n) trace_.add(attend(i));
+      for (uint32_t n = 0; n < 100; ++n) trace_.add(attend((n + 2) * i));
+      for (uint32_t n = 0; n < 100; ++n) {
+        format::Copy out;
+        out.source.allocation = 2;
+        out.width_bytes = 4;
+        trace_.add(out);
+      }
+    });
+  }
+  const auto groups = group_iterations(summarize_ranges(trace_));
+  const RangeComparison all = compare_iterations(trace_, groups).comparisons.at(0);
+  EXPECT_EQ(all.parameters.size(), 101u);
+  EXPECT_EQ(all.unlisted_places, 0u);
+  const RangeComparison some = compare_iterations(trace_, groups, 150).comparisons.at(0);
+  EXPECT_EQ(some.parameters.size(), 51u);
+  EXPECT_EQ(some.unlisted_places, 50u);
+  EXPECT_EQ(some.unlisted_transfers, 100u);
+  EXPECT_EQ(some.constant_places, all.constant_places);
+}
+
 }  // namespace
 }  // namespace gfxgraph::tools
