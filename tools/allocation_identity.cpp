@@ -4,6 +4,8 @@
 #include <tuple>
 #include <variant>
 
+#include "tools/content_bytes.h"
+
 namespace gfxgraph::tools {
 namespace {
 
@@ -13,7 +15,11 @@ constexpr MemoryKey kRemadeBit = MemoryKey{1} << 63;
 
 AllocationIdentity::AllocationIdentity(const format::Trace& trace) {
   using Place = std::tuple<uint64_t, uint64_t, format::AllocationKind>;
-  std::map<Place, format::AllocationId> left;  // ended without being freed: their first id
+  struct Left {
+    format::AllocationId first = 0;
+    const format::Content* post = nullptr;
+  };
+  std::map<Place, Left> left;  // what ended without being freed
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses;
   for (const format::Event& event : trace.events()) {
     if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
@@ -25,7 +31,8 @@ AllocationIdentity::AllocationIdentity(const format::Trace& trace) {
       addresses[begin->id] = begin->recorded_address;
       const auto before = left.find({begin->recorded_address, begin->size_bytes, begin->kind});
       if (before != left.end()) {
-        life.first = before->second;
+        life.first = before->second.first;
+        life.changed_meanwhile = equal_bytes(begin->initial, *before->second.post) == false;
         left.erase(before);
       }
     } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
@@ -33,7 +40,8 @@ AllocationIdentity::AllocationIdentity(const format::Trace& trace) {
       if (found == lives_.end()) continue;
       Life& life = found->second;
       life.freed = end->freed;
-      if (!end->freed) left[{addresses[end->id], life.size_bytes, life.kind}] = life.first;
+      if (end->freed) continue;
+      left[{addresses[end->id], life.size_bytes, life.kind}] = {life.first, &end->post};
     }
   }
   std::vector<Life*> freed;
@@ -72,9 +80,9 @@ const format::AllocationKind* AllocationIdentity::kind(format::AllocationId allo
   return found == lives_.end() ? nullptr : &found->second.kind;
 }
 
-bool AllocationIdentity::freed(format::AllocationId allocation) const {
+bool AllocationIdentity::changed_meanwhile(format::AllocationId allocation) const {
   const auto found = lives_.find(allocation);
-  return found != lives_.end() && found->second.freed;
+  return found != lives_.end() && found->second.changed_meanwhile;
 }
 
 }  // namespace gfxgraph::tools

@@ -49,7 +49,8 @@ class AllocationIdentity {
   const RemadeAllocation* remade(MemoryKey key) const;
   // nullptr: never began.
   const format::AllocationKind* kind(format::AllocationId allocation) const;
-  bool freed(format::AllocationId allocation) const;
+  // Whether it continues memory that ended with other bytes than it begins with.
+  bool changed_meanwhile(format::AllocationId allocation) const;
 
  private:
   struct Life {
@@ -58,6 +59,7 @@ class AllocationIdentity {
     uint64_t size_bytes = 0;
     format::AllocationKind kind = format::AllocationKind::kDevice;
     bool freed = false;
+    bool changed_meanwhile = false;
     uint64_t freed_before = 0;  // allocations that began earlier and were freed at some time
   };
 

@@ -27,7 +27,7 @@ constexpr const char* kModule = "capture does not allow to load or unload code";
 constexpr const char* kFirst = "its code may be loaded then: run the step once before capture";
 constexpr const char* kNull = "the null stream cannot be captured, and it waits for other streams";
 constexpr const char* kPageable =
-    "a graph uses these host addresses at every launch; the runtime stages the bytes";
+    "a graph uses these host addresses at every launch; outside of one the host waits for it";
 constexpr const char* kCallback = "capture does not take it; it does take hipLaunchHostFunc";
 constexpr const char* kHostFunction = "the device waits for the host at every launch of the graph";
 constexpr const char* kHostWrite = "it is not in the graph: write before each launch";
@@ -137,12 +137,14 @@ class Linter {
     on_stream(launch.stream);
   }
   void look_at(const format::Copy& copy) {
+    const bool from = copy.source.allocation == 0, to = copy.destination.allocation == 0;
     if (copy.asynchronous) {
       on_stream(copy.stream);
-    } else {
+    } else if (copy.stream == 0 || (!from && !to)) {
       add(Severity::kBreaksCapture, "blocking_copy", "blocking copy", kBlocking);
     }
-    const bool from = copy.source.allocation == 0, to = copy.destination.allocation == 0;
+    // Else an asynchronous copy, as a rule, which waits because its memory is pageable; in a
+    // capture it does not.
     if (from) {
       add(Severity::kSpoilsReuse, "pageable_copy", "copy from pageable host memory", kPageable);
     }
@@ -221,8 +223,8 @@ class Linter {
 // The first names of what changes, and how.
 class Changes {
  public:
-  Changes(const char* category, const char* title, const char* why)
-      : category_(category), title_(title), why_(why) {}
+  Changes(const format::Trace& trace, const char* category, const char* title, const char* why)
+      : trace_(trace), category_(category), title_(title), why_(why) {}
 
   void add(const Parameter& parameter, const Place& place) {
     first_event_ = places_ == 0 ? place.event : std::min(first_event_, place.event);
@@ -231,10 +233,11 @@ class Changes {
     parameter_ = &parameter;
     ++parameters_;
     if (parameters_ > kMostNames) return;
-    const std::string_view name = parameter.name;
-    text_ +=
-        fmt::format("{}{}{} ({})", text_.empty() ? "" : ", ", name.substr(0, kMostName),
-                    name.size() > kMostName ? "..." : "", pattern_name(parameter.match.pattern));
+    // A parameter may have its name from a place of another category.
+    const std::string name = place.argument != kNone ? parameter.name : place_text(trace_, place);
+    text_ += fmt::format(
+        "{}{}{} ({})", text_.empty() ? "" : ", ", std::string_view(name).substr(0, kMostName),
+        name.size() > kMostName ? "..." : "", pattern_name(parameter.match.pattern));
   }
 
   void finish(LintReport& report) const {
@@ -246,6 +249,7 @@ class Changes {
   }
 
  private:
+  const format::Trace& trace_;
   const char* category_;
   const char* title_;
   const char* why_;
@@ -255,10 +259,11 @@ class Changes {
 };
 
 // Of all comparisons with one name: of ranges, or of a period (shape 0).
-void add_changes(LintReport& report, const std::vector<const RangeComparison*>& comparisons) {
-  Changes arguments("changing_argument", "arguments that change", kArgument);
-  Changes shapes("changing_shape", "grids, blocks or LDS that change", kShape);
-  Changes copies("changing_copy", "copies or memsets that change", kCopy);
+void add_changes(const format::Trace& trace, LintReport& report,
+                 const std::vector<const RangeComparison*>& comparisons) {
+  Changes arguments(trace, "changing_argument", "arguments that change", kArgument);
+  Changes shapes(trace, "changing_shape", "grids, blocks or LDS that change", kShape);
+  Changes copies(trace, "changing_copy", "copies or memsets that change", kCopy);
   for (const RangeComparison* comparison : comparisons) {
     report.compared = report.compared || comparison->not_compared.empty();
     for (const Parameter& parameter : comparison->parameters) {
@@ -330,7 +335,7 @@ std::vector<LintReport> lint_steps(const format::Trace& trace,
     LintReport& report =
         reports.emplace_back(linter.report(LintReport::Kind::kRange, named[0]->name, stretches));
     report.iterations = named.size();
-    add_changes(report, compared[{false, named[0]->name}]);
+    add_changes(trace, report, compared[{false, named[0]->name}]);
     add_other_work(report, named);
     sort_lines(report);
   }
@@ -342,7 +347,7 @@ std::vector<LintReport> lint_steps(const format::Trace& trace,
     LintReport& report =
         reports.emplace_back(linter.report(LintReport::Kind::kPeriod, group.name, stretch));
     report.iterations = group.iterations.size();
-    add_changes(report, compared[{true, group.name}]);
+    add_changes(trace, report, compared[{true, group.name}]);
     sort_lines(report);
   }
   LintReport& report = reports.emplace_back(

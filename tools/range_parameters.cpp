@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "tools/argument_words.h"
+#include "tools/content_bytes.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -34,20 +35,6 @@ bool is_work(const format::Action& action) {
          std::holds_alternative<format::Memset>(action) ||
          std::holds_alternative<format::HostFunction>(action) ||
          std::holds_alternative<format::GraphLaunch>(action);
-}
-
-// Whether the bytes of two contents are equal; nothing: the trace does not tell.
-std::optional<bool> equal_bytes(const format::Content& one, const format::Content& other) {
-  if (one.size_bytes != other.size_bytes) return false;
-  const auto is_fill = [](const format::Content& content) {
-    return content.stored && !content.blob;
-  };
-  if (is_fill(one) && is_fill(other)) return one.fill == other.fill;
-  const auto hash = [](const format::Content& content) {
-    return content.blob ? content.blob : content.hash;
-  };
-  if (!hash(one) || !hash(other)) return std::nullopt;
-  return hash(one) == hash(other);
 }
 
 void compare_bytes(Transfer& transfer, const format::Content& one, const format::Content& other) {
@@ -400,6 +387,26 @@ class Comparer {
     (from_host ? result_.inputs : result_.outputs).push_back(transfer);
   }
 
+  struct Write {
+    format::AllocationId allocation = 0;
+    uint64_t offset_bytes = 0;
+    const format::Content* content = nullptr;
+  };
+
+  // Also memory of the host that begins anew with a recorded range, with other bytes than those
+  // that it ended with: the recorder saw no writes between ranges.
+  std::optional<Write> write_of(const format::Action& action) const {
+    if (const auto* write = std::get_if<format::HostWrite>(&action)) {
+      return Write{write->allocation, write->offset_bytes, &write->content};
+    }
+    const auto* begin = std::get_if<format::AllocationBegin>(&action);
+    if (begin == nullptr || !memory_.changed_meanwhile(begin->id)) return std::nullopt;
+    if (!is_pinned(&begin->kind) && begin->kind != format::AllocationKind::kManaged) {
+      return std::nullopt;
+    }
+    return Write{begin->id, 0, &begin->initial};
+  }
+
   // Writes have no position in the shape. Those of one place are compared in their order.
   void collect_writes() {
     using Target = std::tuple<MemoryKey, uint64_t, uint64_t>;  // with how many went there before
@@ -407,8 +414,8 @@ class Comparer {
     for (const IterationSpan& span : spans_) {
       std::map<std::pair<MemoryKey, uint64_t>, uint64_t> before;
       for (uint64_t event = span.first_event; event < span.end_event; ++event) {
-        const auto* write = std::get_if<format::HostWrite>(&trace_.events()[event].action);
-        if (write == nullptr) continue;
+        const std::optional<Write> write = write_of(trace_.events()[event].action);
+        if (!write) continue;
         const MemoryKey key = memory_.key(write->allocation, span);
         const uint64_t turn = before[{key, write->offset_bytes}]++;
         const auto [found, added] = writes.try_emplace({key, write->offset_bytes, turn});
@@ -418,13 +425,13 @@ class Comparer {
           transfer.host_write = true;
           transfer.work = turn;
           transfer.event = event;
-          transfer.size_bytes = write->content.size_bytes;
+          transfer.size_bytes = write->content->size_bytes;
           transfer.memory = {key, static_cast<int64_t>(write->offset_bytes)};
           transfer.bytes = Bytes::kConstant;
-          content = &write->content;
+          content = write->content;
         }
-        transfer.size_changes |= write->content.size_bytes != transfer.size_bytes;
-        compare_bytes(transfer, *content, write->content);
+        transfer.size_changes |= write->content->size_bytes != transfer.size_bytes;
+        compare_bytes(transfer, *content, *write->content);
       }
     }
     const size_t copies = result_.inputs.size();

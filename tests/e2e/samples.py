@@ -159,4 +159,40 @@ def periods(build, scratch):
     require({"allocation", "free", "synchronization"} <= whole, f"{whole}")
 
 
-main({"ranges": ranges, "range_parameters": range_parameters, "periods": periods, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+def steps(build, scratch):
+    """A loop with every kind of parameter, input and output: marked, unmarked, and as a recording of some ranges."""
+    for arguments, options, first, count in (((), (), 0, 6), (("--unmarked",), (), 0, 6), ((), ("--range", "step#2-5"), 2, 4)):
+        trace = scratch / "steps.gfxg"
+        done = run(build.record(trace, build.programs / "steps", *arguments, options=("--force", *options)))
+        require("steps: PASS" in done.stdout, done.stdout)
+        report = json.loads(run(build.tool("gfxgraph", "info", trace, "--ranges", "--lint", "--json")).stdout)
+        what = f"{arguments} {options}"
+        (loop,) = report["iterations"]
+        require((loop["kind"], loop["works"], len(loop["iterations"])) ==
+                ("period" if arguments else "range", 3, count), f"{what}: {loop}")
+        # The buffer that is written and copied out, the one that is read, two fields of a struct. The scratch memory
+        # that each step makes and frees is none of them.
+        written, read, position, cache = loop["parameters"]
+        require([(one["pattern"], one["period"], len(one["places"])) for one in (written, read)] ==
+                [("swap", 2, 2), ("swap", 2, 1)], f"{what}: {written} {read}")
+        require(written["values"] == read["values"][1:] + read["values"][:1], f"{what}: {written} {read}")
+        require([place["kind"] for place in written["places"]] == ["argument", "source"], f"{what}: {written}")
+        require((position["step"], position["values"]) == (1, list(range(first, first + count))), f"{what}: {position}")
+        require(cache["step"] == 256 and [value["offset_bytes"] for value in cache["values"]] ==
+                [256 * n for n in range(first, first + count)], f"{what}: {cache}")
+        given, offset = loop["inputs"]
+        require([given[key] for key in ("kind", "host_memory", "size_bytes", "bytes", "iterations")] ==
+                ["copy", "pageable", 256, "change", count], f"{what}: {given}")
+        require([offset[key] for key in ("kind", "size_bytes", "bytes")] == ["host_write", 4, "change"], f"{what}: {offset}")
+        (result,) = loop["outputs"]
+        require((result["size_bytes"], result["bytes"], result["device"]["pattern"]) == (256, "change", "swap"),
+                f"{what}: {result}")
+        # All that the program does in a step; the last waits of a period stand behind it.
+        lint = {(line["severity"], line["category"]): line["count"] for line in report["lint"][0]["lines"]}
+        require(lint["breaks capture", "allocation"] == count and lint["spoils reuse", "pageable_copy"] == count and
+                lint["spoils reuse", "changing_argument"] == 4 and lint["spoils reuse", "changing_copy"] == 1 and
+                lint["breaks capture", "synchronization"] >= count - 1 and ("breaks capture", "blocking_copy") not in lint,
+                f"{what}: {report['lint']}")
+
+
+main({"ranges": ranges, "range_parameters": range_parameters, "periods": periods, "steps": steps, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})

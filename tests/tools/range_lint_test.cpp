@@ -123,6 +123,22 @@ TEST_F(RangeLint, WaitsAndBlockingCopies) {
              "pageable_copy, copy to pageable host memory, 2@7"}));
 }
 
+// hipMemcpyAsync with pageable memory waits outside of a capture only.
+TEST_F(RangeLint, PageableCopiesOnAStreamDoNotBreakTheCapture) {
+  allocate(1);
+  launch();
+  step([&] {
+    format::Copy copy;
+    copy.stream = kStream;
+    copy.destination.allocation = 1;
+    trace_.add(copy);
+    copy.source.allocation = 1;  // none of the host's memory: it was asked to block
+    trace_.add(copy);
+  });
+  EXPECT_EQ(lines(), (Lines{"blocking_copy, blocking copy, 1@4",
+                            "pageable_copy, copy from pageable host memory, 1@3"}));
+}
+
 TEST_F(RangeLint, MemoryAndModules) {
   allocate(1);
   launch();

@@ -307,6 +307,39 @@ TEST_F(RangeParameters, InputsAndOutputs) {
   EXPECT_EQ(found.parameters.size(), 2u);
 }
 
+// The recorder of ranges looks at memory of the host when the range begins.
+TEST_F(RangeParameters, HostMemoryThatChangedBetweenRecordedRanges) {
+  for (uint32_t i = 0; i < 3; ++i) {
+    step([&] {
+      for (const format::AllocationId buffer : {0u, 1u, 2u}) {
+        format::AllocationBegin begin;
+        begin.id = 10 + 3 * i + buffer;
+        begin.kind =
+            buffer == 2 ? format::AllocationKind::kDevice : format::AllocationKind::kHostPinned;
+        begin.recorded_address = 0x900000 + 65536 * buffer;
+        begin.size_bytes = 64;
+        begin.initial = bytes(buffer == 1 ? 50 + i : 20 + i, 64);  // as below, in the second one
+        trace_.add(begin);
+      }
+      trace_.add(attend(0, 10 + 3 * i));
+      for (const format::AllocationId buffer : {0u, 1u, 2u}) {
+        format::AllocationEnd end;
+        end.id = 10 + 3 * i + buffer;
+        end.freed = false;
+        end.post = bytes(51 + i, 64);
+        trace_.add(end);
+      }
+    });
+  }
+  const RangeComparison found = only();
+  ASSERT_EQ(found.inputs.size(), 1u);
+  EXPECT_TRUE(found.inputs[0].host_write);
+  EXPECT_EQ(found.inputs[0].memory, (ParameterValue{10, 0}));
+  EXPECT_EQ(found.inputs[0].size_bytes, 64u);
+  EXPECT_EQ(found.inputs[0].iterations, 2u);
+  EXPECT_EQ(found.inputs[0].bytes, Bytes::kChange);
+}
+
 TEST_F(RangeParameters, MemsetValues) {
   for (uint32_t i = 0; i < 3; ++i) {
     step([&] {
