@@ -29,6 +29,11 @@ def runs(build, scratch, sample, *arguments):
 def replays(build, scratch, sample, *arguments):
     trace = record_sample(build, scratch, sample, *arguments)
     run(build.tool("gfxgraph", "verify", trace))
+    replays_trace(build, scratch, trace, sample)
+
+
+def replays_trace(build, scratch, trace, name):
+    """In every mode and layout, to the recorded buffers."""
     launches = info(build, trace)["events"].get("launch", 0)
     report_path = scratch / "report.json"
     for mode in MODES:
@@ -36,7 +41,7 @@ def replays(build, scratch, sample, *arguments):
             done = run(build.replay(trace, "--mode", mode, "--layout", layout, "--verify", "--json",
                                     report_path))
             report = json.loads(report_path.read_text())
-            what = f"{sample} {mode} {layout}"
+            what = f"{name} {mode} {layout}"
             require(report["buffers"]["identical"] > 0, f"{what}: nothing compared\n{done.stdout}")
             require(report["buffers"]["different"] == 0, f"{what}: differs\n{done.stdout}")
             require(report["buffers"]["uncompared"] == 0, f"{what}: uncompared\n{done.stdout}")
@@ -193,6 +198,7 @@ def steps(build, scratch):
                 lint["spoils reuse", "changing_argument"] == 4 and lint["spoils reuse", "changing_copy"] == 1 and
                 lint["breaks capture", "synchronization"] >= count - 1 and ("breaks capture", "blocking_copy") not in lint,
                 f"{what}: {report['lint']}")
+        replays_trace(build, scratch, trace, what)
 
 
 main({"ranges": ranges, "range_parameters": range_parameters, "periods": periods, "steps": steps, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
