@@ -63,6 +63,7 @@ void Recorder::place_marker(format::Marker marker) {
     case format::MarkerKind::kMark:
       if (recording_) append(std::move(marker));
       break;
+    case format::MarkerKind::kName: break;  // of memory, not of a range
     case format::MarkerKind::kRangeBegin:
       if (!selection_.empty() && selection_.begins(marker.text, marker.ordinal)) {
         selected_.insert(range);
