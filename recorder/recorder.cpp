@@ -102,7 +102,16 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
   for (const std::string& text : options_.ranges) {
     if (Result<RangePattern> pattern = parse_range_pattern(text)) patterns.push_back(*pattern);
   }
-  selection_ = RangeSelection(std::move(patterns));
+  std::vector<LaunchInterval> intervals;
+  for (const std::string& text : options_.launches) {
+    if (Result<LaunchInterval> one = parse_launch_interval(text)) intervals.push_back(*one);
+  }
+  std::vector<KernelPattern> kernels;
+  for (const std::string& text : options_.kernels) {
+    if (Result<KernelPattern> one = parse_kernel_pattern(text)) kernels.push_back(*one);
+  }
+  launch_selection_ = LaunchSelection(std::move(intervals), std::move(kernels));
+  selection_ = RangeSelection(std::move(patterns), !launch_selection_.empty());
   recording_ = selection_.empty();
 }
 
@@ -517,6 +526,7 @@ void Recorder::finish() noexcept {
     const std::lock_guard lock(mutex_);
     if (finished_ || !begun_ || !writer_) return;
     finished_ = true;
+    if (leaving_) leave_range();
     finish_contents();
     resolve_deferred(true);
     write_taken();

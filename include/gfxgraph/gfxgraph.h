@@ -190,7 +190,7 @@ typedef struct gfxgraph_allocation_t {
   uint64_t end_sequence;
   uint32_t post_state_known; /* 1: verification compares it */
   uint32_t reserved;         /* zero */
-  const char* symbol;        /* of a module global, else "" */
+  const char* symbol; /* of a module global, else "" */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */
 GFXGRAPH_API gfxgraph_status_t

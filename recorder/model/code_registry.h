@@ -64,6 +64,8 @@ struct KernelEntry {
   bool ambiguous_reported = false;
   bool unknown_pointer_reported = false;
   bool near_pointer_reported = false;
+  bool patterns_known = false;
+  uint64_t patterns = 0;  // of --kernel that it matches, one bit each
 };
 
 class CodeRegistry {

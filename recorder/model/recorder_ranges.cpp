@@ -24,8 +24,29 @@ void Recorder::enter_range() {
   update_plain();
 }
 
+// Nothing that is selected is open any more. What follows at once is recorded with it: so is the
+// next iteration of a loop, the memory of which need not begin anew.
+void Recorder::leave_if_over() {
+  if (recording_ && !selection_.empty() && selected_.empty() && selected_launches_ == 0 &&
+      !in_interval_) {
+    leaving_.store(true, std::memory_order_release);
+  }
+}
+
+void Recorder::leave_now() noexcept {
+  guarded_unlocked([&] {
+    const std::lock_guard order(drain_mutex_);
+    const std::lock_guard lock(mutex_);
+    if (leaving_ && !finished_) leave_range();
+  });
+}
+
 // With drain_mutex_, too.
 void Recorder::leave_range() {
+  leaving_ = false;
+  for (const format::RangeId open : std::exchange(traced_, {})) {
+    append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
+  }
   look_before_wait();
   if (device_->synchronize(finish_timeout_ms_)) {
     end_contents("range");
@@ -74,6 +95,10 @@ void Recorder::note_missed_ranges() {
   for (const RangeSelection::Missed& missed : selection_.missed()) {
     finding(missed.all ? format::FindingKind::kIncomplete : format::FindingKind::kNote, "--range",
             missed.text);
+  }
+  for (const LaunchSelection::Missed& missed : launch_selection_.missed(launches_)) {
+    finding(missed.all ? format::FindingKind::kIncomplete : format::FindingKind::kNote,
+            missed.option, missed.text);
   }
 }
 

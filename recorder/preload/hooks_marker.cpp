@@ -218,7 +218,7 @@ void* hook_roctx(const char* name, void* found) noexcept {
 
 // Runtimes answer that they do not support it: what counts is that the program said it.
 GFXGRAPH_HOOK hipError_t hipProfilerStart() {
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (scope.record) begin_named(kProfilerRange);
   return real(kCall_hipProfilerStart);
 }

@@ -8,8 +8,9 @@
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/print.h"
-#include "recorder/tool/launcher.h"
+#include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
+#include "recorder/tool/launcher.h"
 
 namespace {
 
@@ -71,7 +72,16 @@ int run_tool(int argc, char** argv) {
   app.add_option(
       "--range", request.options.ranges,
       "record only what the program does in this range: NAME, NAME#N or NAME#N-M, counted\n"
-      "from 0 (roctx, hipProfilerStart: 'hipProfiler', gfxgraph/record.h); repeatable");
+      "from 0 (roctx, gfxgraph/record.h); repeatable, as the next two: what any of them selects\n"
+      "is recorded");
+  app.add_option(
+      "--launches", request.options.launches,
+      "record only the launches N:M of the process, from the N-th to the one before the M-th,\n"
+      "counted from 0 as they return, graphs by their kernel nodes; N: and :M are open");
+  app.add_option(
+      "--kernel", request.options.kernels,
+      "record only the launches of kernels with this name: GLOB, GLOB#N or GLOB#N-M, the N-th\n"
+      "to the M-th of them; mangled, or readable with or without types; '*' and '?' match");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
@@ -88,6 +98,19 @@ int run_tool(int argc, char** argv) {
   for (const std::string& range : request.options.ranges) {
     const auto pattern = gfxgraph::recorder::parse_range_pattern(range);
     if (!pattern) return usage_error(pattern.error().message);
+  }
+  for (const std::string& launches : request.options.launches) {
+    const auto interval = gfxgraph::recorder::parse_launch_interval(launches);
+    if (!interval) return usage_error(interval.error().message);
+  }
+  for (const std::string& kernel : request.options.kernels) {
+    const auto pattern = gfxgraph::recorder::parse_kernel_pattern(kernel);
+    if (!pattern) return usage_error(pattern.error().message);
+  }
+  if (request.options.kernels.size() > gfxgraph::recorder::LaunchSelection::kMostPatterns) {
+    return usage_error("--kernel more than " +
+                       std::to_string(gfxgraph::recorder::LaunchSelection::kMostPatterns) +
+                       " times");
   }
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
