@@ -45,6 +45,7 @@ int run_tool(int argc, char** argv) {
   std::string device = "auto";
   bool no_content = false;
   bool hash_only = false;
+  bool profiler_range = false;
 
   CLI::App app{
       "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
@@ -82,6 +83,8 @@ int run_tool(int argc, char** argv) {
       "--kernel", request.options.kernels,
       "record only the launches of kernels with this name: GLOB, GLOB#N or GLOB#N-M, the N-th\n"
       "to the M-th of them; mangled, or readable with or without types; '*' and '?' match");
+  app.add_flag("--profiler-range", profiler_range,
+               "record only what the program does from hipProfilerStart to hipProfilerStop");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
@@ -112,6 +115,8 @@ int run_tool(int argc, char** argv) {
                        std::to_string(gfxgraph::recorder::LaunchSelection::kMostPatterns) +
                        " times");
   }
+  // What hooks_marker.cpp calls it.
+  if (profiler_range) request.options.ranges.emplace_back("hipProfiler");
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
   const gfxgraph::Result<gfxgraph::DeviceChoice> choice = gfxgraph::parse_device_choice(device);
