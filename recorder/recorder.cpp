@@ -82,6 +82,12 @@ format::Event launch_event(const PendingLaunch& pending, std::span<const std::by
   return event;
 }
 
+// What kernels make of contents that a replay lacks cannot be compared.
+Options consistent(Options options) {
+  if (options.contents == Contents::kNone) options.post = PostState::kNone;
+  return options;
+}
+
 }  // namespace
 
 uint32_t thread_number() noexcept {
@@ -96,7 +102,7 @@ Handle per_thread_stream() noexcept {
 }
 
 Recorder::Recorder(Options options, std::unique_ptr<Device> device)
-    : options_(std::move(options)), device_(std::move(device)) {
+    : options_(consistent(std::move(options))), device_(std::move(device)) {
   active_ = !options_.output.empty();
   std::vector<RangePattern> patterns;
   for (const std::string& text : options_.ranges) {

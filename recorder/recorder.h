@@ -467,6 +467,10 @@ class Recorder {
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr);
   format::Content read_content(const Allocation& allocation, bool store);
+  // What it holds when it gets into the trace, as --contents says.
+  format::Content first_content(const Allocation& allocation);
+  bool leaves_out(const Allocation& allocation) const;
+  void append_words(const Allocation& allocation, const format::Content& whole);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
   void addresses_reused(const Allocation& entry);
@@ -640,6 +644,7 @@ class Recorder {
   bool filling_ = false;               // events that stand in pending_ get their contents
   unsigned taking_in_ = 0;             // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
+  bool left_out_ = false;                     // some content was
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
   format::RangeId next_range_ = 1;

@@ -189,7 +189,9 @@ typedef struct gfxgraph_allocation_t {
   uint64_t begin_sequence; /* the recorded events between which it lived */
   uint64_t end_sequence;
   uint32_t post_state_known; /* 1: verification compares it */
-  uint32_t reserved;         /* zero */
+  /* 1: the trace lacks what it held (gfxgraph-record --contents none): without a bound buffer a
+   * replay begins it with zeros */
+  uint32_t initial_state_unknown;
   const char* symbol; /* of a module global, else "" */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */

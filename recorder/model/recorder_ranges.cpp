@@ -22,6 +22,13 @@ void Recorder::enter_range() {
   recording_ = true;
   span_.fetch_add(1, std::memory_order_release);
   update_plain();
+  if (options_.contents != Contents::kAll) return;
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (allocation->module == nullptr) take_in_trace(*allocation);
+  }
+  for (ModuleEntry* module : code_.modules()) {
+    if (module->globals_known) take_in_variables(*module);
+  }
 }
 
 // Nothing that is selected is open any more. What follows at once is recorded with it: so is the
@@ -125,7 +132,7 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   }
   if (allocation.reachable) watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
-  begin.initial = read_content(allocation, true);
+  begin.initial = first_content(allocation);
   allocation.beginning = false;
   allocation.begun = true;
   if (!allocation.host_visible()) return append(std::move(begin));
@@ -148,7 +155,11 @@ void Recorder::take_in_trace(Allocation& allocation) {
   for (const format::AllocationId id : std::exchange(in_a_cycle_, {})) {
     Allocation* holder = by_id(id);
     if (holder == nullptr) continue;
-    format::Content whole = read_content(*holder, true);
+    format::Content whole = first_content(*holder);
+    if (!whole.stored) {
+      append_words(*holder, whole);
+      continue;
+    }
     if (holder->host_visible()) {
       append(format::HostWrite{id, 0, std::move(whole)});
       continue;

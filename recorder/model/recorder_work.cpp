@@ -388,6 +388,7 @@ bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
 void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   const auto* raw = std::get_if<RawCopy>(&work.raw);
   if (raw == nullptr || copy.destination.allocation != 0) return;
+  if (options_.contents == Contents::kNone) return;
   if (copy.asynchronous) return;  // not there yet: unknown, and replay says so
   if (const auto rows = read_host_rows(*raw, raw->destination)) {
     copy.host_result = make_content(*rows, options_.post == PostState::kFull);

@@ -46,6 +46,7 @@ int run_tool(int argc, char** argv) {
   bool no_content = false;
   bool hash_only = false;
   bool profiler_range = false;
+  std::string contents = "touched";
 
   CLI::App app{
       "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
@@ -85,6 +86,11 @@ int run_tool(int argc, char** argv) {
       "to the M-th of them; mangled, or readable with or without types; '*' and '?' match");
   app.add_flag("--profiler-range", profiler_range,
                "record only what the program does from hipProfilerStart to hipProfilerStop");
+  app.add_option(
+      "--contents", contents,
+      "whose content is kept as it is before the recorded work: touched: of memory that this\n"
+      "touches; all: also of all other memory; none: of memory that the host sees only, so that\n"
+      "a replay begins with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
@@ -114,6 +120,14 @@ int run_tool(int argc, char** argv) {
     return usage_error("--kernel more than " +
                        std::to_string(gfxgraph::recorder::LaunchSelection::kMostPatterns) +
                        " times");
+  }
+  const auto kept = gfxgraph::recorder::parse_contents(contents);
+  if (!kept) return usage_error(kept.error().message);
+  request.options.contents = *kept;
+  if (*kept == gfxgraph::recorder::Contents::kNone) {
+    if (hash_only) return usage_error("--contents none and --hash-only exclude each other");
+    if (request.options.checkpoints)
+      return usage_error("--contents none and --checkpoints exclude each other");
   }
   // What hooks_marker.cpp calls it.
   if (profiler_range) request.options.ranges.emplace_back("hipProfiler");

@@ -41,6 +41,8 @@ std::string as_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
+constexpr const char* kContentsWords[] = {"touched", "all", "none"};
+
 // Values are single lines: whatever a path or a kernel's name holds.
 std::string one_line(std::string text) {
   std::replace_if(
@@ -49,6 +51,13 @@ std::string one_line(std::string text) {
 }
 
 }  // namespace
+
+Result<Contents> parse_contents(const std::string& word) {
+  for (size_t i = 0; i < std::size(kContentsWords); ++i) {
+    if (word == kContentsWords[i]) return static_cast<Contents>(i);
+  }
+  return fail(Status::kInvalidArgument, "contents '" + word + "': expected touched, all or none");
+}
 
 Options options_from_environment() {
   Options options;
@@ -62,6 +71,8 @@ Options options_from_environment() {
   options.ranges = lines_of(variable("GFXGRAPH_RECORD_RANGES"));
   options.launches = lines_of(variable("GFXGRAPH_RECORD_LAUNCHES"));
   options.kernels = lines_of(variable("GFXGRAPH_RECORD_KERNELS"));
+  options.contents =
+      parse_contents(variable("GFXGRAPH_RECORD_CONTENTS")).value_or(Contents::kTouched);
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
   if (!level.empty())
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
@@ -78,6 +89,8 @@ std::vector<std::string> options_to_environment(const Options& options) {
   return {"GFXGRAPH_RECORD_RANGES=" + as_lines(options.ranges),
           "GFXGRAPH_RECORD_LAUNCHES=" + as_lines(options.launches),
           "GFXGRAPH_RECORD_KERNELS=" + as_lines(options.kernels),
+          std::string("GFXGRAPH_RECORD_CONTENTS=") +
+              kContentsWords[static_cast<size_t>(options.contents)],
           "GFXGRAPH_RECORD_OUTPUT=" + options.output,
           "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
           std::string("GFXGRAPH_RECORD_POST=") + post,
