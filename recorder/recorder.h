@@ -197,6 +197,8 @@ class Recorder {
   void range_ends(format::RangeId range) noexcept;
   void mark(const char* text) noexcept;
   void note_marker(const char* call, const char* detail) noexcept;
+  // Of the allocation that holds the pointer (recorder_names.cpp).
+  void name_memory(const void* pointer, const char* name) noexcept;
 
   // ---- launches that are selected (recorder_launches.cpp) ---------------------------------------
   // First in a call that launches, instead of what call_begins() does for others: the launch may

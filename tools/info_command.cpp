@@ -15,6 +15,7 @@
 #include "tools/commands.h"
 #include "tools/json_stream.h"
 #include "tools/read_limits.h"
+#include "tools/trace_buffers.h"
 #include "tools/trace_ranges.h"
 #include "tools/trace_summary.h"
 
@@ -121,6 +122,35 @@ void print_ranges(const std::vector<RangeSummary>& ranges, bool list) {
           range.synchronizations, static_cast<double>(range.span_ns) / 1e6, range.shape,
           range.ended ? "" : "  (not left)");
   }
+}
+
+void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
+  if (buffers.empty()) return print("\nbuffers: none\n");
+  print("\nbuffers: {}\n", buffers.size());
+  print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}\n", "id", "kind", "bytes", "address",
+        "events", "launches", "name");
+  for (const BufferSummary& buffer : buffers) {
+    const format::AllocationBegin& begin = *buffer.begin;
+    print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}{}\n", fmt::format("#{}", begin.id),
+          allocation_kind_name(begin.kind), begin.size_bytes,
+          fmt::format("{:#x}", begin.recorded_address),
+          fmt::format("{}..{}", buffer.first_event,
+                      buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
+          buffer.launches, buffer.name, begin.initial.stored ? "" : "  (content not in the trace)");
+  }
+}
+
+Json buffer_json(const BufferSummary& buffer) {
+  const format::AllocationBegin& begin = *buffer.begin;
+  return {{"id", begin.id},
+          {"name", buffer.name},
+          {"kind", allocation_kind_name(begin.kind)},
+          {"size_bytes", begin.size_bytes},
+          {"recorded_address", begin.recorded_address},
+          {"first_event", buffer.first_event},
+          {"end_event", buffer.end_event},
+          {"launches", buffer.launches},
+          {"content_known", begin.initial.stored}};
 }
 
 Json range_json(const RangeSummary& range) {
@@ -244,6 +274,8 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   });
   print_relocations_json(json, summary);
   const std::vector<RangeSummary> ranges = summarize_ranges(trace);
+  const std::vector<BufferSummary> buffers = summarize_buffers(trace);
+  json.list("buffers", buffers.size(), [&](size_t n) { return buffer_json(buffers[n]); });
   json.list("ranges", ranges.size(), [&](size_t n) { return range_json(ranges[n]); });
   json.list("findings", trace.findings().size(),
             [&](size_t n) { return finding_json(trace.findings()[n]); });
@@ -259,12 +291,14 @@ int info_command(int argc, char** argv) {
       "gfxgraph info");
   std::string path;
   ReadLimits limits;
-  bool relocations = false, ranges = false, json = false;
+  bool relocations = false, ranges = false, buffers = false, json = false;
   app.add_option("TRACE", path, "trace file")->required();
   app.add_flag("--relocations", relocations, "list every place that holds a pointer");
   app.add_flag(
       "--ranges", ranges,
       "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h)");
+  app.add_flag("--buffers", buffers,
+               "list the program's memory, with the names that it gave (gfxgraph/record.h)");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
@@ -281,6 +315,7 @@ int info_command(int argc, char** argv) {
     print_overview(path, trace, summary);
     print_contents(trace, summary);
     print_relocations(summary, relocations);
+    if (buffers) print_buffers(summarize_buffers(trace), trace.events().size());
     print_ranges(summarize_ranges(trace), ranges);
     print_findings(trace);
   }

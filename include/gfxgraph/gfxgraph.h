@@ -193,6 +193,7 @@ typedef struct gfxgraph_allocation_t {
    * replay begins it with zeros */
   uint32_t initial_state_unknown;
   const char* symbol; /* of a module global, else "" */
+  const char* name;   /* as the program named it (gfxgraph/record.h), else `symbol` */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */
 GFXGRAPH_API gfxgraph_status_t

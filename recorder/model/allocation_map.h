@@ -25,6 +25,7 @@ struct Allocation {
   uint64_t host_address = 0;  // 0: the host cannot see it
   uint64_t size_bytes = 0;
   std::string symbol;            // kModuleGlobal
+  std::string name;              // as the program named it
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
 
   // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are

@@ -126,6 +126,7 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   begin.host_address = allocation.host_address;
   begin.size_bytes = allocation.size_bytes;
   begin.symbol = allocation.symbol;
+  begin.name = allocation.name;
   // Every kernel of the module may use a managed variable without being handed its address.
   if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {
     allocation.reachable = allocation.in_memory = true;

@@ -234,4 +234,7 @@ GFXGRAPH_HOOK void gfxgraph_recorder_range_begin(const char* name) { begin_named
 GFXGRAPH_HOOK void gfxgraph_recorder_range_end(const char* name) {
   end_named(name, "gfxgraph_range_end");
 }
+GFXGRAPH_HOOK void gfxgraph_recorder_name(const void* pointer, const char* name) {
+  recorder().name_memory(pointer, name);
+}
 GFXGRAPH_HOOK void gfxgraph_recorder_mark(const char* text) { recorder().mark(text); }
