@@ -513,10 +513,12 @@ void Recorder::finish_contents() {
 void Recorder::end_contents(const char* call) {
   if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-    if (allocation->begun) check_host_writes(*allocation, 0, allocation->size_bytes);
+    if (!allocation->begun || allocation->kept) continue;
+    check_host_writes(*allocation, 0, allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    if (allocation->begun) end_allocation(*allocation, false, 0, post_content(*allocation));
+    if (!allocation->begun || allocation->kept) continue;
+    end_or_keep(*allocation, post_content(*allocation));
   }
   for (const std::shared_ptr<Allocation>& allocation : adopted_) {
     end_allocation(*allocation, false, 0, last_content(*allocation));
@@ -534,6 +536,9 @@ void Recorder::finish() noexcept {
     finished_ = true;
     if (leaving_) leave_range();
     finish_contents();
+    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+      if (allocation->kept) end_kept(*allocation, false);
+    }
     resolve_deferred(true);
     write_taken();
     take_pending();

@@ -445,6 +445,9 @@ class Recorder {
   void leave_if_over();
   void leave_now() noexcept;
   void end_contents(const char* call);
+  void end_or_keep(Allocation& allocation, format::Content post);
+  void end_kept(Allocation& allocation, bool freed);
+  void refresh(Allocation& variable);
   void number(Allocation& allocation, format::AllocationId id);
   void take_in_trace(Allocation& allocation, format::AllocationBegin begin);
   void take_in_trace(Allocation& allocation);
@@ -646,6 +649,7 @@ class Recorder {
   bool filling_ = false;               // events that stand in pending_ get their contents
   unsigned taking_in_ = 0;             // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
+  bool variables_may_be_copied_ = false;      // of this stretch: the host knows what was before it
   bool left_out_ = false;                     // some content was
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded

@@ -337,7 +337,9 @@ void Recorder::resetting() noexcept {
     adopted_.clear();
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       // Host memory that was only registered lives on, but not for the device.
-      if (allocation->begun) {
+      if (allocation->kept) {
+        end_kept(*allocation, true);
+      } else if (allocation->begun) {
         if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
         end_allocation(*allocation, true, 0, post_content(*allocation));
       }

@@ -31,6 +31,10 @@ struct Allocation {
   // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are
   // recorded.
   bool begun = false;
+  // A variable of a module between two recorded stretches: it stands in one place also in a
+  // replay, where it may begin once only. What it held at the end of the last one.
+  bool kept = false;
+  format::Content last = {};
   format::AllocationId former_id = 0;
   bool beginning = false;  // its content is being read
   uint32_t flags = 0;      // of the call that made it

@@ -76,7 +76,9 @@ void Recorder::end_globals(const ModuleEntry& module) {
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
-    if (allocation->begun) {
+    if (allocation->kept) {
+      end_kept(*allocation, true);
+    } else if (allocation->begun) {
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       end_allocation(*allocation, true, 0, post_content(*allocation));
     }

@@ -401,7 +401,7 @@ void Recorder::checkpoint() {
   land(flights_.land_all_kernels());
   format::Checkpoint checkpoint;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    if (!allocation->begun) continue;
+    if (!allocation->begun || allocation->kept) continue;
     format::Content content = read_content(*allocation, false);
     if (!content.hash) continue;
     checkpoint.states.push_back({allocation->id, content.hash, std::move(content.relocations)});

@@ -277,6 +277,45 @@ TEST_F(RecorderLaunchesTest, OutsideNothingIsAskedOfTheDevice) {
   EXPECT_THAT(trace->kernels(), IsEmpty());
 }
 
+// It stands in one place, also in a replay: it begins once, and gets what changed it between.
+TEST_F(RecorderLaunchesTest, VariablesGoOnFromStretchToStretch) {
+  uint32_t counter = 3;
+  state_.symbol = &counter;
+  select({"0:1", "2:3", "4:5"});
+  launch(0);
+  launch(1);
+  counter = 5;
+  for (int i = 2; i < 6; ++i) launch(i);
+  counter = 6;
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  format::AllocationId variable = 0;
+  for (const AllocationBegin& begin : actions<AllocationBegin>(*trace)) {
+    if (begin.kind != format::AllocationKind::kModuleGlobal) continue;
+    EXPECT_EQ(variable, 0u) << "once";
+    variable = begin.id;
+  }
+  ASSERT_NE(variable, 0u);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1)) << "where it changed";
+  EXPECT_EQ(copies[0].destination.allocation, variable);
+  EXPECT_FALSE(copies[0].asynchronous);
+  const auto bytes = trace->content(copies[0].host_source);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(static_cast<int>((*bytes)[0]), 5);
+  EXPECT_THAT(actions<format::Synchronize>(*trace), SizeIs(1)) << "behind the stretch before";
+  uint64_t ends = 0;
+  for (const AllocationEnd& end : actions<AllocationEnd>(*trace)) {
+    if (end.id != variable) continue;
+    ++ends;
+    const auto post = trace->content(end.post);
+    ASSERT_TRUE(post);
+    EXPECT_EQ(static_cast<int>((*post)[0]), 5) << "not what came after the last stretch";
+  }
+  EXPECT_EQ(ends, 1u);
+}
+
 TEST(LaunchInterval, Forms) {
   const auto some = parse_launch_interval("3:7");
   ASSERT_TRUE(some);
