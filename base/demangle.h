@@ -10,4 +10,7 @@ namespace gfxgraph {
 // repeat much are unfolded in a process of their own, with little time and memory. Thread-safe.
 std::string demangle(const std::string& name);
 
+// Of a name that can be trusted, as it stands in this process's own code: starts no process.
+std::string demangle_trusted(const std::string& name);
+
 }  // namespace gfxgraph

@@ -74,6 +74,7 @@ class EventChecker {
                               action.initial.size_bytes, limit));
     }
     GFXGRAPH_TRY(check_global(action));
+    GFXGRAPH_TRY(check_name(action.name, "allocation begin"));
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation begin"));
     // The initial bytes may hold the allocation's own address: a list that points to itself.
     state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
@@ -150,6 +151,9 @@ class EventChecker {
     return issue(action.id, 1, "host function");
   }
   Result<void> operator()(const Marker& action) {
+    if (action.kind != MarkerKind::kName && action.allocation != 0) {
+      return fail(Status::kCorrupt, "marker: an allocation, but no name");
+    }
     switch (action.kind) {
       case MarkerKind::kMark:
         if (action.range == 0) return {};
@@ -164,6 +168,17 @@ class EventChecker {
       case MarkerKind::kRangeEnd:
         if (state_.open_ranges_.erase(action.range) != 0) return {};
         return fail(Status::kCorrupt, fmt::format("marker: range {} is not open", action.range));
+      case MarkerKind::kName: {
+        const auto found = state_.allocations_.find(action.allocation);
+        if (found == state_.allocations_.end() || found->second.ended) {
+          return fail(Status::kCorrupt,
+                      fmt::format("marker: allocation {} is not alive", action.allocation));
+        }
+        if (action.text.empty() || action.range != 0) {
+          return fail(Status::kCorrupt, "marker: a name is empty or has a range");
+        }
+        return check_name(action.text, "marker");
+      }
     }
     return fail(Status::kCorrupt, "marker: unknown kind");
   }
@@ -197,6 +212,12 @@ class EventChecker {
     }
     state_.last_host_function_ = first + (count - 1);
     return {};
+  }
+
+  Result<void> check_name(const std::string& name, const char* what) const {
+    if (name.size() <= kMostNameBytes && name.find('\0') == std::string::npos) return {};
+    return fail(Status::kCorrupt,
+                fmt::format("{}: a name of {} bytes, or with a NUL in it", what, name.size()));
   }
 
   Result<void> check_global(const AllocationBegin& action) const {

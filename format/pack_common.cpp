@@ -16,7 +16,9 @@ uint64_t bound(const std::vector<Relocation>& relocations) {
 uint64_t bound(const Content& content) { return kTableBytes + bound(content.relocations); }
 
 struct Bound {
-  uint64_t operator()(const AllocationBegin& a) const { return bound(a.symbol) + bound(a.initial); }
+  uint64_t operator()(const AllocationBegin& a) const {
+    return bound(a.symbol) + bound(a.initial) + bound(a.name);
+  }
   uint64_t operator()(const AllocationEnd& a) const { return bound(a.post); }
   uint64_t operator()(const HostWrite& a) const { return bound(a.content); }
   uint64_t operator()(const Launch& a) const { return a.kernarg.size() + bound(a.relocations); }

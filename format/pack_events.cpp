@@ -15,6 +15,7 @@ Offset<fbs::CopyEnd> pack_copy_end(Builder& builder, const CopyEnd& end) {
 Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin& action) {
   const auto symbol = pack_text(builder, action.symbol);
   const auto initial = pack_content(builder, action.initial);
+  const auto name = pack_text(builder, action.name);
   fbs::AllocationBeginBuilder table(builder);
   table.add_id(action.id);
   table.add_kind(static_cast<fbs::AllocationKind>(action.kind));
@@ -27,6 +28,7 @@ Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin
   table.add_code_object(action.code_object);
   table.add_symbol(symbol);
   table.add_initial(initial);
+  table.add_name(name);
   return table.Finish();
 }
 
@@ -91,7 +93,8 @@ Offset<fbs::GraphLaunch> pack_action(Builder& builder, const GraphLaunch& action
 }
 Offset<fbs::Marker> pack_action(Builder& builder, const Marker& action) {
   return fbs::CreateMarker(builder, pack_text(builder, action.text),
-                           static_cast<fbs::MarkerKind>(action.kind), action.range, action.ordinal);
+                           static_cast<fbs::MarkerKind>(action.kind), action.range, action.ordinal,
+                           action.allocation);
 }
 
 // fbs::Action::X for format::X, whose place in the variant is not its number in the file.

@@ -158,6 +158,7 @@ struct AllocationBegin {
   CodeObjectId code_object = 0;   // kModuleGlobal
   std::string symbol;             // kModuleGlobal
   Content initial;                // what the memory held when the program got it
+  std::string name = {};          // as the program named it (gfxgraph_name); empty: it did not
 };
 
 // The end of its life; `freed` false: of what the trace, or a recorded range, says of it.
@@ -278,17 +279,22 @@ struct GraphLaunch {
 
 using RangeId = uint32_t;
 
-enum class MarkerKind : uint8_t { kMark = 0, kRangeBegin = 1, kRangeEnd = 2 };
+enum class MarkerKind : uint8_t { kMark = 0, kRangeBegin = 1, kRangeEnd = 2, kName = 3 };
+
+// Longest name of an allocation.
+constexpr size_t kMostNameBytes = 1000;
 
 // What the program said of itself, where it stood at that time. A range holds all events between
 // its two markers, of every thread; ranges may nest and overlap, and one that was not ended goes on
-// to the end of the trace.
+// to the end of the trace. A name is that of a live allocation from then on: of several the last
+// one counts, also against AllocationBegin::name.
 struct Marker {
   std::string text;  // of a range: its name, in both
   MarkerKind kind = MarkerKind::kMark;
   RangeId range = 0;  // of a range: from 1, in the order in which they began
   // Of a beginning: how many ranges of this name the program began before, recorded or not.
   uint32_t ordinal = 0;
+  AllocationId allocation = 0;  // of a name
 };
 
 // All live allocations' hashes after the event before it (gfxgraph-record --checkpoints): the

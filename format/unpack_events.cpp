@@ -17,6 +17,7 @@ AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
   to.code_object = from.code_object();
   to.symbol = unpacker.text(from.symbol());
   to.initial = unpacker.content(from.initial());
+  to.name = unpacker.text(from.name());
   return to;
 }
 
@@ -82,10 +83,10 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
     }
     case fbs::Action::Marker: {
       const fbs::Marker& action = *from.action_as_Marker();
-      return Marker{unpacker.text(action.text()),
-                    unpacker.member(static_cast<uint8_t>(action.kind()), MarkerKind::kRangeEnd,
-                                    "kind of marker"),
-                    action.range(), action.ordinal()};
+      return Marker{
+          unpacker.text(action.text()),
+          unpacker.member(static_cast<uint8_t>(action.kind()), MarkerKind::kName, "kind of marker"),
+          action.range(), action.ordinal(), action.allocation()};
     }
     case fbs::Action::Checkpoint: return unpack(unpacker, *from.action_as_Checkpoint());
     case fbs::Action::NONE: break;

@@ -85,9 +85,19 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   if (!content.stored) {
     if (unknown_contents_++ == 0) {
       notes_.push_back(fmt::format(
-          "the trace lacks contents (first: {} of allocation {}): they read as zero, and "
-          "what kernels compute from them may differ from the recorded run",
+          "the trace lacks contents (first: {} of allocation {}): they read as zero, but for "
+          "words that lead to other memory, and what kernels compute from them may differ from the "
+          "recorded run",
           what, id));
+    }
+    // Words that lead to other memory are known all the same.
+    for (const format::Relocation& word : content.relocations) {
+      const auto target = addresses_.find(word.allocation);
+      if (target == addresses_.end()) continue;
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes,
+                                memory_.bytes(id, offset + word.offset_bytes, sizeof(uint64_t)));
+      const uint64_t value = target->second + static_cast<uint64_t>(word.addend);
+      std::memcpy(bytes.data(), &value, sizeof(value));  // little-endian
     }
     return {};
   }
@@ -101,6 +111,7 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
 
 Result<void> MemoryEvents::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return {};
+  addresses_[action.id] = action.recorded_address;
   if (action.kind == format::AllocationKind::kModuleGlobal) {
     GFXGRAPH_TRY(memory_.begin_global(action));
   } else {

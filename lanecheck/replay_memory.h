@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -52,6 +53,7 @@ class MemoryEvents {
   std::vector<std::string>& notes_;
   Comparison comparison_;
   uint64_t unknown_contents_ = 0;
+  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // recorded ones
 };
 
 }  // namespace gfxgraph::lanecheck

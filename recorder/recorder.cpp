@@ -53,6 +53,12 @@ std::vector<std::string> command_line() {
   return arguments;
 }
 
+// What kernels make of contents that a replay lacks cannot be compared.
+Options consistent(Options options) {
+  if (options.contents == Contents::kNone) options.post = PostState::kNone;
+  return options;
+}
+
 }  // namespace
 
 uint32_t thread_number() noexcept {
@@ -67,13 +73,22 @@ Handle per_thread_stream() noexcept {
 }
 
 Recorder::Recorder(Options options, std::unique_ptr<Device> device)
-    : options_(std::move(options)), device_(std::move(device)) {
+    : options_(consistent(std::move(options))), device_(std::move(device)) {
   active_ = !options_.output.empty();
   std::vector<RangePattern> patterns;
   for (const std::string& text : options_.ranges) {
     if (Result<RangePattern> pattern = parse_range_pattern(text)) patterns.push_back(*pattern);
   }
-  selection_ = RangeSelection(std::move(patterns));
+  std::vector<LaunchInterval> intervals;
+  for (const std::string& text : options_.launches) {
+    if (Result<LaunchInterval> one = parse_launch_interval(text)) intervals.push_back(*one);
+  }
+  std::vector<KernelPattern> kernels;
+  for (const std::string& text : options_.kernels) {
+    if (Result<KernelPattern> one = parse_kernel_pattern(text)) kernels.push_back(*one);
+  }
+  launch_selection_ = LaunchSelection(std::move(intervals), std::move(kernels));
+  selection_ = RangeSelection(std::move(patterns), !launch_selection_.empty());
   recording_ = selection_.empty();
 }
 
@@ -385,10 +400,12 @@ void Recorder::finish_contents() {
 void Recorder::end_contents(const char* call) {
   if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
-    if (allocation->begun) check_host_writes(*allocation, 0, allocation->size_bytes);
+    if (!allocation->begun || allocation->kept) continue;
+    check_host_writes(*allocation, 0, allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    if (allocation->begun) end_allocation(*allocation, false, 0, post_content(*allocation));
+    if (!allocation->begun || allocation->kept) continue;
+    end_or_keep(*allocation, post_content(*allocation));
   }
   for (const std::shared_ptr<Allocation>& allocation : adopted_) {
     end_allocation(*allocation, false, 0, last_content(*allocation));
@@ -404,8 +421,12 @@ void Recorder::finish() noexcept {
     const std::lock_guard lock(mutex_);
     if (finished_ || !begun_ || !writer_) return;
     finished_ = true;
+    if (leaving_) leave_range();
     update_ways();
     finish_contents();
+    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+      if (allocation->kept) end_kept(*allocation, false);
+    }
     resolve_deferred(true);
     write_taken();
     queue_.take();

@@ -36,6 +36,7 @@
 #include "recorder/model/code_registry.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
+#include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/stream_uses.h"
@@ -194,10 +195,20 @@ class Recorder {
   void range_ends(format::RangeId range) noexcept;
   void mark(const char* text) noexcept;
   void note_marker(const char* call, const char* detail) noexcept;
+  // Of the allocation that holds the pointer (recorder_names.cpp).
+  void name_memory(const void* pointer, const char* name) noexcept;
+
+  // ---- launches that are selected (recorder_launches.cpp) ---------------------------------------
+  // First in a call that launches, instead of what call_begins() does for others: the launch may
+  // begin a recorded stretch, or go on with one that is about to be left.
+  LaunchTurn launch_begins(const LaunchCall& launch) noexcept;
+  // Last in it.
+  void launch_ended(const LaunchCall& launch, const LaunchTurn& turn, bool success) noexcept;
 
   // ---- order: what the host knows (recorder_order.cpp) ------------------------------------------
-  // First in each call of the program, on its thread. Takes no lock.
-  void call_begins() noexcept;
+  // First in each call of the program, on its thread. Takes no lock, unless a recorded stretch is
+  // over: `joins` false leaves it first.
+  void call_begins(bool joins = false) noexcept;
   // A call has returned. Flushes what was gathered.
   void synchronized(format::SynchronizeKind kind, Handle object,
                     std::string_view call = {}) noexcept;
@@ -422,7 +433,12 @@ class Recorder {
   bool outside() const noexcept;
   void enter_range();
   void leave_range();
+  void leave_if_over();
+  void leave_now() noexcept;
   void end_contents(const char* call);
+  void end_or_keep(Allocation& allocation, format::Content post);
+  void end_kept(Allocation& allocation, bool freed);
+  void refresh(Allocation& variable);
   void number(Allocation& allocation, format::AllocationId id);
   void take_in_trace(Allocation& allocation, format::AllocationBegin begin);
   void take_in_trace(Allocation& allocation);
@@ -431,10 +447,14 @@ class Recorder {
   void take_in_variables(ModuleEntry& module);
   void note_left_range(const char* call);
   void note_missed_ranges();
+  bool executes(const LaunchCall& launch) const;
+  uint64_t matching(Handle function, bool host_function) noexcept;
+  uint64_t matching(KernelEntry& kernel);
+  template <typename Count>
+  uint64_t count_kernels(const LaunchCall& launch, uint64_t mask, Count&& count);
   void append_marker(format::Marker marker);
   void append_early_markers();
   void place_marker(format::Marker marker);
-  void place_end(format::Marker marker);
   uint32_t count_range(const std::string& name);
   void note_open_ranges();
 
@@ -444,6 +464,10 @@ class Recorder {
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr);
   format::Content read_content(const Allocation& allocation, bool store);
+  // What it holds when it gets into the trace, as --contents says.
+  format::Content first_content(const Allocation& allocation);
+  bool leaves_out(const Allocation& allocation) const;
+  void append_words(const Allocation& allocation, const format::Content& whole);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
   void addresses_reused(const Allocation& entry);
@@ -605,9 +629,18 @@ class Recorder {
   std::atomic<uint64_t> span_{0};       // changes when a recorded stretch begins or ends
   std::set<format::RangeId> selected_;  // open ranges that are recorded
   std::set<format::RangeId> traced_;    // open ranges whose beginning is in the trace
-  bool filling_ = false;                // events that stand in queue_ get their contents
-  unsigned taking_in_ = 0;              // calls of take_in_trace() that are under way
+  // The recorded stretch is over, and is left at the next call of the program: if that begins
+  // another one, both are one.
+  std::atomic<bool> leaving_{false};
+  LaunchSelection launch_selection_;
+  std::atomic<uint64_t> launches_{0};  // that returned, if launches are selected
+  size_t selected_launches_ = 0;       // under way
+  bool in_interval_ = false;           // a launch of an interval has begun, and more are to come
+  bool filling_ = false;               // events that stand in queue_ get their contents
+  unsigned taking_in_ = 0;             // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
+  bool variables_may_be_copied_ = false;      // of this stretch: the host knows what was before it
+  bool left_out_ = false;                     // some content was
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
   format::RangeId next_range_ = 1;

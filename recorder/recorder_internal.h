@@ -17,6 +17,9 @@ inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 // recorder.cpp: the calling thread, counted from 0.
 uint32_t thread_number() noexcept;
 
+// recorder_marks.cpp: as much of it as may stand in a trace, cut where a character of UTF-8 begins.
+std::string cut_name(const char* text);
+
 // recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // Bytes from the first to the last one of a box; a pitch of 0: no space between rows.

@@ -171,7 +171,7 @@ bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) con
     if (!look) return true;
     const auto target = by_id_.find(word.allocation);
     return !word.outside && target != by_id_.end() && !target->second->host_visible() &&
-           (!ranges || target->second->begun);
+           (!ranges || (target->second->begun && !target->second->kept));
   });
 }
 

@@ -299,7 +299,9 @@ gfxgraph_status_t gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t all
     result.end_sequence = info.end == nullptr ? UINT64_MAX : info.end_sequence;
     result.post_state_known =
         info.end != nullptr && (info.end->post.stored || info.end->post.hash) ? 1 : 0;
+    result.initial_state_unknown = info.begin->initial.stored ? 0 : 1;
     result.symbol = info.begin->symbol.c_str();
+    result.name = info.name;
     return write_out(result, description);
   });
 }

@@ -19,6 +19,7 @@ using format::AllocationKind;
 constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kShiftSteps = 15;
 constexpr uint64_t kCopiedFillBytes = 64 << 10;
+constexpr uint64_t kWordsAtOnceBytes = 64 << 10;
 constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kGuardBytes = (1u << 20) + 3 * kPageBytes;
 
@@ -364,6 +365,33 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
                          fmt::format("fill of {} bytes of allocation {}", size, id));
 }
 
+// Of memory whose content the trace lacks: what is known to lead to other memory. The rest is zero.
+Result<void> Memory::restore_words(const AllocationBegin& begin, const std::string& where) {
+  const std::vector<format::Relocation>& words = begin.initial.relocations;
+  GFXGRAPH_TRY(fill(begin.id, 0, 0, size(begin.id)));
+  std::vector<std::byte> bytes;
+  for (size_t first = 0, next = 0; first < words.size(); first = next) {
+    const uint64_t offset = words[first].offset_bytes;
+    std::vector<format::Relocation> near;
+    for (next = first; next < words.size() &&
+                       words[next].offset_bytes - offset < kWordsAtOnceBytes - sizeof(uint64_t);
+         ++next) {
+      near.push_back(words[next]);
+      near.back().offset_bytes -= offset;
+    }
+    bytes.assign(near.back().offset_bytes + sizeof(uint64_t), std::byte{0});
+    for (const format::Relocation& word : near) {
+      if (word.allocation == 0 || word.allocation > addresses_.size()) continue;  // apply() says it
+      store_word(bytes, word.offset_bytes,
+                 addresses_.placement(word.allocation).recorded_device +
+                     static_cast<uint64_t>(word.addend));
+    }
+    GFXGRAPH_TRY(addresses_.apply(bytes, near, where));
+    GFXGRAPH_TRY(write(begin.id, offset, bytes));
+  }
+  return {};
+}
+
 Result<void> Memory::restore(const Program& program) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used || buffers_[i].keep_content) continue;
@@ -371,10 +399,8 @@ Result<void> Memory::restore(const Program& program) {
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);
     if (!content.stored) {
-      return fail(Status::kIncomplete,
-                  fmt::format("{} is not in the trace, only its hash: bind a buffer that "
-                              "holds it, or record with contents",
-                              where));
+      GFXGRAPH_TRY(restore_words(begin, where));
+      continue;
     }
     const bool plain = content.relocations.empty();
     if (!content.blob && plain) {

@@ -165,6 +165,7 @@ class ProgramBuilder {
     }
     info.begin = &begin;
     info.begin_sequence = sequence;
+    info.name = begin.name.empty() ? begin.symbol.c_str() : begin.name.c_str();
     info.extent_bytes = std::max(begin.size_bytes, begin.initial.size_bytes);
     return {};
   }
@@ -263,7 +264,15 @@ class ProgramBuilder {
 
   Result<void> add(const format::StreamDestroy&) { return {}; }
   Result<void> add(const format::EventDestroy&) { return {}; }
-  Result<void> add(const format::Marker&) { return {}; }
+  Result<void> add(const format::Marker& marker) {
+    if (marker.kind != format::MarkerKind::kName) return {};
+    if (marker.allocation == 0 || marker.allocation > program_->allocations_.size()) {
+      return corrupt(sequence_, fmt::format("a name of allocation {}, which does not exist",
+                                            marker.allocation));
+    }
+    program_->allocations_[marker.allocation - 1].name = marker.text.c_str();
+    return {};
+  }
   // Its effects are HostWrites. Where the host was seen to know that it ran, it is a step.
   Result<void> add(const format::HostFunction& function) {
     GFXGRAPH_TRY(use_stream(function.stream));

@@ -78,6 +78,8 @@ struct AllocationInfo {
   const format::AllocationEnd* end = nullptr;      // null: a torn trace
   uint64_t begin_sequence = 0;
   uint64_t end_sequence = 0;
+  // As the program named it, or the symbol of a variable; may be empty. Lives as long as the trace.
+  const char* name = "";
   // As requested, or more where the program used what the mapping gave it beyond that.
   uint64_t extent_bytes = 0;
 };

@@ -111,6 +111,21 @@ std::string schedule_text(const ReplayFacts& facts) {
   return text;
 }
 
+// Of buffers that began with contents which the trace lacks.
+struct UnknownContents {
+  uint64_t buffers = 0;
+  uint64_t bytes = 0;
+};
+UnknownContents unknown_contents(const Program& program) {
+  UnknownContents unknown;
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin == nullptr || info.begin->initial.stored) continue;
+    ++unknown.buffers;
+    unknown.bytes += info.begin->size_bytes;
+  }
+  return unknown;
+}
+
 std::string timing_text(const char* name, const Timing& timing) {
   return format_printable("  {:<12} median {:>12.1f}  p10 {:>12.1f}  p90 {:>12.1f}\n", name,
                           timing.median, timing.p10, timing.p90);
@@ -247,6 +262,12 @@ std::string text_report(const ReplayFacts& facts) {
       movable, moved,
       facts.layout == Layout::kShift ? "shift layout"
                                      : "same layout: as the allocator places them");
+  if (const UnknownContents unknown = unknown_contents(program); unknown.buffers != 0) {
+    text += format_printable(
+        "contents: what {} buffers ({} bytes) held is not in the trace: they began with zeros, but "
+        "for words that lead to other buffers\n",
+        unknown.buffers, unknown.bytes);
+  }
   if (!facts.report) return text + "not verified: no times are given\n";
 
   const VerifyReport& report = *facts.report;
@@ -317,6 +338,7 @@ std::string json_report(const ReplayFacts& facts) {
                          {"movable", instance.memory().movable()}}},
                        {"launches", program.launch_count()},
                        {"operations", program.operations().size()},
+                       {"buffers_without_content", unknown_contents(program).buffers},
                        {"runs", facts.runs}};
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();

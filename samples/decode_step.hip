@@ -155,6 +155,7 @@ class Decoder {
     token_ = sample::to_device(std::vector<int>{kFirstToken});
     history_ = sample::to_device(std::vector<int>(kMaxPositions, -1));
     HIP_CHECK(hipStreamCreate(&stream_));
+    name_buffers();
   }
 
   ~Decoder() {
@@ -212,6 +213,37 @@ class Decoder {
     float* pointer = sample::device_alloc<float>(kMaxPositions * kKvSize);
     HIP_CHECK(hipMemset(pointer, 0, kMaxPositions * kKvSize * sizeof(float)));
     return pointer;
+  }
+  // So that a trace's buffers are found by what they are, whatever their addresses.
+  void name_buffers() const {
+    const auto name = [](const void* pointer, int layer, const char* what) {
+      char text[32];
+      std::snprintf(text, sizeof(text), "layer %d %s", layer, what);
+      gfxgraph_name(pointer, text);
+    };
+    for (int i = 0; i < kLayers; ++i) {
+      const Layer<const float*>& layer = model_.layers[i];
+      name(layer.attention_norm, i, "attention norm");
+      name(layer.query, i, "query");
+      name(layer.key, i, "key");
+      name(layer.value, i, "value");
+      name(layer.output, i, "output");
+      name(layer.mlp_norm, i, "mlp norm");
+      name(layer.gate, i, "gate");
+      name(layer.up, i, "up");
+      name(layer.down, i, "down");
+      name(keys_[i], i, "key cache");
+      name(values_[i], i, "value cache");
+    }
+    gfxgraph_name(model_.embedding, "embedding");
+    gfxgraph_name(model_.final_norm, "final norm");
+    gfxgraph_name(model_.head, "head");
+    gfxgraph_name(model_.cosines, "cosines");
+    gfxgraph_name(model_.sines, "sines");
+    gfxgraph_name(x_, "residual");
+    gfxgraph_name(logits_, "logits");
+    gfxgraph_name(token_, "token");
+    gfxgraph_name(history_, "history");
   }
   static void release(const void* pointer) { HIP_CHECK(hipFree(const_cast<void*>(pointer))); }
 

@@ -17,6 +17,7 @@
 #include "tools/lint_report.h"
 #include "tools/ranges_report.h"
 #include "tools/read_limits.h"
+#include "tools/trace_buffers.h"
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
@@ -102,6 +103,35 @@ void print_relocations(const TraceSummary& summary, bool list) {
   }
 }
 
+void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
+  if (buffers.empty()) return print("\nbuffers: none\n");
+  print("\nbuffers: {}\n", buffers.size());
+  print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}\n", "id", "kind", "bytes", "address",
+        "events", "launches", "name");
+  for (const BufferSummary& buffer : buffers) {
+    const format::AllocationBegin& begin = *buffer.begin;
+    print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}{}\n", fmt::format("#{}", begin.id),
+          allocation_kind_name(begin.kind), begin.size_bytes,
+          fmt::format("{:#x}", begin.recorded_address),
+          fmt::format("{}..{}", buffer.first_event,
+                      buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
+          buffer.launches, buffer.name, begin.initial.stored ? "" : "  (content not in the trace)");
+  }
+}
+
+Json buffer_json(const BufferSummary& buffer) {
+  const format::AllocationBegin& begin = *buffer.begin;
+  return {{"id", begin.id},
+          {"name", buffer.name},
+          {"kind", allocation_kind_name(begin.kind)},
+          {"size_bytes", begin.size_bytes},
+          {"recorded_address", begin.recorded_address},
+          {"first_event", buffer.first_event},
+          {"end_event", buffer.end_event},
+          {"launches", buffer.launches},
+          {"content_known", begin.initial.stored}};
+}
+
 void print_findings(const format::Trace& trace) {
   if (trace.findings().empty()) return;
   print("\nfindings\n");
@@ -173,7 +203,7 @@ Json finding_json(const format::Finding& finding) {
 
 // What the command line asks for beside the summary.
 struct Sections {
-  bool relocations = false, ranges = false, lint = false;
+  bool relocations = false, ranges = false, buffers = false, lint = false;
 };
 
 std::vector<LintReport> lint(const format::Trace& trace, const TraceSteps& steps) {
@@ -212,6 +242,8 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
     return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
   });
   print_relocations_json(json, summary);
+  const std::vector<BufferSummary> buffers = summarize_buffers(trace);
+  json.list("buffers", buffers.size(), [&](size_t n) { return buffer_json(buffers[n]); });
   if (sections.ranges || sections.lint) {
     const TraceSteps steps(trace);
     print_ranges_json(json, steps.ranges);
@@ -230,6 +262,7 @@ void print_text(const std::string& path, const format::Trace& trace, const Trace
   print_overview(path, trace, summary);
   print_contents(trace, summary);
   print_relocations(summary, sections.relocations);
+  if (sections.buffers) print_buffers(summarize_buffers(trace), trace.events().size());
   if (sections.ranges || sections.lint) {
     const TraceSteps steps(trace);
     if (sections.ranges) print_steps(trace, steps);
@@ -259,6 +292,8 @@ int info_command(int argc, char** argv) {
       "differs between them, and steps that repeat where it marked none");
   app.add_flag("--lint", sections.lint,
                "list what would break or spoil the capture of the ranges into a graph");
+  app.add_flag("--buffers", sections.buffers,
+               "list the program's memory, with the names that it gave (gfxgraph/record.h)");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;

@@ -189,8 +189,11 @@ typedef struct gfxgraph_allocation_t {
   uint64_t begin_sequence; /* the recorded events between which it lived */
   uint64_t end_sequence;
   uint32_t post_state_known; /* 1: verification compares it */
-  uint32_t reserved;         /* zero */
-  const char* symbol;        /* of a module global, else "" */
+  /* 1: the trace lacks what it held (gfxgraph-record --contents none): without a bound buffer a
+   * replay begins it with zeros */
+  uint32_t initial_state_unknown;
+  const char* symbol; /* of a module global, else "" */
+  const char* name;   /* as the program named it (gfxgraph/record.h), else `symbol` */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */
 GFXGRAPH_API gfxgraph_status_t

@@ -13,6 +13,15 @@
  * may nest and overlap; of several open ranges with one name the one that began last ends first.
  * The n-th range of a name is NAME#n, counted from 0 in the order in which they began.
  *
+ * Memory gets a name that a trace keeps, whatever its address is in the next run:
+ *
+ *   gfxgraph_name(pointer, "kv cache");
+ *
+ * names the allocation (hipMalloc, hipMallocManaged, hipHostMalloc, hipHostRegister, a variable)
+ * that holds the byte at `pointer`, until it is freed; the last name counts. Other pointers and
+ * empty names are ignored, and a note in the trace says so. It does not matter whether a range is
+ * open.
+ *
  * Any thread; never fails. Where gfxgraph-record --range records a range, its beginning and its end
  * wait for the device; otherwise no call does. Names are UTF-8, copied, and cut after 1,000 bytes;
  * NULL is "".
@@ -30,17 +39,23 @@ extern "C" {
 #endif
 
 typedef void (*gfxgraph_record_text_fn)(const char*);
+typedef void (*gfxgraph_record_name_fn)(const void*, const char*);
 
 /* The recorder's function, looked up once; NULL without a recorder. */
-static inline gfxgraph_record_text_fn gfxgraph_record_find(void** known, const char* symbol) {
+static inline void* gfxgraph_record_symbol(void** known, const char* symbol) {
   void* function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
-  gfxgraph_record_text_fn result = 0;
   if (function == 0) {
     function = dlsym(RTLD_DEFAULT, symbol);
     if (function == 0) function = (void*)known; /* not recorded: nobody comes later */
     __atomic_store_n(known, function, __ATOMIC_RELEASE);
   }
-  if (function != (void*)known) __builtin_memcpy(&result, &function, sizeof(result));
+  return function == (void*)known ? 0 : function;
+}
+
+static inline gfxgraph_record_text_fn gfxgraph_record_find(void** known, const char* symbol) {
+  void* function = gfxgraph_record_symbol(known, symbol);
+  gfxgraph_record_text_fn result = 0;
+  if (function != 0) __builtin_memcpy(&result, &function, sizeof(result));
   return result;
 }
 
@@ -61,6 +76,16 @@ static inline void gfxgraph_mark(const char* text) {
   static void* known = 0;
   gfxgraph_record_text_fn function = gfxgraph_record_find(&known, "gfxgraph_recorder_mark");
   if (function != 0) function(text);
+}
+
+/* The allocation that holds `pointer`. */
+static inline void gfxgraph_name(const void* pointer, const char* name) {
+  static void* known = 0;
+  void* function = gfxgraph_record_symbol(&known, "gfxgraph_recorder_name");
+  gfxgraph_record_name_fn call = 0;
+  if (function == 0) return;
+  __builtin_memcpy(&call, &function, sizeof(call));
+  call(pointer, name);
 }
 
 #ifdef __cplusplus

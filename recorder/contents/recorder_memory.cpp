@@ -116,6 +116,49 @@ format::Content Recorder::read_content(const Allocation& allocation, bool store)
   return make_content({buffer.get(), allocation.size_bytes}, store, words_, &allocation);
 }
 
+// Variables are not: no caller of a replay could bind them.
+bool Recorder::leaves_out(const Allocation& allocation) const {
+  return options_.contents == Contents::kNone && !allocation.host_visible() &&
+         allocation.kind != format::AllocationKind::kModuleGlobal;
+}
+
+format::Content Recorder::first_content(const Allocation& allocation) {
+  if (!leaves_out(allocation)) return read_content(allocation, true);
+  if (!std::exchange(left_out_, true)) {
+    finding(format::FindingKind::kNote, "--contents none",
+            "what device memory held is not in the trace, but for words that look like pointers "
+            "and buffers of one repeated byte: a replay begins the rest with zeros unless buffers "
+            "are bound, and compares nothing");
+  }
+  return read_content(allocation, false);
+}
+
+// Of an allocation whose content is not stored: the words that lead to memory which began after
+// it.
+void Recorder::append_words(const Allocation& allocation, const format::Content& whole) {
+  const std::vector<format::Relocation>& words = whole.relocations;
+  for (size_t first = 0, next = 0; first < words.size(); first = next) {
+    const uint64_t offset = words[first].offset_bytes;
+    format::Content run;
+    for (next = first; next < words.size() &&
+                       words[next].offset_bytes == offset + (next - first) * sizeof(uint64_t);
+         ++next) {
+      run.relocations.push_back(words[next]);
+      run.relocations.back().offset_bytes -= offset;
+    }
+    std::vector<std::byte> bytes((next - first) * sizeof(uint64_t));
+    if (!device_->read(bytes.data(), allocation.address + offset, bytes.size())) return;
+    run.size_bytes = bytes.size();
+    run.hash = run.blob = check(writer_->add_blob(bytes));
+    format::Copy copy;
+    copy.destination.allocation = allocation.id;
+    copy.destination.offset_bytes = offset;
+    copy.width_bytes = bytes.size();
+    copy.host_source = std::move(run);
+    append(std::move(copy));
+  }
+}
+
 format::Content Recorder::post_content(const Allocation& allocation) {
   if (options_.post == PostState::kNone) {
     format::Content unknown;
@@ -312,7 +355,9 @@ void Recorder::resetting() noexcept {
     adopted_.clear();
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       // Host memory that was only registered lives on, but not for the device.
-      if (allocation->begun) {
+      if (allocation->kept) {
+        end_kept(*allocation, true);
+      } else if (allocation->begun) {
         if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
         end_allocation(*allocation, true, 0, post_content(*allocation));
       }

@@ -25,11 +25,16 @@ struct Allocation {
   uint64_t host_address = 0;  // 0: the host cannot see it
   uint64_t size_bytes = 0;
   std::string symbol;            // kModuleGlobal
+  std::string name;              // as the program named it
   const void* module = nullptr;  // kModuleGlobal: its owner in the code registry
 
   // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are
   // recorded.
   bool begun = false;
+  // A variable of a module between two recorded stretches: it stands in one place also in a
+  // replay, where it may begin once only. What it held at the end of the last one.
+  bool kept = false;
+  format::Content last = {};
   format::AllocationId former_id = 0;
   bool beginning = false;  // its content is being read
   uint32_t flags = 0;      // of the call that made it

@@ -27,11 +27,12 @@ Result<RangePattern> parse_range_pattern(std::string_view text);
 class RangeSelection {
  public:
   RangeSelection() = default;
-  explicit RangeSelection(std::vector<RangePattern> patterns)
-      : patterns_(std::move(patterns)), hits_(patterns_.size()) {}
+  // `more`: stretches are also selected in other ways (launch_selection.h).
+  explicit RangeSelection(std::vector<RangePattern> patterns, bool more = false)
+      : patterns_(std::move(patterns)), more_(more), hits_(patterns_.size()) {}
 
   // Nothing is selected: the whole program is recorded.
-  bool empty() const noexcept { return patterns_.empty(); }
+  bool empty() const noexcept { return patterns_.empty() && !more_; }
   // The `ordinal`-th range of a name begins. Whether it is to be recorded.
   bool begins(const std::string& name, uint64_t ordinal);
   // The patterns that did not select all that they ask for.
@@ -43,6 +44,7 @@ class RangeSelection {
 
  private:
   std::vector<RangePattern> patterns_;
+  bool more_ = false;
   std::vector<uint64_t> hits_;              // by pattern
   std::map<std::string, uint64_t> counts_;  // ranges that began, of names that patterns have
 };

@@ -76,7 +76,9 @@ void Recorder::end_globals(const ModuleEntry& module) {
   }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
-    if (allocation->begun) {
+    if (allocation->kept) {
+      end_kept(*allocation, true);
+    } else if (allocation->begun) {
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       end_allocation(*allocation, true, 0, post_content(*allocation));
     }
@@ -200,7 +202,10 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->size_bytes = size;
   allocation->symbol = name;
   allocation->module = &module;
-  module.globals_span = 0;
+  {
+    const LaunchLanes::Alone alone(queue_.lanes());
+    module.globals_span = 0;
+  }
   format::AllocationBegin begin;
   begin.code_object = module.code_id;
   // First, as it may hold addresses of variables that are still to come.

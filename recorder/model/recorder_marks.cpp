@@ -8,12 +8,14 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr size_t kMostNameBytes = 1000;
 // Before the device is used.
 constexpr size_t kMostEarlyMarkers = 4096;
 constexpr size_t kMostCountedNames = 65536;
 
-std::string cut(const char* text) {
+}  // namespace
+
+std::string cut_name(const char* text) {
+  using format::kMostNameBytes;
   if (text == nullptr) return {};
   std::string name(text, strnlen(text, kMostNameBytes + 1));
   if (name.size() <= kMostNameBytes) return name;
@@ -22,8 +24,6 @@ std::string cut(const char* text) {
   name.resize(end);
   return name;
 }
-
-}  // namespace
 
 // What a program marks before it uses the device is no reason to touch that: it waits for the first
 // call that is recorded. With mutex_.
@@ -61,31 +61,25 @@ void Recorder::place_marker(format::Marker marker) {
   const format::RangeId range = marker.range;
   switch (marker.kind) {
     case format::MarkerKind::kMark:
-      if (recording_) append(std::move(marker));
+      if (recording_ && !leaving_) append(std::move(marker));
       break;
+    case format::MarkerKind::kName: break;  // of memory, not of a range
     case format::MarkerKind::kRangeBegin:
       if (!selection_.empty() && selection_.begins(marker.text, marker.ordinal)) {
         selected_.insert(range);
+        leaving_ = false;
         if (!recording_) enter_range();
       }
-      if (!recording_) break;
+      if (!recording_ || leaving_) break;
       traced_.insert(range);
       append(std::move(marker));
       update_ways();  // launches stand behind it
       break;
-    case format::MarkerKind::kRangeEnd: place_end(std::move(marker)); break;
+    case format::MarkerKind::kRangeEnd:
+      if (traced_.erase(range) != 0) append(std::move(marker));
+      if (selected_.erase(range) != 0) leave_if_over();
+      break;
   }
-}
-
-void Recorder::place_end(format::Marker marker) {
-  const bool last = selected_.erase(marker.range) != 0 && selected_.empty();
-  if (last) hold_launches();  // those that are recorded stand before it
-  if (traced_.erase(marker.range) != 0) append(std::move(marker));
-  if (!last) return;
-  for (const format::RangeId open : std::exchange(traced_, {})) {
-    append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
-  }
-  leave_range();
 }
 
 format::RangeId Recorder::range_begins(const char* name) noexcept {
@@ -94,7 +88,7 @@ format::RangeId Recorder::range_begins(const char* name) noexcept {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     range = next_range_++;
-    std::string text = cut(name);
+    std::string text = cut_name(name);
     open_ranges_.emplace(range, text);
     append_marker({std::move(text), format::MarkerKind::kRangeBegin, range});
   });
@@ -105,8 +99,6 @@ format::RangeId Recorder::range_begins(const char* name) noexcept {
 void Recorder::range_ends(format::RangeId range) noexcept {
   if (range == 0) return;
   guarded_unlocked([&] {
-    std::unique_lock<std::mutex> order(drain_mutex_, std::defer_lock);
-    if (!selection_.empty()) order.lock();
     const std::lock_guard lock(mutex_);
     const auto open = open_ranges_.find(range);
     if (finished_ || open == open_ranges_.end()) return;
@@ -120,7 +112,7 @@ void Recorder::mark(const char* text) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
-    append_marker({cut(text), format::MarkerKind::kMark, 0});
+    append_marker({cut_name(text), format::MarkerKind::kMark, 0});
   });
   drain_if_full();
 }

@@ -20,11 +20,41 @@ void Recorder::enter_range() {
             "known");
   }
   recording_ = true;
+  variables_may_be_copied_ = false;
   span_.fetch_add(1, std::memory_order_release);
+  if (options_.contents != Contents::kAll) return;
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (allocation->module == nullptr) take_in_trace(*allocation);
+  }
+  for (ModuleEntry* module : code_.modules()) {
+    if (module->globals_known) take_in_variables(*module);
+  }
+}
+
+// Nothing that is selected is open any more. What follows at once is recorded with it: so is the
+// next iteration of a loop, the memory of which need not begin anew.
+void Recorder::leave_if_over() {
+  if (recording_ && !selection_.empty() && selected_.empty() && selected_launches_ == 0 &&
+      !in_interval_) {
+    leaving_.store(true, std::memory_order_release);
+  }
+}
+
+void Recorder::leave_now() noexcept {
+  guarded_unlocked([&] {
+    const std::lock_guard order(drain_mutex_);
+    const std::lock_guard lock(mutex_);
+    if (leaving_ && !finished_) leave_range();
+  });
 }
 
 // With drain_mutex_, too.
 void Recorder::leave_range() {
+  hold_launches();  // what returns from now on is not in it
+  leaving_ = false;
+  for (const format::RangeId open : std::exchange(traced_, {})) {
+    append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
+  }
   look_before_wait();
   if (device_->synchronize(finish_timeout_ms_)) {
     end_contents("range");
@@ -33,11 +63,11 @@ void Recorder::leave_range() {
             "the device failed or did not become idle when it ended: the state of its buffers is "
             "unknown");
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-      if (!allocation->begun) continue;
+      if (!allocation->begun || allocation->kept) continue;
       format::Content unknown;
       unknown.size_bytes = allocation->size_bytes;
       unknown.stored = false;
-      end_allocation(*allocation, false, 0, std::move(unknown));
+      end_or_keep(*allocation, std::move(unknown));
     }
   }
   // All host functions have run: what they wrote leads to memory by its ids in this range.
@@ -52,13 +82,17 @@ void Recorder::leave_range() {
     if (!allocation->begun) continue;
     flights_.forget(allocation->id);
     unwatch(*allocation);
+    allocation->saved_blocks.clear();
+    allocation->doubted_blocks.clear();
+    if (allocation->kept) {
+      allocation->reachable = allocation->in_memory = false;
+      continue;
+    }
     number(*allocation, next_untraced_--);
     by_id_.erase(std::exchange(allocation->former_id, 0));
     allocation->begun = false;
     allocation->reachable = allocation->in_memory = false;
     allocation->known_blocks.clear();
-    allocation->saved_blocks.clear();
-    allocation->doubted_blocks.clear();
     allocation->points_to.clear();
   }
   stale_words_.clear();
@@ -74,10 +108,59 @@ void Recorder::note_left_range(const char* call) {
           "a call of another thread was under way when a recorded range ended");
 }
 
+// At the end of a stretch.
+void Recorder::end_or_keep(Allocation& allocation, format::Content post) {
+  if (allocation.module == nullptr || selection_.empty() || finished_) {
+    return end_allocation(allocation, false, 0, std::move(post));
+  }
+  allocation.kept = true;
+  allocation.last = std::move(post);
+}
+
+void Recorder::end_kept(Allocation& allocation, bool freed) {
+  allocation.kept = false;
+  end_allocation(allocation, freed, 0, std::exchange(allocation.last, {}));
+}
+
+// A variable that was in the trace before gets what it holds now.
+void Recorder::refresh(Allocation& variable) {
+  {
+    const LaunchLanes::Alone alone(queue_.lanes());
+    variable.kept = false;
+  }
+  const format::Content last = std::exchange(variable.last, {});
+  if (variable.host_visible()) {
+    variable.reachable = variable.in_memory = true;
+    watch(variable);
+    // Memory has other ids in this stretch: words that lead to it are written anew.
+    if (!variable.points_to.empty()) std::ranges::fill(variable.known_blocks, 0);
+    variable.points_to.clear();
+    return check_host_writes(variable, 0, variable.size_bytes);
+  }
+  format::Content now = read_content(variable, true);
+  if (now.hash && now.hash == last.hash && now.relocations.empty()) return;
+  if (!now.stored) {
+    return finding(format::FindingKind::kIncomplete, "range",
+                   "what the variable " + variable.symbol + " held when it began is not known");
+  }
+  if (!std::exchange(variables_may_be_copied_, true)) {
+    append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
+  }
+  format::Copy copy;
+  copy.destination.allocation = variable.id;
+  copy.width_bytes = variable.size_bytes;
+  copy.host_source = std::move(now);
+  append(std::move(copy));
+}
+
 void Recorder::note_missed_ranges() {
   for (const RangeSelection::Missed& missed : selection_.missed()) {
     finding(missed.all ? format::FindingKind::kIncomplete : format::FindingKind::kNote, "--range",
             missed.text);
+  }
+  for (const LaunchSelection::Missed& missed : launch_selection_.missed(launches_)) {
+    finding(missed.all ? format::FindingKind::kIncomplete : format::FindingKind::kNote,
+            missed.option, missed.text);
   }
 }
 
@@ -99,13 +182,14 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   begin.host_address = allocation.host_address;
   begin.size_bytes = allocation.size_bytes;
   begin.symbol = allocation.symbol;
+  begin.name = allocation.name;
   // Every kernel of the module may use a managed variable without being handed its address.
   if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {
     allocation.reachable = allocation.in_memory = true;
   }
   if (allocation.reachable) watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
-  begin.initial = read_content(allocation, true);
+  begin.initial = first_content(allocation);
   allocation.beginning = false;
   {
     const LaunchLanes::Alone alone(queue_.lanes());
@@ -117,6 +201,7 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
 }
 
 void Recorder::take_in_trace(Allocation& allocation) {
+  if (allocation.kept) return refresh(allocation);
   if (allocation.begun || allocation.beginning) return;
   format::AllocationBegin begin;
   begin.flags = allocation.flags;
@@ -131,7 +216,11 @@ void Recorder::take_in_trace(Allocation& allocation) {
   for (const format::AllocationId id : std::exchange(in_a_cycle_, {})) {
     Allocation* holder = by_id(id);
     if (holder == nullptr) continue;
-    format::Content whole = read_content(*holder, true);
+    format::Content whole = first_content(*holder);
+    if (!whole.stored) {
+      append_words(*holder, whole);
+      continue;
+    }
     if (holder->host_visible()) {
       append(format::HostWrite{id, 0, std::move(whole)});
       continue;
@@ -164,7 +253,7 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
     if (word.source == format::RelocationSource::kMatched && stale_words_.contains(held)) {
       word.ambiguous = true;
     }
-    if (!target->begun && filling_) {
+    if ((!target->begun || target->kept) && filling_) {
       lost = true;
       return false;
     }
@@ -215,8 +304,8 @@ void Recorder::take_in_variables(ModuleEntry& module) {
   }
   // First, as one may hold the address of another, or of code.
   for (Allocation* one : variables) {
-    if (one->begun || one->host_visible()) continue;
-    number(*one, next_allocation_++);
+    if ((one->begun && !one->kept) || one->host_visible()) continue;
+    if (!one->kept) number(*one, next_allocation_++);
     learn_code_range(module, *one);
   }
   for (Allocation* one : variables) take_in_trace(*one);

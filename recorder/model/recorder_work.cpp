@@ -225,6 +225,7 @@ bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
 void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   const auto* raw = std::get_if<RawCopy>(&work.raw);
   if (raw == nullptr || copy.destination.allocation != 0) return;
+  if (options_.contents == Contents::kNone) return;
   if (copy.asynchronous) return;  // not there yet: unknown, and replay says so
   if (const auto rows = read_host_rows(*raw, raw->destination)) {
     copy.host_result = make_content(*rows, options_.post == PostState::kFull);
@@ -237,7 +238,7 @@ void Recorder::checkpoint() {
   land(flights_.land_all_kernels());
   format::Checkpoint checkpoint;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    if (!allocation->begun) continue;
+    if (!allocation->begun || allocation->kept) continue;
     format::Content content = read_content(*allocation, false);
     if (!content.hash) continue;
     checkpoint.states.push_back({allocation->id, content.hash, std::move(content.relocations)});

@@ -48,16 +48,22 @@ struct Learned {
 };
 extern thread_local Learned learned;
 
+enum class CallKind {
+  kOther,
+  kRegistration,  // clang's module constructors, which arrange their own destructors afterwards
+  kMayJoin,  // it may begin a stretch that is recorded: one that is over need not be left first
+};
+
 // First thing in a hook. When it ends, the trace is told what the host knows by now, as the row of
 // the call that real() made says: no hook can forget it.
 class Scope {
  public:
-  // `registration`: clang's module constructors, which arrange their own destructors afterwards.
-  explicit Scope(bool registration = false) noexcept
-      : record(hook_depth++ == 0 && recorder().active()), registration_(registration) {
+  explicit Scope(CallKind kind = CallKind::kOther) noexcept
+      : record(hook_depth++ == 0 && recorder().active()),
+        registration_(kind == CallKind::kRegistration) {
     if (!record) return;
     learned = Learned{.open = true};
-    recorder().call_begins();
+    recorder().call_begins(kind != CallKind::kOther);
   }
   ~Scope();
   Scope(const Scope&) = delete;
@@ -66,6 +72,21 @@ class Scope {
 
  private:
   const bool registration_;
+};
+
+// Around a launch and what is recorded of it.
+class Turn {
+ public:
+  explicit Turn(const LaunchCall& call) noexcept
+      : call_(call), turn_(recorder().launch_begins(call)) {}
+  hipError_t ended(hipError_t result) const noexcept {
+    recorder().launch_ended(call_, turn_, result == hipSuccess);
+    return result;
+  }
+
+ private:
+  const LaunchCall call_;
+  const LaunchTurn turn_;
 };
 
 // The runtime's function of row `index`, called with exactly these argument types.

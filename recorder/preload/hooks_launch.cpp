@@ -32,6 +32,19 @@ Launched module_kernel(hipFunction_t function, int index) {
   return launched;
 }
 
+LaunchCall function_call(hipFunction_t function, Handle stream, bool never_captured,
+                         bool cooperative) {
+  LaunchCall call{.function = function,
+                  .stream = stream,
+                  .never_captured = never_captured,
+                  .cooperative = cooperative};
+  if (launching_stub != nullptr) {
+    call.function = launching_stub;
+    call.host_function = true;
+  }
+  return call;
+}
+
 LaunchShape shape_of(const dim3& grid, const dim3& block, size_t shared_bytes, bool cooperative) {
   LaunchShape shape;
   shape.grid = {grid.x, grid.y, grid.z};
@@ -88,10 +101,30 @@ hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void
 template <typename Call>
 hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3& block,
                        void** params, size_t shared_bytes, Handle stream, bool cooperative,
-                       Call&& call) {
+                       Call&& call, hipEvent_t start = nullptr, hipEvent_t stop = nullptr) {
+  const Turn turn({.function = stub,
+                   .host_function = true,
+                   .stream = stream,
+                   .never_captured = cooperative,
+                   .cooperative = cooperative});
+  Launched launched = stub_kernel(stub, index);
+  if (start != nullptr) recorder().event_recorded(start, stream);
   // HIP 5.2 runs a cooperative launch at once, also in a capture.
-  return launch(index, stub_kernel(stub, index), shape_of(grid, block, shared_bytes, cooperative),
-                params, nullptr, stream, std::forward<Call>(call), cooperative);
+  const hipError_t result =
+      launch(index, std::move(launched), shape_of(grid, block, shared_bytes, cooperative), params,
+             nullptr, stream, std::forward<Call>(call), cooperative);
+  if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, stream);
+  return turn.ended(result);
+}
+
+// hipModuleLaunchKernel and its cooperative twin.
+template <typename Call>
+hipError_t launch_function(int index, hipFunction_t function, const LaunchShape& shape,
+                           void** params, void** extra, Handle stream, bool never_captured,
+                           Call&& call) {
+  const Turn turn(function_call(function, stream, never_captured, shape.cooperative));
+  return turn.ended(launch(index, module_kernel(function, index), shape, params, extra, stream,
+                           std::forward<Call>(call), never_captured));
 }
 
 // Work-item counted launch with events around it.
@@ -100,16 +133,17 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
                         const std::array<uint32_t, 3>& block, size_t shared_bytes,
                         hipStream_t stream, void** params, void** extra, hipEvent_t start,
                         hipEvent_t stop, Call&& call) {
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   const Handle key = stream_key(stream);
+  const Turn turn(function_call(function, key, true, false));
   Launched launched = module_kernel(function, index);
   if (start != nullptr) recorder().event_recorded(start, key);
   const hipError_t result =
       launch(index, std::move(launched), shape_of_items(items, block, shared_bytes), params, extra,
              key, std::forward<Call>(call), true);
   if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
-  return result;
+  return turn.ended(result);
 }
 
 }  // namespace
@@ -146,7 +180,7 @@ GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
   using Function = void** (*)(const void*);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFatBinary));
   if (function == nullptr) return nullptr;
-  const Scope scope(true);
+  const Scope scope(CallKind::kRegistration);
   void** handle = function(data);
   if (scope.record && handle != nullptr) recorder().fat_binary(handle, data);
   return handle;
@@ -160,7 +194,7 @@ GFXGRAPH_HOOK void __hipRegisterFunction(void** modules, const void* host_functi
                             void*, void*, int*);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterFunction));
   if (function == nullptr) return;
-  const Scope scope(true);
+  const Scope scope(CallKind::kRegistration);
   function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block,
            grid, warp_size);
   if (scope.record) recorder().function(modules, host_function, device_name);
@@ -172,7 +206,7 @@ GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_nam
   using Function = void (*)(void**, void*, char*, char*, int, size_t, int, int);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterVar));
   if (function == nullptr) return;
-  const Scope scope(true);
+  const Scope scope(CallKind::kRegistration);
   function(modules, symbol, host_name, device_name, external, size, constant, global);
   if (scope.record) recorder().variable(modules, symbol, device_name);
 }
@@ -182,7 +216,7 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
   using Function = void (*)(void*, void**, void*, const char*, size_t, unsigned int);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipRegisterManagedVar));
   if (function == nullptr) return;
-  const Scope scope(true);
+  const Scope scope(CallKind::kRegistration);
   function(modules, pointer, initial, name, size, align);
   if (scope.record) recorder().managed_variable(modules, pointer, name, size);
 }
@@ -190,7 +224,7 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
 GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
   using Function = void (*)(void**);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipUnregisterFatBinary));
-  const Scope scope(true);
+  const Scope scope(CallKind::kRegistration);
   if (scope.record) recorder().fat_binary_unloading(modules);
   if (function != nullptr) function(modules);
 }
@@ -265,7 +299,7 @@ GFXGRAPH_HOOK hipError_t hipLaunchKernel(const void* stub, dim3 grid, dim3 block
   const auto call = [&] {
     return real(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes, stream);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   return launch_stub(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes,
                      stream_key(stream), false, call);
@@ -276,7 +310,7 @@ GFXGRAPH_HOOK hipError_t hipLaunchKernel_spt(const void* stub, dim3 grid, dim3 b
   const auto call = [&] {
     return real(kCall_hipLaunchKernel_spt, stub, grid, block, args, shared_bytes, stream);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   return launch_stub(kCall_hipLaunchKernel_spt, stub, grid, block, args, shared_bytes,
                      per_thread_key(stream), false, call);
@@ -289,14 +323,10 @@ GFXGRAPH_HOOK hipError_t hipExtLaunchKernel(const void* stub, dim3 grid, dim3 bl
     return real(kCall_hipExtLaunchKernel, stub, grid, block, args, shared_bytes, stream, start,
                 stop, flags);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
-  const Handle key = stream_key(stream);
-  if (start != nullptr) recorder().event_recorded(start, key);
-  const hipError_t result = launch_stub(kCall_hipExtLaunchKernel, stub, grid, block, args,
-                                        shared_bytes, key, false, call);
-  if (stop != nullptr && result == hipSuccess) recorder().event_recorded(stop, key);
-  return result;
+  return launch_stub(kCall_hipExtLaunchKernel, stub, grid, block, args, shared_bytes,
+                     stream_key(stream), false, call, start, stop);
 }
 
 GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
@@ -305,7 +335,7 @@ GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel(const void* stub, dim3 grid,
   const auto call = [&] {
     return real(kCall_hipLaunchCooperativeKernel, stub, grid, block, args, shared_bytes, stream);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   return launch_stub(kCall_hipLaunchCooperativeKernel, stub, grid, block, args, shared_bytes,
                      stream_key(stream), true, call);
@@ -318,7 +348,7 @@ GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel_spt(const void* stub, dim3 g
     return real(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes,
                 stream);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   return launch_stub(kCall_hipLaunchCooperativeKernel_spt, stub, grid, block, args, shared_bytes,
                      per_thread_key(stream), true, call);
@@ -357,12 +387,12 @@ GFXGRAPH_HOOK hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned 
     return real(kCall_hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
                 block_z, shared_bytes, stream, params, extra);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   const LaunchShape shape =
       shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, false);
-  return launch(kCall_hipModuleLaunchKernel, module_kernel(function, kCall_hipModuleLaunchKernel),
-                shape, params, extra, stream_key(stream), call, true);
+  return launch_function(kCall_hipModuleLaunchKernel, function, shape, params, extra,
+                         stream_key(stream), true, call);
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleLaunchCooperativeKernel(
@@ -373,13 +403,12 @@ GFXGRAPH_HOOK hipError_t hipModuleLaunchCooperativeKernel(
     return real(kCall_hipModuleLaunchCooperativeKernel, function, grid_x, grid_y, grid_z, block_x,
                 block_y, block_z, shared_bytes, stream, params);
   };
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
   const LaunchShape shape =
       shape_of({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, true);
-  return launch(kCall_hipModuleLaunchCooperativeKernel,
-                module_kernel(function, kCall_hipModuleLaunchCooperativeKernel), shape, params,
-                nullptr, stream_key(stream), call);
+  return launch_function(kCall_hipModuleLaunchCooperativeKernel, function, shape, params, nullptr,
+                         stream_key(stream), false, call);
 }
 
 #define GFXGRAPH_ITEMS_PARAMETERS                                                  \

@@ -218,7 +218,7 @@ void* hook_roctx(const char* name, void* found) noexcept {
 
 // Runtimes answer that they do not support it: what counts is that the program said it.
 GFXGRAPH_HOOK hipError_t hipProfilerStart() {
-  const Scope scope;
+  const Scope scope(CallKind::kMayJoin);
   if (scope.record) begin_named(kProfilerRange);
   return real(kCall_hipProfilerStart);
 }
@@ -233,5 +233,8 @@ GFXGRAPH_HOOK hipError_t hipProfilerStop() {
 GFXGRAPH_HOOK void gfxgraph_recorder_range_begin(const char* name) { begin_named(name); }
 GFXGRAPH_HOOK void gfxgraph_recorder_range_end(const char* name) {
   end_named(name, "gfxgraph_range_end");
+}
+GFXGRAPH_HOOK void gfxgraph_recorder_name(const void* pointer, const char* name) {
+  recorder().name_memory(pointer, name);
 }
 GFXGRAPH_HOOK void gfxgraph_recorder_mark(const char* text) { recorder().mark(text); }

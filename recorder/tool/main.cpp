@@ -8,6 +8,7 @@
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/print.h"
+#include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/tool/launcher.h"
 
@@ -44,6 +45,8 @@ int run_tool(int argc, char** argv) {
   std::string device = "auto";
   bool no_content = false;
   bool hash_only = false;
+  bool profiler_range = false;
+  std::string contents = "touched";
 
   CLI::App app{
       "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
@@ -71,7 +74,23 @@ int run_tool(int argc, char** argv) {
   app.add_option(
       "--range", request.options.ranges,
       "record only what the program does in this range: NAME, NAME#N or NAME#N-M, counted\n"
-      "from 0 (roctx, hipProfilerStart: 'hipProfiler', gfxgraph/record.h); repeatable");
+      "from 0 (roctx, gfxgraph/record.h); repeatable, as the next two: what any of them selects\n"
+      "is recorded");
+  app.add_option(
+      "--launches", request.options.launches,
+      "record only the launches N:M of the process, from the N-th to the one before the M-th,\n"
+      "counted from 0 as they return, graphs by their kernel nodes; N: and :M are open");
+  app.add_option(
+      "--kernel", request.options.kernels,
+      "record only the launches of kernels with this name: GLOB, GLOB#N or GLOB#N-M, the N-th\n"
+      "to the M-th of them; mangled, or readable with or without types; '*' and '?' match");
+  app.add_flag("--profiler-range", profiler_range,
+               "record only what the program does from hipProfilerStart to hipProfilerStop");
+  app.add_option(
+      "--contents", contents,
+      "whose content is kept as it is before the recorded work: touched: of memory that this\n"
+      "touches; all: also of all other memory; none: of memory that the host sees only, so that\n"
+      "a replay begins with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace an existing trace");
   try {
@@ -89,6 +108,29 @@ int run_tool(int argc, char** argv) {
     const auto pattern = gfxgraph::recorder::parse_range_pattern(range);
     if (!pattern) return usage_error(pattern.error().message);
   }
+  for (const std::string& launches : request.options.launches) {
+    const auto interval = gfxgraph::recorder::parse_launch_interval(launches);
+    if (!interval) return usage_error(interval.error().message);
+  }
+  for (const std::string& kernel : request.options.kernels) {
+    const auto pattern = gfxgraph::recorder::parse_kernel_pattern(kernel);
+    if (!pattern) return usage_error(pattern.error().message);
+  }
+  if (request.options.kernels.size() > gfxgraph::recorder::LaunchSelection::kMostPatterns) {
+    return usage_error("--kernel more than " +
+                       std::to_string(gfxgraph::recorder::LaunchSelection::kMostPatterns) +
+                       " times");
+  }
+  const auto kept = gfxgraph::recorder::parse_contents(contents);
+  if (!kept) return usage_error(kept.error().message);
+  request.options.contents = *kept;
+  if (*kept == gfxgraph::recorder::Contents::kNone) {
+    if (hash_only) return usage_error("--contents none and --hash-only exclude each other");
+    if (request.options.checkpoints)
+      return usage_error("--contents none and --checkpoints exclude each other");
+  }
+  // What hooks_marker.cpp calls it.
+  if (profiler_range) request.options.ranges.emplace_back("hipProfiler");
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
   const gfxgraph::Result<gfxgraph::DeviceChoice> choice = gfxgraph::parse_device_choice(device);

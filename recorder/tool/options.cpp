@@ -24,6 +24,25 @@ uint64_t number(std::string_view text) {
   return value;
 }
 
+// One in a line.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::string as_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+constexpr const char* kContentsWords[] = {"touched", "all", "none"};
+
 // Values are single lines: whatever a path or a kernel's name holds.
 std::string one_line(std::string text) {
   std::replace_if(
@@ -32,6 +51,13 @@ std::string one_line(std::string text) {
 }
 
 }  // namespace
+
+Result<Contents> parse_contents(const std::string& word) {
+  for (size_t i = 0; i < std::size(kContentsWords); ++i) {
+    if (word == kContentsWords[i]) return static_cast<Contents>(i);
+  }
+  return fail(Status::kInvalidArgument, "contents '" + word + "': expected touched, all or none");
+}
 
 Options options_from_environment() {
   Options options;
@@ -42,12 +68,11 @@ Options options_from_environment() {
   if (post == "none") options.post = PostState::kNone;
   options.checkpoints = variable("GFXGRAPH_RECORD_CHECKPOINTS") == "1";
   options.no_wait = variable("GFXGRAPH_RECORD_NO_WAIT") == "1";
-  const std::string ranges = variable("GFXGRAPH_RECORD_RANGES");
-  for (size_t begin = 0; begin < ranges.size();) {
-    const size_t end = std::min(ranges.find('\n', begin), ranges.size());
-    options.ranges.push_back(ranges.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  options.ranges = lines_of(variable("GFXGRAPH_RECORD_RANGES"));
+  options.launches = lines_of(variable("GFXGRAPH_RECORD_LAUNCHES"));
+  options.kernels = lines_of(variable("GFXGRAPH_RECORD_KERNELS"));
+  options.contents =
+      parse_contents(variable("GFXGRAPH_RECORD_CONTENTS")).value_or(Contents::kTouched);
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
   if (!level.empty())
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));
@@ -61,9 +86,11 @@ std::vector<std::string> options_to_environment(const Options& options) {
   const char* post = options.post == PostState::kFull   ? "full"
                      : options.post == PostState::kHash ? "hash"
                                                         : "none";
-  std::string ranges;
-  for (const std::string& range : options.ranges) ranges += range + "\n";
-  return {"GFXGRAPH_RECORD_RANGES=" + ranges,
+  return {"GFXGRAPH_RECORD_RANGES=" + as_lines(options.ranges),
+          "GFXGRAPH_RECORD_LAUNCHES=" + as_lines(options.launches),
+          "GFXGRAPH_RECORD_KERNELS=" + as_lines(options.kernels),
+          std::string("GFXGRAPH_RECORD_CONTENTS=") +
+              kContentsWords[static_cast<size_t>(options.contents)],
           "GFXGRAPH_RECORD_OUTPUT=" + options.output,
           "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
           std::string("GFXGRAPH_RECORD_POST=") + post,

@@ -10,6 +10,9 @@
 //   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
 //   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
 //   GFXGRAPH_RECORD_RANGES       the ranges to record, one in a line; unset: the whole program
+//   GFXGRAPH_RECORD_LAUNCHES     the launches to record, one N:M in a line
+//   GFXGRAPH_RECORD_KERNELS      the kernels whose launches to record, one GLOB#N in a line
+//   GFXGRAPH_RECORD_CONTENTS     touched | all | none: of which memory the initial content is kept
 //   GFXGRAPH_RECORD_NO_WAIT      1: launches and hipFreeAsync wait for no kernel
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
 //   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
@@ -36,6 +39,12 @@ namespace gfxgraph::recorder {
 
 enum class PostState { kFull, kHash, kNone };
 
+// Whose initial content is kept: of memory that a recorded stretch touches, of all memory that is
+// live when a stretch begins, or of host-visible memory only.
+enum class Contents { kTouched, kAll, kNone };
+// kInvalidArgument: none of "touched", "all", "none".
+Result<Contents> parse_contents(const std::string& word);
+
 struct Options {
   std::string output;         // empty: not recording
   std::string status_folder;  // empty: no tool is listening
@@ -44,6 +53,9 @@ struct Options {
   bool no_wait = false;  // for kernels: less can be compared
   // What is recorded of the program, as parse_range_pattern() takes it; empty: all of it.
   std::vector<std::string> ranges;
+  std::vector<std::string> launches;  // as parse_launch_interval() takes them
+  std::vector<std::string> kernels;   // as parse_kernel_pattern() takes them
+  Contents contents = Contents::kTouched;
   int compression_level = 1;
   bool redact = false;
   bool emulated = false;

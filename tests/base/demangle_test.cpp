@@ -13,6 +13,9 @@ TEST(Demangle, MakesNamesReadable) {
   EXPECT_EQ(demangle("_Zx"), "_Zx");
   EXPECT_EQ(demangle(""), "");
   EXPECT_EQ(demangle("f"), "f");  // not "float"
+  EXPECT_EQ(demangle_trusted("_Z5saxpyiPKfPf"), "saxpy(int, float const*, float*)");
+  EXPECT_EQ(demangle_trusted("f"), "f");
+  EXPECT_EQ(demangle_trusted("_Zx"), "_Zx");
 }
 
 // f(A<int, int>, A<S0_, S0_>, ...): every part is twice the one before.

@@ -409,9 +409,24 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 1})});
   cases.push_back({"synchronize_host_function_zero",
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 0})});
-  cases.push_back({"marker_kind_unknown", with_event(Marker{"x", MarkerKind{3}, 0})});
+  cases.push_back({"marker_kind_unknown", with_event(Marker{"x", MarkerKind{4}, 0})});
   cases.push_back({"marker_mark_with_range", with_event(Marker{"x", MarkerKind::kMark, 1})});
   cases.push_back({"marker_range_zero", with_event(Marker{"x", MarkerKind::kRangeBegin, 0})});
+  cases.push_back({"allocation_name_too_long",
+                   with_begin([](auto& b) { b.name = std::string(kMostNameBytes + 1, 'n'); })});
+  cases.push_back(
+      {"allocation_name_with_nul", with_begin([](auto& b) { b.name = std::string("a\0b", 3); })});
+  const auto named = [](std::string text, RangeId range, AllocationId allocation) {
+    return Marker{std::move(text), MarkerKind::kName, range, 0, allocation};
+  };
+  cases.push_back({"marker_name_of_nothing", with_event(named("x", 0, 0))});
+  cases.push_back({"marker_name_allocation_missing", with_event(named("x", 0, 9))});
+  cases.push_back({"marker_name_empty", with_event(named("", 0, 1))});
+  cases.push_back({"marker_name_with_range", with_event(named("x", 1, 1))});
+  cases.push_back(
+      {"marker_name_too_long", with_event(named(std::string(kMostNameBytes + 1, 'n'), 0, 1))});
+  cases.push_back(
+      {"marker_mark_with_allocation", with_event(Marker{"x", MarkerKind::kMark, 0, 0, 1})});
   cases.push_back({"marker_range_not_open", with_event(Marker{"x", MarkerKind::kRangeEnd, 1})});
   Checkpoint checkpoint;
   checkpoint.states = {{9, {1, 1}, {}}};
@@ -513,6 +528,20 @@ Result<void> add_ranges(Writer& writer) {
   return {};
 }
 
+// Since 0.2: allocations that the program named, before they began and later.
+Result<void> add_names(Writer& writer) {
+  AllocationBegin weights = sample_allocation(1);
+  weights.name = "weights";
+  const std::vector<Action> actions = {StreamCreate{1, 0, 0}, weights, sample_allocation(2, 32),
+                                       Marker{"kv cache", MarkerKind::kName, 0, 0, 2}};
+  for (const Action& action : actions) {
+    Event event;
+    event.action = action;
+    GFXGRAPH_TRY(writer.add(event));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -562,6 +591,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"ranges", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_ranges(writer).has_value());
+                   })});
+  cases.push_back({"names", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_names(writer).has_value());
                    })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);

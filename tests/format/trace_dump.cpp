@@ -38,17 +38,19 @@ Json dump(const CopyEnd& e) { return {e.allocation, e.offset_bytes, e.pitch_byte
 struct ActionDumper {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(const AllocationBegin& a) const {
-    return {{"id", a.id},
-            {"kind", static_cast<int>(a.kind)},
-            {"address", a.recorded_address},
-            {"host", a.host_address},
-            {"size", a.size_bytes},
-            {"mapped", a.mapped_bytes},
-            {"flags", a.flags},
-            {"stream", a.stream},
-            {"code_object", a.code_object},
-            {"symbol", a.symbol},
-            {"initial", dump(a.initial)}};
+    Json json = {{"id", a.id},
+                 {"kind", static_cast<int>(a.kind)},
+                 {"address", a.recorded_address},
+                 {"host", a.host_address},
+                 {"size", a.size_bytes},
+                 {"mapped", a.mapped_bytes},
+                 {"flags", a.flags},
+                 {"stream", a.stream},
+                 {"code_object", a.code_object},
+                 {"symbol", a.symbol},
+                 {"initial", dump(a.initial)}};
+    if (!a.name.empty()) json["name"] = a.name;
+    return json;
   }
   Json operator()(const AllocationEnd& a) const {
     return {{"id", a.id}, {"freed", a.freed}, {"stream", a.stream}, {"post", dump(a.post)}};
@@ -110,6 +112,7 @@ struct ActionDumper {
     if (a.kind == MarkerKind::kMark) return a.text;
     Json json = {a.text, static_cast<int>(a.kind), a.range};
     if (a.ordinal != 0) json.push_back(a.ordinal);
+    if (a.kind == MarkerKind::kName) json = {a.text, static_cast<int>(a.kind), a.allocation};
     return json;
   }
   Json operator()(const Checkpoint& a) const {

@@ -6,6 +6,7 @@ random_programs.py BUILD_TREE SEED --shrink  the smallest set of actions that st
 
 import argparse
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -67,8 +68,22 @@ class Runner:
         return self.scratch / f"{seed}.gfxg"
 
     def record(self, seed, expected, drop=()):
-        trace = self.trace(seed)
+        """What went wrong."""
         cut = ["--range", "cut"] if self.options.range else []
+        if not self.options.launches:
+            return self.record_cut(seed, expected, drop, cut)
+        # Where to cut is random, and the same for each run of a seed.
+        rng = random.Random(seed)
+        problem = self.record_cut(seed, expected, drop, cut + random_launches(rng, 30))
+        found = re.search("the program made ([0-9]+) launches|of the program's ([0-9]+) launches|matched ([0-9]+) launch", problem)
+        if not found:
+            return problem
+        made = max(int(number) for number in found.groups() if number)
+        # Of a program without launches nothing can be selected by them.
+        return self.record_cut(seed, expected, drop, cut + (random_launches(rng, made) if made else []))
+
+    def record_cut(self, seed, expected, drop, cut):
+        trace = self.trace(seed)
         code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", "--force",
                                    *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)])
         if code != 0:
@@ -189,6 +204,22 @@ class Runner:
         print(f"seed {seed}: {problem}", flush=True)
 
 
+def random_launches(rng, count):
+    """Options that select some of the first `count` launches."""
+    options = []
+    for _ in range(rng.choice((1, 1, 2))):
+        first = rng.randrange(count)
+        last = first + rng.choice((0, 0, 1, 3, 10))
+        kind = rng.randrange(5)
+        if kind == 0:
+            options += ["--kernel", f"*#{first}-{last}"]
+        elif kind == 1:
+            options += ["--launches", rng.choice((f"{first}:", f":{last + 1}"))]
+        else:
+            options += ["--launches", f"{first}:{last + 1}"]
+    return options
+
+
 def ending(code):
     return "no end in time" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
 
@@ -207,6 +238,7 @@ def main():
     parser.add_argument("--size", type=int, default=40, help="actions of a program")
     parser.add_argument("--features", default="default")
     parser.add_argument("--range", action="store_true", help="record a part of each program only, cut at random")
+    parser.add_argument("--launches", action="store_true", help="record some launches of each program only, cut at random")
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
     parser.add_argument("--keep", action="store_true", help="keep the traces")

@@ -97,7 +97,7 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
   // hooks_marker.cpp
   expected.insert({"roctxMarkA", "roctxRangePushA", "roctxRangePop", "roctxRangeStartA",
                    "roctxRangeStop", "gfxgraph_recorder_range_begin", "gfxgraph_recorder_range_end",
-                   "gfxgraph_recorder_mark"});
+                   "gfxgraph_recorder_mark", "gfxgraph_recorder_name"});
   for (const auto& [name, policy] : rows()) {
     if (policy != "PASS") expected.insert(name);
   }

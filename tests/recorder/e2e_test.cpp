@@ -161,6 +161,24 @@ TEST_F(RecordTest, RangesAndMarks) {
   EXPECT_EQ(notes["ranges"], 1u);
 }
 
+// Only what stands between hipProfilerStart and hipProfilerStop, and launches by the kernel's name.
+TEST_F(RecordTest, PartsOfAProgram) {
+  const std::string program = std::string(PROGRAMS) + "/program_marks";
+  for (const auto& [options, launches] :
+       {std::pair{"--profiler-range", 1u},
+        {"--kernel increment#1-3", 3u},
+        {"--launches 6:", 2u},
+        {"--kernel 'incr*#0' --launches 2:4 --range step#2", 5u}}) {
+    const ProcessResult result = record(program, std::string("--strict ") + options);
+    ASSERT_EQ(result.code, 0) << options << result.out << result.err;
+    EXPECT_EQ(result.out, "levels 0 1 1 0\nok\n");
+    const auto trace = open();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete()) << options;
+    EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(launches)) << options;
+  }
+}
+
 // A program that marks and never uses the device: nothing is recorded, and nothing goes wrong.
 TEST_F(RecordTest, MarksAloneAreNoRecording) {
   const std::string program = std::string(PROGRAMS) + "/record_header";

@@ -175,6 +175,7 @@ TEST_F(RecorderRangesTest, EachRangeBeginsItsMemoryAnew) {
     const format::RangeId range = recorder_->range_begins("step");
     fill(a_, 8 * (i + 1));
     recorder_->range_ends(range);
+    recorder_->call_begins();
     a_[31] = 99;  // by work outside of the ranges
   }
   const auto trace = finish();
@@ -191,6 +192,30 @@ TEST_F(RecorderRangesTest, EachRangeBeginsItsMemoryAnew) {
   ASSERT_THAT(sets, SizeIs(2));
   EXPECT_EQ(sets[1].allocation, begins[1].id);
   EXPECT_THAT(actions<AllocationEnd>(*trace), SizeIs(2));
+}
+
+// Nothing was asked of HIP between them.
+TEST_F(RecorderRangesTest, RangesThatFollowAtOnceAreOneStretch) {
+  select({"step#0-1", "step#3"});
+  device_memory(a_, sizeof(a_));
+  for (int i = 0; i < 4; ++i) {
+    const format::RangeId range = recorder_->range_begins("step");
+    fill(a_, 8 * (i + 1));
+    recorder_->range_ends(range);
+    recorder_->mark("between");
+  }
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<AllocationBegin>(*trace), SizeIs(2));
+  EXPECT_THAT(actions<AllocationEnd>(*trace), SizeIs(2));
+  std::vector<uint32_t> ordinals;
+  for (const auto& marker : actions<format::Marker>(*trace)) {
+    EXPECT_NE(marker.kind, format::MarkerKind::kMark) << "it stands in no range";
+    if (marker.kind == format::MarkerKind::kRangeBegin) ordinals.push_back(marker.ordinal);
+  }
+  EXPECT_THAT(ordinals, ElementsAre(0, 1, 3));
+  EXPECT_THAT(trace->findings(), IsEmpty());
 }
 
 TEST_F(RecorderRangesTest, OrdinalsSelect) {
@@ -257,6 +282,7 @@ TEST_F(RecorderRangesTest, CallsCountWhereTheyBegin) {
   recorder_->call_begins();
   recorder_->prepare(work);
   recorder_->range_ends(range);
+  recorder_->call_begins();  // of another thread, which leaves the range
   recorder_->commit(std::move(work));
   const auto trace = finish();
   ASSERT_TRUE(trace);

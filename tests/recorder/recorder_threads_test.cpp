@@ -162,13 +162,16 @@ TEST_F(RecorderThreadsTest, RangesEndWhileOtherThreadsLaunch) {
   for (std::thread& one : all) one.join();
   const auto trace = finish();
   ASSERT_TRUE(trace);
-  bool open = false;
+  std::set<format::AllocationId> live;
   size_t launches = 0;
   for (const format::Event& event : trace->events()) {
-    if (const auto* marker = std::get_if<format::Marker>(&event.action)) {
-      open = marker->kind == format::MarkerKind::kRangeBegin;
-    } else if (std::holds_alternative<format::Launch>(event.action)) {
-      EXPECT_TRUE(open) << "launch outside of the ranges";
+    if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
+      live.insert(begin->id);
+    } else if (const auto* end = std::get_if<format::AllocationEnd>(&event.action)) {
+      live.erase(end->id);
+    } else if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+      ASSERT_THAT(launch->relocations, SizeIs(1));
+      EXPECT_TRUE(live.contains(launch->relocations[0].allocation)) << "of another stretch";
       ++launches;
     }
   }

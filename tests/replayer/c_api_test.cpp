@@ -70,6 +70,25 @@ TEST_F(CApi, LimitsRefuseBeforeTheWork) {
   gfxgraph_trace_destroy(opened);
 }
 
+TEST_F(CApi, AllocationsHaveNames) {
+  trace.edit_begin = [](format::AllocationBegin& begin) { begin.name = "weights"; };
+  const auto known = trace.allocate(64);
+  const auto renamed = trace.allocate(64);
+  trace.edit_begin = [](format::AllocationBegin& begin) {
+    begin.initial.stored = false;
+    begin.initial.blob = {};
+  };
+  const auto unnamed = trace.allocate(64);
+  trace.name(renamed, "kv cache");
+  trace.finish();
+  const TraceFile file(trace.path().string());
+  EXPECT_STREQ(file.allocation(known).name, "weights");
+  EXPECT_STREQ(file.allocation(renamed).name, "kv cache");
+  EXPECT_STREQ(file.allocation(unnamed).name, "");
+  EXPECT_EQ(file.allocation(known).initial_state_unknown, 0u);
+  EXPECT_EQ(file.allocation(unnamed).initial_state_unknown, 1u);
+}
+
 TEST_F(CApi, WholeLifeThroughTheHandles) {
   const Scenario scenario = build_scenario(fake, trace);
   trace.finish();

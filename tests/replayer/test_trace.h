@@ -74,6 +74,9 @@ class TestTrace {
   void ran(format::HostFunctionId id) {
     add(format::Synchronize{format::SynchronizeKind::kHostFunction, id});
   }
+  void name(format::AllocationId id, const std::string& text) {
+    add(format::Marker{text, format::MarkerKind::kName, 0, 0, id});
+  }
   void launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
   void copy(format::Copy copy);
   void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,

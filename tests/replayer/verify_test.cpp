@@ -261,6 +261,37 @@ TEST_F(VerifyTest, UnknownStateIsNotASuccess) {
   EXPECT_FALSE(report.buffers[0].reason.empty());
 }
 
+// gfxgraph-record --contents none: zeros, but for the words that lead to other memory.
+TEST_F(VerifyTest, UnknownContentsBeginWithZeros) {
+  const auto target = trace.allocate(64, std::vector<uint8_t>(64, 3));
+  std::vector<uint8_t> bytes(70000, 9);
+  const uint64_t word = trace.address(target) + 8;
+  for (const size_t offset : {16, 24, 69992}) std::memcpy(&bytes[offset], &word, sizeof(word));
+  trace.edit_begin = [](format::AllocationBegin& begin) {
+    begin.initial.stored = false;
+    begin.initial.blob = {};
+  };
+  trace.edit_post = [](format::Content& post) {
+    const uint64_t size = post.size_bytes;
+    post = format::Content{};
+    post.size_bytes = size;
+    post.stored = false;
+  };
+  const auto table = trace.allocate(bytes.size(), bytes);
+  load();
+  const Memory& memory = replay->instance().memory();
+  std::vector<uint8_t> got(bytes.size());
+  ASSERT_TRUE(memory.read(table, 0, std::as_writable_bytes(std::span(got))));
+  const uint64_t moved = reinterpret_cast<uint64_t>(memory.device_pointer(target)) + 8;
+  ASSERT_NE(moved, word);
+  std::vector<uint8_t> expected(bytes.size());
+  for (const size_t offset : {16, 24, 69992}) std::memcpy(&expected[offset], &moved, sizeof(moved));
+  EXPECT_EQ(got, expected);
+  const VerifyReport report = verified();
+  EXPECT_EQ(report.identical + report.different, 0u);
+  EXPECT_FALSE(report.identical_throughout());
+}
+
 TEST_F(VerifyTest, ReceivedCopiesAreCompared) {
   const auto a = trace.allocate_words({1, 2, 3, 4});
   trace.copy_to_host(a);

@@ -1,0 +1,178 @@
+#include "recorder/model/launch_selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/demangle.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+bool number(std::string_view text, uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool one_line(std::string_view text) {
+  return text.find('\n') == std::string_view::npos && text.find('\0') == std::string_view::npos;
+}
+
+// From `at`, which holds an opening bracket's partner, back to that; npos: there is none.
+size_t opening(std::string_view text, size_t at, char open, char close) {
+  size_t depth = 0;
+  for (size_t i = at + 1; i-- > 0;) {
+    if (text[i] == close) ++depth;
+    if (text[i] == open && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+// "void ns::gemm<float>(float*)": "ns::gemm<float>".
+std::string_view without_types(std::string_view name) {
+  const size_t close = name.rfind(')');
+  if (close != std::string_view::npos) {
+    const size_t open = opening(name, close, '(', ')');
+    if (open != std::string_view::npos && open != 0) name = name.substr(0, open);
+  }
+  // Behind the last space that stands in no brackets: only templates show their return type.
+  size_t depth = 0;
+  for (size_t i = name.size(); i-- > 0;) {
+    if (name[i] == '>' || name[i] == ')' || name[i] == '}') ++depth;
+    if ((name[i] == '<' || name[i] == '(' || name[i] == '{') && depth > 0) --depth;
+    if (name[i] == ' ' && depth == 0) return name.substr(i + 1);
+  }
+  return name;
+}
+
+// "ns::gemm<float>": "ns::gemm".
+std::string_view without_template(std::string_view name) {
+  if (!name.ends_with('>')) return name;
+  const size_t open = opening(name, name.size() - 1, '<', '>');
+  return open == std::string_view::npos || open == 0 ? name : name.substr(0, open);
+}
+
+}  // namespace
+
+Result<LaunchInterval> parse_launch_interval(std::string_view text) {
+  LaunchInterval interval;
+  interval.text = text;
+  const size_t colon = text.find(':');
+  const std::string_view first = text.substr(0, colon);
+  const std::string_view end =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  const bool fine = colon != std::string_view::npos && (!first.empty() || !end.empty()) &&
+                    (first.empty() || number(first, interval.first)) &&
+                    (end.empty() || number(end, interval.end));
+  if (!fine) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("launches '{}': expected N:M, N: or :M", text));
+  }
+  if (interval.first >= interval.end) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("launches '{}': the first one must be less than the end", text));
+  }
+  return interval;
+}
+
+Result<KernelPattern> parse_kernel_pattern(std::string_view text) {
+  KernelPattern pattern;
+  pattern.text = text;
+  pattern.glob = text;
+  if (!one_line(text)) return fail(Status::kInvalidArgument, "a kernel's name is one line");
+  const size_t hash = text.rfind('#');
+  const std::string_view which =
+      hash == std::string_view::npos ? std::string_view() : text.substr(hash + 1);
+  if (!which.empty() && which[0] >= '0' && which[0] <= '9' &&
+      which.find_first_not_of("0123456789-") == std::string_view::npos) {
+    pattern.glob = text.substr(0, hash);
+    const size_t dash = which.find('-');
+    const bool fine =
+        number(which.substr(0, dash), pattern.first) &&
+        number(dash == std::string_view::npos ? which : which.substr(dash + 1), pattern.last);
+    if (!fine || pattern.first > pattern.last) {
+      return fail(Status::kInvalidArgument,
+                  fmt::format("kernel '{}': expected GLOB, GLOB#N or GLOB#N-M", text));
+    }
+  }
+  if (pattern.glob.empty()) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("kernel '{}': the glob is empty; '*' matches every kernel", text));
+  }
+  return pattern;
+}
+
+bool matches_glob(std::string_view glob, std::string_view name) noexcept {
+  size_t g = 0;
+  size_t n = 0;
+  // Behind the last '*': where it goes on when what follows does not match.
+  size_t star = std::string_view::npos;
+  size_t resume = 0;
+  while (n < name.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = ++g;
+      resume = n;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
+      ++g;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      g = star;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (g < glob.size() && glob[g] == '*') ++g;
+  return g == glob.size();
+}
+
+bool matches_kernel(std::string_view glob, const std::string& symbol) {
+  if (matches_glob(glob, symbol)) return true;
+  const std::string readable = demangle_trusted(symbol);
+  const std::string_view name = without_types(readable);
+  return matches_glob(glob, readable) || matches_glob(glob, name) ||
+         matches_glob(glob, without_template(name));
+}
+
+uint64_t LaunchSelection::matching(const std::string& symbol) const {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < std::min(patterns_.size(), kMostPatterns); ++i) {
+    if (matches_kernel(patterns_[i].glob, symbol)) mask |= uint64_t{1} << i;
+  }
+  return mask;
+}
+
+std::vector<LaunchSelection::Missed> LaunchSelection::missed(uint64_t launches) const {
+  std::vector<Missed> lines;
+  for (const LaunchInterval& one : intervals_) {
+    if (launches <= one.first) {
+      lines.push_back(
+          {"--launches",
+           fmt::format("'{}' was never entered: the program made {} launches", one.text, launches),
+           true});
+    } else if (one.end != UINT64_MAX && launches < one.end) {
+      lines.push_back(
+          {"--launches",
+           fmt::format("'{}' ended with the program, which made {} launches", one.text, launches),
+           false});
+    }
+  }
+  for (size_t i = 0; i < patterns_.size(); ++i) {
+    const KernelPattern& pattern = patterns_[i];
+    if (matched_[i] == 0) {
+      lines.push_back(
+          {"--kernel",
+           fmt::format("'{}' matched none of the program's {} launches", pattern.text, launches),
+           true});
+    } else if (matched_[i] <= pattern.first ||
+               (pattern.last != UINT64_MAX && matched_[i] <= pattern.last)) {
+      lines.push_back({"--kernel",
+                       fmt::format("'{}' matched {} launches", pattern.text, matched_[i]),
+                       matched_[i] <= pattern.first});
+    }
+  }
+  return lines;
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,143 @@
+// Which initial contents get into the trace: gfxgraph-record --contents.
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using format::AllocationBegin;
+using format::AllocationEnd;
+using ::testing::SizeIs;
+
+class RecorderContentsTest : public RecorderTest {
+ protected:
+  void SetUp() override {
+    for (size_t i = 0; i < std::size(a_); ++i) a_[i] = b_[i] = c_[i] = i + 1;
+  }
+  void use(Contents contents, bool range = true) {
+    Options options;
+    if (range) options.ranges = {"step"};
+    options.contents = contents;
+    make(options);
+    device_memory(a_, sizeof(a_));
+    device_memory(b_, sizeof(b_));
+  }
+  void pinned_memory(void* memory, size_t bytes) {
+    recorder_->allocated({format::AllocationKind::kHostPinned, reinterpret_cast<uint64_t>(memory),
+                          reinterpret_cast<uint64_t>(memory), bytes, 0, nullptr});
+  }
+  void fill(void* memory, size_t bytes) {
+    recorder_->call_begins();
+    memset_work(memory, bytes);
+  }
+  void step(const std::function<void()>& body) {
+    const format::RangeId range = recorder_->range_begins("step");
+    body();
+    recorder_->range_ends(range);
+  }
+
+  alignas(256) uint64_t a_[32];
+  alignas(256) uint64_t b_[32];
+  alignas(256) uint64_t c_[32];
+};
+
+TEST_F(RecorderContentsTest, AllIsWhatNothingTouchesToo) {
+  use(Contents::kAll);
+  step([&] { fill(a_, 8); });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  for (const AllocationBegin& begin : begins) {
+    const auto bytes = trace->content(begin.initial);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[8]), 2);
+  }
+  EXPECT_THAT(actions<AllocationEnd>(*trace), SizeIs(2));
+}
+
+TEST_F(RecorderContentsTest, NoneIsWhatTheHostSeesOnly) {
+  use(Contents::kNone);
+  pinned_memory(c_, sizeof(c_));
+  step([&] {
+    fill(a_, 8);
+    recorder_->call_begins();
+    copy(a_, c_, 64);
+    recorder_->call_begins();
+    uint64_t back[4];
+    copy(back, a_, sizeof(back), MemorySide::kHost);
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_FALSE(begins[0].initial.stored);
+  EXPECT_EQ(begins[0].initial.size_bytes, sizeof(a_));
+  EXPECT_TRUE(begins[1].initial.stored);
+  EXPECT_EQ(begins[1].kind, format::AllocationKind::kHostPinned);
+  for (const AllocationEnd& end : actions<AllocationEnd>(*trace)) {
+    EXPECT_FALSE(end.post.stored || end.post.hash) << "nothing that could be compared";
+  }
+  for (const format::Copy& copy : actions<format::Copy>(*trace)) {
+    EXPECT_FALSE(copy.host_result.hash || copy.host_result.blob);
+  }
+  ASSERT_THAT(trace->findings(), SizeIs(1));
+  EXPECT_EQ(trace->findings()[0].kind, format::FindingKind::kNote);
+  EXPECT_EQ(trace->findings()[0].call, "--contents none");
+}
+
+TEST_F(RecorderContentsTest, NoneOfAWholeProgram) {
+  use(Contents::kNone, false);
+  recorder_->call_begins();
+  copy(a_, c_, 64);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  for (const AllocationBegin& begin : actions<AllocationBegin>(*trace)) {
+    EXPECT_FALSE(begin.initial.stored);
+  }
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  const auto source = trace->content(copies[0].host_source);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->size(), 64u) << "what the program gave the device is kept";
+}
+
+// A table of pointers leads to memory that no argument names.
+TEST_F(RecorderContentsTest, NoneKeepsWordsThatLeadToMemory) {
+  use(Contents::kNone);
+  a_[4] = a_[5] = reinterpret_cast<uint64_t>(b_) + 16;
+  step([&] { fill(a_, 8); });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_EQ(begins[0].recorded_address, reinterpret_cast<uint64_t>(b_));
+  EXPECT_FALSE(begins[1].initial.stored);
+  ASSERT_THAT(begins[1].initial.relocations, SizeIs(2));
+  EXPECT_EQ(begins[1].initial.relocations[0].offset_bytes, 32u);
+  EXPECT_EQ(begins[1].initial.relocations[0].addend, 16);
+}
+
+TEST_F(RecorderContentsTest, NoneKeepsCyclesOfWords) {
+  use(Contents::kNone);
+  a_[4] = a_[5] = a_[9] = reinterpret_cast<uint64_t>(b_);
+  b_[4] = b_[5] = b_[9] = reinterpret_cast<uint64_t>(a_);
+  step([&] { fill(a_ + 16, 8); });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  uint64_t bytes = 0;
+  for (const format::Copy& copy : actions<format::Copy>(*trace)) {
+    EXPECT_EQ(copy.destination.allocation, begins[0].id);
+    EXPECT_FALSE(copy.host_source.relocations.empty());
+    bytes += copy.width_bytes;
+  }
+  EXPECT_EQ(bytes, 24u) << "the words, and nothing beside them";
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder

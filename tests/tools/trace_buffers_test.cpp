@@ -1,0 +1,56 @@
+#include "tools/trace_buffers.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/fake_trace.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+format::AllocationBegin buffer(format::AllocationId id, const char* name = "") {
+  format::AllocationBegin begin;
+  begin.id = id;
+  begin.size_bytes = 64;
+  begin.name = name;
+  return begin;
+}
+
+TEST(TraceBuffers, HaveTheLastNameThatTheyWereGiven) {
+  FakeTrace trace;
+  trace.add(buffer(1, "weights"));
+  trace.add(buffer(2));
+  format::AllocationBegin variable = buffer(3);
+  variable.symbol = "table";
+  trace.add(variable);
+  trace.add(buffer(4, "first"));
+  trace.add(format::Marker{"second", format::MarkerKind::kName, 0, 0, 4});
+  trace.add(format::AllocationEnd{2, true, 0, {}});
+  trace.add(format::Marker{"a mark"});
+  const auto buffers = summarize_buffers(trace);
+  ASSERT_EQ(buffers.size(), 4u);
+  EXPECT_EQ(buffers[0].name, "weights");
+  EXPECT_EQ(buffers[1].name, "");
+  EXPECT_EQ(buffers[2].name, "table");
+  EXPECT_EQ(buffers[3].name, "second");
+  EXPECT_EQ(buffers[1].first_event, 1u);
+  EXPECT_EQ(buffers[1].end_event, 5u);
+  EXPECT_EQ(buffers[0].end_event, 7u);
+}
+
+TEST(TraceBuffers, CountTheLaunchesThatGetThem) {
+  FakeTrace trace;
+  trace.add(buffer(1));
+  trace.add(buffer(2));
+  format::Launch launch;
+  launch.relocations = {{0, 1, 0}, {8, 1, 8}};
+  trace.add(launch);
+  launch.relocations = {{0, 1, 0}, {8, 2, 0}};
+  trace.add(launch);
+  const auto buffers = summarize_buffers(trace);
+  ASSERT_EQ(buffers.size(), 2u);
+  EXPECT_EQ(buffers[0].launches, 2u) << "each launch once";
+  EXPECT_EQ(buffers[1].launches, 1u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::tools
