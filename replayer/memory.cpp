@@ -70,6 +70,7 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
                                                const Program& program, const Modules& modules,
                                                const LoadOptions& options) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library)));
+  memory->zero_unknown_ = options.zero_unknown;
   const std::vector<AllocationInfo>& allocations = program.allocations();
   memory->buffers_.resize(allocations.size());
   for (const Binding& binding : options.bindings) {
@@ -399,6 +400,12 @@ Result<void> Memory::restore(const Program& program) {
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);
     if (!content.stored) {
+      if (!zero_unknown_) {
+        return fail(Status::kIncomplete,
+                    fmt::format("{} is not in the trace: bind a buffer that holds it, record with "
+                                "contents, or begin such memory with zeros (zero_unknown)",
+                                where));
+      }
       GFXGRAPH_TRY(restore_words(begin, where));
       continue;
     }

@@ -80,6 +80,7 @@ class Memory {
   std::vector<Buffer> buffers_;  // index = id - 1
   void* guard_ = nullptr;        // keeps the first recorded address taken
   AddressMap addresses_;
+  bool zero_unknown_ = false;  // LoadOptions::zero_unknown
 };
 
 }  // namespace gfxgraph::replayer

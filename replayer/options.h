@@ -38,6 +38,7 @@ struct LoadOptions {
   int device = -1;                // HIP ordinal; -1: the calling thread's current device
   uint32_t graph_max_nodes = 0;   // nodes in one graph at most; 0: kMaxGraphNodes
   bool keep_ambiguous = false;    // leave words alone that only look like pointers
+  bool zero_unknown = false;      // begin memory with zeros whose content the trace lacks
   bool graph_linear = false;      // make every graph a chain in recorded order
   uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
   double max_load_seconds = 0;    // 0: any time

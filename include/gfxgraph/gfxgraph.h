@@ -189,8 +189,8 @@ typedef struct gfxgraph_allocation_t {
   uint64_t begin_sequence; /* the recorded events between which it lived */
   uint64_t end_sequence;
   uint32_t post_state_known; /* 1: verification compares it */
-  /* 1: the trace lacks what it held (gfxgraph-record --contents none): without a bound buffer a
-   * replay begins it with zeros */
+  /* 1: the trace lacks what it held (gfxgraph-record --contents none): bind a buffer, or see
+   * gfxgraph_replay_options_t.zero_unknown */
   uint32_t initial_state_unknown;
   const char* symbol; /* of a module global, else "" */
   const char* name;   /* as the program named it (gfxgraph/record.h), else `symbol` */
@@ -251,6 +251,11 @@ typedef struct gfxgraph_replay_options_t {
   uint32_t max_load_seconds; /* creating takes no longer, about; 0, the default: any time */
   uint64_t max_memory_bytes; /* refuse a trace that needs more, host and device memory together,
                               * before allocating; 0, the default: what device and machine have */
+  uint32_t
+      zero_unknown;  /* 1: memory that is not bound, and whose content the trace lacks
+                      * (gfxgraph-record --contents none), begins with zeros, but for words that
+                      * lead to other memory; 0, the default: it is refused, GFXGRAPH_INCOMPLETE */
+  uint32_t reserved; /* zero */
 } gfxgraph_replay_options_t;
 GFXGRAPH_API gfxgraph_replay_options_t gfxgraph_replay_options_default(void) GFXGRAPH_NOEXCEPT;
 

@@ -15,11 +15,15 @@ namespace {
 class VerifyTest : public ::testing::Test {
  protected:
   VerifyTest() : trace(fake) { add_test_kernels(fake); }
-  void load() {
+  static LoadOptions shifted() {
     LoadOptions options;
     options.mode = Mode::kBatch;
     options.layout = Layout::kShift;
-    auto loaded = Replay::load(trace.program(), fake.library(), options);
+    return options;
+  }
+  void load() { load(trace.program(), shifted()); }
+  void load(std::shared_ptr<const Program> program, const LoadOptions& options) {
+    auto loaded = Replay::load(std::move(program), fake.library(), options);
     ASSERT_TRUE(loaded) << loaded.error().message;
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
@@ -262,7 +266,7 @@ TEST_F(VerifyTest, UnknownStateIsNotASuccess) {
 }
 
 // gfxgraph-record --contents none: zeros, but for the words that lead to other memory.
-TEST_F(VerifyTest, UnknownContentsBeginWithZeros) {
+TEST_F(VerifyTest, UnknownContentsAreRefusedOrBeginWithZeros) {
   const auto target = trace.allocate(64, std::vector<uint8_t>(64, 3));
   std::vector<uint8_t> bytes(70000, 9);
   const uint64_t word = trace.address(target) + 8;
@@ -278,7 +282,14 @@ TEST_F(VerifyTest, UnknownContentsBeginWithZeros) {
     post.stored = false;
   };
   const auto table = trace.allocate(bytes.size(), bytes);
-  load();
+  LoadOptions options = shifted();
+  const std::shared_ptr<const Program> program = trace.program();
+  const auto refused = Replay::load(program, fake.library(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kIncomplete);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("allocation 2 is not in the trace"));
+  options.zero_unknown = true;
+  load(program, options);
   const Memory& memory = replay->instance().memory();
   std::vector<uint8_t> got(bytes.size());
   ASSERT_TRUE(memory.read(table, 0, std::as_writable_bytes(std::span(got))));
