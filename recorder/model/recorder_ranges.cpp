@@ -118,7 +118,10 @@ void Recorder::end_or_keep(Allocation& allocation, format::Content post) {
 }
 
 void Recorder::end_kept(Allocation& allocation, bool freed) {
-  allocation.kept = false;
+  {
+    const LaunchLanes::Alone alone(queue_.lanes());
+    allocation.kept = false;
+  }
   end_allocation(allocation, freed, 0, std::exchange(allocation.last, {}));
 }
 

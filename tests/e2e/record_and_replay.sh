@@ -6,7 +6,9 @@
 #
 # If the first of ARGUMENTS is uncompared-copies, the program does not get it, and a replay may end with 3 because it could
 # not compare copies: what nodes of launched graphs copied to the host is not recorded.
+# RECORD_OPTIONS: words that gfxgraph-record gets as well.
 set -uo pipefail
+read -ra options <<<"${RECORD_OPTIONS:-}"
 bin=$1 trace=$2 program=$3
 shift 3
 uncompared=false
@@ -30,7 +32,7 @@ must() {
   return "$status"
 }
 
-must "$bin/gfxgraph-record" --device emulated --force -o "$trace" -- "$program" "$@" || exit 1
+must "$bin/gfxgraph-record" --device emulated --force "${options[@]}" -o "$trace" -- "$program" "$@" || exit 1
 for mode in eager batch graph; do
   for layout in same shift; do
     must "$bin/gfxgraph-replay" "$trace" --device emulated --mode "$mode" --layout "$layout" --verify
