@@ -28,6 +28,7 @@
 #include "base/file.h"
 #include "format/trace.h"
 #include "format/writer.h"
+#include "recorder/contents/deferred.h"
 #include "recorder/contents/flights.h"
 #include "recorder/contents/host_effects.h"
 #include "recorder/device.h"
@@ -43,69 +44,12 @@
 #include "recorder/model/word_resolver.h"
 #include "recorder/queue/event_queue.h"
 #include "recorder/tool/options.h"
+#include "recorder/work.h"
 
 namespace gfxgraph::recorder {
 
 // The handle that stands for this thread's stream in calls of the per-thread-default-stream API.
 Handle per_thread_stream() noexcept;
-
-class Recorder;
-
-// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
-// nothing.
-struct HeldFinding {
-  format::FindingKind kind;
-  std::string call;
-  std::string detail;
-  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
-};
-using HeldFindings = std::vector<HeldFinding>;
-
-// One piece of device work between prepare() and commit().
-struct Work {
-  Work() = default;
-  ~Work();
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
-
-  RawAction raw;
-  Handle stream = nullptr;
-  Knows knows = Knows::NOTHING;  // of its call
-  // Filled by prepare(), unless the work becomes a graph node.
-  std::optional<format::Action> action;
-  // The host knows when the call returns that the work is done.
-  bool host_waits = false;
-  bool told = false;  // and the event that commit() appended says so
-  // Host functions that the work will run: they may run before its call returns.
-  Recorder* issuing = nullptr;
-  uint64_t first_run = 0;
-  uint32_t runs = 0;
-  std::vector<std::shared_ptr<HostCall>> host_calls;
-  bool appended = false;  // because one of them ran
-  bool captured = false;
-  bool skip = false;                     // nothing to commit: a finding said why
-  std::set<format::AllocationId> given;  // that the arguments of its kernels point into
-  std::vector<Flight> may_write;         // host-visible memory that its kernels may write
-  std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
-  bool in_graph = false;
-  bool calls_host = false;  // a graph with host functions
-  // The source of its copy is pinned memory that these runs of host functions may fill.
-  std::vector<uint64_t> source_runs;
-  // hipEvent_t that the work records at its end: those of a graph's event nodes.
-  std::vector<Handle> records;
-  const char* call = "";
-  HeldFindings findings;
-  // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
-  // hipModuleLaunchKernel, hipStreamAddCallback).
-  bool never_captured = false;
-};
-
-// What has to be known of a launch before its call.
-enum class LaunchWay : uint8_t {
-  kAfter,  // nothing: all of it is found out afterwards
-  kWords,  // its words, which lead to nothing that the program may write, and stand in its lane now
-  kWhole,  // what it may read and write: prepare() and commit()
-};
 
 class Recorder {
  public:
@@ -300,61 +244,6 @@ class Recorder {
   void stamp(format::Event& event) const;
   uint64_t now_ns() const;  // since the recording began
 
-  // What host functions that have not ended will have written (recorder_effects.cpp). Until it is
-  // known nothing from there on is handed to the writer. Lists change under both locks; what is
-  // read, under ran_mutex_.
-  // A copy whose source they fill.
-  struct DeferredSource {
-    RawCopy raw;
-    format::Copy* copy = nullptr;  // in queue_
-    const void* item = nullptr;    // what holds it there
-    std::vector<uint64_t> runs;
-    std::optional<std::vector<std::byte>> bytes;
-  };
-  // Memory that kernels reach: in the trace copies, before the function.
-  struct DeferredEffect {
-    uint64_t run = 0;
-    format::AllocationId first_later = 0;  // this one and those after it begin behind the function
-    std::vector<format::Event>* events = nullptr;  // in queue_: of a stream, with one copy to fill
-    format::Graph* graph = nullptr;                // in queue_
-    size_t ordinal = 0;                            // among the graph's host function nodes
-    bool ended = false;
-    std::vector<HostEffects::Change> changes = {};
-    format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
-    // Work that may run at the same time: memory that kernels were given, ranges that copies write.
-    std::set<format::AllocationId> given = {};
-    std::set<std::tuple<format::AllocationId, uint64_t, uint64_t>> copied = {};
-    void add(const Flight& flight) {
-      if (flight.kernel && flight.named) given.insert(flight.allocation);
-      if (!flight.kernel) copied.emplace(flight.allocation, flight.begin, flight.end);
-    }
-    // Blocks that were recorded as a whole since it was issued.
-    std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
-  };
-  // In queue_, behind functions that may write the memory.
-  struct DeferredBegin {
-    format::AllocationId id = 0;
-    format::AllocationBegin* begin = nullptr;
-    std::vector<std::byte> bytes;
-  };
-  // Bytes that are read behind the work of a stream (recorder_reads.cpp).
-  struct DeferredRead {
-    std::unique_ptr<StreamRead> read;
-    std::shared_ptr<const WordsThen> words;
-    const void* item = nullptr;          // in queue_
-    format::Content* content = nullptr;  // of an event: gets what was read
-    // Host writes of one event: get what differs from what the blocks were known to hold, beside
-    // copies.
-    std::vector<format::Event>* writes = nullptr;
-    format::AllocationId allocation = 0;
-    struct Block {
-      uint64_t offset_bytes = 0;  // in the allocation
-      uint64_t place_bytes = 0;   // in what is read
-      std::vector<std::byte> saved;
-      std::vector<Flight> over;
-    };
-    std::vector<Block> blocks = {};
-  };
   std::shared_ptr<const WordsThen> words_now();
   void end_allocation_later(Freeing&& freeing, format::StreamId stream);
   std::optional<std::set<uint64_t>> read_doubted(Allocation& allocation, uint64_t first_block,

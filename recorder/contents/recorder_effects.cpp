@@ -123,7 +123,7 @@ bool Recorder::told_meanwhile(Allocation& allocation, uint64_t block,
 // ---- into the trace -----------------------------------------------------------------------------
 
 // With ran_mutex_.
-Recorder::DeferredEffect* Recorder::effect_of(uint64_t run) {
+DeferredEffect* Recorder::effect_of(uint64_t run) {
   const auto found = std::ranges::find(deferred_effects_, run, &DeferredEffect::run);
   return found == deferred_effects_.end() ? nullptr : &*found;
 }

@@ -1,0 +1,81 @@
+// What the trace gets later than its place in it: what host functions that have not ended will have
+// written (recorder_effects.cpp), and what is read behind the work of a stream
+// (recorder_reads.cpp). Until it is known nothing from there on is handed to the writer. Lists of
+// these change under both locks of the recorder; what is read, under its ran_mutex_.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "format/trace.h"
+#include "recorder/contents/flights.h"
+#include "recorder/contents/host_effects.h"
+#include "recorder/device.h"
+#include "recorder/model/raw_actions.h"
+#include "recorder/model/word_resolver.h"
+
+namespace gfxgraph::recorder {
+
+// A copy whose source host functions fill.
+struct DeferredSource {
+  RawCopy raw;
+  format::Copy* copy = nullptr;  // in queue_
+  const void* item = nullptr;    // what holds it there
+  std::vector<uint64_t> runs;
+  std::optional<std::vector<std::byte>> bytes;
+};
+
+// Memory that kernels reach: in the trace copies, before the function.
+struct DeferredEffect {
+  uint64_t run = 0;
+  format::AllocationId first_later = 0;  // this one and those after it begin behind the function
+  std::vector<format::Event>* events = nullptr;  // in queue_: of a stream, with one copy to fill
+  format::Graph* graph = nullptr;                // in queue_
+  size_t ordinal = 0;                            // among the graph's host function nodes
+  bool ended = false;
+  std::vector<HostEffects::Change> changes = {};
+  format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
+  // Work that may run at the same time: memory that kernels were given, ranges that copies write.
+  std::set<format::AllocationId> given = {};
+  std::set<std::tuple<format::AllocationId, uint64_t, uint64_t>> copied = {};
+  void add(const Flight& flight) {
+    if (flight.kernel && flight.named) given.insert(flight.allocation);
+    if (!flight.kernel) copied.emplace(flight.allocation, flight.begin, flight.end);
+  }
+  // Blocks that were recorded as a whole since it was issued.
+  std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
+};
+
+// In queue_, behind functions that may write the memory.
+struct DeferredBegin {
+  format::AllocationId id = 0;
+  format::AllocationBegin* begin = nullptr;
+  std::vector<std::byte> bytes;
+};
+
+// Bytes that are read behind the work of a stream (recorder_reads.cpp).
+struct DeferredRead {
+  std::unique_ptr<StreamRead> read;
+  std::shared_ptr<const WordsThen> words;
+  const void* item = nullptr;          // in queue_
+  format::Content* content = nullptr;  // of an event: gets what was read
+  // Host writes of one event: get what differs from what the blocks were known to hold, beside
+  // copies.
+  std::vector<format::Event>* writes = nullptr;
+  format::AllocationId allocation = 0;
+  struct Block {
+    uint64_t offset_bytes = 0;  // in the allocation
+    uint64_t place_bytes = 0;   // in what is read
+    std::vector<std::byte> saved;
+    std::vector<Flight> over;
+  };
+  std::vector<Block> blocks = {};
+};
+
+}  // namespace gfxgraph::recorder

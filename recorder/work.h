@@ -1,0 +1,78 @@
+// What a hook hands over of one call that gives the device work.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "format/trace.h"
+#include "recorder/contents/flights.h"
+#include "recorder/model/code_registry.h"
+#include "recorder/model/graph_model.h"
+#include "recorder/model/knows.h"
+#include "recorder/model/raw_actions.h"
+
+namespace gfxgraph::recorder {
+
+class Recorder;
+
+// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
+// nothing.
+struct HeldFinding {
+  format::FindingKind kind;
+  std::string call;
+  std::string detail;
+  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
+};
+using HeldFindings = std::vector<HeldFinding>;
+
+// One piece of device work between prepare() and commit().
+struct Work {
+  Work() = default;
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  RawAction raw;
+  Handle stream = nullptr;
+  Knows knows = Knows::NOTHING;  // of its call
+  // Filled by prepare(), unless the work becomes a graph node.
+  std::optional<format::Action> action;
+  // The host knows when the call returns that the work is done.
+  bool host_waits = false;
+  bool told = false;  // and the event that commit() appended says so
+  // Host functions that the work will run: they may run before its call returns.
+  Recorder* issuing = nullptr;
+  uint64_t first_run = 0;
+  uint32_t runs = 0;
+  std::vector<std::shared_ptr<HostCall>> host_calls;
+  bool appended = false;  // because one of them ran
+  bool captured = false;
+  bool skip = false;                     // nothing to commit: a finding said why
+  std::set<format::AllocationId> given;  // that the arguments of its kernels point into
+  std::vector<Flight> may_write;         // host-visible memory that its kernels may write
+  std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
+  bool in_graph = false;
+  bool calls_host = false;  // a graph with host functions
+  // The source of its copy is pinned memory that these runs of host functions may fill.
+  std::vector<uint64_t> source_runs;
+  // hipEvent_t that the work records at its end: those of a graph's event nodes.
+  std::vector<Handle> records;
+  const char* call = "";
+  HeldFindings findings;
+  // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
+  // hipModuleLaunchKernel, hipStreamAddCallback).
+  bool never_captured = false;
+};
+
+// What has to be known of a launch before its call.
+enum class LaunchWay : uint8_t {
+  kAfter,  // nothing: all of it is found out afterwards
+  kWords,  // its words, which lead to nothing that the program may write, and stand in its lane now
+  kWhole,  // what it may read and write: prepare() and commit()
+};
+
+}  // namespace gfxgraph::recorder
