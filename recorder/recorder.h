@@ -528,7 +528,7 @@ class Recorder {
   bool filling_ = false;               // events that stand in queue_ get their contents
   unsigned taking_in_ = 0;             // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
-  bool variables_may_be_copied_ = false;      // of this stretch: the host knows what was before it
+  bool stretches_ordered_ = false;            // in the trace: this one and those before it
   bool left_out_ = false;                     // some content was
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded

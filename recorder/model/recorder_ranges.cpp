@@ -20,7 +20,7 @@ void Recorder::enter_range() {
             "known");
   }
   recording_ = true;
-  variables_may_be_copied_ = false;
+  stretches_ordered_ = false;
   span_.fetch_add(1, std::memory_order_release);
   if (options_.contents != Contents::kAll) return;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
@@ -132,6 +132,10 @@ void Recorder::refresh(Allocation& variable) {
     variable.kept = false;
   }
   const format::Content last = std::exchange(variable.last, {});
+  // What earlier stretches did to it is done, as the host knew when this one began.
+  if (!std::exchange(stretches_ordered_, true)) {
+    append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
+  }
   if (variable.host_visible()) {
     variable.reachable = variable.in_memory = true;
     watch(variable);
@@ -145,9 +149,6 @@ void Recorder::refresh(Allocation& variable) {
   if (!now.stored) {
     return finding(format::FindingKind::kIncomplete, "range",
                    "what the variable " + variable.symbol + " held when it began is not known");
-  }
-  if (!std::exchange(variables_may_be_copied_, true)) {
-    append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
   }
   format::Copy copy;
   copy.destination.allocation = variable.id;

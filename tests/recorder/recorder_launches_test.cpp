@@ -304,7 +304,8 @@ TEST_F(RecorderLaunchesTest, VariablesGoOnFromStretchToStretch) {
   const auto bytes = trace->content(copies[0].host_source);
   ASSERT_TRUE(bytes);
   EXPECT_EQ(static_cast<int>((*bytes)[0]), 5);
-  EXPECT_THAT(actions<format::Synchronize>(*trace), SizeIs(1)) << "behind the stretch before";
+  EXPECT_THAT(actions<format::Synchronize>(*trace), SizeIs(2))
+      << "behind each stretch but the last";
   uint64_t ends = 0;
   for (const AllocationEnd& end : actions<AllocationEnd>(*trace)) {
     if (end.id != variable) continue;
