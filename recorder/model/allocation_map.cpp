@@ -20,6 +20,7 @@ std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
   if (allocation->host_visible()) host_.push_back(allocation);
   for (uint64_t upper = begin >> 32; upper <= end >> 32 && upper < known_uppers_.size(); ++upper) {
     known_uppers_.set(upper);
+    known_high_bytes_.set(upper >> 8);
   }
   ranges_.insert(place, Range{begin, end, std::move(allocation)});
   ++generation_;

@@ -118,6 +118,8 @@ class AllocationMap {
   bool known_upper(uint32_t upper) const noexcept {
     return upper < known_uppers_.size() && known_uppers_[upper];
   }
+  // Their bits 40 to 47.
+  const std::bitset<256>& known_high_bytes() const noexcept { return known_high_bytes_; }
 
  private:
   struct Range {
@@ -133,6 +135,7 @@ class AllocationMap {
   // first.
   std::vector<Range> retired_;
   std::bitset<65536> known_uppers_;  // of 48-bit addresses
+  std::bitset<256> known_high_bytes_;
   std::vector<std::shared_ptr<Allocation>> host_;
   uint64_t generation_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "recorder/model/word_resolver.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstring>
 #include <string>
@@ -23,6 +24,8 @@ constexpr int kAddressBits = 48;
 constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
 // Every allocation begins at a multiple of it.
 constexpr uint64_t kLeastAlignment = 256;
+// Of memory that is looked through at once.
+constexpr size_t kScanBytes = 64;
 
 uint64_t word_at(const void* bytes) {
   uint64_t word = 0;
@@ -114,6 +117,7 @@ void WordResolver::add_code(const CodeRange& range) {
   for (uint64_t upper = range.begin >> 32; upper <= range.end >> 32 && upper < code_uppers_.size();
        ++upper) {
     code_uppers_.set(upper);
+    code_high_bytes_.set(upper >> 8);
   }
 }
 
@@ -256,28 +260,69 @@ WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
   return doubts;
 }
 
+namespace {
+
+// Whether an address with one of these bits 40 to 47, with or without a tag, may begin in the next
+// kScanBytes bytes; 7 more are there. Most bytes are no more than looked at here, so that a scan
+// costs what this does: without branches, for vector instructions.
+bool may_hold_address(const std::byte* bytes, std::span<const uint8_t> high_bytes) {
+  const auto* const at = reinterpret_cast<const uint8_t*>(bytes);
+  for (const uint8_t high : high_bytes) {
+    uint8_t found = 0;
+    for (size_t i = 0; i < kScanBytes; ++i) {
+      found |= static_cast<uint8_t>((at[i + 5] == high) & ((at[i + 6] | at[i + 7]) == 0));
+    }
+    for (size_t i = 0; i < kScanBytes; i += 8) {
+      found |= static_cast<uint8_t>((at[i + 5] == high) & (at[i] == 0));
+    }
+    if (found != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool WordResolver::word(uint64_t value, uint64_t offset, Relocation& relocation) const {
+  relocation.offset_bytes = offset;
+  if (value >> kAddressBits != 0) return tagged(value, relocation);
+  if (!in_memory(value, relocation)) return false;
+  // Not ambiguous: it speaks for its neighbours, and needs one.
+  relocation.ambiguous |= offset % 8 != 0;
+  return true;
+}
+
 std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) const {
   std::vector<Relocation> found;
-  for (uint64_t offset = 0; offset + 8 <= bytes.size(); offset += 4) {
-    uint32_t upper = 0;
-    std::memcpy(&upper, bytes.data() + offset + 4, sizeof(upper));
+  std::vector<uint8_t> high_bytes;
+  const std::bitset<256> known = map_.known_high_bytes() | code_high_bytes_;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i]) high_bytes.push_back(static_cast<uint8_t>(i));
+  }
+  const auto alignment = [](uint64_t offset) { return std::min(std::countr_zero(offset), 3); };
+  for (size_t offset = 0; offset + 8 <= bytes.size(); ++offset) {
+    if (offset % kScanBytes == 0) {
+      while (offset + kScanBytes + 7 <= bytes.size() &&
+             !may_hold_address(bytes.data() + offset, high_bytes)) {
+        offset += kScanBytes;
+      }
+      if (offset + 8 > bytes.size()) break;
+    }
+    const uint64_t value = word_at(bytes.data() + offset);
+    const uint64_t upper = value >> 32;
+    const bool address = upper < code_uppers_.size() &&
+                         (map_.known_upper(static_cast<uint32_t>(upper)) || code_uppers_[upper]);
+    const bool tag = offset % 8 == 0 && upper >= code_uppers_.size() && value % kLeastAlignment == 0;
+    if (!address && !tag) continue;
     Relocation relocation;
-    relocation.offset_bytes = offset;
-    const bool known =
-        map_.known_upper(upper) || (upper < code_uppers_.size() && code_uppers_[upper]);
-    if (!known) {  // most words
-      if (upper >> (kAddressBits - 32) == 0 || offset % 8 != 0) continue;
-      if (!tagged(word_at(bytes.data() + offset), relocation)) continue;
-    } else {
-      if (!in_memory(word_at(bytes.data() + offset), relocation)) continue;
-      // Not ambiguous: it speaks for its neighbours, and needs one.
-      relocation.ambiguous |= offset % 8 != 0;
+    if (!word(value, offset, relocation)) continue;
+  // Of those that overlap, the one that is aligned best.
+    bool better = true;
+    size_t keep = found.size();
+    while (better && keep > 0 && offset - found[keep - 1].offset_bytes < 8) {
+      better = alignment(offset) > alignment(found[--keep].offset_bytes);
     }
-    if (!found.empty() && offset - found.back().offset_bytes < 8) {
-      // The aligned one of two that overlap.
-      if (offset % 8 != 0) continue;
-      found.pop_back();
-    }
+    if (!better) continue;
+    found.resize(keep);
     found.push_back(relocation);
   }
   const auto speaks = [&](size_t i, uint64_t offset) {

@@ -12,13 +12,12 @@
 //   nothing but the value says so: a by_value argument of 8 bytes whose name does not say that it
 //   is an address, a word across two arguments, one in a struct that is not 8-byte aligned.
 // Memory
-// - A word, at any multiple of 4, whose value lies in a live allocation or in one freed since. It
-// is
-//   ambiguous (two numbers may spell it) unless it is 8-byte aligned and another such word stands
-//   within 64 bytes: a table, or the fields of structs.
+// - A word, at any byte (packed structs have them), whose value lies in a live allocation or in one
+//   freed since. Of two that overlap, the one that is aligned better. It is ambiguous (numbers or
+//   text may spell it) unless it is 8-byte aligned and another such word stands within 64 bytes: a
+//   table, or the fields of structs.
 // - An address inside of a loaded code object (a function, a vtable) is relocated with a variable
-// of
-//   it, if one is known; ambiguous like others.
+//   of it, if one is known; ambiguous like others.
 // Both
 // - A matched word is ambiguous if it points at no multiple of 4 (a pointer with a tag in its low
 //   bits), or one past the end; a word whose upper 16 bits are a tag counts if the rest is the
@@ -65,7 +64,10 @@ class WordResolver {
   explicit WordResolver(const AllocationMap& map) : map_(map) {}
   // With the code ranges of `other`, by another map.
   WordResolver(const WordResolver& other, const AllocationMap& map)
-      : map_(map), code_(other.code_), code_uppers_(other.code_uppers_) {}
+      : map_(map),
+        code_(other.code_),
+        code_uppers_(other.code_uppers_),
+        code_high_bytes_(other.code_high_bytes_) {}
 
   // Words that were left as they are, by offset: the first of each.
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -95,10 +97,12 @@ class WordResolver {
   bool near(uint64_t value) const;
   bool code(uint64_t value, format::Relocation& relocation) const;
   bool in_memory(uint64_t value, format::Relocation& relocation) const;
+  bool word(uint64_t value, uint64_t offset, format::Relocation& relocation) const;
 
   const AllocationMap& map_;
   std::vector<CodeRange> code_;
   std::bitset<65536> code_uppers_;  // as AllocationMap::known_upper()
+  std::bitset<256> code_high_bytes_;
   uint64_t generation_ = 0;
 };
 

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
+#include <map>
 #include <random>
 
 namespace gfxgraph::recorder {
@@ -225,14 +229,65 @@ TEST(WordResolver, TwoNumbersThatSpellAnAddressAreAmbiguous) {
   EXPECT_TRUE(in_memory(AllocationMap{}, {kBase}).empty());
 }
 
-TEST(WordResolver, MemoryIsSearchedAtMultiplesOfFour) {
+TEST(WordResolver, MemoryIsSearchedAtEveryByte) {
   const AllocationMap map = map_with();
-  const auto found = in_memory(map, {(kBase + 8) << 32 | 3, (kBase + 8) >> 32, 0, kBase});
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].offset_bytes, 4u);
-  EXPECT_EQ(found[0].addend, 8);
-  EXPECT_TRUE(found[0].ambiguous);
-  EXPECT_EQ(found[1].offset_bytes, 24u);
+  const uint64_t pointer = kBase + 8;
+  for (size_t offset = 0; offset + 8 <= 300; ++offset) {
+    std::vector<std::byte> bytes(300, std::byte{0x5a});
+    std::memcpy(&bytes[offset], &pointer, sizeof(pointer));
+    const auto found = WordResolver(map).memory(bytes);
+    ASSERT_EQ(found.size(), 1u) << offset;
+    EXPECT_EQ(found[0].offset_bytes, offset);
+    EXPECT_EQ(found[0].addend, 8);
+    EXPECT_TRUE(found[0].ambiguous) << "alone, or at no multiple of 8";
+  }
+}
+
+// The scan leaves out most bytes at once: against one that looks at each.
+TEST(WordResolver, RandomMemoryAgreesWithAScanOfEachByte) {
+  std::mt19937_64 random(2);
+  AllocationMap map;
+  add(map, 1, kBase, 0x100);
+  add(map, 2, 0x5500000000, 0x100);  // bits 40 to 47 are 0
+  add(map, 3, 0x12ff00000000 - 0x80, 0x100);
+  const std::array<uint64_t, 5> starts = {kBase, 0x5500000000, 0x12ff00000000 - 0x80,
+                                          kBase | uint64_t{7} << 48, 0x7f00};
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::byte> bytes(random() % 400);
+    const int dense = round % 3;  // zeros, bytes that addresses are made of, any
+    for (std::byte& byte : bytes) {
+      constexpr std::array<uint8_t, 6> kParts = {0, 0, 0x7f, 0x12, 0xff, 0x55};
+      if (dense == 1) byte = std::byte{kParts[random() % kParts.size()]};
+      if (dense == 2) byte = static_cast<std::byte>(random());
+    }
+    for (int i = 0; i < 8 && bytes.size() >= 8; ++i) {
+      const uint64_t value = starts[random() % starts.size()] + random() % 0x80 * (random() % 2);
+      std::memcpy(&bytes[random() % (bytes.size() - 7)], &value, sizeof(value));
+    }
+    std::map<size_t, int> expected;  // the alignment
+    for (size_t offset = 0; offset + 8 <= bytes.size(); ++offset) {
+      uint64_t value = 0;
+      std::memcpy(&value, &bytes[offset], sizeof(value));
+      const bool tagged = value >> 48 != 0 && offset % 8 == 0 && value % 256 == 0 &&
+                          map.find_begin(value & 0xffffffffffff) != nullptr;
+      if (!tagged && map.find(value) == nullptr) continue;
+      const int alignment = std::min(std::countr_zero(offset), 3);
+      auto over = expected.upper_bound(offset >= 8 ? offset - 8 : 0);
+      if (offset < 8) over = expected.begin();
+      if (std::any_of(over, expected.end(),
+                      [&](const auto& one) { return one.second >= alignment; }))
+        continue;
+      expected.erase(over, expected.end());
+      expected.emplace(offset, alignment);
+    }
+    std::vector<size_t> offsets;
+    for (const Relocation& one : WordResolver(map).memory(bytes)) {
+      offsets.push_back(one.offset_bytes);
+    }
+    std::vector<size_t> all;
+    for (const auto& [offset, alignment] : expected) all.push_back(offset);
+    ASSERT_EQ(offsets, all) << "round " << round;
+  }
 }
 
 TEST(WordResolver, TheAlignedOneOfTwoThatOverlapCounts) {
