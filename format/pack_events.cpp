@@ -48,6 +48,7 @@ Offset<fbs::HostWrite> pack_action(Builder& builder, const HostWrite& action) {
   table.add_allocation(action.allocation);
   table.add_offset_bytes(action.offset_bytes);
   table.add_content(content);
+  table.add_in_doubt(action.in_doubt);
   return table.Finish();
 }
 

@@ -174,6 +174,9 @@ struct HostWrite {
   AllocationId allocation = 0;
   uint64_t offset_bytes = 0;
   Content content;
+  // A kernel before it may have written these bytes instead: it was given the memory, and had not
+  // been seen to end. A replay whose own kernels make the same bytes has shown that they did.
+  bool in_doubt = false;
 };
 
 struct StreamCreate {

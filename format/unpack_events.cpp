@@ -26,7 +26,8 @@ AllocationEnd unpack(Unpacker& unpacker, const fbs::AllocationEnd& from) {
 }
 
 HostWrite unpack(Unpacker& unpacker, const fbs::HostWrite& from) {
-  return {from.allocation(), from.offset_bytes(), unpacker.content(from.content())};
+  return {from.allocation(), from.offset_bytes(), unpacker.content(from.content()),
+          from.in_doubt()};
 }
 
 Checkpoint unpack(Unpacker& unpacker, const fbs::Checkpoint& from) {

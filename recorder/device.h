@@ -39,7 +39,8 @@ class Device {
   virtual DeviceFacts facts() = 0;
   // Copies device memory to the host, not ordered against the program's streams.
   virtual bool read(void* destination, uint64_t address, size_t size_bytes) = 0;
-  // Does not wait for the stream. nullptr: it cannot be read this way, or too much is under way.
+  // Does not wait for the stream: one of the program's, or this thread's own
+  // (per_thread_stream()). nullptr: it cannot be read this way, or too much is under way.
   // `host_memory`: `address` is the device's of memory that the host sees.
   virtual std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
                                                   bool host_memory) = 0;

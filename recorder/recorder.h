@@ -366,7 +366,8 @@ class Recorder {
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                          const Work* reader = nullptr);
   void check_reachable_host_writes(const Work& reader);
-  void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes);
+  void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes,
+                       bool in_doubt = false);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
@@ -525,8 +526,8 @@ class Recorder {
   std::atomic<uint64_t> launches_{0};  // that returned, if launches are selected
   size_t selected_launches_ = 0;       // under way
   bool in_interval_ = false;           // a launch of an interval has begun, and more are to come
-  bool filling_ = false;               // events that stand in queue_ get their contents
-  unsigned taking_in_ = 0;             // calls of take_in_trace() that are under way
+  Filling filling_ = Filling::kNothing;
+  unsigned taking_in_ = 0;  // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
   bool stretches_ordered_ = false;            // in the trace: this one and those before it
   bool left_out_ = false;                     // some content was

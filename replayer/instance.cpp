@@ -333,6 +333,7 @@ Result<void> Instance::prepare_host_writes() {
       return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
     PreparedHostWrite write;
     write.destination = memory_->host_pointer(recorded.allocation) + recorded.offset_bytes;
+    write.in_doubt = recorded.in_doubt;
     GFXGRAPH_ASSIGN_OR_RETURN(write.bytes, program_->trace().content(recorded.content));
     if (write.bytes.size() != recorded.content.size_bytes)
       return fail(Status::kCorrupt, where + ": wrong size");
@@ -419,7 +420,16 @@ hip::Error Instance::submit_memset(const PreparedMemset& memset, hip::Stream str
 
 void Instance::apply_host_write(uint32_t index) noexcept {
   const PreparedHostWrite& write = host_writes_[index];
-  if (!write.bytes.empty()) std::memcpy(write.destination, write.bytes.data(), write.bytes.size());
+  if (index == 0) doubtful_ = {};
+  if (write.bytes.empty()) return;
+  if (write.in_doubt) {
+    if (std::memcmp(write.destination, write.bytes.data(), write.bytes.size()) == 0) {
+      ++doubtful_.made;
+      return;
+    }
+    if (doubtful_.given++ == 0) doubtful_.first_given = index;
+  }
+  std::memcpy(write.destination, write.bytes.data(), write.bytes.size());
 }
 
 Result<void> Instance::synchronize() const {

@@ -67,6 +67,14 @@ struct PreparedOperation {
 struct PreparedHostWrite {
   uint8_t* destination = nullptr;
   std::vector<std::byte> bytes;  // relocated
+  bool in_doubt = false;
+};
+
+// Host writes that a kernel may have made instead (format::HostWrite::in_doubt), in the last run.
+struct DoubtfulWrites {
+  size_t made = 0;           // the bytes stood there already: this replay's kernels write them
+  size_t given = 0;          // they did not: taken from the recording as the program's
+  uint32_t first_given = 0;  // index into Program::host_writes()
 };
 
 // What the program received by a copy to plain host memory.
@@ -99,8 +107,9 @@ class Instance {
 
   // Hands one operation to a stream. Allocates nothing, locks nothing of ours.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
-  // The caller has synchronised.
+  // The caller has synchronised. By the order of the indices.
   void apply_host_write(uint32_t index) noexcept;
+  const DoubtfulWrites& doubtful_writes() const { return doubtful_; }
   // Waits for everything on the device.
   Result<void> synchronize() const;
   Result<void> restore();
@@ -141,6 +150,7 @@ class Instance {
   std::vector<PreparedCopy> copies_;
   std::vector<PreparedMemset> memsets_;
   std::vector<PreparedHostWrite> host_writes_;
+  DoubtfulWrites doubtful_;
   std::vector<HostResult> host_results_;
   std::vector<uint8_t> arena_;  // kernarg bytes
   uint8_t* staging_ = nullptr;  // pinned host memory of copies from and to plain host memory

@@ -188,6 +188,8 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
                      {"not_identical", buffers_json(report)}};
   json["reported_run"] = facts.reported_run;
   json["identical"] = report.identical_throughout();
+  json["host_writes_in_doubt"] = {{"made_by_kernels", report.doubtful.made},
+                                  {"taken_from_recording", report.doubtful.given}};
   json["copies_to_host"] = {
       {"total", report.copies.size()},
       {"identical", report.copies_identical},
@@ -282,6 +284,18 @@ std::string text_report(const ReplayFacts& facts) {
       text += format_printable(", {} different", report.copies_different);
     if (report.copies_uncompared != 0)
       text += format_printable(", {} not compared", report.copies_uncompared);
+    text += "\n";
+  }
+  if (const DoubtfulWrites& doubtful = report.doubtful; doubtful.made + doubtful.given != 0) {
+    text += format_printable("host writes in doubt: {} of {} made by the replay's own kernels",
+                             doubtful.made, doubtful.made + doubtful.given);
+    if (doubtful.given != 0) {
+      const format::HostWrite& first =
+          *facts.replay->instance().program().host_writes()[doubtful.first_given];
+      text += format_printable(
+          "; {} taken from the recording and not compared, the first to buffer #{} at {:#x}",
+          doubtful.given, first.allocation, first.offset_bytes);
+    }
     text += "\n";
   }
   size_t listed = 0;

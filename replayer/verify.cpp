@@ -200,6 +200,7 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
 
 Result<VerifyReport> verify(const Instance& instance) {
   VerifyReport report;
+  report.doubtful = instance.doubtful_writes();
   for (const AllocationInfo& info : instance.program().allocations()) {
     if (info.begin == nullptr) continue;
     BufferResult result;

@@ -44,6 +44,9 @@ struct VerifyReport {
   size_t copies_identical = 0;
   size_t copies_different = 0;
   size_t copies_uncompared = 0;
+  // Host writes that a kernel may have made instead: a replay that makes the same bytes has shown
+  // that its kernels do; the others are taken from the recording, and so not compared.
+  DoubtfulWrites doubtful;
   // Words that only looked like pointers and that the replay left at the recorded value.
   size_t ambiguous_words_unmoved = 0;
 

@@ -339,7 +339,7 @@ void Recorder::resolve_deferred(bool all) {
   std::vector<DeferredSource> sources;
   std::vector<DeferredEffect> effects;
   size_t cut_off = 0;
-  filling_ = true;
+  filling_ = Filling::kContent;
   queue_.unblock();
   resolve_reads(all);
   for (const DeferredRead& read : reads_) queue_.block(read.item);
@@ -391,7 +391,7 @@ void Recorder::resolve_deferred(bool all) {
     const std::lock_guard lock(ran_mutex_);
     if (deferred_effects_.empty()) deferred_begins_.clear();
   }
-  filling_ = false;
+  filling_ = Filling::kNothing;
   if (cut_off != 0) {
     finding(format::FindingKind::kIncomplete, "host function",
             "it has not ended: what it writes is not known");

@@ -11,12 +11,13 @@
 // - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
 //   known to have ended is recorded as written by the program: the bytes are right either way,
 //   but a replay does not compare what it is told to write. A finding says so.
-// - When work is issued that was given the same memory and may read what is in doubt, the recorder
-//   waits for the kernel, as the bytes may not be its last ones. It is the only long wait that the
-//   program did not ask for, and a program that does this once is from then on waited for at each
-//   launch of a kernel that reaches memory of the host, which leaves no doubt. A kernel that does
-//   not end in time may wait for the host: from then on nothing waits, and what is in doubt is read
-//   behind the work that the reader follows (recorder_reads.cpp).
+// - When work is issued that was given the same memory and may read what is in doubt, the bytes may
+//   not be the kernel's last ones: they are read behind the work that the reader follows
+//   (recorder_reads.cpp).
+// Nothing waits. With --wait there is less doubt: each launch of a kernel that reaches memory of
+// the host waits for a short while, and a reader of what is in doubt waits for the kernel; a
+// program that does this once is from then on waited for at each launch. A kernel that does not end
+// in time may wait for the host: from then on nothing waits.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -30,8 +31,9 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// Kernels that end within this time are seen to end, and nothing about them is in doubt. The time
-// is halved for each that takes longer, down to nothing, and doubled for each that does not.
+// With --wait, kernels that end within this time are seen to end, and nothing about them is in
+// doubt. The time is halved for each that takes longer, down to nothing, and doubled for each that
+// does not.
 constexpr auto kMostPatience = std::chrono::microseconds(10'000);
 constexpr auto kLeastPatience = std::chrono::microseconds(100);
 
@@ -91,12 +93,13 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
   if (!now || now->size() != saved->second.size()) return;
   const uint64_t base = block * kHostBlockBytes;
   const std::vector<bool> written = changed_beside_copies(*now, saved->second, base, flights);
+  const bool named = named_kernel(flights);
   bool any = false;
   for (size_t i = 0; i < now->size(); ++i) {
     size_t end = i;
     while (end < now->size() && written[end]) ++end;
     if (end == i) continue;
-    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i));
+    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i), named);
     std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
     any = true;
     i = end;
@@ -104,12 +107,7 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
   if (!any || !has_kernel(flights)) return;
   // A kernel may write it once more: then that is recorded as well, when it is known to have ended.
   allocation.doubted_blocks.insert(block);
-  if (named_kernel(flights)) {
-    finding(
-        format::FindingKind::kNote, "host memory",
-        "changed while a kernel ran that was given its address, written by the program or by the "
-        "kernel: recorded as written by the program, and not compared by a replay");
-  }
+  if (named) finding(format::FindingKind::kNote, "host memory", kInDoubt);
 }
 
 // The block's bytes as they are now were written by the device, or are in the trace, or in doubt.
@@ -177,7 +175,7 @@ bool Recorder::kernels_end_soon(Handle stream) {
   // Only its own thread can ask for a per-thread stream, and would see the answer as its last
   // error.
   if (stream == per_thread_stream()) return patient_ && device_->synchronize(kSettleTimeoutMs);
-  if (options_.no_wait) return idle_within(stream, std::chrono::microseconds(0));
+  if (!options_.wait) return idle_within(stream, std::chrono::microseconds(0));
   if (patient_) return idle_within(stream, std::chrono::milliseconds(kSettleTimeoutMs));
   const bool ended = idle_within(stream, patience_);
   if (ended) {
@@ -241,7 +239,7 @@ void Recorder::look_before_wait() {
 // Whether the kernels that leave these bytes in doubt have ended: waits for them.
 bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
                                    uint64_t size_bytes) {
-  if (kernels_wait_for_host_ || options_.no_wait) return false;
+  if (kernels_wait_for_host_ || !options_.wait) return false;
   std::set<format::StreamId> busy;
   for (const Flight& flight : flights_.over(allocation.id, offset, offset + size_bytes)) {
     if (flight.named) busy.insert(flight.stream);
@@ -273,9 +271,7 @@ std::set<uint64_t> Recorder::end_doubt(Allocation& allocation, uint64_t offset, 
   patient_ = false;
   kernels_wait_for_host_ = true;
   if (auto read = read_doubted(allocation, first, last, reader)) return std::move(*read);
-  finding(format::FindingKind::kIncomplete, "host memory",
-          "changed while a kernel ran that was given its address and did not end, and was given "
-          "to other work: what that read is not known");
+  finding(format::FindingKind::kIncomplete, "host memory", kLostToReader);
   return {};
 }
 
@@ -467,11 +463,11 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
       return range.begin <= old->host_address && old->host_address < range.end &&
              !flights_.over(old->id, 0, old->size_bytes).empty();
     });
-    const bool ended = !in_flight || device_->synchronize(kSettleTimeoutMs);
+    const bool ended = !in_flight || (options_.wait && device_->synchronize(kSettleTimeoutMs));
     if (!ended) {
-      finding_now(
-          format::FindingKind::kIncomplete, work.call,
-          "copy nodes of an earlier graph write a part of what this one reads, and do not end");
+      finding_now(format::FindingKind::kIncomplete, work.call,
+                  "copy nodes of an earlier graph may still write a part of what this one reads: "
+                  "--wait lets this launch wait for them");
     }
     auto made = std::make_shared<Allocation>();
     made->id = next_allocation_;

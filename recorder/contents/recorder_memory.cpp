@@ -281,12 +281,11 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
               "inside a stream capture: the buffer's last state is unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {
       // Nothing is asked of the device.
-    } else if (stream_ordered && stream != per_thread_stream() && selection_.empty() &&
-               (result.last_state =
-                    device_->read_behind(const_cast<void*>(stream), allocation->address,
-                                         allocation->size_bytes, false))) {
+    } else if (stream_ordered && (result.last_state = device_->read_behind(
+                                      const_cast<void*>(stream), allocation->address,
+                                      allocation->size_bytes, false))) {
       result.words = words_now();
-    } else if (stream_ordered && options_.no_wait) {
+    } else if (stream_ordered && !options_.wait) {
       finding(format::FindingKind::kNote, "hipFreeAsync",
               "the last state of its memory would have had to be waited for, and is unknown");
     } else if (look_before_wait(); !device_->synchronize(kSettleTimeoutMs)) {
@@ -449,7 +448,7 @@ void Recorder::check_reachable_host_writes(const Work& reader) {
 }
 
 void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
-                               std::span<const std::byte> bytes) {
+                               std::span<const std::byte> bytes, bool in_doubt) {
   if (allocation.last_known) {
     std::ranges::copy(bytes, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin));
   }
@@ -457,6 +456,7 @@ void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
   write.allocation = allocation.id;
   write.offset_bytes = begin;
   write.content = make_content(bytes, true);
+  write.in_doubt = in_doubt;
   push(std::move(write));  // not append(): landing what host functions told of would end here
 }
 

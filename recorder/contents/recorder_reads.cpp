@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "recorder/recorder_internal.h"
 
@@ -32,9 +33,7 @@ void Recorder::end_allocation_later(Freeing&& freeing, format::StreamId stream) 
 std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
                                                          uint64_t first_block, uint64_t last_block,
                                                          const Work& reader) {
-  if (reader.stream == per_thread_stream() || allocation.plain_host || !selection_.empty()) {
-    return std::nullopt;
-  }
+  if (allocation.plain_host) return std::nullopt;
   std::vector<DeferredRead::Block> blocks;
   std::set<uint64_t> numbers;
   const auto end = allocation.saved_blocks.upper_bound(last_block);
@@ -61,16 +60,16 @@ std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
                     .allocation = allocation.id,
                     .blocks = std::move(blocks)});
   enqueue(queue_.draw(), std::move(events));
-  finding(format::FindingKind::kNote, "host memory",
-          "changed while a kernel ran that was given its address, written by the program or by the "
-          "kernel: recorded as written by the program, and not compared by a replay");
+  finding(format::FindingKind::kNote, "host memory", kInDoubt);
   return numbers;
 }
 
 void Recorder::take_read(DeferredRead& read) {
   const std::span<const std::byte> bytes = read.read->bytes();
   if (read.content != nullptr) {
+    const Filling others = std::exchange(filling_, Filling::kLastState);
     *read.content = make_content(bytes, options_.post == PostState::kFull, read.words->words);
+    filling_ = others;
     return;
   }
   const format::Event first = std::move(read.writes->front());
@@ -86,6 +85,7 @@ void Recorder::take_read(DeferredRead& read) {
       format::HostWrite write;
       write.allocation = read.allocation;
       write.offset_bytes = block.offset_bytes + i;
+      write.in_doubt = true;
       write.content = make_content(now.subspan(i, end - i), true, read.words->words);
       format::Event& event = read.writes->emplace_back(first);
       event.action = std::move(write);
@@ -121,9 +121,7 @@ void Recorder::resolve_reads(bool all) {
             "the device failed or did not become idle: the buffer's last state is unknown");
   }
   if (lost_writes) {
-    finding(format::FindingKind::kIncomplete, "host memory",
-            "changed while a kernel ran that was given its address and did not end, and was given "
-            "to other work: what that read is not known");
+    finding(format::FindingKind::kIncomplete, "host memory", kLostToReader);
   }
 }
 

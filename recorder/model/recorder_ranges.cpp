@@ -257,8 +257,8 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
     if (word.source == format::RelocationSource::kMatched && stale_words_.contains(held)) {
       word.ambiguous = true;
     }
-    if ((!target->begun || target->kept) && filling_) {
-      lost = true;
+    if ((!target->begun || target->kept) && filling_ != Filling::kNothing) {
+      lost = lost || filling_ == Filling::kContent;
       return false;
     }
     const uint64_t value = target->address + static_cast<uint64_t>(word.addend);
@@ -289,8 +289,8 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
   relocations.resize(left);
   if (lost) {
     finding(format::FindingKind::kIncomplete, "range",
-            "a host function wrote an address of memory that nothing in the range had touched: the "
-            "word is kept as it is");
+            "memory of the host got an address of memory that nothing in the range had touched, "
+            "by a host function or a kernel: the word is kept as it is");
   }
 }
 

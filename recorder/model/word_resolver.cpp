@@ -311,11 +311,12 @@ std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) c
     const uint64_t upper = value >> 32;
     const bool address = upper < code_uppers_.size() &&
                          (map_.known_upper(static_cast<uint32_t>(upper)) || code_uppers_[upper]);
-    const bool tag = offset % 8 == 0 && upper >= code_uppers_.size() && value % kLeastAlignment == 0;
+    const bool tag =
+        offset % 8 == 0 && upper >= code_uppers_.size() && value % kLeastAlignment == 0;
     if (!address && !tag) continue;
     Relocation relocation;
     if (!word(value, offset, relocation)) continue;
-  // Of those that overlap, the one that is aligned best.
+    // Of those that overlap, the one that is aligned best.
     bool better = true;
     size_t keep = found.size();
     while (better && keep > 0 && offset - found[keep - 1].offset_bytes < 8) {

@@ -60,10 +60,18 @@ class HipDevice final : public Device {
   std::unique_ptr<StreamRead> read_behind(void* stream, uint64_t address, size_t size_bytes,
                                           bool host_memory) override {
     std::shared_ptr<StreamReads::Place> place;
-    run([&] {
-      place = reads_.begin(static_cast<hipStream_t>(stream), address, size_bytes, host_memory);
-    });
+    run([&] { place = reads_.take(size_bytes, host_memory); });
     if (!place) return nullptr;
+    bool copied = false;
+    if (stream == per_thread_stream()) {
+      // No other thread can name it. The program's call follows, and its result is the last error.
+      copied = StreamReads::copy(*place, hipStreamPerThread, address, size_bytes);
+    } else {
+      run([&] {
+        copied = StreamReads::copy(*place, static_cast<hipStream_t>(stream), address, size_bytes);
+      });
+    }
+    if (!copied) return nullptr;
     return std::make_unique<Read>(*this, std::move(place), size_bytes);
   }
 

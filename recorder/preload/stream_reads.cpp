@@ -12,7 +12,8 @@ constexpr size_t kLeastBytes = size_t{64} << 10;
 
 }  // namespace
 
-std::shared_ptr<StreamReads::Place> StreamReads::find(size_t size_bytes, bool through_device) {
+std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool host_memory) {
+  if (size_bytes > kMostBytes) return nullptr;
   std::erase_if(left_, [&](const std::shared_ptr<Place>& place) {
     if (state(*place) == hipErrorNotReady) return false;
     free_.push_back(place);
@@ -22,7 +23,7 @@ std::shared_ptr<StreamReads::Place> StreamReads::find(size_t size_bytes, bool th
   auto best = free_.end();
   for (auto at = free_.begin(); at != free_.end(); ++at) {
     const Place& place = **at;
-    if (place.capacity_bytes < size_bytes || (place.device != nullptr) != through_device) continue;
+    if (place.capacity_bytes < size_bytes || (place.device != nullptr) != host_memory) continue;
     if (best == free_.end() || place.capacity_bytes < (*best)->capacity_bytes) best = at;
   }
   if (best != free_.end()) {
@@ -37,36 +38,27 @@ std::shared_ptr<StreamReads::Place> StreamReads::find(size_t size_bytes, bool th
   if (real(kCall_hipHostMalloc, &place->pinned, capacity, 0u) != hipSuccess) return nullptr;
   place->capacity_bytes = capacity;
   bytes_ += capacity;
-  const bool made =
-      real(kCall_hipEventCreateWithFlags, &place->done,
-           static_cast<unsigned>(hipEventDisableTiming)) == hipSuccess &&
-      (!through_device || real(kCall_hipMalloc, &place->device, capacity) == hipSuccess);
+  const bool made = real(kCall_hipEventCreateWithFlags, &place->done,
+                         static_cast<unsigned>(hipEventDisableTiming)) == hipSuccess &&
+                    (!host_memory || real(kCall_hipMalloc, &place->device, capacity) == hipSuccess);
   if (made) return place;
   release(*place);
   return nullptr;
 }
 
-std::shared_ptr<StreamReads::Place> StreamReads::begin(hipStream_t stream, uint64_t address,
-                                                       size_t size_bytes, bool host_memory) {
-  if (size_bytes > kMostBytes) return nullptr;
-  std::shared_ptr<Place> place = find(size_bytes, host_memory);
-  if (!place) return nullptr;
+bool StreamReads::copy(const Place& place, hipStream_t stream, uint64_t address,
+                       size_t size_bytes) {
   void* source = reinterpret_cast<void*>(address);
-  if (host_memory) {
-    if (real(kCall_hipMemcpyAsync, place->device, source, size_bytes, hipMemcpyHostToDevice,
+  if (place.device != nullptr) {
+    if (real(kCall_hipMemcpyAsync, place.device, source, size_bytes, hipMemcpyHostToDevice,
              stream) != hipSuccess) {
-      give_back(std::move(place));
-      return nullptr;
+      return false;
     }
-    source = place->device;
+    source = place.device;
   }
-  if (real(kCall_hipMemcpyAsync, place->pinned, source, size_bytes, hipMemcpyDeviceToHost,
-           stream) == hipSuccess &&
-      real(kCall_hipEventRecord, place->done, stream) == hipSuccess) {
-    return place;
-  }
-  // A copy may be under way, and nothing tells when it is done: its place is never used again.
-  return nullptr;
+  return real(kCall_hipMemcpyAsync, place.pinned, source, size_bytes, hipMemcpyDeviceToHost,
+              stream) == hipSuccess &&
+         real(kCall_hipEventRecord, place.done, stream) == hipSuccess;
 }
 
 hipError_t StreamReads::state(const Place& place) { return real(kCall_hipEventQuery, place.done); }

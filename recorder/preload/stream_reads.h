@@ -21,11 +21,13 @@ class StreamReads {
     hipEvent_t done = nullptr;
   };
 
-  // nullptr: the runtime refuses, or too much is under way. `host_memory`: `address` is that of
+  // nullptr: the runtime refuses, or too much is under way. `host_memory`: what is to be read is
   // memory of the host. HIP copies such memory to other memory of the host only when it has waited
   // for the stream: its bytes pass through the device's.
-  std::shared_ptr<Place> begin(hipStream_t stream, uint64_t address, size_t size_bytes,
-                               bool host_memory);
+  std::shared_ptr<Place> take(size_t size_bytes, bool host_memory);
+  // On any thread. False: the runtime refuses. A part may be under way then, and nothing tells when
+  // it is done: the place must not be given back.
+  static bool copy(const Place& place, hipStream_t stream, uint64_t address, size_t size_bytes);
   // hipErrorNotReady: not yet.
   hipError_t state(const Place& place);
   // `place` of a read that is done, or of which nobody will ask again.
@@ -34,7 +36,6 @@ class StreamReads {
   void forget();
 
  private:
-  std::shared_ptr<Place> find(size_t size_bytes, bool through_device);
   void release(Place& place);
 
   std::vector<std::shared_ptr<Place>> free_;

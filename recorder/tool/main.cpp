@@ -66,9 +66,9 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--checkpoints", request.options.checkpoints,
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
   app.add_flag(
-      "--no-wait", request.options.no_wait,
-      "do not let launches and hipFreeAsync wait for kernels: what these write into memory of\n"
-      "the host is then recorded, but not compared");
+      "--wait", request.options.wait,
+      "let launches wait up to 10 ms for kernels that reach memory of the host, and longer where\n"
+      "bytes are given to more work: it is then known who wrote them");
   app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
       ->check(CLI::Range(0, 19));
   app.add_option(

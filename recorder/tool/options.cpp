@@ -67,7 +67,7 @@ Options options_from_environment() {
   if (post == "hash") options.post = PostState::kHash;
   if (post == "none") options.post = PostState::kNone;
   options.checkpoints = variable("GFXGRAPH_RECORD_CHECKPOINTS") == "1";
-  options.no_wait = variable("GFXGRAPH_RECORD_NO_WAIT") == "1";
+  options.wait = variable("GFXGRAPH_RECORD_WAIT") == "1";
   options.ranges = lines_of(variable("GFXGRAPH_RECORD_RANGES"));
   options.launches = lines_of(variable("GFXGRAPH_RECORD_LAUNCHES"));
   options.kernels = lines_of(variable("GFXGRAPH_RECORD_KERNELS"));
@@ -96,7 +96,7 @@ std::vector<std::string> options_to_environment(const Options& options) {
           std::string("GFXGRAPH_RECORD_POST=") + post,
           std::string("GFXGRAPH_RECORD_CHECKPOINTS=") + (options.checkpoints ? "1" : "0"),
           "GFXGRAPH_RECORD_COMPRESS=" + std::to_string(options.compression_level),
-          std::string("GFXGRAPH_RECORD_NO_WAIT=") + (options.no_wait ? "1" : "0"),
+          std::string("GFXGRAPH_RECORD_WAIT=") + (options.wait ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_REDACT=") + (options.redact ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_EMULATED=") + (options.emulated ? "1" : "0")};
 }

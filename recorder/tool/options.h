@@ -13,7 +13,7 @@
 //   GFXGRAPH_RECORD_LAUNCHES     the launches to record, one N:M in a line
 //   GFXGRAPH_RECORD_KERNELS      the kernels whose launches to record, one GLOB#N in a line
 //   GFXGRAPH_RECORD_CONTENTS     touched | all | none: of which memory the initial content is kept
-//   GFXGRAPH_RECORD_NO_WAIT      1: launches and hipFreeAsync wait for no kernel
+//   GFXGRAPH_RECORD_WAIT         1: launches may wait for kernels that reach memory of the host
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
 //   GFXGRAPH_RECORD_REDACT       1: no command line in the trace
 //   GFXGRAPH_RECORD_EMULATED     1: the device is the software agent
@@ -50,7 +50,7 @@ struct Options {
   std::string status_folder;  // empty: no tool is listening
   PostState post = PostState::kFull;
   bool checkpoints = false;
-  bool no_wait = false;  // for kernels: less can be compared
+  bool wait = false;  // for kernels that reach memory of the host: less is in doubt
   // What is recorded of the program, as parse_range_pattern() takes it; empty: all of it.
   std::vector<std::string> ranges;
   std::vector<std::string> launches;  // as parse_launch_interval() takes them

@@ -592,6 +592,13 @@ std::vector<GoldenCase> golden_cases() {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_ranges(writer).has_value());
                    })});
+  cases.push_back({"doubt", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     HostWrite write{2, 16, {}};
+                     write.content.size_bytes = 8;
+                     write.in_doubt = true;
+                     GFXGRAPH_CHECK(writer.add(event_of(write)).has_value());
+                   })});
   cases.push_back({"names", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_names(writer).has_value());

@@ -56,7 +56,10 @@ struct ActionDumper {
     return {{"id", a.id}, {"freed", a.freed}, {"stream", a.stream}, {"post", dump(a.post)}};
   }
   Json operator()(const HostWrite& a) const {
-    return {{"allocation", a.allocation}, {"offset", a.offset_bytes}, {"content", dump(a.content)}};
+    Json json = {
+        {"allocation", a.allocation}, {"offset", a.offset_bytes}, {"content", dump(a.content)}};
+    if (a.in_doubt) json["in_doubt"] = true;
+    return json;
   }
   Json operator()(const StreamCreate& a) const { return {a.id, a.flags, a.priority}; }
   Json operator()(const StreamDestroy& a) const { return a.id; }

@@ -59,7 +59,7 @@ void for_each_field(format::AllocationEnd& v, const Visit& visit) {
 }
 template <typename Visit>
 void for_each_field(format::HostWrite& v, const Visit& visit) {
-  visit(v.allocation), visit(v.offset_bytes);
+  visit(v.allocation), visit(v.offset_bytes), visit(v.in_doubt);
   for_each_field(v.content, visit);
 }
 template <typename Visit>

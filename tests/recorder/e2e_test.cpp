@@ -224,8 +224,8 @@ TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {
   EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
 }
 
-TEST_F(RecordTest, WithoutWaitsTheSameIsRecordedAtOnce) {
-  const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held", "--no-wait");
+TEST_F(RecordTest, WithWaitsTheSameIsRecorded) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held", "--wait");
   ASSERT_EQ(result.code, 0) << result.out << result.err;
   const auto trace = open();
   ASSERT_TRUE(trace);

@@ -176,6 +176,15 @@ class RecorderHostMemoryTest : public RecorderTest {
   void SetUp() override {
     RecorderTest::SetUp();
     image_ = read_text(MODULE_FILE);
+    begin();
+  }
+  void begin_anew(const Options& options) {
+    recorder_.reset();
+    std::filesystem::remove(path() + ".partial");
+    make(options);
+    begin();
+  }
+  void begin() {
     recorder_->module_loaded(this, image_.data());
     recorder_->function_found(handle(2), this, "module_increment");
     recorder_->stream_created(handle(10), 1, 0);

@@ -35,6 +35,7 @@ TEST_F(RecorderFlightsTest, WhatChangedBeforeAWaitIsTheProgramsAndNamed) {
   ASSERT_THAT(writes, SizeIs(1));
   EXPECT_EQ(writes[0].offset_bytes, 96u) << "the word that changed, no more";
   EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  EXPECT_TRUE(writes[0].in_doubt);
   EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Synchronize>(*trace)[0]);
   EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 2);
   ASSERT_THAT(trace->findings(), SizeIs(1));
@@ -42,7 +43,10 @@ TEST_F(RecorderFlightsTest, WhatChangedBeforeAWaitIsTheProgramsAndNamed) {
   EXPECT_EQ(trace->findings()[0].call, "host memory");
 }
 
-TEST_F(RecorderFlightsTest, WhatALaterLaunchMayReadIsWrittenBeforeIt) {
+TEST_F(RecorderFlightsTest, WithWaitsWhatALaterLaunchMayReadIsWrittenBeforeIt) {
+  Options options;
+  options.wait = true;
+  begin_anew(options);
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_);
   std::memset(host_ + 5000, 7, 64);
@@ -109,7 +113,8 @@ TEST_F(RecorderFlightsTest, MemoryThatNoKernelInFlightWasGivenIsTheProgramsWitho
   wait();
   const auto trace = finish();
   ASSERT_TRUE(trace);
-  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(1));
+  ASSERT_THAT(actions<format::HostWrite>(*trace), SizeIs(1));
+  EXPECT_FALSE(actions<format::HostWrite>(*trace)[0].in_doubt);
   EXPECT_THAT(trace->findings(), SizeIs(0));
 }
 

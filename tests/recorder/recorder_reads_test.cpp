@@ -110,14 +110,7 @@ TEST_F(RecorderReadsTest, MemoryThatIsNotFreedAfterAllLivesOn) {
   EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
 }
 
-TEST_F(RecorderReadsTest, WithoutWaitsNothingIsAskedTwice) {
-  Options options;
-  options.no_wait = true;
-  std::filesystem::remove(path());
-  make(options);
-  recorder_->module_loaded(this, image_.data());
-  recorder_->function_found(handle(2), this, "module_increment");
-  recorder_->stream_created(handle(10), 1, 0);
+TEST_F(RecorderReadsTest, NothingIsWaitedForAndNothingAskedTwice) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   state_.stream = StreamState::kBusy;
   state_.idle_after = 100;  // questions; each launch asks once
@@ -150,6 +143,7 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   const auto writes = actions<format::HostWrite>(*trace);
   ASSERT_THAT(writes, SizeIs(2)) << "what the second launch read, and what is there at the end";
   EXPECT_EQ(writes[0].offset_bytes, 5000u);
+  EXPECT_TRUE(writes[0].in_doubt);
   const auto bytes = trace->content(writes[0].content);
   ASSERT_TRUE(bytes);
   ASSERT_THAT(*bytes, SizeIs(8));
@@ -158,6 +152,69 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   EXPECT_EQ(static_cast<int>((*bytes)[2]), 0);
   EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
   EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[0]);
+}
+
+TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadBehindThePerThreadStream) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_, per_thread_stream());
+  host_[5000] = 1;
+  launch(host_, per_thread_stream());
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_FALSE(actions<format::HostWrite>(*trace).empty());
+  EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
+}
+
+// In a range, what is read later leads to nothing that the range has not touched: only a launch
+// whose words did would have had that taken into the trace before.
+TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadInRanges) {
+  alignas(256) static std::byte untouched[256];
+  Options options;
+  options.ranges = {"step"};
+  begin_anew(options);
+  state_.synchronizes = true;  // the range begins
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  stream_memory(untouched, sizeof(untouched));
+  const format::RangeId range = recorder_->range_begins("step");
+  recorder_->call_begins();
+  state_.synchronizes = false;
+  launch(host_);
+  host_[5000] = 1;
+  launch(host_, handle(11));
+  state_.arrive();
+  state_.synchronizes = true;
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(2)) << "what the second launch read, and what is there at the end";
+  EXPECT_EQ(writes[0].offset_bytes, 5000u);
+  EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
+}
+
+TEST_F(RecorderReadsTest, AWordToMemoryThatTheRangeHadNotTouchedMakesItIncomplete) {
+  alignas(256) static std::byte untouched[256];
+  Options options;
+  options.ranges = {"step"};
+  begin_anew(options);
+  state_.synchronizes = true;
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  stream_memory(untouched, sizeof(untouched));
+  const format::RangeId range = recorder_->range_begins("step");
+  recorder_->call_begins();
+  state_.synchronizes = false;
+  launch(host_);
+  const auto address = reinterpret_cast<uint64_t>(untouched);
+  std::memcpy(host_ + 5000, &address, sizeof(address));
+  launch(host_, handle(11));
+  state_.arrive();
+  state_.synchronizes = true;
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
 }
 
 TEST_F(RecorderReadsTest, WhatIsInDoubtAndNeverArrivesMakesATraceIncomplete) {

@@ -257,8 +257,9 @@ void TestTrace::memset(format::Memset memset) {
 }
 
 void TestTrace::host_write(format::AllocationId id, uint64_t offset,
-                           const std::vector<uint8_t>& bytes) {
+                           const std::vector<uint8_t>& bytes, bool in_doubt) {
   format::HostWrite write;
+  write.in_doubt = in_doubt;
   write.allocation = id;
   write.offset_bytes = offset;
   write.content = content(bytes.data(), bytes.size());

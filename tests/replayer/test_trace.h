@@ -83,7 +83,8 @@ class TestTrace {
                       format::StreamId stream = 0);
   void copy_to_host(format::AllocationId from, format::StreamId stream = 0);
   void memset(format::Memset memset);
-  void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes);
+  void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes,
+                  bool in_doubt = false);
   void graph_launch(const format::Graph& graph, format::StreamId stream = 0);
   void checkpoint();
   void incomplete(const std::string& call);

@@ -58,6 +58,32 @@ TEST_F(VerifyTest, NamesTheFirstDifferingByte) {
   EXPECT_EQ(report.buffers[b - 1].comparison, Comparison::kIdentical);
 }
 
+// Nobody saw whether the program or a kernel wrote these: the replay's kernels tell.
+TEST_F(VerifyTest, HostWritesInDoubtAreThoseThatNoKernelMakes) {
+  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  const auto out = trace.allocate(64);
+  trace.launch("fill", Arguments().value(trace.address(pinned)).value(0x07070707u).value(8u));
+  trace.host_write(pinned, 4, {7, 7, 7, 7}, true);
+  trace.host_write(pinned, 40, {9}, true);
+  trace.host_write(pinned, 41, {9});
+  trace.copy(trace.make_copy(out, pinned, 64));
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options = shifted();
+    options.mode = mode;
+    load(program, options);
+    for (int run = 0; run < 2; ++run) {
+      ASSERT_TRUE(replay->restore());
+      ASSERT_TRUE(replay->run());
+      const VerifyReport report = verified();
+      EXPECT_TRUE(report.identical_throughout());
+      EXPECT_EQ(report.doubtful.made, 1u);
+      EXPECT_EQ(report.doubtful.given, 1u);
+      EXPECT_EQ(report.doubtful.first_given, 1u);
+    }
+  }
+}
+
 TEST_F(VerifyTest, RecordedAddressLeftInMemoryIsADifference) {
   const auto a = trace.allocate(64);
   const auto table = trace.allocate(64);

@@ -1,0 +1,74 @@
+"""Much of one thing: each way runs alone and recorded, with the same output, and the trace says what was done.
+
+scale.py few|many BUILD_TREE [WAY...]: few of each in scripts/check, as many as the documents claim in scripts/check-scale.
+What memory the recorder takes is compared with the program's own: see MOST_KIB.
+"""
+
+import json
+import os
+import time
+
+from harness import Failure, info, main, require, run
+
+# name: (arguments few, arguments many, options of the recorder, replay in batch mode)
+WAYS = {
+    "launches": ((20_000,), (1_000_000,), (), True),
+    "allocations": ((4_000,), (100_000,), (), True),
+    "copies": ((20_000,), (1_000_000,), (), True),
+    "threads": ((20, 10), (200, 50), (), True),
+    "memory": ((2,), (20,), ("--range", "step#1-2"), True),
+}
+# What recording may add to the largest resident size of the process. Events wait in memory only until they are written.
+MOST_KIB = 256 * 1024
+
+
+def measured(command, timeout):
+    """The output, the seconds, and the largest resident size in KiB of the command's own process tree."""
+    report = f"import resource,subprocess,sys; code=subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL); " \
+             f"print('rss', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)"
+    start = time.monotonic()
+    done = run(["python3", "-c", report, *command], timeout=timeout)
+    *lines, last = done.stdout.splitlines()
+    return lines, time.monotonic() - start, int(last.split()[1])
+
+
+def way(build, scratch, name, arguments, options, replay):
+    program = [str(build.programs / "scale"), name, *map(str, arguments)]
+    alone, seconds_alone, rss_alone = measured(build.tool("gfxgraph", "run", "--", *program), 1800)
+    trace = scratch / f"{name}.gfxg"
+    recorded, seconds, rss = measured(build.record(trace, *program, options=options), 3600)
+    own = [line for line in recorded if not line.startswith("gfxgraph-record: ")]
+    require(own == alone, f"{name}: {alone} alone, {own} recorded")
+    facts = info(build, trace)
+    require(facts["complete"] and facts["sealed"], f"{name}: {json.dumps(facts)[:2000]}")
+    require(rss - rss_alone <= MOST_KIB, f"{name}: {rss_alone} KiB alone, {rss} KiB recorded")
+    text = f"{name} {' '.join(map(str, arguments))}: alone {seconds_alone:.1f} s, recorded {seconds:.1f} s, " \
+           f"{(rss - rss_alone) / 1024:.0f} MiB more, {os.path.getsize(trace) / 1e6:.1f} MB"
+    if replay:
+        start = time.monotonic()
+        run(build.replay(trace, "--mode", "batch", "--verify"), timeout=3600)
+        text += f", replayed and compared in {time.monotonic() - start:.1f} s"
+    print(text, flush=True)
+
+
+def all_ways(build, scratch, number, names):
+    failures = []
+    for name, (*sizes, options, replay) in WAYS.items():
+        if names and name not in names:
+            continue
+        try:
+            way(build, scratch, name, sizes[number], options, replay)
+        except Failure as failure:
+            failures.append(str(failure))
+    require(not failures, "\n".join(failures))
+
+
+def few(build, scratch, *names):
+    all_ways(build, scratch, 0, names)
+
+
+def many(build, scratch, *names):
+    all_ways(build, scratch, 1, names)
+
+
+main({"few": few, "many": many})
