@@ -2,7 +2,7 @@
 // and a library that is loaded (the argument) and allocates by itself.
 #include <dlfcn.h>
 
-#include "gfxgraph/record.h"
+#include "../../include/gfxgraph/record.h"
 #include "program.h"
 
 __global__ void add(int* values, int by) { values[threadIdx.x] += by; }
