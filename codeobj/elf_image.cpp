@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
+#include <unordered_map>
 
 #include "base/checked.h"
 #include "codeobj/elf_image_internal.h"
@@ -235,6 +237,70 @@ std::string ElfImage::function_at(uint64_t address) const {
       if (name) return name->str();
       llvm::consumeError(name.takeError());
     }
+  }
+  return found;
+}
+
+std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> addresses) const {
+  std::vector<HostFunction> found(addresses.size());
+  llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
+  if (!sections) return (llvm::consumeError(sections.takeError()), found);
+  const SectionHeader* table = nullptr;
+  for (const SectionHeader& section : *sections) {
+    const bool full = section.sh_type == llvm::ELF::SHT_SYMTAB;
+    if (full || (section.sh_type == llvm::ELF::SHT_DYNSYM && table == nullptr)) table = &section;
+    if (full) break;
+  }
+  if (table == nullptr) return found;
+  auto entries = file_.symbols(table);
+  if (!entries) return (llvm::consumeError(entries.takeError()), found);
+  auto strings = file_.getStringTableForSymtab(*table);
+  if (!strings) return (llvm::consumeError(strings.takeError()), found);
+  using Entry = std::remove_cvref_t<decltype(*entries->begin())>;
+  const auto function = [](const Entry& entry) {
+    return entry.getType() == llvm::ELF::STT_FUNC && entry.st_shndx != llvm::ELF::SHN_UNDEF &&
+           entry.st_size != 0;
+  };
+  const auto local = [](const Entry& entry) { return entry.getBinding() == llvm::ELF::STB_LOCAL; };
+  std::vector<size_t> order(addresses.size());  // of addresses, rising
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](size_t i) { return addresses[i]; });
+  std::vector<const Entry*> holders(addresses.size());
+  for (const Entry& entry : *entries) {
+    if (!function(entry)) continue;
+    auto at = std::ranges::lower_bound(order, uint64_t{entry.st_value}, {},
+                                       [&](size_t i) { return addresses[i]; });
+    for (; at != order.end() && addresses[*at] - entry.st_value < entry.st_size; ++at) {
+      // Of aliases, the first one that other files see.
+      const Entry*& holder = holders[*at];
+      if (holder == nullptr || (local(*holder) && !local(entry))) holder = &entry;
+    }
+  }
+  std::unordered_map<std::string_view, size_t> names;  // of local functions: how often
+  for (size_t i = 0; i < holders.size(); ++i) {
+    if (holders[i] == nullptr) continue;
+    auto name = holders[i]->getName(*strings);
+    if (!name) {
+      llvm::consumeError(name.takeError());
+      holders[i] = nullptr;
+      continue;
+    }
+    found[i] = {name->str(), holders[i]->st_value, true};
+    if (local(*holders[i])) names[view(*name)] = 0;
+  }
+  if (names.empty()) return found;
+  // A linker keeps one global function of a name, and all local ones.
+  for (const Entry& entry : *entries) {
+    if (!function(entry)) continue;
+    auto name = entry.getName(*strings);
+    if (!name) {
+      llvm::consumeError(name.takeError());
+    } else if (const auto known = names.find(view(*name)); known != names.end()) {
+      ++known->second;
+    }
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (holders[i] != nullptr && local(*holders[i])) found[i].unique = names[found[i].symbol] == 1;
   }
   return found;
 }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
+#include "codeobj/host_program.h"
 
 namespace gfxgraph::codeobj::internal {
 
@@ -40,6 +41,8 @@ class ElfImage {
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
   // The sized function of .symtab that holds `address`; "" when there is none.
   std::string function_at(uint64_t address) const;
+  // As HostProgram::functions_at().
+  std::vector<HostFunction> host_functions_at(std::span<const uint64_t> addresses) const;
   Result<std::vector<DynamicRelocation>> relocations() const;
   // The descriptors, none of them empty, of all notes with this name and type, from the program
   // headers or, when there are none, from the sections.

@@ -48,6 +48,8 @@ Result<void> check_argument(const Kernel& kernel, const Argument& argument, uint
   return {};
 }
 
+constexpr size_t kMostPathBytes = 4096;
+
 void sort(std::vector<Relocation>& relocations) {
   if (!std::ranges::is_sorted(relocations, {}, &Relocation::offset_bytes)) {
     std::ranges::sort(relocations, {}, &Relocation::offset_bytes);
@@ -156,6 +158,29 @@ Result<void> Checker::add(const Graph& graph) {
       static_cast<uint32_t>(std::ranges::count_if(graph.nodes, [](const GraphNode& node) {
         return std::holds_alternative<HostFunction>(node.action);
       })));
+  return {};
+}
+
+Result<void> Checker::add(const Site& site) {
+  GFXGRAPH_TRY(check_next_id(site.id, sites_, "site"));
+  GFXGRAPH_TRY(check_name(site.module, "site: module"));
+  if (site.module.size() > kMostPathBytes || site.build_id.size() > kMostPathBytes) {
+    return fail(Status::kCorrupt, "site: a module or build id of more than 4096 bytes");
+  }
+  if (has_nul(site.build_id) || has_nul(site.symbol)) {
+    return fail(Status::kCorrupt, "site: build id or symbol contains NUL");
+  }
+  if (site.symbol.size() > kMostNameBytes) {
+    return fail(Status::kCorrupt, fmt::format("site: a symbol of {} bytes", site.symbol.size()));
+  }
+  if (site.symbol.empty() && (site.symbol_offset_bytes != 0 || site.symbol_unique)) {
+    return fail(Status::kCorrupt, "site: an offset from no symbol");
+  }
+  if (site.symbol_offset_bytes > site.offset_bytes) {
+    return fail(Status::kCorrupt, fmt::format("site: {:#x} bytes behind a symbol, at {:#x}",
+                                              site.symbol_offset_bytes, site.offset_bytes));
+  }
+  ++sites_;
   return {};
 }
 

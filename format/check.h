@@ -32,6 +32,7 @@ class Checker {
   Result<void> add(const Kernel& kernel);
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
+  Result<void> add(const Site& site);
   Result<void> add(const Event& event);  // event.sequence: the number of events before
 
   [[nodiscard]] bool has_blob(BlobId id) const { return blobs_.contains(id); }
@@ -60,6 +61,7 @@ class Checker {
   Result<void> check(const Launch& launch) const;
   Result<void> check(const HostFunction& function) const;
   Result<void> check_stream(StreamId id, const char* what) const;
+  Result<void> check_site(SiteId id, const char* what) const;
   Result<void> check_event_id(EventId id, const char* what) const;
 
   bool has_environment_ = false;
@@ -67,6 +69,7 @@ class Checker {
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
   uint32_t graphs_ = 0;
+  uint32_t sites_ = 0;
   std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph
   HostFunctionId last_host_function_ = 0;
   RangeId last_range_ = 0;

@@ -15,6 +15,13 @@ Result<void> Checker::check_stream(StreamId id, const char* what) const {
   return {};
 }
 
+Result<void> Checker::check_site(SiteId id, const char* what) const {
+  if (id > sites_) {
+    return fail(Status::kCorrupt, fmt::format("{}: site {} does not exist", what, id));
+  }
+  return {};
+}
+
 Result<void> Checker::check_event_id(EventId id, const char* what) const {
   if (!hip_events_.contains(id)) {
     return fail(Status::kCorrupt, fmt::format("{}: event {} does not exist", what, id));
@@ -75,6 +82,7 @@ class EventChecker {
     }
     GFXGRAPH_TRY(check_global(action));
     GFXGRAPH_TRY(check_name(action.name, "allocation begin"));
+    GFXGRAPH_TRY(check_maker(action));
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation begin"));
     // The initial bytes may hold the allocation's own address: a list that points to itself.
     state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
@@ -220,6 +228,16 @@ class EventChecker {
                 fmt::format("{}: a name of {} bytes, or with a NUL in it", what, name.size()));
   }
 
+  Result<void> check_maker(const AllocationBegin& action) const {
+    if (action.site == 0 && action.site_ordinal != 0) {
+      return fail(Status::kCorrupt, "allocation begin: an ordinal, but no site");
+    }
+    if (action.site != 0 && action.kind == AllocationKind::kModuleGlobal) {
+      return fail(Status::kCorrupt, "allocation begin: a module global with a site");
+    }
+    return state_.check_site(action.site, "allocation begin");
+  }
+
   Result<void> check_global(const AllocationBegin& action) const {
     const bool global = action.kind == AllocationKind::kModuleGlobal;
     if (global && (action.symbol.empty() || action.code_object == 0)) {
@@ -262,6 +280,7 @@ Result<void> Checker::add(const Event& event) {
     return fail(Status::kCorrupt,
                 fmt::format("sequence number {} where {} is next", event.sequence, events_));
   }
+  GFXGRAPH_TRY(check_site(event.site, "event"));
   GFXGRAPH_TRY(std::visit(EventChecker(*this), event.action));
   ++events_;
   return {};

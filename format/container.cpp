@@ -41,12 +41,17 @@ const char* record_kind_name(RecordKind kind) noexcept {
     case RecordKind::kBlob: return "blob";
     case RecordKind::kSummary: return "summary";
     case RecordKind::kFooter: return "footer";
+    case RecordKind::kSite: return "site";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kFooter;
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kSite;
+}
+
+uint32_t record_flags(RecordKind kind) noexcept {
+  return kind == RecordKind::kSite ? kFlagOptional : 0;
 }
 
 std::string RecordView::where() const {
@@ -252,7 +257,8 @@ Result<std::optional<RecordView>> RecordScanner::next() {
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Header header, read_header());
   GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record(header));
-  if ((header.flags & ~kFlagOptional) != 0 || (is_known(header.kind) && header.flags != 0) ||
+  if ((header.flags & ~kFlagOptional) != 0 ||
+      (is_known(header.kind) && header.flags != record_flags(header.kind)) ||
       static_cast<uint32_t>(header.kind) == 0) {
     return fail(Status::kCorrupt,
                 fmt::format("{} has flags {:#x}, which it must not", record.where(), header.flags));

@@ -46,12 +46,15 @@ enum class RecordKind : uint32_t {
   kBlob = 7,
   kSummary = 8,
   kFooter = 9,
+  kSite = 10,
 };
 // Never assigned by gfxgraph: for the private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;
 // "events"; "unknown" for others.
 const char* record_kind_name(RecordKind kind) noexcept;
 bool is_known(RecordKind kind) noexcept;
+// The flags that records of a known kind must have.
+uint32_t record_flags(RecordKind kind) noexcept;
 
 // A reader that does not know the record's kind may skip it.
 inline constexpr uint32_t kFlagOptional = 1;

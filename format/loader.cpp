@@ -101,6 +101,12 @@ Result<void> Loader::add_payload(const RecordView& record) {
       trace_.findings.push_back(std::move(finding));
       return {};
     }
+    case RecordKind::kSite: {
+      GFXGRAPH_ASSIGN_OR_RETURN(Site site, unpack_site(record.payload));
+      GFXGRAPH_TRY(checker_.add(site));
+      trace_.sites.push_back(std::move(site));
+      return {};
+    }
     case RecordKind::kEvents: return add_events(record.payload);
     case RecordKind::kBlob: return add_blob(record);
     case RecordKind::kSummary: return check_summary(record.payload);

@@ -27,6 +27,7 @@ struct LoadedTrace {
   std::vector<CodeObject> code_objects;
   std::vector<Kernel> kernels;
   std::vector<Graph> graphs;
+  std::vector<Site> sites;
   std::vector<Event> events;
   std::vector<Finding> findings;
   Statistics statistics;

@@ -25,6 +25,7 @@ class Packer {
   std::span<const std::byte> pack(const Kernel& kernel);
   std::span<const std::byte> pack(const Graph& graph);
   std::span<const std::byte> pack(const Finding& finding);
+  std::span<const std::byte> pack(const Site& site);
   // `events` must not be empty; their sequence numbers follow each other.
   std::span<const std::byte> pack(std::span<const Event> events);
   std::span<const std::byte> pack_summary(const Statistics& statistics, uint64_t graphs,

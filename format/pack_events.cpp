@@ -29,6 +29,8 @@ Offset<fbs::AllocationBegin> pack_action(Builder& builder, const AllocationBegin
   table.add_symbol(symbol);
   table.add_initial(initial);
   table.add_name(name);
+  table.add_site(action.site);
+  table.add_site_ordinal(action.site_ordinal);
   return table.Finish();
 }
 
@@ -139,6 +141,7 @@ Offset<fbs::Event> pack_event(Builder& builder, const Event& event) {
   table.add_time_ns(event.time_ns);
   table.add_action_type(type);
   table.add_action(action);
+  table.add_site(event.site);
   return table.Finish();
 }
 

@@ -129,6 +129,24 @@ std::span<const std::byte> Packer::pack(const Finding& finding) {
   return impl_->finish(table.Finish());
 }
 
+std::span<const std::byte> Packer::pack(const Site& site) {
+  Builder& builder = impl_->builder;
+  builder.Clear();
+  const auto module = pack_text(builder, site.module);
+  const auto build_id = pack_text(builder, site.build_id);
+  const auto symbol = pack_text(builder, site.symbol);
+  fbs::SiteBuilder table(builder);
+  table.add_id(site.id);
+  table.add_module_(module);
+  table.add_build_id(build_id);
+  table.add_symbol(symbol);
+  table.add_offset_bytes(site.offset_bytes);
+  table.add_symbol_offset_bytes(site.symbol_offset_bytes);
+  table.add_program(site.program);
+  table.add_symbol_unique(site.symbol_unique);
+  return impl_->finish(table.Finish());
+}
+
 std::span<const std::byte> Packer::pack_summary(const Statistics& statistics, uint64_t graphs,
                                                 uint64_t findings) {
   Builder& builder = impl_->builder;

@@ -106,6 +106,7 @@ class FileTrace : public Trace {
   const std::vector<CodeObject>& code_objects() const override { return trace_.code_objects; }
   const std::vector<Kernel>& kernels() const override { return trace_.kernels; }
   const std::vector<Graph>& graphs() const override { return trace_.graphs; }
+  const std::vector<Site>& sites() const override { return trace_.sites; }
   const std::vector<Event>& events() const override { return trace_.events; }
   const std::vector<Finding>& findings() const override { return trace_.findings; }
   const Statistics& statistics() const override { return trace_.statistics; }

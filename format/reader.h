@@ -33,10 +33,11 @@ class Trace {
   virtual ~Trace() = default;
 
   virtual const Environment& environment() const = 0;
-  // Index = id - 1, as with the next two.
+  // Index = id - 1, as with the next three.
   virtual const std::vector<CodeObject>& code_objects() const = 0;
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const std::vector<Graph>& graphs() const = 0;
+  virtual const std::vector<Site>& sites() const = 0;
   virtual const std::vector<Event>& events() const = 0;
   virtual const std::vector<Finding>& findings() const = 0;
   virtual const Statistics& statistics() const = 0;

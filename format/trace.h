@@ -23,6 +23,7 @@ using StreamId = uint32_t;
 using EventId = uint32_t;
 using GraphId = uint32_t;
 using HostFunctionId = uint32_t;
+using SiteId = uint32_t;
 
 // XXH3-128 of the uncompressed bytes; the name of a blob. All zero: no blob.
 struct BlobId {
@@ -159,6 +160,8 @@ struct AllocationBegin {
   std::string symbol;             // kModuleGlobal
   Content initial;                // what the memory held when the program got it
   std::string name = {};          // as the program named it (gfxgraph_name); empty: it did not
+  SiteId site = 0;                // of the call that made it; 0: unknown
+  uint32_t site_ordinal = 0;      // how many allocations that site made before, recorded or not
 };
 
 // The end of its life; `freed` false: of what the trace, or a recorded range, says of it.
@@ -320,6 +323,7 @@ struct Event {
   uint32_t thread = 0;    // the recorded process's threads, numbered from 0 in order of appearance
   uint64_t time_ns = 0;   // since the start of the recording (host clock)
   Action action;
+  SiteId site = 0;  // of the call that appended it; 0: unknown
 };
 
 // ---- graphs -------------------------------------------------------------------------------------
@@ -345,6 +349,21 @@ struct Finding {
   std::string call;  // "hipMemcpyToArray"
   uint64_t count = 1;
   std::string detail;
+};
+
+// ---- call sites ---------------------------------------------------------------------------------
+
+// Where the program's code called HIP: a return address, as the module's ELF file counts addresses,
+// which is the same in every run of the same file.
+struct Site {
+  SiteId id = 0;
+  std::string module;    // path of the program or library; redacted: its base name
+  std::string build_id;  // hexadecimal; without one "xxh3-" and a hash of the file; may be empty
+  std::string symbol;    // the function's name, readable, at most kMostNameBytes; empty: unknown
+  uint64_t offset_bytes = 0;
+  uint64_t symbol_offset_bytes = 0;
+  bool program = false;        // the module is the program, not a library
+  bool symbol_unique = false;  // no other function of the module has this symbol
 };
 
 struct Statistics {

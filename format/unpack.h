@@ -18,6 +18,7 @@ Result<CodeObject> unpack_code_object(std::span<const std::byte> payload);
 Result<Kernel> unpack_kernel(std::span<const std::byte> payload);
 Result<Graph> unpack_graph(std::span<const std::byte> payload);
 Result<Finding> unpack_finding(std::span<const std::byte> payload);
+Result<Site> unpack_site(std::span<const std::byte> payload);
 // With their sequence numbers.
 Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload);
 

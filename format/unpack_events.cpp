@@ -18,6 +18,8 @@ AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
   to.symbol = unpacker.text(from.symbol());
   to.initial = unpacker.content(from.initial());
   to.name = unpacker.text(from.name());
+  to.site = from.site();
+  to.site_ordinal = from.site_ordinal();
   return to;
 }
 
@@ -118,7 +120,8 @@ Result<std::vector<Event>> unpack_events(std::span<const std::byte> payload) {
     }
     Action action = unpack_action(unpacker, *event);
     if (unpacker.failed()) break;
-    events.push_back({sequence++, event->thread(), event->time_ns(), std::move(action)});
+    events.push_back(
+        {sequence++, event->thread(), event->time_ns(), std::move(action), event->site()});
   }
   if (unpacker.failed()) {
     return with_context(unpacker.error(),

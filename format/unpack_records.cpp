@@ -113,6 +113,22 @@ Result<Finding> unpack_finding(std::span<const std::byte> payload) {
   return to;
 }
 
+Result<Site> unpack_site(std::span<const std::byte> payload) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fbs::Site* from, verified_root<fbs::Site>(payload, "site"));
+  Unpacker unpacker(payload.size());
+  Site to;
+  to.id = from->id();
+  to.module = unpacker.text(from->module_());
+  to.build_id = unpacker.text(from->build_id());
+  to.symbol = unpacker.text(from->symbol());
+  to.offset_bytes = from->offset_bytes();
+  to.symbol_offset_bytes = from->symbol_offset_bytes();
+  to.program = from->program();
+  to.symbol_unique = from->symbol_unique();
+  if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());
+  return to;
+}
+
 Result<Summary> unpack_summary(std::span<const std::byte> payload) {
   GFXGRAPH_ASSIGN_OR_RETURN(const fbs::Summary* from,
                             verified_root<fbs::Summary>(payload, "summary"));

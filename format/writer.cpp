@@ -156,7 +156,7 @@ struct Writer::Impl {
         io = std::unique_lock(io_mutex);
         state.unlock();
       }
-      return append_locked(PreparedRecord(kind, packer.pack(item)));
+      return append_locked(PreparedRecord(kind, packer.pack(item), {}, record_flags(kind)));
     });
   }
 
@@ -352,6 +352,10 @@ Result<void> Writer::add(const Graph& graph) {
 
 Result<void> Writer::add(const Finding& finding) {
   return impl_->add_record(RecordKind::kFinding, finding, [this] { ++impl_->findings; });
+}
+
+Result<void> Writer::add(const Site& site) {
+  return impl_->add_record(RecordKind::kSite, site, [] {});
 }
 
 Result<uint64_t> Writer::add(Event event) {

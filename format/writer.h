@@ -47,12 +47,13 @@ class Writer {
 
   // Once at most.
   Result<void> add(const Environment& environment);
-  // Ids must be 1, 2, 3, ... in the order of the calls, for code objects, kernels and graphs each;
-  // what an item refers to must have been added before it.
+  // Ids must be 1, 2, 3, ... in the order of the calls, for code objects, kernels, graphs and sites
+  // each; what an item refers to must have been added before it.
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
+  Result<void> add(const Site& site);
   // Assigns event.sequence and returns it.
   Result<uint64_t> add(Event event);
 

@@ -222,6 +222,7 @@ format::Event& Recorder::push(format::Action action) {
   const uint64_t ticket = queue_.draw();
   stamp(*event);
   event->action = std::move(action);
+  event->site = sites_.here(event->action);
   report_ambiguous(event->action);
   note_targets(event->action);
   stream_used(event->action, ticket);
@@ -255,7 +256,10 @@ void Recorder::drain(bool all) noexcept {
 }
 
 // Up to what must wait; true: nothing is left. Needs drain_mutex_.
-bool Recorder::write_taken() { return check(queue_.write(*writer_, refused_)); }
+bool Recorder::write_taken() {
+  check(sites_.write(*writer_));
+  return check(queue_.write(*writer_, refused_));
+}
 
 void Recorder::drain_if_full() noexcept {
   if (queue_.full()) drain();

@@ -34,6 +34,7 @@
 #include "recorder/device.h"
 #include "recorder/model/allocation_map.h"
 #include "recorder/model/arguments.h"
+#include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
@@ -472,6 +473,7 @@ class Recorder {
   std::mutex flush_mutex_;
   bool stop_flusher_ = false;
 
+  CallSites sites_{options_.redact};
   CodeRegistry code_;
   DeviceFacts facts_;
   AllocationMap map_;

@@ -215,6 +215,7 @@ bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::S
   launch.kernel = kernel.kernel.id;
   launch.stream = stream;
   launch.thread = thread_number();
+  launch.site = sites_.here();
   launch.time_ns = now_ns();
   launch.shape = shape;
   if (EventQueue::add(lane, launch) % EventQueue::kSome == 0) flush_wanted_.notify_one();

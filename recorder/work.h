@@ -10,6 +10,7 @@
 
 #include "format/trace.h"
 #include "recorder/contents/flights.h"
+#include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
@@ -62,6 +63,7 @@ struct Work {
   // hipEvent_t that the work records at its end: those of a graph's event nodes.
   std::vector<Handle> records;
   const char* call = "";
+  const void* called_at = program_call;  // by the thread that made this
   HeldFindings findings;
   // Work that the runtime executes at once even in a stream that is being captured (HIP 5.2:
   // hipModuleLaunchKernel, hipStreamAddCallback).

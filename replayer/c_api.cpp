@@ -301,7 +301,8 @@ gfxgraph_status_t gfxgraph_trace_allocation(gfxgraph_trace_t trace, uint32_t all
         info.end != nullptr && (info.end->post.stored || info.end->post.hash) ? 1 : 0;
     result.initial_state_unknown = info.begin->initial.stored ? 0 : 1;
     result.symbol = info.begin->symbol.c_str();
-    result.name = info.name;
+    result.name = info.name.c_str();
+    result.name_source = static_cast<uint32_t>(info.name_source);
     return write_out(result, description);
   });
 }

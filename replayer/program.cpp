@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "format/site_name.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -165,7 +166,16 @@ class ProgramBuilder {
     }
     info.begin = &begin;
     info.begin_sequence = sequence;
-    info.name = begin.name.empty() ? begin.symbol.c_str() : begin.name.c_str();
+    if (!begin.name.empty()) {
+      info.name = begin.name;
+      info.name_source = NameSource::kGiven;
+    } else if (!begin.symbol.empty()) {
+      info.name = begin.symbol;
+      info.name_source = NameSource::kSymbol;
+    } else if (info.name = format::made_name(program_->trace_->sites(), begin);
+               !info.name.empty()) {
+      info.name_source = NameSource::kCallSite;
+    }
     info.extent_bytes = std::max(begin.size_bytes, begin.initial.size_bytes);
     return {};
   }
@@ -270,7 +280,9 @@ class ProgramBuilder {
       return corrupt(sequence_, fmt::format("a name of allocation {}, which does not exist",
                                             marker.allocation));
     }
-    program_->allocations_[marker.allocation - 1].name = marker.text.c_str();
+    AllocationInfo& info = program_->allocations_[marker.allocation - 1];
+    info.name = marker.text;
+    info.name_source = NameSource::kGiven;
     return {};
   }
   // Its effects are HostWrites. Where the host was seen to know that it ran, it is a step.

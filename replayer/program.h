@@ -73,13 +73,17 @@ struct Segment {
   uint32_t operation_count = 0;
 };
 
+// As GFXGRAPH_NAME_...
+enum class NameSource : uint32_t { kUnnamed = 0, kGiven = 1, kSymbol = 2, kCallSite = 3 };
+
 struct AllocationInfo {
   const format::AllocationBegin* begin = nullptr;  // null: the id is not used
   const format::AllocationEnd* end = nullptr;      // null: a torn trace
   uint64_t begin_sequence = 0;
   uint64_t end_sequence = 0;
-  // As the program named it, or the symbol of a variable; may be empty. Lives as long as the trace.
-  const char* name = "";
+  // As the program named it, else the symbol of a variable, else format::made_name(); may be empty.
+  std::string name;
+  NameSource name_source = NameSource::kUnnamed;
   // As requested, or more where the program used what the mapping gave it beyond that.
   uint64_t extent_bytes = 0;
 };

@@ -103,11 +103,16 @@ void print_relocations(const TraceSummary& summary, bool list) {
   }
 }
 
+std::string buffer_text(const BufferSummary& buffer) {
+  if (buffer.name.empty() || buffer.used_by.empty()) return buffer.name + buffer.used_by;
+  return fmt::format("{}, {}", buffer.name, buffer.used_by);
+}
+
 void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
   if (buffers.empty()) return print("\nbuffers: none\n");
   print("\nbuffers: {}\n", buffers.size());
   print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}\n", "id", "kind", "bytes", "address",
-        "events", "launches", "name");
+        "events", "launches", "name, first argument");
   for (const BufferSummary& buffer : buffers) {
     const format::AllocationBegin& begin = *buffer.begin;
     print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}{}\n", fmt::format("#{}", begin.id),
@@ -115,7 +120,8 @@ void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
           fmt::format("{:#x}", begin.recorded_address),
           fmt::format("{}..{}", buffer.first_event,
                       buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
-          buffer.launches, buffer.name, begin.initial.stored ? "" : "  (content not in the trace)");
+          buffer.launches, buffer_text(buffer),
+          begin.initial.stored ? "" : "  (content not in the trace)");
   }
 }
 
@@ -123,6 +129,8 @@ Json buffer_json(const BufferSummary& buffer) {
   const format::AllocationBegin& begin = *buffer.begin;
   return {{"id", begin.id},
           {"name", buffer.name},
+          {"name_source", name_source_name(buffer.name_source)},
+          {"used_by", buffer.used_by},
           {"kind", allocation_kind_name(begin.kind)},
           {"size_bytes", begin.size_bytes},
           {"recorded_address", begin.recorded_address},
@@ -203,7 +211,7 @@ Json finding_json(const format::Finding& finding) {
 
 // What the command line asks for beside the summary.
 struct Sections {
-  bool relocations = false, ranges = false, buffers = false, lint = false;
+  bool relocations = false, ranges = false, buffers = false, lint = false, lint_summary = false;
 };
 
 std::vector<LintReport> lint(const format::Trace& trace, const TraceSteps& steps) {
@@ -248,7 +256,7 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
     const TraceSteps steps(trace);
     print_ranges_json(json, steps.ranges);
     if (sections.ranges) print_steps_json(json, trace, steps);
-    if (sections.lint) print_lint_json(json, lint(trace, steps));
+    if (sections.lint) print_lint_json(json, trace, lint(trace, steps));
   } else {
     print_ranges_json(json, summarize_ranges(trace));
   }
@@ -266,7 +274,7 @@ void print_text(const std::string& path, const format::Trace& trace, const Trace
   if (sections.ranges || sections.lint) {
     const TraceSteps steps(trace);
     if (sections.ranges) print_steps(trace, steps);
-    if (sections.lint) print_lint(lint(trace, steps));
+    if (sections.lint) print_lint(trace, lint(trace, steps));
   } else {
     print_range_count(summarize_ranges(trace));
   }
@@ -292,24 +300,33 @@ int info_command(int argc, char** argv) {
       "differs between them, and steps that repeat where it marked none");
   app.add_flag("--lint", sections.lint,
                "list what would break or spoil the capture of the ranges into a graph");
-  app.add_flag("--buffers", sections.buffers,
-               "list the program's memory, with the names that it gave (gfxgraph/record.h)");
+  app.add_flag(
+      "--buffers", sections.buffers,
+      "list the program's memory: names that it gave (gfxgraph/record.h), else symbols, else\n"
+      "the call that allocated it; and the kernel argument that gets it first");
+  app.add_flag("--lint-summary", sections.lint_summary,
+               "print only a line of --lint for each of the first steps");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
-  if (const int code = parse(app, argc, argv); code >= 0) return code;
+  if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
 
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true});
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
+  const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
+  if (sections.lint_summary) {
+    print_lint_summary(trace, lint(trace, TraceSteps(trace)));
+    return code;
+  }
   const TraceSummary summary = summarize(trace);
   if (json) {
     print_json(path, trace, summary, sections);
   } else {
     print_text(path, trace, summary, sections);
   }
-  return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
+  return code;
 }
 
 }  // namespace gfxgraph::tools

@@ -1,8 +1,12 @@
 #include "tools/lint_report.h"
 
+#include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/print.h"
+#include "tools/call_places.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -18,7 +22,22 @@ const char* kind_name(LintReport::Kind kind) {
   return "";
 }
 
-void print_report(const LintReport& report) {
+constexpr size_t kMostSites = 3;
+
+void print_sites(const LintLine& line, CallPlaces& places) {
+  if (line.sites.empty()) return;
+  std::string text;
+  for (size_t i = 0; i < std::min(line.sites.size(), kMostSites); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", places.text(line.sites[i].site));
+    if (line.sites.size() > 1) text += fmt::format(" {} times", line.sites[i].count);
+  }
+  if (line.sites.size() > kMostSites) {
+    text += fmt::format(" and {} more", line.sites.size() - kMostSites);
+  }
+  print("      {:<21} at {}\n", "", text);
+}
+
+void print_report(const LintReport& report, CallPlaces& places) {
   const char* const s = report.launches == 1 ? "" : "es";
   if (report.kind == LintReport::Kind::kTrace) {
     print("  whole trace: {} launch{}\n", report.launches, s);
@@ -31,18 +50,30 @@ void print_report(const LintReport& report) {
   for (const LintLine& line : report.lines) {
     print("    {:<14} {:>6} x {}, first event {}: {}\n", severity_name(line.severity), line.count,
           line.what, line.first_event, line.why);
+    print_sites(line, places);
   }
 }
 
-Json report_json(const LintReport& report) {
+Json site_json(const LintSite& site, CallPlaces& places) {
+  const CallPlace place = places.find(site.site);
+  return {{"site", place.name},     {"count", site.count},
+          {"module", place.module}, {"offset_bytes", place.offset},
+          {"symbol", place.symbol}, {"file", place.file},
+          {"line", place.line}};
+}
+
+Json report_json(const LintReport& report, CallPlaces& places) {
   Json lines = Json::array();
   for (const LintLine& line : report.lines) {
+    Json sites = Json::array();
+    for (const LintSite& site : line.sites) sites.push_back(site_json(site, places));
     lines.push_back({{"severity", severity_name(line.severity)},
                      {"category", line.category},
                      {"what", line.what},
                      {"count", line.count},
                      {"first_event", line.first_event},
-                     {"why", line.why}});
+                     {"why", line.why},
+                     {"sites", std::move(sites)}});
   }
   return {{"kind", kind_name(report.kind)},  {"name", report.name},
           {"iterations", report.iterations}, {"launches", report.launches},
@@ -51,13 +82,36 @@ Json report_json(const LintReport& report) {
 
 }  // namespace
 
-void print_lint(const std::vector<LintReport>& reports) {
+void print_lint(const format::Trace& trace, const std::vector<LintReport>& reports) {
+  CallPlaces places(trace);
   print("\ngraph readiness\n");
-  for (const LintReport& report : reports) print_report(report);
+  for (const LintReport& report : reports) print_report(report, places);
 }
 
-void print_lint_json(JsonStream& json, const std::vector<LintReport>& reports) {
-  json.list("lint", reports.size(), [&](size_t n) { return report_json(reports[n]); });
+void print_lint_summary(const format::Trace& trace, const std::vector<LintReport>& reports) {
+  constexpr size_t kMostSteps = 2, kMostLines = 3;
+  constexpr uint64_t kMostFileBytes = UINT64_C(256) << 20;
+  CallPlaces places(trace, kMostFileBytes);
+  size_t steps = 0;
+  for (const LintReport& report : reports) {
+    if (report.kind == LintReport::Kind::kTrace || steps++ >= kMostSteps) continue;
+    std::string text;
+    size_t lines = 0;
+    for (const LintLine& line : report.lines) {
+      if (line.severity == Severity::kSlows || ++lines > kMostLines) continue;
+      text += fmt::format("{}{} x {}", text.empty() ? "" : "; ", line.count, line.what);
+      if (!line.sites.empty()) text += " at " + places.text(line.sites[0].site);
+    }
+    if (lines > kMostLines) text += fmt::format("; and {} more", lines - kMostLines);
+    print("graph readiness of {}: {}\n", report.name,
+          text.empty() ? "nothing that breaks a capture or spoils its reuse" : text);
+  }
+}
+
+void print_lint_json(JsonStream& json, const format::Trace& trace,
+                     const std::vector<LintReport>& reports) {
+  CallPlaces places(trace);
+  json.list("lint", reports.size(), [&](size_t n) { return report_json(reports[n], places); });
 }
 
 }  // namespace gfxgraph::tools

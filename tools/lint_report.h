@@ -8,8 +8,11 @@
 
 namespace gfxgraph::tools {
 
-void print_lint(const std::vector<LintReport>& reports);
+void print_lint(const format::Trace& trace, const std::vector<LintReport>& reports);
+// A line for each of the first steps, without what only slows; nothing for a trace without steps.
+void print_lint_summary(const format::Trace& trace, const std::vector<LintReport>& reports);
 // The list "lint".
-void print_lint_json(JsonStream& json, const std::vector<LintReport>& reports);
+void print_lint_json(JsonStream& json, const format::Trace& trace,
+                     const std::vector<LintReport>& reports);
 
 }  // namespace gfxgraph::tools

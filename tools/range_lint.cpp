@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -50,6 +51,33 @@ struct Finding {
   std::vector<uint64_t> events;  // rising
 };
 
+// Of memory the call that made it; else the one that appended the event.
+format::SiteId site_of(const format::Trace& trace, uint64_t event) {
+  if (event >= trace.events().size()) return 0;
+  const format::Event& found = trace.events()[event];
+  const auto* begin = std::get_if<format::AllocationBegin>(&found.action);
+  return begin != nullptr && begin->site != 0 ? begin->site : found.site;
+}
+
+// Counts calls by where they stand in the program.
+class SiteCounts {
+ public:
+  explicit SiteCounts(const format::Trace& trace) : trace_(trace) {}
+  void add(uint64_t event) {
+    if (const format::SiteId site = site_of(trace_, event); site != 0) ++counts_[site];
+  }
+  std::vector<LintSite> sites() const {
+    std::vector<LintSite> all;
+    for (const auto& [site, count] : counts_) all.push_back({site, count});
+    std::ranges::stable_sort(all, std::greater{}, &LintSite::count);
+    return all;
+  }
+
+ private:
+  const format::Trace& trace_;
+  std::map<format::SiteId, uint64_t> counts_;
+};
+
 class Linter {
  public:
   Linter(const format::Trace& trace, const std::vector<RangeSummary>& ranges)
@@ -74,6 +102,14 @@ class Linter {
       report.lines.push_back(finding.line);
       report.lines.back().count = events;
       report.lines.back().first_event = first;
+      SiteCounts sites(trace_);
+      for (const auto& [begin, end] : stretches) {
+        for (auto at = std::ranges::lower_bound(finding.events, begin);
+             at != finding.events.end() && *at < end; ++at) {
+          sites.add(*at);
+        }
+      }
+      report.lines.back().sites = sites.sites();
     }
     return report;
   }
@@ -224,11 +260,12 @@ class Linter {
 class Changes {
  public:
   Changes(const format::Trace& trace, const char* category, const char* title, const char* why)
-      : trace_(trace), category_(category), title_(title), why_(why) {}
+      : trace_(trace), sites_(trace), category_(category), title_(title), why_(why) {}
 
   void add(const Parameter& parameter, const Place& place) {
     first_event_ = places_ == 0 ? place.event : std::min(first_event_, place.event);
     ++places_;
+    sites_.add(place.event);
     if (parameter_ == &parameter) return;
     parameter_ = &parameter;
     ++parameters_;
@@ -244,12 +281,13 @@ class Changes {
     if (places_ == 0) return;
     std::string what = fmt::format("{}: {}", title_, text_);
     if (parameters_ > kMostNames) what += fmt::format(" and {} more", parameters_ - kMostNames);
-    report.lines.push_back(
-        {Severity::kSpoilsReuse, category_, std::move(what), places_, first_event_, why_});
+    report.lines.push_back({Severity::kSpoilsReuse, category_, std::move(what), places_,
+                            first_event_, why_, sites_.sites()});
   }
 
  private:
   const format::Trace& trace_;
+  SiteCounts sites_;
   const char* category_;
   const char* title_;
   const char* why_;

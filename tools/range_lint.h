@@ -18,6 +18,12 @@ enum class Severity : uint8_t {
   kSlows,
 };
 
+// Where the program made such calls.
+struct LintSite {
+  format::SiteId site = 0;
+  uint64_t count = 0;
+};
+
 // One reason, of all iterations together.
 struct LintLine {
   Severity severity = Severity::kBreaksCapture;
@@ -26,6 +32,8 @@ struct LintLine {
   uint64_t count = 0;    // calls; of what changes, places of one iteration; of work, shapes
   uint64_t first_event = 0;
   const char* why = "";
+  // Those with most calls first; what has no known site is in none.
+  std::vector<LintSite> sites = {};
 };
 
 struct LintReport {

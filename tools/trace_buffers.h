@@ -9,9 +9,17 @@
 
 namespace gfxgraph::tools {
 
+// Where a name comes from.
+enum class NameSource : uint8_t { kUnnamed, kGiven, kSymbol, kCallSite };
+// "", "given", "symbol", "call site".
+const char* name_source_name(NameSource source);
+
 struct BufferSummary {
   const format::AllocationBegin* begin = nullptr;
-  std::string name;  // as the program named it last; else the symbol of a variable; may be empty
+  // As the program named it last; else the symbol of a variable, or format::made_name().
+  std::string name;
+  NameSource name_source = NameSource::kUnnamed;
+  std::string used_by;  // place_text() of the first argument that holds its address; may be empty
   uint64_t first_event = 0;
   uint64_t end_event = 0;  // where its life, or what the trace says of it, ends; else their number
   uint64_t launches = 0;   // that got its address as an argument, graph nodes at each launch

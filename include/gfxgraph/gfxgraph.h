@@ -181,6 +181,12 @@ enum {
   GFXGRAPH_ALLOCATION_STREAM_ORDERED = 4,
   GFXGRAPH_ALLOCATION_MODULE_GLOBAL = 5
 };
+enum {
+  GFXGRAPH_NAME_NONE = 0,
+  GFXGRAPH_NAME_GIVEN = 1,
+  GFXGRAPH_NAME_SYMBOL = 2,
+  GFXGRAPH_NAME_CALL_SITE = 3
+};
 typedef struct gfxgraph_allocation_t {
   uint32_t struct_size;
   uint32_t kind; /* GFXGRAPH_ALLOCATION_... */
@@ -193,7 +199,11 @@ typedef struct gfxgraph_allocation_t {
    * gfxgraph_replay_options_t.zero_unknown */
   uint32_t initial_state_unknown;
   const char* symbol; /* of a module global, else "" */
-  const char* name;   /* as the program named it (gfxgraph/record.h), else `symbol` */
+  /* as the program named it (gfxgraph/record.h), else `symbol`, else the call that made it, as
+   * "load_model(char const*)+0x1f4#3", which is stable between recordings; else "" */
+  const char* name;
+  uint32_t name_source; /* GFXGRAPH_NAME_... */
+  uint32_t reserved;    /* 0 */
 } gfxgraph_allocation_t;
 /* `allocation` is the id, from 1. GFXGRAPH_NOT_FOUND for ids without an allocation. */
 GFXGRAPH_API gfxgraph_status_t

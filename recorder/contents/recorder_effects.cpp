@@ -140,6 +140,7 @@ void Recorder::defer_effect(uint64_t run, format::StreamId stream) {
   copy.asynchronous = true;
   copy.stream = stream;
   event.action = std::move(copy);
+  event.site = sites_.here();
   effect->events = events.get();
   enqueue(queue_.draw(), std::move(events));
 }

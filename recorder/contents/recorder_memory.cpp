@@ -173,6 +173,10 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
                                  format::AllocationBegin begin) {
   allocation->id = selection_.empty() ? next_allocation_++ : next_untraced_--;
   Allocation& entry = *allocation;
+  if (entry.kind != format::AllocationKind::kModuleGlobal) {
+    entry.site = sites_.here();
+    entry.site_ordinal = sites_.next_ordinal(entry.site);
+  }
   for (const std::shared_ptr<Allocation>& old : map(std::move(allocation))) {
     // Its end was not seen: the runtime gave the same addresses out again.
     if (old->begun) {

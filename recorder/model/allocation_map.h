@@ -36,8 +36,10 @@ struct Allocation {
   bool kept = false;
   format::Content last = {};
   format::AllocationId former_id = 0;
-  bool beginning = false;  // its content is being read
-  uint32_t flags = 0;      // of the call that made it
+  bool beginning = false;   // its content is being read
+  uint32_t flags = 0;       // of the call that made it
+  format::SiteId site = 0;  // of that call
+  uint32_t site_ordinal = 0;
 
   bool host_visible() const { return host_address != 0; }
   // Bytes between it and a device address; 0: inside, or one past the end.

@@ -141,7 +141,9 @@ format::Event& Recorder::append_work(Work& work) {
     }
     next_host_function_ += work.runs;
   }
-  return push(std::move(*work.action));
+  format::Event& event = push(std::move(*work.action));
+  event.site = sites_.at(work.called_at);  // another thread may be the one that appends it
+  return event;
 }
 
 Work::~Work() {

@@ -187,6 +187,8 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   begin.size_bytes = allocation.size_bytes;
   begin.symbol = allocation.symbol;
   begin.name = allocation.name;
+  begin.site = allocation.site;
+  begin.site_ordinal = allocation.site_ordinal;
   // Every kernel of the module may use a managed variable without being handed its address.
   if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {
     allocation.reachable = allocation.in_memory = true;

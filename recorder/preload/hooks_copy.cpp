@@ -106,16 +106,17 @@ bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
 }
 
 template <typename Call>
-hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call) {
-  const Scope scope;
+hipError_t copy(int index, const RawCopy& raw, Handle stream, Call&& call,
+                const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
   return device_work(index, raw, stream, std::forward<Call>(call));
 }
 
 template <typename Call>
-hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle stream,
-                          Call&& call) {
-  const Scope scope;
+hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle stream, Call&& call,
+                          const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
   if (supported) {
     return device_work(index, raw, stream, std::forward<Call>(call));
@@ -130,8 +131,8 @@ hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle 
 template <typename Call>
 hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_symbol,
                        const void* other, size_t bytes, hipMemcpyKind kind, Handle stream,
-                       Call&& call) {
-  const Scope scope;
+                       Call&& call, const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
   const uint64_t address = recorder().symbol_address(symbol);
   if (address == 0) {

@@ -58,10 +58,13 @@ enum class CallKind {
 // the call that real() made says: no hook can forget it.
 class Scope {
  public:
-  explicit Scope(CallKind kind = CallKind::kOther) noexcept
+  // `site`: in the body of a hook, where the program called it.
+  explicit Scope(CallKind kind = CallKind::kOther,
+                 const void* site = __builtin_return_address(0)) noexcept
       : record(hook_depth++ == 0 && recorder().active()),
         registration_(kind == CallKind::kRegistration) {
     if (!record) return;
+    if (program_call == nullptr) program_call = site;
     learned = Learned{.open = true};
     recorder().call_begins(kind != CallKind::kOther);
   }

@@ -133,8 +133,9 @@ template <typename Call>
 hipError_t launch_items(int index, hipFunction_t function, const std::array<uint32_t, 3>& items,
                         const std::array<uint32_t, 3>& block, size_t shared_bytes,
                         hipStream_t stream, void** params, void** extra, hipEvent_t start,
-                        hipEvent_t stop, Call&& call) {
-  const Scope scope(CallKind::kMayJoin);
+                        hipEvent_t stop, Call&& call,
+                        const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kMayJoin, site);
   if (!scope.record) return call();
   const Handle key = stream_key(stream);
   const Turn turn(function_call(function, key, true, false));
@@ -359,7 +360,9 @@ GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel_spt(const void* stub, dim3 g
 // hipModuleLaunchKernel, where they are seen.
 GFXGRAPH_HOOK hipError_t hipLaunchByPtr(const void* stub) {
   launching_stub = stub;
+  if (hook_depth == 0) program_call = __builtin_return_address(0);
   const hipError_t result = real(kCall_hipLaunchByPtr, stub);
+  if (hook_depth == 0) program_call = nullptr;
   launching_stub = nullptr;
   return result;
 }
@@ -373,7 +376,9 @@ void gfxgraph_launch_ggl(uintptr_t stub, const dim3& grid, const dim3& block, ui
   const auto function = reinterpret_cast<Function>(
       real_function(kCall__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv));
   launching_stub = reinterpret_cast<const void*>(stub);
+  if (hook_depth == 0) program_call = __builtin_return_address(0);
   if (function != nullptr) function(stub, grid, block, shared_bytes, stream, kernarg);
+  if (hook_depth == 0) program_call = nullptr;
   launching_stub = nullptr;
 }
 

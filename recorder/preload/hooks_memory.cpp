@@ -31,8 +31,8 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
   return result;
 }
 
-hipError_t free_memory(int index, void* pointer) {
-  const Scope scope;
+hipError_t free_memory(int index, void* pointer, const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record) return real(index, pointer);
   Recorder::Freeing freeing = recorder().freeing(address_of(pointer));
   const hipError_t result = real(index, pointer);

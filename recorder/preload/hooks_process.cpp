@@ -96,6 +96,7 @@ Scope::~Scope() {
   if (record) {
     if (learned.index >= 0) tell_learned();
     learned.open = false;
+    program_call = nullptr;
   }
   if (record && !registration_) arrange_exit();
 }

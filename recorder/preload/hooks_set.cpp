@@ -6,8 +6,9 @@ using namespace gfxgraph::recorder;
 namespace {
 
 template <typename Call>
-hipError_t set(int index, const RawMemset& raw, Handle stream, Call&& call) {
-  const Scope scope;
+hipError_t set(int index, const RawMemset& raw, Handle stream, Call&& call,
+               const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
   return device_work(index, raw, stream, std::forward<Call>(call));
 }

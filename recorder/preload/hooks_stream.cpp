@@ -23,8 +23,9 @@ void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
 
 template <typename Call>
 hipError_t host_function(int index, Handle stream, void* function, void* data, Call&& call,
-                         bool never_captured = false) {
-  const Scope scope;
+                         bool never_captured = false,
+                         const void* site = __builtin_return_address(0)) {
+  const Scope scope(CallKind::kOther, site);
   if (!scope.record || function == nullptr) return call(nullptr);
   std::shared_ptr<HostCall> wrapped = recorder().wrap_host_function(function, data, false);
   if (!wrapped) return call(nullptr);

@@ -55,6 +55,7 @@ format::Event launch_event(const PendingLaunch& pending, std::span<const std::by
   event.thread = pending.thread;
   event.time_ns = pending.time_ns;
   event.action = std::move(launch);
+  event.site = pending.site;
   return event;
 }
 

@@ -23,6 +23,7 @@ struct PendingLaunch {
   format::KernelId kernel = 0;
   format::StreamId stream = 0;
   uint32_t thread = 0;
+  format::SiteId site = 0;
   uint64_t time_ns = 0;
   LaunchShape shape;
   uint64_t offset_bytes = 0;

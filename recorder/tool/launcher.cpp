@@ -24,6 +24,7 @@
 #include "base/program.h"
 #include "codeobj/code_object.h"
 #include "format/reader.h"
+#include "recorder/tool/lint_summary.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -202,6 +203,7 @@ bool explain(const Report& report, const std::string& output) {
       report.events));
   say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
                   report.relocations_matched, report.relocations_ambiguous));
+  for (const std::string& line : lint_summary(output)) say(line);
   list("ambiguous", report.ambiguous);
   list("note", report.notes);
   list("incomplete", report.incomplete);

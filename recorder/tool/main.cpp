@@ -59,7 +59,8 @@ int run_tool(int argc, char** argv) {
   app.add_option("-o,--output", request.options.output, "the trace to write, T.gfxg")->required();
   app.add_option("--device", device,
                  "auto, real or emulated (default auto: a GPU if there is one)");
-  app.add_flag("--redact", request.options.redact, "leave the command line out of the trace");
+  app.add_flag("--redact", request.options.redact,
+               "leave the command line and the folders of the program out of the trace");
   app.add_flag("--hash-only", hash_only,
                "keep hashes of the buffers' last states, not their bytes");
   app.add_flag("--no-content", no_content, "keep nothing of the buffers' last states: no --verify");

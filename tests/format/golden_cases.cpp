@@ -106,6 +106,12 @@ std::vector<std::byte> with_graph(const std::function<void(Graph&)>& change) {
   return with_record(RecordKind::kGraph, packed(graph));
 }
 
+std::vector<std::byte> with_site(const std::function<void(Site&)>& change) {
+  Site site{1, "/opt/app/decode", "", "main", 0x1234, 0x34, true, true};
+  change(site);
+  return with_record(RecordKind::kSite, packed(site), kFlagOptional);
+}
+
 std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& change) {
   AllocationBegin begin = sample_allocation(3, 64);
   change(begin);
@@ -332,6 +338,11 @@ void add_object_cases(std::vector<GoldenCase>& cases) {
                    with_kernel([](Kernel& k) { k.arguments[3].offset_bytes = 26; })});
   cases.push_back({"argument_order",
                    with_kernel([](Kernel& k) { std::swap(k.arguments[1], k.arguments[2]); })});
+  cases.push_back({"site_not_optional", with_record(RecordKind::kSite, {})});
+  cases.push_back({"site_id_not_next", with_site([](Site& s) { s.id = 2; })});
+  cases.push_back({"site_without_module", with_site([](Site& s) { s.module.clear(); })});
+  cases.push_back({"site_before_its_symbol", with_site([](Site& s) { s.offset_bytes = 0x33; })});
+  cases.push_back({"site_unique_without_symbol", with_site([](Site& s) { s.symbol.clear(); })});
   cases.push_back({"graph_id_not_next", with_graph([](Graph& g) { g.id = 2; })});
   cases.push_back(
       {"graph_depends_on_later_node", with_graph([](Graph& g) { g.nodes[0].dependencies = {1}; })});
@@ -542,6 +553,26 @@ Result<void> add_names(Writer& writer) {
   return {};
 }
 
+// Since 0.2: where the program's code called HIP.
+Result<void> add_sites(Writer& writer) {
+  Site site{1,   "/opt/app/decode", "00112233aabb", "load_model(char const*)", 0x12f4, 0x1f4, true,
+            true};
+  GFXGRAPH_TRY(writer.add(site));
+  GFXGRAPH_TRY(writer.add(Site{2, "libstripped.so", "", "", 0x8010}));
+  AllocationBegin weights = sample_allocation(1);
+  weights.site = 1;
+  weights.site_ordinal = 3;
+  const std::vector<std::pair<Action, SiteId>> actions = {
+      {StreamCreate{1, 0, 0}, 0}, {weights, 0}, {Synchronize{SynchronizeKind::kDevice, 0}, 2}};
+  for (const auto& [action, at] : actions) {
+    Event event;
+    event.action = action;
+    event.site = at;
+    GFXGRAPH_TRY(writer.add(event));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -602,6 +633,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"names", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_names(writer).has_value());
+                   })});
+  cases.push_back({"sites", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_sites(writer).has_value());
                    })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);

@@ -50,6 +50,7 @@ struct ActionDumper {
                  {"symbol", a.symbol},
                  {"initial", dump(a.initial)}};
     if (!a.name.empty()) json["name"] = a.name;
+    if (a.site != 0) json["site"] = {a.site, a.site_ordinal};
     return json;
   }
   Json operator()(const AllocationEnd& a) const {
@@ -192,6 +193,10 @@ std::string dump_json(const Trace& trace) {
   for (const Kernel& kernel : trace.kernels()) json["kernels"].push_back(dump(kernel));
   json["graphs"] = Json::array();
   for (const Graph& graph : trace.graphs()) json["graphs"].push_back(dump(graph));
+  for (const Site& s : trace.sites()) {
+    json["sites"].push_back({s.id, s.module, s.build_id, s.symbol, s.offset_bytes,
+                             s.symbol_offset_bytes, s.program, s.symbol_unique});
+  }
   json["events"] = Json::array();
   for (const Event& event : trace.events()) {
     json["events"].push_back({{"sequence", event.sequence},
@@ -199,6 +204,7 @@ std::string dump_json(const Trace& trace) {
                               {"time", event.time_ns},
                               {"kind", action_name(event.action)},
                               {"action", std::visit(ActionDumper{}, event.action)}});
+    if (event.site != 0) json["events"].back()["site"] = event.site;
   }
   json["findings"] = Json::array();
   for (const Finding& f : trace.findings()) {

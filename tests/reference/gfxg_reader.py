@@ -20,7 +20,8 @@ ALIGNMENT = 64
 FLAG_OPTIONAL = 1
 FIRST_PRIVATE_KIND = 1 << 31
 KINDS = {1: "environment", 2: "code object", 3: "kernel", 4: "graph", 5: "finding", 6: "events",
-         7: "blob", 8: "summary", 9: "footer"}
+         7: "blob", 8: "summary", 9: "footer", 10: "site"}
+OPTIONAL_KINDS = {10}
 CODECS = {0: "plain", 1: "zstd"}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -106,7 +107,8 @@ def read_record(data, offset, records):
     payload = offset + HEADER_BYTES
     require(kind != 0, offset + 8, "kind 0")
     require(flags in (0, FLAG_OPTIONAL), offset + 12, f"flags {flags:#x}")
-    require(kind not in KINDS or flags == 0, offset + 12, "a known kind must have no flags")
+    known_flags = FLAG_OPTIONAL if kind in OPTIONAL_KINDS else 0
+    require(kind not in KINDS or flags == known_flags, offset + 12, f"kind {kind} has flags {flags:#x}")
     require(kind in KINDS or flags == FLAG_OPTIONAL, offset + 8, f"kind {kind} is unknown")
     if size > len(data) - payload or align(payload + size) > len(data):
         raise Torn(f"byte {len(data)}: ends inside record {len(records)}")

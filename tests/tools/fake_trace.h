@@ -16,6 +16,7 @@ class FakeTrace : public format::Trace {
   const std::vector<format::CodeObject>& code_objects() const override { return code_objects_; }
   const std::vector<format::Kernel>& kernels() const override { return kernels_; }
   const std::vector<format::Graph>& graphs() const override { return graphs_; }
+  const std::vector<format::Site>& sites() const override { return sites_; }
   const std::vector<format::Event>& events() const override { return events_; }
   const std::vector<format::Finding>& findings() const override { return findings_; }
   const format::Statistics& statistics() const override { return statistics_; }
@@ -41,6 +42,7 @@ class FakeTrace : public format::Trace {
   std::vector<format::CodeObject> code_objects_;
   std::vector<format::Kernel> kernels_;
   std::vector<format::Graph> graphs_;
+  std::vector<format::Site> sites_;
   std::vector<format::Event> events_;
   std::vector<format::Finding> findings_;
   format::Statistics statistics_;

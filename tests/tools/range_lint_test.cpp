@@ -294,5 +294,37 @@ TEST_F(RangeLint, ManyCallsAreOneLine) {
   EXPECT_EQ(sum, 1000u);
 }
 
+TEST_F(RangeLint, CountsCallsByWhereTheyStand) {
+  const auto wait = [&](format::SiteId site) {
+    trace_.add(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceSynchronize"});
+    trace_.events_.back().site = site;
+  };
+  wait(3);  // outside
+  for (int i = 0; i < 2; ++i) {
+    step([&] {
+      launch();
+      wait(1);
+      wait(2);
+      wait(2);
+      wait(0);
+      format::AllocationBegin begin;
+      begin.id = static_cast<format::AllocationId>(10 + i);
+      begin.size_bytes = 64;
+      begin.site = 3;
+      trace_.add(begin);
+      trace_.events_.back().site = 1;
+    });
+  }
+  const auto all = reports();
+  ASSERT_EQ(all.size(), 1u);
+  std::map<std::string, std::vector<std::pair<format::SiteId, uint64_t>>> sites;
+  for (const LintLine& line : all[0].lines) {
+    for (const LintSite& site : line.sites) sites[line.category].push_back({site.site, site.count});
+  }
+  using Sites = std::vector<std::pair<format::SiteId, uint64_t>>;
+  EXPECT_EQ(sites["synchronization"], (Sites{{2, 4}, {1, 2}})) << "those with most calls first";
+  EXPECT_EQ(sites["first_launch"], Sites{});
+}
+
 }  // namespace
 }  // namespace gfxgraph::tools

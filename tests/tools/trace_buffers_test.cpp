@@ -52,5 +52,36 @@ TEST(TraceBuffers, CountTheLaunchesThatGetThem) {
   EXPECT_EQ(buffers[1].launches, 1u);
 }
 
+TEST(TraceBuffers, WithoutANameGoByTheCallThatMadeThem) {
+  FakeTrace trace;
+  trace.sites_ = {{1, "/opt/decode", "", "load(int)", 0x1234, 0x34, true, true}};
+  format::Kernel kernel;
+  kernel.id = 1;
+  kernel.name = "attend";
+  kernel.arguments = {{"scale", "by_value", format::ArgumentKind::kByValue, 0, 4},
+                      {"cache", "global_buffer", format::ArgumentKind::kGlobalBuffer, 8, 8}};
+  trace.kernels_ = {kernel};
+  format::AllocationBegin begin = buffer(1);
+  begin.site = 1;
+  begin.site_ordinal = 3;
+  trace.add(begin);
+  begin.id = 2;
+  begin.name = "weights";
+  trace.add(begin);
+  format::Launch launch;
+  launch.kernel = 1;
+  launch.relocations = {{0, 2, 0, format::RelocationSource::kMatched},
+                        {8, 1, 0, format::RelocationSource::kTyped}};
+  trace.add(launch);
+  const auto buffers = summarize_buffers(trace);
+  ASSERT_EQ(buffers.size(), 2u);
+  EXPECT_EQ(buffers[0].name, "load(int)+0x34#3");
+  EXPECT_EQ(buffers[0].name_source, NameSource::kCallSite);
+  EXPECT_EQ(buffers[0].used_by, "attend argument 'cache' at 0x8");
+  EXPECT_EQ(buffers[1].name, "weights");
+  EXPECT_EQ(buffers[1].name_source, NameSource::kGiven);
+  EXPECT_EQ(buffers[1].used_by, "") << "a word that looks like a pointer";
+}
+
 }  // namespace
 }  // namespace gfxgraph::tools

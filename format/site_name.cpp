@@ -1,0 +1,22 @@
+#include "format/site_name.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace gfxgraph::format {
+
+std::string site_name(const Site& site) {
+  const std::string_view path = site.module;
+  const std::string_view module = path.substr(path.rfind('/') + 1);
+  if (!site.symbol_unique) return fmt::format("{}+{:#x}", module, site.offset_bytes);
+  return fmt::format("{}{}{}+{:#x}", site.program ? "" : module, site.program ? "" : ":",
+                     site.symbol, site.symbol_offset_bytes);
+}
+
+std::string made_name(const std::vector<Site>& sites, const AllocationBegin& begin) {
+  if (begin.site == 0 || begin.site > sites.size()) return {};
+  return fmt::format("{}#{}", site_name(sites[begin.site - 1]), begin.site_ordinal);
+}
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,18 @@
+// How call sites, and memory that the program did not name, are called (docs/ranges.md, "Names").
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+// "load_model(char const*)+0x1f4" in the program, "libgemm.so:Gemm::run()+0x20" in a library; where
+// the symbol is unknown or not the only one of its module, "decode+0x12f4".
+std::string site_name(const Site& site);
+
+// "load_model(char const*)+0x1f4#3", the fourth allocation of this site; empty without a site.
+std::string made_name(const std::vector<Site>& sites, const AllocationBegin& begin);
+
+}  // namespace gfxgraph::format
