@@ -257,29 +257,86 @@ WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
 }
 
 std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) const {
-  std::vector<Relocation> found;
-  for (uint64_t offset = 0; offset + 8 <= bytes.size(); offset += 4) {
+  MemoryWords words(*this);
+  words.add(bytes);
+  return words.take();
+}
+
+namespace {
+
+constexpr size_t kWordsAtOnce = 16;
+
+// Whether none of the next words, the first of which is aligned, can be an address: most memory is
+// passed over by this alone.
+bool no_addresses(const std::byte* at) {
+  std::array<uint32_t, kWordsAtOnce + 1> halves;
+  std::memcpy(halves.data(), at, sizeof(halves));
+  uint32_t any = 0;
+  for (size_t i = 1; i <= kWordsAtOnce; ++i) any |= halves[i] >> (kAddressBits - 32) == 0;
+  for (size_t i = 0; i < kWordsAtOnce; i += 2) any |= halves[i] % kLeastAlignment == 0;  // a tag
+  return any == 0;
+}
+
+}  // namespace
+
+void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
+  uint64_t looked_up_to = 0;
+  for (uint64_t at = 0; at + 8 <= bytes.size(); at += 4) {
+    if (at >= looked_up_to && begin % 8 == 0 && at + 4 * (kWordsAtOnce + 1) <= bytes.size()) {
+      looked_up_to = at + 4 * kWordsAtOnce;
+      if (no_addresses(bytes.data() + at)) {
+        at = looked_up_to - 4;
+        continue;
+      }
+    }
     uint32_t upper = 0;
-    std::memcpy(&upper, bytes.data() + offset + 4, sizeof(upper));
+    std::memcpy(&upper, bytes.data() + at + 4, sizeof(upper));
+    const uint64_t offset = begin + at;
+    const bool known = words_.map_.known_upper(upper) ||
+                       (upper < words_.code_uppers_.size() && words_.code_uppers_[upper]);
+    // Most words.
+    if (!known && (upper >> (kAddressBits - 32) == 0 || offset % 8 != 0)) continue;
+    const uint64_t value = word_at(bytes.data() + at);
     Relocation relocation;
     relocation.offset_bytes = offset;
-    const bool known =
-        map_.known_upper(upper) || (upper < code_uppers_.size() && code_uppers_[upper]);
-    if (!known) {  // most words
-      if (upper >> (kAddressBits - 32) == 0 || offset % 8 != 0) continue;
-      if (!tagged(word_at(bytes.data() + offset), relocation)) continue;
+    if (!known) {
+      if (!words_.tagged(value, relocation)) continue;
     } else {
-      if (!in_memory(word_at(bytes.data() + offset), relocation)) continue;
+      if (!words_.in_memory(value, relocation)) continue;
       // Not ambiguous: it speaks for its neighbours, and needs one.
       relocation.ambiguous |= offset % 8 != 0;
     }
-    if (!found.empty() && offset - found.back().offset_bytes < 8) {
+    if (!found_.empty() && offset - found_.back().offset_bytes < 8) {
       // The aligned one of two that overlap.
       if (offset % 8 != 0) continue;
-      found.pop_back();
+      found_.pop_back();
+      held_.pop_back();
     }
-    found.push_back(relocation);
+    found_.push_back(relocation);
+    held_.push_back({offset, value});
   }
+}
+
+void MemoryWords::add(std::span<const std::byte> piece) {
+  if (end_ != 0 && piece.size() >= last_.size()) {
+    std::array<std::byte, 8> across;
+    std::ranges::copy(last_, across.begin());
+    std::ranges::copy(piece.first(last_.size()), across.begin() + last_.size());
+    scan(across, end_ - last_.size());
+  }
+  scan(piece, end_);
+  end_ += piece.size();
+  if (piece.size() >= last_.size()) {
+    std::ranges::copy(piece.last(last_.size()), last_.begin());
+  }
+}
+
+uint64_t MemoryWords::held(uint64_t offset_bytes) const {
+  return std::ranges::lower_bound(held_, offset_bytes, {}, &Held::offset_bytes)->value;
+}
+
+std::vector<Relocation> MemoryWords::take() {
+  std::vector<Relocation> found = std::move(found_);
   const auto speaks = [&](size_t i, uint64_t offset) {
     return !found[i].ambiguous &&
            (offset > found[i].offset_bytes ? offset - found[i].offset_bytes

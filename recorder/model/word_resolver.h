@@ -25,6 +25,7 @@
 //   address of an allocation's first byte.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,7 @@ class WordResolver {
   std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
 
  private:
+  friend class MemoryWords;
   enum class Answer : uint8_t { kPointer, kValue, kUnknown };
   Answer typed(uint64_t value, format::Relocation& relocation) const;
   bool tagged(uint64_t value, format::Relocation& relocation) const;
@@ -100,6 +102,30 @@ class WordResolver {
   std::vector<CodeRange> code_;
   std::bitset<65536> code_uppers_;  // as AllocationMap::known_upper()
   uint64_t generation_ = 0;
+};
+
+// The words of memory that is given in pieces, each but the last one of a multiple of 8 bytes.
+class MemoryWords {
+ public:
+  explicit MemoryWords(const WordResolver& words) : words_(words) {}
+  void add(std::span<const std::byte> piece);
+  // After the last piece: by offset. Once.
+  std::vector<format::Relocation> take();
+  // The value of one of them.
+  uint64_t held(uint64_t offset_bytes) const;
+
+ private:
+  void scan(std::span<const std::byte> bytes, uint64_t begin);
+
+  const WordResolver& words_;
+  uint64_t end_ = 0;                 // of the pieces so far
+  std::array<std::byte, 4> last_{};  // before it
+  std::vector<format::Relocation> found_;
+  struct Held {
+    uint64_t offset_bytes = 0;
+    uint64_t value = 0;
+  };
+  std::vector<Held> held_;  // of found_
 };
 
 // What words led to at one moment: for bytes of that moment which are seen later.
