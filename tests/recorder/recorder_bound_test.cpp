@@ -1,4 +1,5 @@
 // Large contents: in chunks, with the same words, and without more memory than the bound.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,43 @@ TEST_F(RecorderBoundTest, ContentsDoNotStandInMemory) {
   ASSERT_TRUE(trace) << trace.error().message;
   // What it held at the end is what it held at the beginning: stored once.
   EXPECT_EQ((*trace)->statistics().blobs, kBytes / kMiB + 1);
+}
+
+// Nor does what the program copies from its own memory, which is read where it is.
+TEST_F(RecorderBoundTest, SourcesOfCopiesDoNotStandInMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer keeps what was freed";
+#endif
+  constexpr uint64_t kBytes = 512 * kMiB;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const uint64_t before = peak_kib();
+    // Never written: it takes no memory itself.
+    void* const host =
+        ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Options options;
+    options.post = PostState::kNone;
+    const auto recording = recorder(options);
+    device_->unreadable = 0;
+    recording->allocated({format::AllocationKind::kDevice, kAddress, 0, kBytes, 0, nullptr});
+    Work work;
+    RawCopy raw;
+    raw.destination.address = kAddress;
+    raw.source.address = reinterpret_cast<uint64_t>(host);
+    raw.width_bytes = kBytes;
+    work.raw = raw;
+    work.call = "hipMemcpy";
+    work.knows = Knows::STREAM;
+    recording->prepare(work);
+    recording->commit(std::move(work));
+    recording->finish();
+    const bool good = recording->report().sealed && recording->report().copies == 1;
+    ::_exit(good && before != 0 && peak_kib() - before < 128 * 1024 ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(RecorderBoundTest, ALargeContentHasItsBytesAndHash) {
