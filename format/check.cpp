@@ -84,10 +84,31 @@ Result<void> Checker::add(const Environment&) {
 }
 
 Result<void> Checker::add_blob(BlobId id, uint64_t size_bytes) {
-  if (!blobs_.emplace(id, size_bytes).second) {
+  if (!blobs_.emplace(id, Blob{size_bytes, false}).second) {
     return fail(Status::kCorrupt,
                 fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
   }
+  return {};
+}
+
+Result<void> Checker::add_chunk_list(BlobId id, const ChunkListView& list) {
+  for (size_t i = 0; i < list.count(); ++i) {
+    const BlobId chunk = list[i];
+    if (is_fill_chunk(chunk)) continue;
+    const auto found = blobs_.find(chunk);
+    if (found == blobs_.end() || found->second.is_list) {
+      return fail(
+          Status::kCorrupt,
+          fmt::format("chunk list: its chunk {}, blob {:016x}{:016x}, {}", i, chunk.high, chunk.low,
+                      found == blobs_.end() ? "does not stand before it" : "is a list"));
+    }
+    if (found->second.size_bytes != list.bytes_of(i)) {
+      return fail(Status::kCorrupt, fmt::format("chunk list: its chunk {} has {} bytes, not {}", i,
+                                                found->second.size_bytes, list.bytes_of(i)));
+    }
+  }
+  GFXGRAPH_TRY(add_blob(id, list.size_bytes));
+  blobs_[id].is_list = true;
   return {};
 }
 

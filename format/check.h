@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "format/chunks.h"
 #include "format/trace.h"
 
 namespace gfxgraph::format {
@@ -28,6 +29,8 @@ class Checker {
  public:
   Result<void> add(const Environment& environment);
   Result<void> add_blob(BlobId id, uint64_t size_bytes);
+  // What it names must have been added, each with the size of its place, and be no list.
+  Result<void> add_chunk_list(BlobId id, const ChunkListView& list);
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
   Result<void> add(const Graph& graph);
@@ -42,6 +45,10 @@ class Checker {
   struct Allocation {
     uint64_t limit_bytes = 0;  // the larger of requested and mapped
     bool ended = false;
+  };
+  struct Blob {
+    uint64_t size_bytes = 0;
+    bool is_list = false;
   };
   struct Box {  // a row-wise range: of a copy or a memset
     uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
@@ -65,7 +72,7 @@ class Checker {
   Result<void> check_event_id(EventId id, const char* what) const;
 
   bool has_environment_ = false;
-  std::unordered_map<BlobId, uint64_t, BlobIdHash> blobs_;
+  std::unordered_map<BlobId, Blob, BlobIdHash> blobs_;
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
   uint32_t graphs_ = 0;

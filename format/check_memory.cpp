@@ -105,9 +105,9 @@ Result<void> Checker::check_content(const Content& content, const char* what) co
                   fmt::format("{}: its blob {:016x}{:016x} does not stand before it", what,
                               content.blob.high, content.blob.low));
     }
-    if (found->second != content.size_bytes) {
+    if (found->second.size_bytes != content.size_bytes) {
       return fail(Status::kCorrupt, fmt::format("{}: {} bytes in a blob of {}", what,
-                                                content.size_bytes, found->second));
+                                                content.size_bytes, found->second.size_bytes));
     }
     if (!content.stored) {
       return fail(Status::kCorrupt, fmt::format("{}: has a blob but says not stored", what));

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/cursor.h"
+#include "format/chunks.h"
 
 namespace gfxgraph::format {
 namespace {
@@ -123,7 +124,7 @@ Result<BlobView> decode_blob(std::span<const std::byte> payload) {
     return fail(Status::kCorrupt, fmt::format("blob of {} bytes is larger than the limit of {}",
                                               blob.header.size_bytes, kMaxBlobBytes));
   }
-  if (codec > static_cast<uint32_t>(BlobCodec::kZstd)) {
+  if (codec > static_cast<uint32_t>(BlobCodec::kChunks)) {
     return fail(Status::kVersion, fmt::format("blob codec {} is unknown: the trace was made by a "
                                               "newer gfxgraph",
                                               codec));
@@ -137,6 +138,9 @@ Result<BlobView> decode_blob(std::span<const std::byte> payload) {
       blob.header.size_bytes / kMaxZstdRatio > blob.stored.size()) {
     return fail(Status::kCorrupt, fmt::format("{} stored bytes cannot hold a blob of {} bytes",
                                               blob.stored.size(), blob.header.size_bytes));
+  }
+  if (blob.header.codec == BlobCodec::kChunks) {
+    GFXGRAPH_TRY(decode_chunk_list(blob.header.size_bytes, blob.stored));
   }
   return blob;
 }

@@ -59,7 +59,8 @@ uint32_t record_flags(RecordKind kind) noexcept;
 // A reader that does not know the record's kind may skip it.
 inline constexpr uint32_t kFlagOptional = 1;
 
-enum class BlobCodec : uint32_t { kPlain = 0, kZstd = 1 };
+// kChunks: a list of other blobs (chunks.h). Older readers refuse it as newer.
+enum class BlobCodec : uint32_t { kPlain = 0, kZstd = 1, kChunks = 2 };
 
 struct BlobHeader {
   BlobId id;

@@ -15,10 +15,17 @@ namespace gfxgraph::format {
 
 Result<void> Loader::add_blob(const RecordView& record) {
   GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, decode_blob(record.payload));
-  GFXGRAPH_TRY(checker_.add_blob(blob.header.id, blob.header.size_bytes));
+  uint64_t bytes = blob.header.size_bytes;
+  if (blob.header.codec == BlobCodec::kChunks) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list, decode_chunk_list(bytes, blob.stored));
+    GFXGRAPH_TRY(checker_.add_chunk_list(blob.header.id, list));
+    bytes = blob.stored.size();  // its chunks count theirs
+  } else {
+    GFXGRAPH_TRY(checker_.add_blob(blob.header.id, bytes));
+  }
   trace_.blobs.emplace(blob.header.id, LoadedBlob{blob, record.offset});
   ++trace_.statistics.blobs;
-  trace_.statistics.blob_bytes += blob.header.size_bytes;
+  trace_.statistics.blob_bytes += bytes;
   trace_.statistics.stored_blob_bytes += blob.stored.size();
   return {};
 }
@@ -167,22 +174,102 @@ Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> 
   return compare_id(header.id, hash_bytes(bytes));
 }
 
-Result<void> check_blob(const BlobView& blob) {
-  if (blob.header.codec != BlobCodec::kZstd) return check_blob_id(blob.header, blob.stored);
+namespace {
+
+Result<LoadedBlob> chunk_of(const ChunkListView& list, size_t index, const BlobTable& table) {
+  const BlobId id = list[index];
+  const auto found = table.find(id);
+  if (found == table.end()) {
+    return fail(Status::kNotFound, fmt::format("chunk {} of a list, blob {:016x}{:016x}, is not in "
+                                               "this trace",
+                                               index, id.high, id.low));
+  }
+  const BlobHeader& header = found->second.view.header;
+  if (header.codec == BlobCodec::kChunks || header.size_bytes != list.bytes_of(index)) {
+    return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x} cannot be chunk {} of a list",
+                                              id.high, id.low, index));
+  }
+  return found->second;
+}
+
+// One that is no list; its id is not looked at.
+Result<void> unpack_blob(const BlobView& blob, std::span<std::byte> out) {
+  GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);
+  if (blob.header.codec == BlobCodec::kPlain) {
+    std::ranges::copy(blob.stored, out.begin());
+    return {};
+  }
+  Result<void> done = decompress(blob.stored, out);
+  if (!done) return at_blob(std::move(done).error(), blob.header.id);
+  return {};
+}
+
+}  // namespace
+
+Result<void> visit_chunks(const ChunkListView& list, const BlobTable& table, bool trusted,
+                          const ChunkVisitor& visit) {
+  std::vector<std::byte> scratch;
+  for (size_t i = 0; i < list.count(); ++i) {
+    std::span<const std::byte> bytes;
+    if (const BlobId id = list[i]; is_fill_chunk(id)) {
+      scratch.assign(list.bytes_of(i), static_cast<std::byte>(id.low));
+      bytes = scratch;
+    } else {
+      GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob chunk, chunk_of(list, i, table));
+      bytes = chunk.view.stored;
+      if (chunk.view.header.codec != BlobCodec::kPlain) {
+        scratch.resize(list.bytes_of(i));
+        GFXGRAPH_TRY(unpack_blob(chunk.view, scratch));
+        bytes = scratch;
+      }
+      if (!trusted) GFXGRAPH_TRY(check_blob_id(chunk.view.header, bytes));
+    }
+    GFXGRAPH_TRY(visit(i * list.chunk_bytes, bytes));
+  }
+  return {};
+}
+
+Result<void> check_blob(const BlobView& blob, const BlobTable& table) {
   RunningBlobId id;
-  Result<void> done = decompress(blob.stored, blob.header.size_bytes,
-                                 [&](std::span<const std::byte> piece) { id.add(piece); });
+  Result<void> done;
+  switch (blob.header.codec) {
+    case BlobCodec::kPlain: return check_blob_id(blob.header, blob.stored);
+    case BlobCodec::kZstd:
+      done = decompress(blob.stored, blob.header.size_bytes,
+                        [&](std::span<const std::byte> piece) { id.add(piece); });
+      break;
+    case BlobCodec::kChunks: {
+      GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list,
+                                decode_chunk_list(blob.header.size_bytes, blob.stored));
+      done = visit_chunks(list, table, true, [&](uint64_t, std::span<const std::byte> piece) {
+        id.add(piece);
+        return Result<void>();
+      });
+      break;
+    }
+  }
   if (!done) return at_blob(std::move(done).error(), blob.header.id);
   return compare_id(blob.header.id, id.value());
 }
 
-Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out) {
+// Chunks are unpacked to where they belong, and compared as a whole.
+Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out,
+                              const BlobTable& table) {
   GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);
-  if (blob.header.codec == BlobCodec::kZstd) {
-    Result<void> done = decompress(blob.stored, out);
-    if (!done) return at_blob(std::move(done).error(), blob.header.id);
+  if (blob.header.codec == BlobCodec::kChunks) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list,
+                              decode_chunk_list(blob.header.size_bytes, blob.stored));
+    for (size_t i = 0; i < list.count(); ++i) {
+      const std::span<std::byte> place = out.subspan(i * list.chunk_bytes, list.bytes_of(i));
+      if (const BlobId id = list[i]; is_fill_chunk(id)) {
+        std::ranges::fill(place, static_cast<std::byte>(id.low));
+        continue;
+      }
+      GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob chunk, chunk_of(list, i, table));
+      GFXGRAPH_TRY(unpack_blob(chunk.view, place));
+    }
   } else {
-    std::ranges::copy(blob.stored, out.begin());
+    GFXGRAPH_TRY(unpack_blob(blob, out));
   }
   return check_blob_id(blob.header, out);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,8 @@ struct LoadedBlob {
   uint64_t offset = 0;  // of its record
 };
 
+using BlobTable = std::unordered_map<BlobId, LoadedBlob, BlobIdHash>;
+
 struct LoadedTrace {
   Environment environment;
   std::vector<CodeObject> code_objects;
@@ -31,7 +34,7 @@ struct LoadedTrace {
   std::vector<Event> events;
   std::vector<Finding> findings;
   Statistics statistics;
-  std::unordered_map<BlobId, LoadedBlob, BlobIdHash> blobs;
+  BlobTable blobs;
   bool sealed = false;
   uint64_t whole_bytes = 0;    // end of the last whole record
   uint64_t whole_records = 0;  // without the footer
@@ -60,10 +63,17 @@ class Loader {
 // stand; what has the right hash but makes no sense, or is newer, is an error all the same.
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options);
 
-// The uncompressed bytes, checked against the blob's id. `out` has the blob's size.
-Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out);
+// The uncompressed bytes, checked against the blob's id. `out` has the blob's size. `table`: where
+// the chunks of a list are.
+Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out,
+                              const BlobTable& table = {});
 // The same without room for the uncompressed bytes.
-Result<void> check_blob(const BlobView& blob);
+Result<void> check_blob(const BlobView& blob, const BlobTable& table = {});
+// The bytes of a list's chunks, one after another. Each is checked against its own id unless
+// `trusted`; whether they are together what the list stands for is not.
+using ChunkVisitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte>)>;
+Result<void> visit_chunks(const ChunkListView& list, const BlobTable& table, bool trusted,
+                          const ChunkVisitor& visit);
 Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes);
 
 }  // namespace gfxgraph::format

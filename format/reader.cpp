@@ -36,14 +36,15 @@ class AlignedBytes {
 // Blobs as callers want them: decompressed when first asked for, kept from then on.
 class BlobStore {
  public:
-  BlobStore(const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs, uint64_t limit_bytes)
+  BlobStore(const BlobTable& blobs, uint64_t limit_bytes)
       : blobs_(blobs), limit_bytes_(limit_bytes != 0 ? limit_bytes : physical_memory_bytes()) {}
 
   Result<std::span<const std::byte>> get(BlobId id) const {
     GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
     const std::lock_guard lock(mutex_);
     if (const auto ready = ready_.find(id); ready != ready_.end()) {
-      return ready->second ? std::span<const std::byte>(ready->second->bytes()) : blob.stored;
+      if (ready->second) return ready->second->bytes();
+      if (blob.header.codec == BlobCodec::kPlain) return blob.stored;
     }
     if (blob.header.codec == BlobCodec::kPlain) {
       GFXGRAPH_TRY(check_blob_id(blob.header, blob.stored));
@@ -59,10 +60,10 @@ class BlobStore {
                       id.high, id.low, blob.header.size_bytes, decompressed_bytes_, limit_bytes_));
     }
     auto bytes = std::make_unique<AlignedBytes>(blob.header.size_bytes);
-    GFXGRAPH_TRY(decode_blob_into(blob, bytes->bytes()));
+    GFXGRAPH_TRY(decode_blob_into(blob, bytes->bytes(), blobs_));
     decompressed_bytes_ = *total;
     const std::span<const std::byte> answer = bytes->bytes();
-    ready_.emplace(id, std::move(bytes));
+    ready_.insert_or_assign(id, std::move(bytes));
     return answer;
   }
 
@@ -73,10 +74,41 @@ class BlobStore {
                   fmt::format("blob {:016x}{:016x} has {} bytes, not {}", id.high, id.low,
                               blob.header.size_bytes, out.size()));
     }
-    return decode_blob_into(blob, out);
+    return decode_blob_into(blob, out, blobs_);
+  }
+
+  // Chunks are decompressed each time, as often as they are asked for.
+  Result<void> visit(BlobId id, const Trace::Visitor& visit) const {
+    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
+    if (blob.header.codec != BlobCodec::kChunks) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, get(id));
+      return visit(0, bytes);
+    }
+    GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list,
+                              decode_chunk_list(blob.header.size_bytes, blob.stored));
+    if (found_right(id)) return visit_chunks(list, blobs_, true, visit);
+    RunningBlobId whole;
+    GFXGRAPH_TRY(
+        visit_chunks(list, blobs_, false, [&](uint64_t offset, std::span<const std::byte> piece) {
+          whole.add(piece);
+          return visit(offset, piece);
+        }));
+    if (whole.value() != id) {
+      return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its chunks are not what it "
+                                                "stands for",
+                                                id.high, id.low));
+    }
+    const std::lock_guard lock(mutex_);
+    ready_.emplace(id, nullptr);
+    return {};
   }
 
  private:
+  bool found_right(BlobId id) const {
+    const std::lock_guard lock(mutex_);
+    return ready_.contains(id);
+  }
+
   Result<BlobView> find(BlobId id) const {
     const auto found = blobs_.find(id);
     if (found != blobs_.end()) return found->second.view;
@@ -84,10 +116,10 @@ class BlobStore {
                 fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
   }
 
-  const std::unordered_map<BlobId, LoadedBlob, BlobIdHash>& blobs_;
+  const BlobTable& blobs_;
   const uint64_t limit_bytes_;
   mutable std::mutex mutex_;
-  // Blobs whose id was found right; no bytes for plain ones.
+  // Blobs whose id was found right; no bytes for plain ones, and for lists that were visited.
   mutable std::unordered_map<BlobId, std::unique_ptr<AlignedBytes>, BlobIdHash> ready_;
   mutable uint64_t decompressed_bytes_ = 0;
 };
@@ -137,17 +169,25 @@ class FileTrace : public Trace {
                   fmt::format("{} bytes are known by their hash only", content.size_bytes));
     }
     try {
-      if (content.blob) {
-        GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, blobs_.get(content.blob));
-        return std::vector<std::byte>(bytes.begin(), bytes.end());
-      }
       if (content.size_bytes > physical_memory_bytes()) {
         return fail(Status::kOutOfMemory,
                     fmt::format("{} bytes exceed the memory of this machine", content.size_bytes));
       }
-      return std::vector<std::byte>(content.size_bytes, std::byte{content.fill});
+      std::vector<std::byte> bytes(content.size_bytes, std::byte{content.fill});
+      if (content.blob) GFXGRAPH_TRY(blobs_.read(content.blob, bytes));
+      return bytes;
     } catch (const std::bad_alloc&) {
       return fail(Status::kOutOfMemory, fmt::format("no memory for {} bytes", content.size_bytes));
+    }
+  }
+
+  Result<void> visit_content(const Content& given, const Visitor& visit) const override {
+    try {
+      if (given.stored && given.blob) return blobs_.visit(given.blob, visit);
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, content(given));
+      return visit(0, bytes);
+    } catch (const std::bad_alloc&) {
+      return fail(Status::kOutOfMemory, "no memory for a chunk");
     }
   }
 

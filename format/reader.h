@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,6 +55,10 @@ class Trace {
   virtual Result<void> read_blob(BlobId id, std::span<std::byte> out) const = 0;
   // The bytes of a Content: its blob, or `fill` spread out. Error when not stored.
   virtual Result<std::vector<std::byte>> content(const Content& content) const = 0;
+  // The same, piece by piece, for who copies them elsewhere: what is stored in chunks never stands
+  // in memory as a whole. An error of `visit` ends it; so does one that is found only at the end.
+  using Visitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte> piece)>;
+  virtual Result<void> visit_content(const Content& content, const Visitor& visit) const = 0;
 };
 
 // Whether `path` is a regular file that begins and ends as a sealed trace does. Reads only both

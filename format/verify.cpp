@@ -57,8 +57,10 @@ class Verifier {
       if (!meaning_) add_at(record, blob.error());
       return;
     }
+    // Behind damage a list may name what was not taken in.
+    if (!meaning_ && blob->header.codec == BlobCodec::kChunks) return;
     ++report_.blobs;
-    if (Result<void> right = gfxgraph::format::check_blob(*blob); !right) {
+    if (Result<void> right = gfxgraph::format::check_blob(*blob, loader_.trace().blobs); !right) {
       add_at(record, right.error());
     }
   }

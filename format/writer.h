@@ -13,6 +13,9 @@
 
 namespace gfxgraph::format {
 
+// Contents larger than this are stored in chunks of it, each of them once.
+inline constexpr size_t kChunkBytes = size_t{1} << 20;
+
 struct WriterOptions {
   // zstd level for blobs of at least `compress_min_bytes`; 0: never compress. A blob is stored
   // plain when compression does not make it smaller.
@@ -22,6 +25,11 @@ struct WriterOptions {
   // flush().
   uint32_t events_per_chunk = 256;
   size_t chunk_bytes = 1u << 20;
+  // Of ContentWriter: a multiple of 4096, kChunkBytes at most; how much of all contents may be in
+  // memory; and how many threads write it, 0: as the machine allows.
+  size_t content_chunk_bytes = kChunkBytes;
+  size_t chunks_in_memory_bytes = 32u << 20;
+  unsigned threads = 0;
 };
 
 class OutputFile;
@@ -57,8 +65,12 @@ class Writer {
   // Assigns event.sequence and returns it.
   Result<uint64_t> add(Event event);
 
-  // Hands everything gathered so far to the kernel, so that it survives the death of this process.
+  // Hands everything gathered so far to the kernel, so that it survives the death of this process,
+  // up to the first event that names a chunk which is on its way: threads of the writer add the
+  // rest.
   Result<void> flush();
+  // The same, and waits for the rest.
+  Result<void> settle();
   // Writes summary and footer, syncs, renames. No call but the destructor may follow.
   Result<void> seal();
   // After fork() in the child: forgets the file without writing, unlocking or renaming anything.
@@ -70,6 +82,7 @@ class Writer {
 
  private:
   struct Impl;
+  friend class ContentWriter;
   friend Result<std::unique_ptr<Writer>> create_writer(std::unique_ptr<OutputFile> file,
                                                        const WriterOptions& options);
   static Result<std::unique_ptr<Writer>> create_on(std::unique_ptr<OutputFile> file,

@@ -11,7 +11,7 @@ namespace gfxgraph::format {
 namespace {
 
 // Buffers of random-looking floats do not compress; finding that out on a sample costs little.
-constexpr size_t kSampleBytes = 1u << 17;
+constexpr size_t kSampleBytes = 1u << 15;
 
 }  // namespace
 

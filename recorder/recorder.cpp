@@ -320,6 +320,7 @@ void Recorder::flush() noexcept {
   if (!lock_within(mutex_, kPatienceMs)) return;
   mutex_.unlock();
   drain(true);
+  if (begun_ && writer_) (void)writer_->settle();
 }
 
 bool Recorder::abandon() noexcept {

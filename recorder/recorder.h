@@ -334,6 +334,8 @@ class Recorder {
   void take_in_trace(Allocation& allocation);
   void take_in_targets(std::vector<format::Relocation>& relocations,
                        std::span<const std::byte> bytes, const Allocation* holder);
+  void take_in_targets(std::vector<format::Relocation>& relocations,
+                       const std::function<uint64_t(uint64_t)>& held_at, const Allocation* holder);
   void take_in_variables(ModuleEntry& module);
   void note_left_range(const char* call);
   void note_missed_ranges();
@@ -353,6 +355,11 @@ class Recorder {
   // `holder`: whose first content it is, or is read.
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr);
+  // In pieces that `read` fills. Nothing: it failed (recorder_contents.cpp).
+  using ReadPiece = std::function<bool(uint64_t offset, std::span<std::byte> piece)>;
+  std::optional<format::Content> take_content(uint64_t size_bytes, bool store,
+                                              const WordResolver& words, const Allocation* holder,
+                                              const ReadPiece& read);
   format::Content read_content(const Allocation& allocation, bool store);
   // What it holds when it gets into the trace, as --contents says.
   format::Content first_content(const Allocation& allocation);

@@ -72,6 +72,8 @@ class Memory {
   Result<void> allocate(const AllocationInfo& info, Layout layout);
   Result<void> bind(const Program& program, const Binding& binding);
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
+  Result<void> restore_content(const format::Trace& trace, const format::AllocationBegin& begin,
+                               const std::string& where);
   Result<void> restore_words(const format::AllocationBegin& begin, const std::string& where);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
   void map(const Program& program, bool keep_ambiguous);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "recorder/contents/host_pieces.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -61,6 +62,21 @@ std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const R
     }
   }
   return rows;
+}
+
+std::optional<HostBytes> large_host_run(const RawCopy& raw, const RawCopyEnd& end) {
+  constexpr uint64_t kLeastBytes = 64u << 10;
+  const auto plane = checked_mul<uint64_t>(raw.width_bytes, raw.height);
+  const auto total = plane ? checked_mul<uint64_t>(*plane, raw.depth) : plane;
+  if (!total || *total <= kLeastBytes) return std::nullopt;
+  const bool rows = end.pitch_bytes == 0 || end.pitch_bytes == raw.width_bytes;
+  const bool slices = raw.depth == 1 || end.slice_bytes == 0 || end.slice_bytes == *plane;
+  if (!rows || !slices) return std::nullopt;
+  return HostBytes{end.address, *total};
+}
+
+bool read_host_piece(uint64_t address, std::span<std::byte> piece) {
+  return read_bytes(piece.data(), address, piece.size());
 }
 
 }  // namespace gfxgraph::recorder

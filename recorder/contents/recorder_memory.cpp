@@ -9,7 +9,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr size_t kReadChunkBytes = 16u << 20;
+// Up to this many are hashed where they are and written at once.
+constexpr size_t kSmallBytes = 64u << 10;
 
 bool uniform(std::span<const std::byte> bytes) {
   return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
@@ -37,6 +38,13 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
 
 format::Content Recorder::make_content(std::span<const std::byte> bytes, bool store,
                                        const WordResolver& words, const Allocation* holder) {
+  if (bytes.size() > kSmallBytes) {
+    return *take_content(bytes.size(), store, words, holder,
+                         [&](uint64_t offset, std::span<std::byte> piece) {
+                           std::ranges::copy(bytes.subspan(offset, piece.size()), piece.begin());
+                           return true;
+                         });
+  }
   format::Content content;
   content.size_bytes = bytes.size();
   content.hash = format::hash_bytes(bytes);
@@ -102,18 +110,21 @@ format::Content Recorder::read_content(const Allocation& allocation, bool store)
   if (allocation.host_visible()) {
     return make_content(visible_bytes(allocation), store, words_, &allocation);
   }
-  const std::unique_ptr<std::byte[]> buffer(new std::byte[allocation.size_bytes]);
-  for (uint64_t offset = 0; offset < allocation.size_bytes; offset += kReadChunkBytes) {
-    const size_t size = std::min<uint64_t>(kReadChunkBytes, allocation.size_bytes - offset);
-    if (!device_->read(buffer.get() + offset, allocation.address + offset, size)) {
-      finding(format::FindingKind::kNote, "hipMemcpy", "a buffer's content could not be read back");
-      format::Content unknown;
-      unknown.size_bytes = allocation.size_bytes;
-      unknown.stored = false;
-      return unknown;
-    }
+  const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+    return device_->read(piece.data(), allocation.address + offset, piece.size());
+  };
+  if (allocation.size_bytes <= kSmallBytes) {
+    const std::unique_ptr<std::byte[]> buffer(new std::byte[allocation.size_bytes]);
+    const std::span<std::byte> bytes(buffer.get(), allocation.size_bytes);
+    if (read(0, bytes)) return make_content(bytes, store, words_, &allocation);
+  } else if (auto content = take_content(allocation.size_bytes, store, words_, &allocation, read)) {
+    return *std::move(content);
   }
-  return make_content({buffer.get(), allocation.size_bytes}, store, words_, &allocation);
+  finding(format::FindingKind::kNote, "hipMemcpy", "a buffer's content could not be read back");
+  format::Content unknown;
+  unknown.size_bytes = allocation.size_bytes;
+  unknown.stored = false;
+  return unknown;
 }
 
 // Variables are not: no caller of a replay could bind them.

@@ -244,11 +244,23 @@ void Recorder::take_in_trace(Allocation& allocation) {
 // a replay: if the range gets the address once more, a word in memory may be one or the other.
 void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
                                std::span<const std::byte> bytes, const Allocation* holder) {
+  take_in_targets(
+      relocations,
+      [bytes](uint64_t offset) {
+        uint64_t held = 0;
+        std::memcpy(&held, bytes.data() + offset, sizeof(held));
+        return held;
+      },
+      holder);
+}
+
+void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
+                               const std::function<uint64_t(uint64_t)>& held_at,
+                               const Allocation* holder) {
   if (selection_.empty()) return;
   bool lost = false;
   const auto stays = [&](format::Relocation& word) {
-    uint64_t held = 0;
-    std::memcpy(&held, bytes.data() + word.offset_bytes, sizeof(held));
+    const uint64_t held = held_at(word.offset_bytes);
     Allocation* const target = by_id(word.allocation);
     if (target == nullptr) {
       if (ended_.contains(word.allocation)) return true;

@@ -292,40 +292,73 @@ bool WordResolver::word(uint64_t value, uint64_t offset, Relocation& relocation)
 }
 
 std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) const {
-  std::vector<Relocation> found;
-  std::vector<uint8_t> high_bytes;
-  const std::bitset<256> known = map_.known_high_bytes() | code_high_bytes_;
+  MemoryWords words(*this);
+  words.add(bytes);
+  return words.take();
+}
+
+MemoryWords::MemoryWords(const WordResolver& words) : words_(words) {
+  const std::bitset<256> known = words.map_.known_high_bytes() | words.code_high_bytes_;
   for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i]) high_bytes.push_back(static_cast<uint8_t>(i));
+    if (known[i]) high_bytes_.push_back(static_cast<uint8_t>(i));
   }
+}
+
+// Those that end in `bytes`, which stand at `begin`.
+void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
   const auto alignment = [](uint64_t offset) { return std::min(std::countr_zero(offset), 3); };
-  for (size_t offset = 0; offset + 8 <= bytes.size(); ++offset) {
-    if (offset % kScanBytes == 0) {
-      while (offset + kScanBytes + 7 <= bytes.size() &&
-             !may_hold_address(bytes.data() + offset, high_bytes)) {
-        offset += kScanBytes;
+  for (size_t at = 0; at + 8 <= bytes.size(); ++at) {
+    if (at % kScanBytes == 0 && begin % 8 == 0) {
+      while (at + kScanBytes + 7 <= bytes.size() &&
+             !may_hold_address(bytes.data() + at, high_bytes_)) {
+        at += kScanBytes;
       }
-      if (offset + 8 > bytes.size()) break;
+      if (at + 8 > bytes.size()) break;
     }
-    const uint64_t value = word_at(bytes.data() + offset);
+    const uint64_t offset = begin + at;
+    const uint64_t value = word_at(bytes.data() + at);
     const uint64_t upper = value >> 32;
-    const bool address = upper < code_uppers_.size() &&
-                         (map_.known_upper(static_cast<uint32_t>(upper)) || code_uppers_[upper]);
+    const bool address =
+        upper < words_.code_uppers_.size() &&
+        (words_.map_.known_upper(static_cast<uint32_t>(upper)) || words_.code_uppers_[upper]);
     const bool tag =
-        offset % 8 == 0 && upper >= code_uppers_.size() && value % kLeastAlignment == 0;
+        offset % 8 == 0 && value >> kAddressBits != 0 && value % kLeastAlignment == 0;
     if (!address && !tag) continue;
     Relocation relocation;
-    if (!word(value, offset, relocation)) continue;
+    if (!words_.word(value, offset, relocation)) continue;
     // Of those that overlap, the one that is aligned best.
     bool better = true;
-    size_t keep = found.size();
-    while (better && keep > 0 && offset - found[keep - 1].offset_bytes < 8) {
-      better = alignment(offset) > alignment(found[--keep].offset_bytes);
+    size_t keep = found_.size();
+    while (better && keep > 0 && offset - found_[keep - 1].offset_bytes < 8) {
+      better = alignment(offset) > alignment(found_[--keep].offset_bytes);
     }
     if (!better) continue;
-    found.resize(keep);
-    found.push_back(relocation);
+    found_.resize(keep);
+    held_.resize(keep);
+    found_.push_back(relocation);
+    held_.push_back({offset, value});
   }
+}
+
+void MemoryWords::add(std::span<const std::byte> piece) {
+  if (end_ != 0) {
+    std::array<std::byte, 2 * kAcross> across;
+    std::ranges::copy(last_, across.begin());
+    const size_t more = std::min(kAcross, piece.size());
+    std::ranges::copy(piece.first(more), across.begin() + kAcross);
+    scan(std::span(across).first(kAcross + more), end_ - kAcross);
+  }
+  scan(piece, end_);
+  end_ += piece.size();
+  if (piece.size() >= kAcross) std::ranges::copy(piece.last(kAcross), last_.begin());
+}
+
+uint64_t MemoryWords::held(uint64_t offset_bytes) const {
+  return std::ranges::lower_bound(held_, offset_bytes, {}, &Held::offset_bytes)->value;
+}
+
+std::vector<Relocation> MemoryWords::take() {
+  std::vector<Relocation> found = std::move(found_);
   const auto speaks = [&](size_t i, uint64_t offset) {
     return !found[i].ambiguous &&
            (offset > found[i].offset_bytes ? offset - found[i].offset_bytes

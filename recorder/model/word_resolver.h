@@ -24,6 +24,7 @@
 //   address of an allocation's first byte.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +91,7 @@ class WordResolver {
   std::vector<format::Relocation> memory(std::span<const std::byte> bytes) const;
 
  private:
+  friend class MemoryWords;
   enum class Answer : uint8_t { kPointer, kValue, kUnknown };
   Answer typed(uint64_t value, format::Relocation& relocation) const;
   bool tagged(uint64_t value, format::Relocation& relocation) const;
@@ -104,6 +106,34 @@ class WordResolver {
   std::bitset<65536> code_uppers_;  // as AllocationMap::known_upper()
   std::bitset<256> code_high_bytes_;
   uint64_t generation_ = 0;
+};
+
+// The words of memory that is given in pieces, each but the last one of a multiple of 8 bytes.
+class MemoryWords {
+ public:
+  // `words` and its map must stay as they are until the last piece.
+  explicit MemoryWords(const WordResolver& words);
+  void add(std::span<const std::byte> piece);
+  // After the last piece: by offset. Once.
+  std::vector<format::Relocation> take();
+  // The value of one of them.
+  uint64_t held(uint64_t offset_bytes) const;
+
+ private:
+  void scan(std::span<const std::byte> bytes, uint64_t begin);
+
+  static constexpr size_t kAcross = 7;  // bytes that a word may have in the piece before
+
+  const WordResolver& words_;
+  std::vector<uint8_t> high_bytes_;        // bits 40 to 47 of addresses
+  uint64_t end_ = 0;                       // of the pieces so far
+  std::array<std::byte, kAcross> last_{};  // before it
+  std::vector<format::Relocation> found_;
+  struct Held {
+    uint64_t offset_bytes = 0;
+    uint64_t value = 0;
+  };
+  std::vector<Held> held_;  // of found_
 };
 
 // What words led to at one moment: for bytes of that moment which are seen later.

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "base/log.h"
+#include "format/chunks.h"
+#include "format/content_writer.h"
 #include "format/recover.h"
 #include "format/verify.h"
 #include "format/writer_internal.h"
@@ -95,6 +97,96 @@ TEST(Fault, EveryFailedWriteLeavesAReadablePrefix) {
     EXPECT_GE((*trace)->events().size(), events_before);
     events_before = (*trace)->events().size();
   }
+}
+
+// Five chunks, and a content of one byte.
+Result<void> write_contents(Writer& writer) {
+  for (const size_t size : {5 * kMinChunkBytes - 9, 2 * kMinChunkBytes}) {
+    ContentWriter content(writer, size);
+    for (uint64_t chunk = 0; chunk * kMinChunkBytes < size; ++chunk) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> room, content.room());
+      std::ranges::fill(room, std::byte{1});
+      if (size % 2 != 0) std::memcpy(room.data(), &chunk, sizeof(chunk));
+      GFXGRAPH_TRY(content.put());
+    }
+    AllocationBegin begin = sample_allocation(size % 2 != 0 ? 1 : 2, static_cast<uint32_t>(size));
+    GFXGRAPH_ASSIGN_OR_RETURN(begin.initial, content.finish());
+    GFXGRAPH_TRY(writer.add(event_of(begin)));
+    GFXGRAPH_TRY(writer.flush());
+  }
+  return writer.settle();
+}
+
+WriterOptions small_chunks() {
+  WriterOptions options;
+  options.content_chunk_bytes = kMinChunkBytes;
+  options.chunks_in_memory_bytes = 2 * kMinChunkBytes;
+  options.threads = 1;
+  return options;
+}
+
+// The writer's thread finds it, and whoever waits for the thread is told.
+TEST(Fault, EveryFailedWriteOfAChunkLeavesAReadablePrefix) {
+  for (int fail_at = 1;; ++fail_at) {
+    SCOPED_TRACE(fail_at);
+    ASSERT_LT(fail_at, 1000);
+    std::vector<std::byte> bytes;
+    int operations = 0;
+    auto writer =
+        create_writer(std::make_unique<FailingFile>(bytes, operations, fail_at), small_chunks());
+    ASSERT_TRUE(writer);
+    const Result<void> written = write_contents(**writer);
+    const Result<void> sealed = (*writer)->seal();
+    writer->reset();
+    if (operations <= fail_at) {
+      EXPECT_TRUE(written && sealed);
+      EXPECT_GT(fail_at, 8);
+      break;
+    }
+    ASSERT_FALSE(sealed);
+    EXPECT_EQ(sealed.error().status, Status::kIo);
+    EXPECT_EQ(operations, fail_at + 1) << "nothing may follow half a record";
+    const auto trace = Trace::from_bytes(bytes, {.allow_torn = true});
+    ASSERT_TRUE(trace) << trace.error().message;
+  }
+}
+
+void fail_every_allocation_of_chunks(Failing failing) {
+  for (int64_t fail_at = 1;; ++fail_at) {
+    SCOPED_TRACE(fail_at);
+    ASSERT_LT(fail_at, 100000);
+    std::vector<std::byte> bytes;
+    bytes.reserve(1 << 20);  // the test's own file must not be what fails
+    int operations = 0;
+    auto writer =
+        create_writer(std::make_unique<FailingFile>(bytes, operations, -1), small_chunks());
+    ASSERT_TRUE(writer);
+    Result<void> written;
+    fail_allocation(fail_at, OfThreads::kAll, failing);
+    try {
+      written = write_contents(**writer);
+    } catch (const std::bad_alloc&) {
+      written = fail(Status::kOutOfMemory, "here");  // the test's own, or ContentWriter's beginning
+    }
+    const Result<void> sealed = (*writer)->seal();
+    writer->reset();
+    const bool failed = stop_failing_allocations();
+    if (!failed) {
+      EXPECT_GT(fail_at, 20);
+      EXPECT_TRUE(written && sealed);
+      EXPECT_TRUE(Trace::from_bytes(bytes));
+      break;
+    }
+    EXPECT_TRUE(Trace::from_bytes(bytes, {.allow_torn = true}));
+    EXPECT_EQ(Trace::from_bytes(bytes).has_value(), sealed.has_value());
+  }
+}
+
+TEST(Fault, EveryFailedAllocationOfAChunkIsAnError) {
+  fail_every_allocation_of_chunks(Failing::kOnce);
+}
+TEST(Fault, NothingIsThrownByChunksWhenNoMemoryIsLeft) {
+  fail_every_allocation_of_chunks(Failing::kFromThenOn);
 }
 
 void fail_every_allocation(Failing failing) {

@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "base/cursor.h"
+#include "format/chunks.h"
+#include "format/content_writer.h"
 #include "format/pack.h"
 #include "format/trace_generated.h"
 #include "trace_builder.h"
@@ -134,7 +136,7 @@ std::vector<std::byte> with_blob(BlobHeader header, const std::vector<std::byte>
   // The summary counts it, so that reading the blob is what fails.
   Statistics statistics = base_statistics();
   ++statistics.blobs;
-  statistics.blob_bytes += header.size_bytes;
+  statistics.blob_bytes += header.codec == BlobCodec::kChunks ? stored.size() : header.size_bytes;
   statistics.stored_blob_bytes += stored.size();
   Packer packer;
   const auto summary = packer.pack_summary(statistics, 0, 0);
@@ -315,6 +317,30 @@ void add_payload_cases(std::vector<GoldenCase>& cases) {
   cases.push_back(
       {"environment_twice", with_record(RecordKind::kEnvironment, packed(Environment{}))});
   cases.push_back({"finding_without_call", with_record(RecordKind::kFinding, packed(Finding{}))});
+}
+
+void add_chunk_cases(std::vector<GoldenCase>& cases) {
+  const BlobId elf =
+      hash_bytes(to_bytes("\x7f"
+                          "ELF, as if it were one"));
+  constexpr uint64_t kChunk = kMinChunkBytes;
+  const auto list = [](uint64_t size, uint64_t chunk_bytes, const std::vector<BlobId>& chunks) {
+    return with_blob({{1, 2}, size, BlobCodec::kChunks}, encode_chunk_list(chunk_bytes, chunks));
+  };
+  const BlobId zeros = fill_chunk(0);
+  cases.push_back({"chunk_list_without_head",
+                   with_blob({{1, 2}, 2 * kChunk, BlobCodec::kChunks}, to_bytes("short"))});
+  cases.push_back({"chunk_list_chunk_bytes", list(2 * kChunk, kChunk + 1, {zeros, zeros})});
+  cases.push_back({"chunk_list_chunk_bytes_zero", list(2 * kChunk, 0, {zeros, zeros})});
+  cases.push_back({"chunk_list_of_one_chunk", list(kChunk, kChunk, {zeros})});
+  cases.push_back({"chunk_list_too_short", list(3 * kChunk, kChunk, {zeros, zeros})});
+  cases.push_back({"chunk_list_too_long", list(2 * kChunk, kChunk, {zeros, zeros, zeros})});
+  cases.push_back({"chunk_list_absurd", list(kMaxBlobBytes, kChunk, {zeros, zeros})});
+  cases.push_back({"chunk_list_too_large", list(kMaxBlobBytes + 1, kMaxChunkBytes, {zeros})});
+  cases.push_back({"chunk_list_chunk_missing", list(2 * kChunk, kChunk, {zeros, {7, 7}})});
+  cases.push_back({"chunk_list_chunk_size", list(2 * kChunk, kChunk, {zeros, elf})});
+  cases.push_back({"chunk_list_of_itself", list(2 * kChunk, kChunk, {zeros, {1, 2}})});
+  cases.push_back({"chunk_list_wrong_id", list(2 * kChunk, kChunk, {zeros, zeros})});
 }
 
 void add_object_cases(std::vector<GoldenCase>& cases) {
@@ -573,6 +599,26 @@ Result<void> add_sites(Writer& writer) {
   return {};
 }
 
+// Since 0.2: a content larger than one chunk, then one that differs in its last chunk.
+Result<void> add_chunks(Writer& writer) {
+  std::vector<std::byte> bytes = random_bytes(2 * kMinChunkBytes + 100);
+  std::ranges::fill(std::span(bytes).subspan(kMinChunkBytes, kMinChunkBytes), std::byte{0});
+  for (AllocationId id = 1; id <= 2; ++id) {
+    bytes.back() = static_cast<std::byte>(id);
+    ContentWriter content(writer, bytes.size());
+    for (size_t at = 0; at < bytes.size();) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> room, content.room());
+      std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(at), room.size(), room.begin());
+      at += room.size();
+      GFXGRAPH_TRY(content.put());
+    }
+    AllocationBegin begin = sample_allocation(id, static_cast<uint32_t>(bytes.size()));
+    GFXGRAPH_ASSIGN_OR_RETURN(begin.initial, content.finish());
+    GFXGRAPH_TRY(writer.add(event_of(begin)));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -638,6 +684,9 @@ std::vector<GoldenCase> golden_cases() {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_sites(writer).has_value());
                    })});
+  cases.push_back({"chunks", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_chunks(writer).has_value());
+                   })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);
   cases.push_back({"torn", torn, true});
@@ -648,6 +697,7 @@ std::vector<GoldenCase> bad_cases() {
   std::vector<GoldenCase> cases;
   add_container_cases(cases);
   add_payload_cases(cases);
+  add_chunk_cases(cases);
   add_object_cases(cases);
   add_event_cases(cases);
   add_memory_cases(cases);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/chunks.h"
 #include "format/container_writer.h"
 #include "format/writer_internal.h"
 
@@ -157,6 +158,8 @@ std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill) {
   std::vector<std::byte> bytes;
   WriterOptions options;
   options.compression_level = 3;
+  options.content_chunk_bytes = kMinChunkBytes;
+  options.threads = 1;
   Result<std::unique_ptr<Writer>> writer =
       create_writer(std::make_unique<MemoryFile>(bytes), options);
   GFXGRAPH_CHECK(writer.has_value());

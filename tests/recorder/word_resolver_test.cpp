@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <span>
 
 namespace gfxgraph::recorder {
 namespace {
@@ -218,6 +219,69 @@ TEST(WordResolver, TablesInMemoryArePointers) {
   EXPECT_FALSE(found[2].ambiguous) << "the field of a struct";
   EXPECT_EQ(found[3].offset_bytes, 104u);
   EXPECT_TRUE(found[3].ambiguous) << "no other within 64 bytes";
+}
+
+// Wherever memory is cut into pieces, the words are the same.
+TEST(WordResolver, PiecesOfMemoryHoldWhatTheWholeHolds) {
+  const AllocationMap map = map_with();
+  const WordResolver words(map);
+  const std::vector<uint64_t> memory = {1,
+                                        (kBase + 8) << 32 | 3,
+                                        (kBase + 8) >> 32,
+                                        kBase,
+                                        5,
+                                        kBase << 32 | 7,
+                                        kBase >> 32,
+                                        kBase + 24,
+                                        9,
+                                        kBase + 1};
+  for (const size_t cut_short : {0, 4, 6}) {
+    const auto bytes = std::as_bytes(std::span(memory)).first(memory.size() * 8 - cut_short);
+    const std::vector<Relocation> whole = words.memory(bytes);
+    ASSERT_GE(whole.size(), 4u);
+    for (size_t piece = 8; piece <= bytes.size(); piece += 8) {
+      MemoryWords in_pieces(words);
+      for (size_t at = 0; at < bytes.size(); at += piece) {
+        in_pieces.add(bytes.subspan(at, std::min(piece, bytes.size() - at)));
+      }
+      const std::vector<Relocation> found = in_pieces.take();
+      ASSERT_EQ(found.size(), whole.size()) << piece;
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i].offset_bytes, whole[i].offset_bytes) << piece;
+        EXPECT_EQ(found[i].addend, whole[i].addend) << piece;
+        EXPECT_EQ(found[i].ambiguous, whole[i].ambiguous) << piece;
+        uint64_t held = 0;
+        std::memcpy(&held, bytes.data() + found[i].offset_bytes, sizeof(held));
+        EXPECT_EQ(in_pieces.held(found[i].offset_bytes), held) << piece;
+      }
+    }
+  }
+}
+
+// Large pieces are passed over in blocks, small ones are not.
+TEST(WordResolver, BlocksThatArePassedOverHoldNoAddress) {
+  const AllocationMap map = map_with();
+  const WordResolver words(map);
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> memory(4096);
+  for (uint64_t& word : memory) {
+    word = random();
+    if (random() % 32 == 0) word = kBase + random() % 0x100;
+    if (random() % 64 == 0) word = word << 32 | (random() >> 32);
+    if (random() % 64 == 0) word = random() << 48 | kBase;
+    if (random() % 64 == 0) word = random() % 65536;
+  }
+  const auto bytes = std::as_bytes(std::span(memory));
+  MemoryWords in_pieces(words);
+  for (size_t at = 0; at < bytes.size(); at += 8) in_pieces.add(bytes.subspan(at, 8));
+  const std::vector<Relocation> one_by_one = in_pieces.take();
+  const std::vector<Relocation> whole = words.memory(bytes);
+  EXPECT_GT(whole.size(), 100u);
+  ASSERT_EQ(whole.size(), one_by_one.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(whole[i].offset_bytes, one_by_one[i].offset_bytes);
+    EXPECT_EQ(whole[i].addend, one_by_one[i].addend);
+  }
 }
 
 TEST(WordResolver, TwoNumbersThatSpellAnAddressAreAmbiguous) {

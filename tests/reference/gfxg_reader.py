@@ -22,7 +22,7 @@ FIRST_PRIVATE_KIND = 1 << 31
 KINDS = {1: "environment", 2: "code object", 3: "kernel", 4: "graph", 5: "finding", 6: "events",
          7: "blob", 8: "summary", 9: "footer", 10: "site"}
 OPTIONAL_KINDS = {10}
-CODECS = {0: "plain", 1: "zstd"}
+CODECS = {0: "plain", 1: "zstd", 2: "chunks"}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -80,6 +80,13 @@ def read_blob(data, offset, size):
     require(at % ALIGNMENT == 0, at, "blob bytes are not aligned")
     if CODECS[codec] == "plain":
         require(stored == size_bytes, offset + 16, f"{size_bytes} bytes declared, {stored} stored")
+    elif CODECS[codec] == "chunks":
+        require(stored >= 8, at, "chunk list without a head")
+        (chunk_bytes,) = struct.unpack_from("<Q", data, at)
+        require(4096 <= chunk_bytes <= 1 << 20 and chunk_bytes % 4096 == 0, at,
+                "impossible chunk size")
+        require(size_bytes > chunk_bytes and stored == 8 + 16 * -(-size_bytes // chunk_bytes), at,
+                "wrong number of chunks")
     else:
         require(data[at:at + 4] == ZSTD_MAGIC, at, "not a zstd frame")
     return {"id": f"{high:016x}{low:016x}", "size_bytes": size_bytes, "codec": CODECS[codec],

@@ -59,6 +59,45 @@ TEST_P(EveryMode, LeavesWhatTheProgramLeft) {
   EXPECT_EQ(fake.alive(), 0u);
 }
 
+// A content in chunks is restored chunk by chunk, with a pointer in two of them.
+TEST(Restore, MovesPointersThatLieInTwoChunks) {
+  FakeHip fake;
+  {
+    TestTrace trace(fake);
+    const format::AllocationId target = trace.allocate(64);
+    constexpr uint64_t kAcross = kTestChunkBytes - 4;
+    constexpr size_t kBytes = 2 * kTestChunkBytes + 100;
+    std::vector<uint8_t> initial(kBytes);
+    for (size_t i = 0; i < kBytes; ++i) initial[i] = static_cast<uint8_t>(i * 31 + i / 256);
+    const uint64_t recorded = trace.address(target) + 8;
+    std::vector<format::Relocation> words;
+    for (const uint64_t offset : {UINT64_C(16), kAcross, UINT64_C(8200)}) {
+      std::memcpy(initial.data() + offset, &recorded, sizeof(recorded));
+      words.push_back({offset, target, 8, format::RelocationSource::kMatched});
+    }
+    trace.edit_begin = [&](format::AllocationBegin& begin) { begin.initial.relocations = words; };
+    const format::AllocationId id = trace.allocate(kBytes, initial);
+    trace.edit_begin = {};
+    LoadOptions options;
+    options.layout = Layout::kShift;
+    const auto replay = load(fake, trace.program(), options);
+    ASSERT_NE(replay, nullptr);
+    const Memory& memory = replay->instance().memory();
+    const uint64_t moved = memory.addresses().placement(target).replay_device + 8;
+    ASSERT_NE(moved, recorded);
+    for (const format::Relocation& word : words) {
+      std::memcpy(initial.data() + word.offset_bytes, &moved, sizeof(moved));
+    }
+    for (int round = 0; round < 2; ++round) {
+      std::vector<std::byte> bytes(kBytes);
+      ASSERT_TRUE(memory.read(id, 0, bytes));
+      EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(initial))));
+      ASSERT_TRUE(replay->restore());
+    }
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode,
                          ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch,
                                                               Mode::kGraph, Mode::kAuto),

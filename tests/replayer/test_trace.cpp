@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "format/content_writer.h"
+
 namespace gfxgraph::replayer::testing {
 namespace {
 
@@ -46,7 +48,10 @@ TestTrace::TestTrace(FakeHip& fake, const std::function<void(std::vector<uint8_t
   path_ = std::filesystem::temp_directory_path() /
           ("gfxgraph-replayer-test-" + std::to_string(getpid()) + "-" + std::to_string(number++) +
            ".gfxg");
-  writer_ = expect(format::Writer::create(path_));
+  format::WriterOptions options;
+  options.content_chunk_bytes = kTestChunkBytes;
+  options.threads = 1;
+  writer_ = expect(format::Writer::create(path_, options));
   std::vector<uint8_t> elf = smallest_code_object();
   if (edit_code) edit_code(elf);
   const format::BlobId blob = expect(writer_->add_blob(as_bytes(elf.data(), elf.size())));
@@ -95,7 +100,17 @@ format::Content TestTrace::content(const uint8_t* bytes, size_t size, bool store
   result.size_bytes = size;
   result.hash = format::hash_bytes(as_bytes(bytes, size));
   result.stored = stored;
-  if (stored) result.blob = expect(writer_->add_blob(as_bytes(bytes, size)));
+  if (stored && size > kTestChunkBytes) {
+    format::ContentWriter content(*writer_, size);
+    for (size_t at = 0; at < size; at += kTestChunkBytes) {
+      const std::span<std::byte> room = expect(content.room());
+      std::memcpy(room.data(), bytes + at, room.size());
+      expect(content.put());
+    }
+    result = expect(content.finish());
+  } else if (stored) {
+    result.blob = expect(writer_->add_blob(as_bytes(bytes, size)));
+  }
   result.relocations = match(bytes, size, format::RelocationSource::kMatched);
   return result;
 }

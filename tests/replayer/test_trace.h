@@ -34,6 +34,9 @@ class Arguments {
   std::vector<uint8_t> bytes;
 };
 
+// Larger contents are stored in chunks of it.
+inline constexpr size_t kTestChunkBytes = 4096;
+
 class TestTrace {
  public:
   explicit TestTrace(FakeHip& fake,

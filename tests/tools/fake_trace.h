@@ -33,6 +33,10 @@ class FakeTrace : public format::Trace {
     return fail(Status::kNotFound, "no contents here");
   }
 
+  Result<void> visit_content(const format::Content&, const Visitor&) const override {
+    return fail(Status::kNotFound, "no contents here");
+  }
+
   void add(format::Action action, uint32_t thread = 0) {
     const uint64_t sequence = events_.size();
     events_.push_back({sequence, thread, 1000 + sequence * 10, std::move(action)});

@@ -1,0 +1,64 @@
+// Chunks on their way into the file: a bounded number of buffers, and the threads that take them
+// out of the caller's hands. Internal to format/.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+class BlobQueue {
+ public:
+  using Buffer = std::unique_ptr<std::byte[]>;
+  struct Job {
+    BlobId id;
+    Buffer buffer;
+    size_t size_bytes = 0;
+  };
+
+  // `perform` is called on the queue's threads, and must not throw; it gives the buffer back.
+  BlobQueue(size_t buffer_bytes, size_t most_buffers, unsigned most_threads,
+            std::function<void(Job)> perform);
+  // Performs what has been added.
+  ~BlobQueue();
+  BlobQueue(const BlobQueue&) = delete;
+  BlobQueue& operator=(const BlobQueue&) = delete;
+
+  [[nodiscard]] size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  // Waits until one is free. May throw std::bad_alloc.
+  Buffer take_buffer();
+  void give_back(Buffer buffer) noexcept;
+  // A job with a buffer of this queue. Performed by the caller where no thread can be started.
+  void add(Job job);
+
+ private:
+  void start_threads();
+  void work() noexcept;
+
+  const size_t buffer_bytes_;
+  const size_t most_buffers_;
+  const unsigned most_threads_;
+  const std::function<void(Job)> perform_;
+
+  std::mutex mutex_;
+  std::condition_variable buffer_free_;
+  std::condition_variable job_there_;
+  std::vector<Buffer> free_;  // the one used last is at the end: its pages are at hand
+  size_t made_ = 0;
+  std::vector<Job> jobs_;  // a ring; there are never more jobs than buffers
+  size_t first_ = 0;
+  size_t waiting_ = 0;
+  bool started_ = false;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace gfxgraph::format

@@ -1,0 +1,47 @@
+// A blob that is a list of chunks: how contents larger than one chunk are stored, so that what did
+// not change between two of them is stored once (docs/format.md, "Chunks"). Internal to format/ and
+// its tests.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "format/container.h"
+#include "format/trace.h"
+
+namespace gfxgraph::format {
+
+// What the reader accepts; the writer's is kChunkBytes (writer.h). An entry of 16 bytes stands for
+// this much at most: no more than zstd promises.
+inline constexpr uint64_t kMinChunkBytes = 4096;
+inline constexpr uint64_t kMaxChunkBytes = UINT64_C(1) << 20;
+inline constexpr size_t kChunkListHeadBytes = 8;
+inline constexpr size_t kChunkEntryBytes = 16;
+
+// In a list, in place of a blob: all bytes of the chunk equal `byte`.
+constexpr BlobId fill_chunk(uint8_t byte) { return {byte, 0}; }
+constexpr bool is_fill_chunk(BlobId id) { return id.high == 0 && id.low <= UINT8_MAX; }
+
+// Borrowed bytes of a list.
+struct ChunkListView {
+  uint64_t size_bytes = 0;  // of the content
+  uint64_t chunk_bytes = 0;
+  std::span<const std::byte> entries;
+
+  [[nodiscard]] size_t count() const { return entries.size() / kChunkEntryBytes; }
+  [[nodiscard]] BlobId operator[](size_t index) const;
+  [[nodiscard]] uint64_t bytes_of(size_t index) const {
+    return std::min(chunk_bytes, size_bytes - index * chunk_bytes);
+  }
+};
+
+std::vector<std::byte> encode_chunk_list(uint64_t chunk_bytes, std::span<const BlobId> chunks);
+// Checks the list by itself: that it has as many entries as its content has chunks, and two or
+// more. What the entries name is for the Checker. `stored`: as behind the blob's header.
+Result<ChunkListView> decode_chunk_list(uint64_t size_bytes, std::span<const std::byte> stored);
+
+}  // namespace gfxgraph::format
