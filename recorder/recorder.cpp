@@ -41,18 +41,6 @@ bool lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
   }
 }
 
-std::vector<std::string> command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::string> arguments;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\0', begin), text.size());
-    arguments.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return arguments;
-}
-
 // What kernels make of contents that a replay lacks cannot be compared.
 Options consistent(Options options) {
   if (options.contents == Contents::kNone) options.post = PostState::kNone;
@@ -117,25 +105,13 @@ void Recorder::fail(const Error& error) noexcept {
   write_report_file();
 }
 
-// Of all processes and images that inherit the environment, the first one that uses HIP records.
-bool Recorder::claim() {
-  if (options_.status_folder.empty()) return true;
-  const std::string path = options_.status_folder + "/claim";
-  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (file < 0) return errno != EEXIST;
-  const std::string pid = fmt::format("{}\n", getpid());
-  (void)!::write(file, pid.data(), pid.size());
-  ::close(file);
-  report_file_ = check(File::open_guarded(options_.status_folder + "/report"));
-  return true;
-}
-
 // The runtime may load libraries when it is first asked: not under mutex_, for which other threads
 // may wait with the dynamic linker's lock.
 void Recorder::ask() {
   const std::lock_guard lock(asking_mutex_);
   if (asked_.load(std::memory_order_relaxed) || !active()) return;
-  if (claim()) {
+  claim_ = check(claim_recording(options_));
+  if (claim_.mine) {
     facts_ = device_->facts();
   } else {
     active_.store(false);
@@ -160,8 +136,8 @@ void Recorder::open() {
   queue_.reserve();
   format::WriterOptions writer_options;
   writer_options.compression_level = options_.compression_level;
-  writer_ = check(format::Writer::create(options_.output, writer_options));
-  report_.trace = options_.output;
+  writer_ = check(format::Writer::create(claim_.output, writer_options));
+  report_.trace = claim_.output;
 
   format::Environment environment;
   environment.gfxgraph_version = GFXGRAPH_VERSION;
@@ -170,7 +146,7 @@ void Recorder::open() {
   environment.emulated = options_.emulated;
   environment.hip_runtime_version = facts_.runtime_version;
   environment.hip_driver_version = facts_.driver_version;
-  if (!options_.redact) environment.command_line = command_line();
+  if (!options_.redact) environment.command_line = own_command_line();
   environment.start_unix_ns =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                 std::chrono::system_clock::now().time_since_epoch())
@@ -327,7 +303,7 @@ bool Recorder::abandon() noexcept {
   // Without the lock the other threads of the parent may have been in the middle of something.
   if (asking_mutex_.try_lock()) {
     if (mutex_.try_lock()) {
-      const bool untouched = !begun_;
+      const bool untouched = !begun_ && !asked_.load(std::memory_order_relaxed);
       mutex_.unlock();
       asking_mutex_.unlock();
       if (untouched) return false;
@@ -337,7 +313,7 @@ bool Recorder::abandon() noexcept {
   }
   elsewhere_.store(!options_.output.empty());
   active_.store(false);
-  report_file_.close();
+  claim_.report.close();
   if (writer_) writer_->abandon();
   // The flusher does not exist in the child, where nothing destroys or joins this object.
   return true;
@@ -462,7 +438,8 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
   try {
     char program[64] = "";
     (void)pthread_getname_np(pthread_self(), program, sizeof(program));
-    const std::string path = fmt::format("{}/unrecorded.{}", options_.status_folder, self);
+    const std::string path =
+        fmt::format("{}/unrecorded{}.{}", options_.status_folder, claim_.key, self);
     const std::string text = fmt::format("process {} ({}): {}", self, program, call);
     const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return;
@@ -474,7 +451,7 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
 }
 
 void Recorder::note_unrecorded_processes() {
-  for (const std::string& mark : unrecorded_processes(options_.status_folder)) {
+  for (const std::string& mark : unrecorded_processes(options_.status_folder, claim_.key)) {
     finding(format::FindingKind::kIncomplete, mark,
             "the work of this process, which the program started, is not in the trace");
   }
@@ -509,8 +486,9 @@ void Recorder::write_report_file() noexcept {
   if (options_.status_folder.empty()) return;
   try {
     const std::string text = write_report(report());
-    if (report_file_.write_all(std::as_bytes(std::span(text)))) return;
-    std::ofstream(options_.status_folder + "/report", std::ios::binary | std::ios::app) << text;
+    if (claim_.report.write_all(std::as_bytes(std::span(text)))) return;
+    std::ofstream(options_.status_folder + "/report" + claim_.key, std::ios::binary | std::ios::app)
+        << text;
   } catch (...) {
     // The tool then says that the recording ended without a report.
   }

@@ -25,7 +25,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/file.h"
 #include "format/trace.h"
 #include "format/writer.h"
 #include "recorder/contents/deferred.h"
@@ -44,6 +43,7 @@
 #include "recorder/model/stream_uses.h"
 #include "recorder/model/word_resolver.h"
 #include "recorder/queue/event_queue.h"
+#include "recorder/tool/claim.h"
 #include "recorder/tool/options.h"
 #include "recorder/work.h"
 
@@ -298,7 +298,6 @@ class Recorder {
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
   void end_by_signal() noexcept;
-  bool claim();
   void finish_contents();
   void note_bypasses() noexcept;
   void write_report_file() noexcept;
@@ -450,8 +449,7 @@ class Recorder {
                 const char* call);
 
   const Options options_;
-  // Open from the beginning: at the end there may be no descriptor, no right or no path for it.
-  File report_file_;
+  Claim claim_;
   std::unique_ptr<Device> device_;
   std::atomic<bool> active_{true};
   static constinit inline std::atomic<bool> elsewhere_{false};

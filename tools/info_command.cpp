@@ -6,15 +6,20 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "recorder/tool/manifest.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/json_stream.h"
 #include "tools/lint_report.h"
+#include "tools/manifest_report.h"
 #include "tools/ranges_report.h"
 #include "tools/read_limits.h"
 #include "tools/trace_buffers.h"
@@ -281,18 +286,47 @@ void print_text(const std::string& path, const format::Trace& trace, const Trace
   print_findings(trace);
 }
 
+// Nothing: the file is not one.
+std::optional<Result<recorder::Manifest>> read_manifest(const std::string& path) {
+  constexpr uint64_t kMostBytes = 64u << 20;
+  std::string text(1, '\0');
+  const Result<File> file = File::open_read(path);
+  if (!file || !file->read_at(0, std::as_writable_bytes(std::span(text)))) return std::nullopt;
+  if (!recorder::looks_like_manifest(text)) return std::nullopt;
+  const Result<std::vector<std::byte>> bytes = read_file(path, kMostBytes);
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  text.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return recorder::parse_manifest(text);
+}
+
+int info_of_manifest(const std::string& path, const Result<recorder::Manifest>& manifest,
+                     const Sections& sections, bool json) {
+  if (!manifest) return report({manifest.error().status, path + ": " + manifest.error().message});
+  if (sections.relocations || sections.ranges || sections.buffers || sections.lint) {
+    print(stderr, "gfxgraph: {} is a manifest: give one of its traces for this option\n", path);
+    return kExitUsage;
+  }
+  if (json) {
+    write_text(stdout, recorder::manifest_text(*manifest));
+  } else {
+    print_manifest(path, *manifest);
+  }
+  return is_whole(*manifest) ? kExitOk : kExitDataLost;
+}
+
 }  // namespace
 
 int info_command(int argc, char** argv) {
   CLI::App app(
-      "Says what a trace contains. A torn trace is described up to where it ends (exit code 3).\n\n"
+      "Says what a trace contains. A torn trace is described up to where it ends (exit code 3).\n"
+      "Of a manifest of gfxgraph-record (NAME.manifest.json): which traces it names.\n\n"
       "Example: gfxgraph info app.gfxg --relocations",
       "gfxgraph info");
   std::string path;
   ReadLimits limits;
   Sections sections;
   bool json = false;
-  app.add_option("TRACE", path, "trace file")->required();
+  app.add_option("TRACE", path, "trace file or manifest")->required();
   app.add_flag("--relocations", sections.relocations, "list every place that holds a pointer");
   app.add_flag(
       "--ranges", sections.ranges,
@@ -311,6 +345,8 @@ int info_command(int argc, char** argv) {
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
 
+  if (const auto manifest = read_manifest(path))
+    return info_of_manifest(path, *manifest, sections, json);
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true});
   if (!opened) return report(opened.error());

@@ -24,7 +24,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"run", "[--device emulated] -- PROGRAM ARGS...", "run a HIP program on the software agent",
      run_command},
-    {"info", "TRACE [--ranges] [--lint] [--relocations] [--json]", "what a trace contains",
+    {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--json]", "what a trace contains",
      info_command},
     {"check", "TRACE [--masked-lane off|warn|error|literal]",
      "execute every recorded kernel offline and name unsafe lanes", check_command},

@@ -1,30 +1,24 @@
 #include "recorder/tool/launcher.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <optional>
-#include <span>
 
-#include "base/checked.h"
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/output.h"
-#include "base/print.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
-#include "format/reader.h"
-#include "recorder/tool/lint_summary.h"
+#include "recorder/tool/outcome.h"
+#include "recorder/tool/output_pattern.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -34,8 +28,8 @@ namespace fs = std::filesystem;
 volatile pid_t recorded_program = 0;  // for the signal handler
 
 constexpr int kLoaderFailed = 127;  // ld.so's code when a library is missing
-
-void say(const std::string& text) { print(stderr, "gfxgraph-record: {}\n", text); }
+// A recorder seals within about 4 s after a signal, or not at all.
+constexpr std::chrono::milliseconds kSealingTime{5'000};
 
 // Statically linked programs and those of other machines load nothing that is preloaded. Scripts
 // do: their interpreter.
@@ -51,14 +45,6 @@ Result<fs::path> recordable_program(const std::string& name) {
                             path.string()));
   }
   return path;
-}
-
-bool partial_in_use(const fs::path& partial) {
-  const int file = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool free = ::flock(file, LOCK_EX | LOCK_NB) == 0;
-  ::close(file);
-  return !free;
 }
 
 // A folder of this run that is gone with it.
@@ -79,18 +65,16 @@ class StatusFolder {
     std::error_code error;
     fs::remove_all(path, error);
   }
-  bool claimed() const { return fs::exists(path / "claim"); }
-  std::optional<Report> report() const {
-    std::ifstream file(path / "report", std::ios::binary);
-    Report report = parse_report({std::istreambuf_iterator<char>(file), {}});
-    if (!report.whole) return std::nullopt;
-    return report;
-  }
   fs::path path;
 };
 
-Result<int> run(const fs::path& program, const LaunchRequest& request,
-                const std::vector<std::string>& environment) {
+struct Ended {
+  pid_t pid = 0;
+  int code = 0;  // 128 + n for signal n
+};
+
+Result<Ended> run(const fs::path& program, const LaunchRequest& request,
+                  const std::vector<std::string>& environment) {
   std::vector<char*> argv;
   for (const std::string& argument : request.program)
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -126,9 +110,9 @@ Result<int> run(const fs::path& program, const LaunchRequest& request,
   if (WIFSIGNALED(status)) {
     say(fmt::format("the program was killed by signal {} ({})", WTERMSIG(status),
                     ::strsignal(WTERMSIG(status))));
-    return 128 + WTERMSIG(status);
+    return Ended{child, 128 + WTERMSIG(status)};
   }
-  return WEXITSTATUS(status);
+  return Ended{child, WEXITSTATUS(status)};
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
@@ -143,12 +127,6 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
   }
   result.insert(result.end(), added.begin(), added.end());
   return result;
-}
-
-std::string size_text(uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
 void explain_no_hip(const LaunchRequest& request, const fs::path& program, int code,
@@ -166,95 +144,31 @@ void explain_no_hip(const LaunchRequest& request, const fs::path& program, int c
           : nothing + "; check that it uses HIP, is not set-user-ID and keeps LD_PRELOAD");
 }
 
-void list(const char* title, const std::vector<std::string>& lines) {
-  constexpr size_t kMost = 20;
-  for (size_t i = 0; i < std::min(lines.size(), kMost); ++i)
-    say(fmt::format("{}: {}", title, lines[i]));
-  if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
-}
-
-void explain_unsealed(const std::string& output, const std::string& error) {
-  const std::string partial = output + ".partial";
-  if (!error.empty()) say(fmt::format("recording stopped: {}", error));
-  std::error_code missing;
-  if (fs::exists(partial, missing)) {
-    say(fmt::format("what was recorded before is in {} ({})", partial,
-                    size_text(fs::file_size(partial, missing))));
-    say(fmt::format("next: gfxgraph recover {}", partial));
-  }
-}
-
-// A trace that is sealed but has not got its name: a program that gave up its rights or changed its
-// root may not rename files here, and one without free descriptors cannot report. Whether there is
-// one now.
-bool name_sealed_trace(const std::string& output) {
-  const std::string partial = output + ".partial";
-  if (partial_in_use(partial)) return false;
-  return format::ends_as_sealed(partial).has_value() && rename_file(partial, output).has_value();
-}
-
-// Whether everything that happened is in the trace.
-bool explain(const Report& report, const std::string& output) {
+// Another gfxgraph-record may have taken the name meanwhile.
+fs::path free_name(const fs::path& path, bool force) {
   std::error_code error;
-  say(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
-  say(fmt::format(
-      "{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
-      report.launches, report.kernels, report.graph_launches, report.copies, report.allocations,
-      report.events));
-  say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
-                  report.relocations_matched, report.relocations_ambiguous));
-  for (const std::string& line : lint_summary(output)) say(line);
-  list("ambiguous", report.ambiguous);
-  list("note", report.notes);
-  list("incomplete", report.incomplete);
-  if (!report.incomplete.empty()) {
-    say("the trace is incomplete: replay refuses it unless told --allow-incomplete");
+  fs::path name = path;
+  for (int number = 2; !force && fs::exists(name, error); ++number) {
+    name = path;
+    name.replace_extension(fmt::format("{}.json", number));
   }
-  say(fmt::format("next: gfxgraph-replay {}", output));
-  return report.incomplete.empty();
+  return name;
 }
 
-enum class Ending { kComplete, kIncomplete, kLost };
-
-// What came of the recording. kLost: there is no trace, or more is missing than it says.
-Ending explain_end(std::optional<Report> report, const std::string& output,
-                   const StatusFolder& status) {
-  const std::string stopped =
-      report ? report->error : "the program ended without telling the recorder";
-  if (report && report->sealed) {
-    if (Result<void> sealed = format::ends_as_sealed(output); !sealed) {
-      say(fmt::format("the trace is lost: {}", sealed.error().message));
-      return Ending::kLost;
-    }
-  } else if (!name_sealed_trace(output)) {
-    if (partial_in_use(output + ".partial")) {
-      say(fmt::format(
-          "{}.partial: another process that the program started is still recording; the "
-          "trace gets its name when that process ends",
-          output));
-    } else {
-      explain_unsealed(output, stopped);
-    }
-    return Ending::kLost;
-  }
-  bool complete = true;
-  if (report) {
-    complete = explain(*report, output);
-  } else {
-    say(fmt::format("{}: sealed, but the recorder could not report what it holds", output));
-  }
-  bool lost = false;
-  for (const std::string& process : unrecorded_processes(status.path)) {
-    const bool said =
-        report && std::any_of(report->incomplete.begin(), report->incomplete.end(),
-                              [&](const std::string& text) { return text.starts_with(process); });
-    if (said) continue;
-    say(fmt::format("not recorded, and not named in the trace: {}; record each process by itself",
-                    process));
-    lost = true;
-  }
-  if (lost) return Ending::kLost;
-  return complete ? Ending::kComplete : Ending::kIncomplete;
+Result<Ending> end_of_processes(const LaunchRequest& request, const Options& options,
+                                const Ended& ended, const fs::path& manifest_path) {
+  if (ended.code > 128) wait_for_recordings(options.status_folder, kSealingTime);
+  Manifest manifest;
+  manifest.gfxgraph_version = GFXGRAPH_VERSION;
+  if (!options.redact) manifest.program = request.program;
+  manifest.exit_status = ended.code;
+  manifest.traces = settle_recordings(options.status_folder, ended.pid, ended.code);
+  const Ending ending = explain_recordings(manifest.traces, options.status_folder);
+  const fs::path path = free_name(manifest_path, request.force);
+  GFXGRAPH_TRY(write_manifest(path, manifest));
+  say(fmt::format("{} names {} trace{}; next: gfxgraph info {}", path.string(),
+                  manifest.traces.size(), manifest.traces.size() == 1 ? "" : "s", path.string()));
+  return ending;
 }
 
 }  // namespace
@@ -286,9 +200,19 @@ Result<void> check_output(const fs::path& output, bool force) {
 Result<int> launch(const LaunchRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, recordable_program(request.program[0]));
   Options options = request.options;
+  options.replace = request.force;
+  GFXGRAPH_ASSIGN_OR_RETURN(const OutputPattern pattern, OutputPattern::parse_path(options.output));
+  options.per_process = pattern.per_process();
   std::error_code error;
-  options.output = fs::absolute(options.output, error).lexically_normal().string();
-  GFXGRAPH_TRY(check_output(options.output, request.force));
+  fs::path output = fs::absolute(options.output, error).lexically_normal();
+  if (!options.per_process) output.replace_filename(pattern.file_name({}));
+  options.output = output.string();
+  // What must not be replaced before the program runs: the trace, or what names the traces.
+  const fs::path result = options.per_process
+                              ? output.parent_path() / pattern.manifest(rank_from_environment())
+                              : output;
+  GFXGRAPH_TRY(check_output(result, request.force));
+  if (options.per_process) GFXGRAPH_TRY(pattern.check_length());
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
   options.emulated = device == DeviceChoice::kEmulated;
@@ -313,14 +237,19 @@ Result<int> launch(const LaunchRequest& request) {
   const std::string other_targets =
       options.emulated ? codeobj::explain_other_targets(program, "gfx1030") : "";
   if (!other_targets.empty()) say(other_targets);
-  GFXGRAPH_ASSIGN_OR_RETURN(const int code, run(program, request, environment_with(added)));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended, run(program, request, environment_with(added)));
 
-  if (!status->claimed()) {
-    explain_no_hip(request, program, code, !other_targets.empty());
-    return code;
+  if (read_claims(options.status_folder).empty() && !read_report(options.status_folder, "")) {
+    explain_no_hip(request, program, ended.code, !other_targets.empty());
+    return ended.code;
   }
-  const Ending ending = explain_end(status->report(), options.output, *status);
-  if (code != 0) return code;
+  Ending ending = Ending::kLost;
+  if (options.per_process) {
+    GFXGRAPH_ASSIGN_OR_RETURN(ending, end_of_processes(request, options, ended, result));
+  } else {
+    ending = explain_recording(options.output, options.status_folder);
+  }
+  if (ended.code != 0) return ended.code;
   if (ending == Ending::kLost) return kExitDataLost;
   return ending == Ending::kIncomplete && request.strict ? kExitDataLost : 0;
 }

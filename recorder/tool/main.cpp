@@ -11,6 +11,7 @@
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/tool/launcher.h"
+#include "recorder/tool/output_pattern.h"
 
 namespace {
 
@@ -56,7 +57,11 @@ int run_tool(int argc, char** argv) {
       "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
       "recording was lost or lacks work that the trace does not name, else 0; --strict adds\n"
       "incomplete traces. 1: could not record, 2: wrong command line.");
-  app.add_option("-o,--output", request.options.output, "the trace to write, T.gfxg")->required();
+  app.add_option(
+         "-o,--output", request.options.output,
+         "the trace to write, T.gfxg; with %p (process id) or %r (MPI rank) in its name each\n"
+         "process that uses HIP gets a trace, and a manifest names them; %%: a percent sign")
+      ->required();
   app.add_option("--device", device,
                  "auto, real or emulated (default auto: a GPU if there is one)");
   app.add_flag("--redact", request.options.redact,
@@ -93,7 +98,7 @@ int run_tool(int argc, char** argv) {
       "touches; all: also of all other memory; none: of memory that the host sees only, so that\n"
       "a replay begins with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
-  app.add_flag("--force", request.force, "replace an existing trace");
+  app.add_flag("--force", request.force, "replace existing traces");
   try {
     std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());
     app.parse(reversed);
@@ -103,6 +108,8 @@ int run_tool(int argc, char** argv) {
   }
   if (no_content && hash_only)
     return usage_error("--no-content and --hash-only exclude each other");
+  const auto output = gfxgraph::recorder::OutputPattern::parse_path(request.options.output);
+  if (!output) return usage_error(output.error().message);
   if (arguments.program.empty())
     return usage_error("no program: put -- and its command line at the end");
   for (const std::string& range : request.options.ranges) {

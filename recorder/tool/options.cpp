@@ -1,13 +1,9 @@
 #include "recorder/tool/options.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
-#include <memory>
 #include <string_view>
 
 namespace gfxgraph::recorder {
@@ -63,6 +59,8 @@ Options options_from_environment() {
   Options options;
   options.output = variable("GFXGRAPH_RECORD_OUTPUT");
   options.status_folder = variable("GFXGRAPH_RECORD_STATUS");
+  options.per_process = variable("GFXGRAPH_RECORD_PER_PROCESS") == "1";
+  options.replace = variable("GFXGRAPH_RECORD_REPLACE") == "1";
   const std::string post = variable("GFXGRAPH_RECORD_POST");
   if (post == "hash") options.post = PostState::kHash;
   if (post == "none") options.post = PostState::kNone;
@@ -93,6 +91,8 @@ std::vector<std::string> options_to_environment(const Options& options) {
               kContentsWords[static_cast<size_t>(options.contents)],
           "GFXGRAPH_RECORD_OUTPUT=" + options.output,
           "GFXGRAPH_RECORD_STATUS=" + options.status_folder,
+          std::string("GFXGRAPH_RECORD_PER_PROCESS=") + (options.per_process ? "1" : "0"),
+          std::string("GFXGRAPH_RECORD_REPLACE=") + (options.replace ? "1" : "0"),
           std::string("GFXGRAPH_RECORD_POST=") + post,
           std::string("GFXGRAPH_RECORD_CHECKPOINTS=") + (options.checkpoints ? "1" : "0"),
           "GFXGRAPH_RECORD_COMPRESS=" + std::to_string(options.compression_level),
@@ -158,21 +158,6 @@ Report parse_report(const std::string& text) {
     if (key == "end") report.whole = true;
   }
   return report;
-}
-
-std::vector<std::string> unrecorded_processes(const std::string& status_folder) {
-  std::vector<std::string> texts;
-  if (status_folder.empty()) return texts;
-  // Not std::filesystem's iterator, which ends the process where memory runs out.
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(status_folder.c_str()), &::closedir);
-  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
-    const std::string name = entry->d_name;
-    if (!name.starts_with("unrecorded.")) continue;
-    std::ifstream file(status_folder + "/" + name, std::ios::binary);
-    texts.push_back(one_line({std::istreambuf_iterator<char>(file), {}}));
-  }
-  std::sort(texts.begin(), texts.end());
-  return texts;
 }
 
 }  // namespace gfxgraph::recorder

@@ -2,11 +2,12 @@
 // the recorded program, and a folder through which the library reports back.
 //
 //   GFXGRAPH_RECORD_OUTPUT       absolute path of the trace; unset: the library only passes calls
-//   on GFXGRAPH_RECORD_STATUS       a folder: "claim" is created by the first process image that
-//   makes a
-//                                HIP call (it alone records), "report" holds the figures at the
-//                                end, "unrecorded.PID" says that another process gave work to the
-//                                GPU
+//   on GFXGRAPH_RECORD_STATUS       a folder, claim.h: the first process image that makes a HIP
+//   call
+//                                claims the recording, and it alone records
+//   GFXGRAPH_RECORD_PER_PROCESS  1: the file name of the path is an OutputPattern, and each image
+//                                that makes a HIP call records under a name of its own
+//   GFXGRAPH_RECORD_REPLACE      1: with PER_PROCESS, traces of earlier recordings are replaced
 //   GFXGRAPH_RECORD_POST         full | hash | none: what is kept of buffers at free and at exit
 //   GFXGRAPH_RECORD_CHECKPOINTS  1: the hashes of all buffers after every piece of device work
 //   GFXGRAPH_RECORD_RANGES       the ranges to record, one in a line; unset: the whole program
@@ -20,9 +21,9 @@
 //
 // A recording ends, and its trace is sealed, at exit(), _exit(), quick_exit() and before exec*()
 // (also when that fails), and at SIGINT, SIGTERM and SIGHUP unless the program handles or ignores
-// them. fork(): the parent goes on recording, the child does not. Programs that
-// look HIP's functions up with dlsym() or hipGetProcAddress() are recorded; those that use dlvsym()
-// are not.
+// them. fork(): the parent goes on recording, the child of a parent that records does not: HIP does
+// not work in it. Programs that look HIP's functions up with dlsym() or hipGetProcAddress() are
+// recorded; those that use dlvsym() are not.
 //
 // Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
 // the events gathered so far are handed over at every synchronisation, every 256 events, and by a
@@ -48,6 +49,8 @@ Result<Contents> parse_contents(const std::string& word);
 struct Options {
   std::string output;         // empty: not recording
   std::string status_folder;  // empty: no tool is listening
+  bool per_process = false;
+  bool replace = false;
   PostState post = PostState::kFull;
   bool checkpoints = false;
   bool wait = false;  // for kernels that reach memory of the host: less is in doubt
@@ -83,9 +86,5 @@ struct Report {
 
 std::string write_report(const Report& report);
 Report parse_report(const std::string& text);
-
-// The marks of processes that gave work to the GPU and did not record, as texts. Empty without a
-// folder.
-std::vector<std::string> unrecorded_processes(const std::string& status_folder);
 
 }  // namespace gfxgraph::recorder

@@ -25,7 +25,7 @@ FOREIGN = {
     "hsa/": {"hsa", "emulator"},
     "flatbuffers/": {"format"},
     "CLI/": {"tools", "recorder", "replayer"},
-    "nlohmann/": {"tools", "lanecheck", "replayer"},
+    "nlohmann/": {"tools", "lanecheck", "replayer", "recorder"},
 }
 # ... and there only in .cpp, .hip and *_internal.h files.
 PRIVATE = ("llvm/", "flatbuffers/", "hip/")

@@ -2,6 +2,7 @@
 // a signal: program_process MODE [folder].
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "program.h"
 
@@ -30,9 +32,37 @@ static void wait_for(pid_t child) {
   if (waitpid(child, &status, 0) != child) std::exit(4);
 }
 
+// A child that works, and then does what `after` does.
+template <typename After>
+static pid_t fork_worker(After after) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  work();
+  after();
+  std::exit(0);
+}
+
+static bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const std::string folder = argc > 2 ? argv[2] : ".";
+  if (mode == "forks_first") wait_for(fork_worker([] {}));
+  if (mode == "killed_child") wait_for(fork_worker([] { raise(SIGKILL); }));
+  if (mode == "crowd") {
+    std::vector<pid_t> children(std::stoul(folder));
+    for (pid_t& child : children) child = fork_worker([] {});
+    for (const pid_t child : children) wait_for(child);
+    return 0;
+  }
+  if (mode == "outlives") {
+    fork_worker([&] {
+      if (fopen((folder + "/ready").c_str(), "w") == nullptr) _exit(3);
+      for (int i = 0; i < 6000 && !exists(folder + "/stop"); ++i) usleep(10000);
+    });
+    while (!exists(folder + "/ready")) usleep(1000);
+    return 0;
+  }
   if (mode == "fork_first") {
     const pid_t child = fork();
     if (child == 0) {
@@ -82,6 +112,23 @@ int main(int argc, char** argv) {
         std::string(argv[0]) + (mode == "system" ? " once" : " allocates");
     if (std::system(command.c_str()) != 0) return 3;
   }
+  char once[] = "once";
+  char* const once_argv[] = {argv[0], once, nullptr};
+  if (mode == "fork_exec" || mode == "spawn") {
+    // Its output is not the program's.
+    pid_t child = -1;
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (mode == "spawn") {
+      if (posix_spawn(&child, argv[0], &quiet, nullptr, once_argv, environ) != 0) return 3;
+    } else if ((child = fork()) == 0) {
+      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      execv(argv[0], once_argv);
+      _exit(3);
+    }
+    wait_for(child);
+  }
   if (mode == "exec") execl(argv[0], argv[0], "once", static_cast<char*>(nullptr));
   if (mode == "handler") {
     // What was never set looks as it always does; what the program sets is its own.
@@ -98,7 +145,7 @@ int main(int argc, char** argv) {
   if (mode == "signal") {
     std::printf("ok\n");
     std::fflush(stdout);
-    kill(getpid(), std::stoi(folder));
+    kill(getpid(), std::stoi(folder));  // 0: waits for the signal of another process
     while (true) work();
   }
   std::printf("ok\n");
