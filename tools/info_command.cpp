@@ -66,7 +66,8 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
   for (const auto& [name, count] : summary.events) print("  {:<17} {:>8}\n", name, count);
   print("\nallocations (peak {})\n", format_bytes(summary.peak_bytes));
   for (const auto& [name, kind] : summary.allocations) {
-    print("  {:<17} {:>8}  {}\n", name, kind.count, format_bytes(kind.bytes));
+    print("  {:<17} {:>8}  {}{}\n", name, kind.count, format_bytes(kind.bytes),
+          kind.unwritten == 0 ? "" : fmt::format(", {} begin unwritten", kind.unwritten));
   }
   if (!summary.copies.empty()) print("\ncopies\n");
   for (const auto& [name, direction] : summary.copies) {
@@ -115,7 +116,10 @@ void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
           fmt::format("{:#x}", begin.recorded_address),
           fmt::format("{}..{}", buffer.first_event,
                       buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
-          buffer.launches, buffer.name, begin.initial.stored ? "" : "  (content not in the trace)");
+          buffer.launches, buffer.name,
+          begin.initial.unwritten ? "  (unwritten)"
+          : begin.initial.stored  ? ""
+                                  : "  (content not in the trace)");
   }
 }
 
@@ -129,7 +133,8 @@ Json buffer_json(const BufferSummary& buffer) {
           {"first_event", buffer.first_event},
           {"end_event", buffer.end_event},
           {"launches", buffer.launches},
-          {"content_known", begin.initial.stored}};
+          {"content_known", begin.initial.stored},
+          {"unwritten", begin.initial.unwritten}};
 }
 
 void print_findings(const format::Trace& trace) {
@@ -214,7 +219,8 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
                 const Sections& sections) {
   Json allocations = Json::object(), copies = Json::object();
   for (const auto& [name, kind] : summary.allocations) {
-    allocations[name] = {{"count", kind.count}, {"bytes", kind.bytes}};
+    allocations[name] = {
+        {"count", kind.count}, {"bytes", kind.bytes}, {"unwritten", kind.unwritten}};
   }
   for (const auto& [name, direction] : summary.copies) {
     copies[name] = {{"count", direction.count}, {"bytes", direction.bytes}};
