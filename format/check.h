@@ -56,6 +56,7 @@ class Checker {
 
   // check_memory.cpp
   Result<void> check_content(const Content& content, const char* what) const;
+  Result<void> check_unwritten(const AllocationBegin& begin) const;
   Result<void> check_relocations(const std::vector<Relocation>& relocations, uint64_t size_bytes,
                                  const char* what) const;
   Result<void> check_range(AllocationId id, uint64_t offset, uint64_t size, const char* what) const;

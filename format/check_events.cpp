@@ -84,6 +84,11 @@ class EventChecker {
     GFXGRAPH_TRY(check_name(action.name, "allocation begin"));
     GFXGRAPH_TRY(check_maker(action));
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation begin"));
+    if (action.initial.unwritten) {
+      GFXGRAPH_TRY(state_.check_unwritten(action));
+      state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
+      return {};
+    }
     // The initial bytes may hold the allocation's own address: a list that points to itself.
     state_.allocations_.emplace(action.id, Checker::Allocation{limit, false});
     Result<void> content = state_.check_content(action.initial, "allocation begin: initial");

@@ -97,7 +97,20 @@ Result<void> Checker::check_relocations(const std::vector<Relocation>& relocatio
   return {};
 }
 
+Result<void> Checker::check_unwritten(const AllocationBegin& begin) const {
+  const Content& content = begin.initial;
+  if (begin.kind == AllocationKind::kModuleGlobal || begin.kind == AllocationKind::kHostRegistered)
+    return fail(Status::kCorrupt, "allocation begin: the program's own memory is said unwritten");
+  if (content.blob || content.hash || content.fill != 0 || !content.stored ||
+      !content.relocations.empty() || content.size_bytes != begin.size_bytes) {
+    return fail(Status::kCorrupt, "allocation begin: has content but is said unwritten");
+  }
+  return {};
+}
+
 Result<void> Checker::check_content(const Content& content, const char* what) const {
+  if (content.unwritten)
+    return fail(Status::kCorrupt, fmt::format("{}: cannot be unwritten", what));
   if (content.blob) {
     const auto found = blobs_.find(content.blob);
     if (found == blobs_.end()) {

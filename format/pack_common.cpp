@@ -78,7 +78,7 @@ Offset<fbs::Relocations> pack_relocations(Builder& builder,
 Offset<fbs::Content> pack_content(Builder& builder, const Content& content) {
   const Offset<fbs::Relocations> relocations = pack_relocations(builder, content.relocations);
   if (content.size_bytes == 0 && content.stored && !content.blob && !content.hash &&
-      content.fill == 0) {
+      content.fill == 0 && !content.unwritten) {
     return 0;
   }
   fbs::ContentBuilder table(builder);
@@ -90,6 +90,7 @@ Offset<fbs::Content> pack_content(Builder& builder, const Content& content) {
   table.add_hash_high(content.hash.high);
   table.add_stored(content.stored);
   table.add_relocations(relocations);
+  table.add_unwritten(content.unwritten);
   return table.Finish();
 }
 

@@ -139,6 +139,9 @@ struct Content {
   BlobId hash;         // XXH3-128 of the bytes; also when `blob` is not stored (hash-only traces)
   bool stored = true;  // false: only `hash` is known
   std::vector<Relocation> relocations;
+  // Of an AllocationBegin: nobody had written the memory since the program got it, and what it held
+  // was not looked at. It means nothing; as bytes it reads as zeros.
+  bool unwritten = false;
 };
 
 // ---- events -------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ Content Unpacker::content(const fbs::Content* from) {
   to.hash = {from->hash_low(), from->hash_high()};
   to.stored = from->stored();
   to.relocations = relocations(from->relocations());
+  to.unwritten = from->unwritten();
   return to;
 }
 

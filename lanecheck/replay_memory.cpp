@@ -112,12 +112,25 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
 Result<void> MemoryEvents::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return {};
   addresses_[action.id] = action.recorded_address;
+  if (action.initial.unwritten) unwritten_.insert(action.id);
   if (action.kind == format::AllocationKind::kModuleGlobal) {
     GFXGRAPH_TRY(memory_.begin_global(action));
   } else {
     GFXGRAPH_TRY(memory_.begin(action));
   }
   return write(action.id, 0, action.initial, "initial contents");
+}
+
+Result<bool> MemoryEvents::unwritten_alone(format::AllocationId id, const format::Content& post,
+                                           std::span<const std::byte> bytes) const {
+  if (!post.stored) return std::ranges::find(bytes, std::byte{0}) != bytes.end();
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> recorded, trace_.content(post));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> before, earlier_.before(id, bytes.size()));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != recorded[i] && (bytes[i] != std::byte{0} || recorded[i] != before[i]))
+      return false;
+  }
+  return true;
 }
 
 Result<void> MemoryEvents::apply(const format::AllocationEnd& action) {
@@ -134,6 +147,11 @@ Result<void> MemoryEvents::apply(const format::AllocationEnd& action) {
                           [&](std::byte value) { return value == std::byte{post.fill}; });
     } else {
       known = false;
+    }
+    if (known && !equal && unwritten_.contains(action.id)) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const bool alone, unwritten_alone(action.id, post, bytes));
+      equal = alone && post.stored;
+      known = equal || !alone;
     }
     if (known) {
       ++comparison_.compared;

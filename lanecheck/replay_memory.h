@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
+#include "format/earlier_contents.h"
 #include "format/reader.h"
 #include "lanecheck/device_memory.h"
 
@@ -25,7 +27,7 @@ class MemoryEvents {
   // All must outlive this. Errors with an exhausted budget: the event was not carried out.
   MemoryEvents(const format::Trace& trace, DeviceMemory& memory, Budget& budget,
                std::vector<std::string>& notes)
-      : trace_(trace), memory_(memory), budget_(budget), notes_(notes) {}
+      : trace_(trace), memory_(memory), budget_(budget), notes_(notes), earlier_(trace) {}
 
   Result<void> apply(const format::AllocationBegin& action);
   Result<void> apply(const format::AllocationEnd& action);
@@ -47,6 +49,11 @@ class MemoryEvents {
   Result<void> write(format::AllocationId id, uint64_t offset, const format::Content& content,
                      const char* what);
 
+  // Whether what differs was left out by everybody: zero here, and in the recorded run what the
+  // memory held before. Of a content known by its hash alone: whether it may be.
+  Result<bool> unwritten_alone(format::AllocationId id, const format::Content& post,
+                               std::span<const std::byte> bytes) const;
+
   const format::Trace& trace_;
   DeviceMemory& memory_;
   Budget& budget_;
@@ -54,6 +61,8 @@ class MemoryEvents {
   Comparison comparison_;
   uint64_t unknown_contents_ = 0;
   std::unordered_map<format::AllocationId, uint64_t> addresses_;  // recorded ones
+  format::EarlierContents earlier_;
+  std::unordered_set<format::AllocationId> unwritten_;  // that began so
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -363,6 +363,7 @@ class Recorder {
   // What it holds when it gets into the trace, as --contents says.
   format::Content first_content(const Allocation& allocation);
   bool leaves_out(const Allocation& allocation) const;
+  bool is_fresh(const Allocation& allocation) const;
   void append_words(const Allocation& allocation, const format::Content& whole);
   format::Content post_content(const Allocation& allocation);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);

@@ -8,8 +8,9 @@ namespace {
 
 class Bisection {
  public:
-  Bisection(Instance& instance, Mode mode, const ExecutorOptions& options, hip::Stream stream)
-      : instance_(instance), mode_(mode), options_(options), stream_(stream) {}
+  Bisection(Instance& instance, Mode mode, const ExecutorOptions& options, hip::Stream stream,
+            const OriginMap* origins)
+      : instance_(instance), mode_(mode), options_(options), stream_(stream), origins_(origins) {}
 
   Result<std::optional<Divergence>> by_checkpoints() {
     const std::vector<CheckpointInfo>& checkpoints = instance_.program().checkpoints();
@@ -64,7 +65,7 @@ class Bisection {
   Result<VerifyReport> verify_eager() {
     GFXGRAPH_TRY(
         run_prefix(Mode::kEager, static_cast<uint32_t>(instance_.program().operations().size())));
-    return verify(instance_);
+    return verify(instance_, origins_);
   }
 
  private:
@@ -123,13 +124,14 @@ class Bisection {
   Mode mode_;
   ExecutorOptions options_;
   hip::Stream stream_;
+  const OriginMap* origins_;
 };
 
 }  // namespace
 
 Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                            hip::Stream stream) {
-  Bisection bisection(instance, mode, options, stream);
+                            hip::Stream stream, const OriginMap* origins) {
+  Bisection bisection(instance, mode, options, stream, origins);
   BisectReport report;
   report.checkpoints = instance.program().checkpoints().size();
   if (report.checkpoints != 0) {

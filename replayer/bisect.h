@@ -32,6 +32,6 @@ struct BisectReport {
 // wrong: against recorded checkpoints where the trace has them, else against eager mode. Leaves the
 // memory in the state of the last prefix.
 Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                            hip::Stream stream);
+                            hip::Stream stream, const OriginMap* origins = nullptr);
 
 }  // namespace gfxgraph::replayer

@@ -382,6 +382,7 @@ gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
     load.graph_linear = chosen.graph_linear != 0;
     load.keep_ambiguous = chosen.keep_ambiguous != 0;
     load.zero_unknown = chosen.zero_unknown != 0;
+    load.poison_fresh = chosen.poison_fresh != 0;
     load.max_load_seconds = chosen.max_load_seconds;
     load.max_memory_bytes = chosen.max_memory_bytes;
     load.bindings = plan->bindings;

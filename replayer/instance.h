@@ -81,7 +81,7 @@ struct DoubtfulWrites {
 struct HostResult {
   uint32_t operation = 0;
   const format::Content* expected = nullptr;
-  const uint8_t* bytes = nullptr;
+  uint8_t* bytes = nullptr;
   uint64_t size_bytes = 0;
 };
 

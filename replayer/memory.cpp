@@ -71,6 +71,7 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
                                                const LoadOptions& options) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library)));
   memory->zero_unknown_ = options.zero_unknown;
+  memory->fresh_fill_ = options.poison_fresh ? kPoison : 0;
   const std::vector<AllocationInfo>& allocations = program.allocations();
   memory->buffers_.resize(allocations.size());
   for (const Binding& binding : options.bindings) {
@@ -440,6 +441,10 @@ Result<void> Memory::restore(const Program& program) {
     const AllocationBegin& begin = *program.allocations()[i].begin;
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);
+    if (content.unwritten) {
+      GFXGRAPH_TRY(fill(begin.id, 0, fresh_byte(begin.id, vary_fresh_), size(begin.id)));
+      continue;
+    }
     if (!content.stored) {
       if (!zero_unknown_) {
         return fail(Status::kIncomplete,

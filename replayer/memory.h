@@ -32,7 +32,8 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   const AddressMap& addresses() const { return addresses_; }
-  // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it.
+  // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
+  // fresh_byte() where there is none, since nobody had written it.
   // Bindings with keep_content are left alone.
   Result<void> restore(const Program& program);
 
@@ -44,6 +45,13 @@ class Memory {
   uint8_t* device_pointer(format::AllocationId id) const { return buffers_[id - 1].device; }
   // Null where the host cannot see it.
   uint8_t* host_pointer(format::AllocationId id) const { return buffers_[id - 1].host; }
+
+  // What memory begins with that nobody had written: one byte, or, to see where such bytes go,
+  // another one in each allocation, and in each another than that.
+  uint8_t fresh_byte(format::AllocationId id, bool varied) const {
+    return varied ? fresh_fill_ ^ static_cast<uint8_t>(1 + id % 255) : fresh_fill_;
+  }
+  void vary_fresh(bool varied) { vary_fresh_ = varied; }
 
   // Both check the range.
   Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
@@ -83,6 +91,8 @@ class Memory {
   void* guard_ = nullptr;        // keeps the first recorded address taken
   AddressMap addresses_;
   bool zero_unknown_ = false;  // LoadOptions::zero_unknown
+  uint8_t fresh_fill_ = 0;
+  bool vary_fresh_ = false;
 };
 
 }  // namespace gfxgraph::replayer

@@ -32,6 +32,9 @@ struct Binding {
 // Operations of one run, the nodes of launched graphs included, that a trace may have by default.
 inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 
+// What fresh memory, which nobody had written, begins with if it is to show that it was read.
+inline constexpr uint8_t kPoison = 0xa5;
+
 struct LoadOptions {
   Mode mode = Mode::kAuto;
   Layout layout = Layout::kSame;
@@ -39,6 +42,7 @@ struct LoadOptions {
   uint32_t graph_max_nodes = 0;   // nodes in one graph at most; 0: kMaxGraphNodes
   bool keep_ambiguous = false;    // leave words alone that only look like pointers
   bool zero_unknown = false;      // begin memory with zeros whose content the trace lacks
+  bool poison_fresh = false;      // begin memory that nobody had written with kPoison, not zeros
   bool graph_linear = false;      // make every graph a chain in recorded order
   uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
   double max_load_seconds = 0;    // 0: any time

@@ -206,6 +206,7 @@ Result<void> Replay::set_kernarg(uint32_t launch_index, uint64_t offset,
                                  std::span<const std::byte> bytes) {
   GFXGRAPH_TRY(instance_->set_kernarg(launch_index, offset, bytes));
   arguments_changed_ = true;
+  origins_.reset();
   return {};
 }
 
@@ -218,7 +219,19 @@ Result<void> Replay::commit() {
 
 Result<VerifyReport> Replay::verify() {
   GFXGRAPH_TRY(executor_->wait(stream_));
-  return replayer::verify(*instance_);
+  const OriginMap* const known = origins_ ? &*origins_ : nullptr;
+  GFXGRAPH_ASSIGN_OR_RETURN(VerifyReport report, replayer::verify(*instance_, known));
+  if (!report.differs() || !begins_unwritten(instance_->program()) ||
+      (known != nullptr && known->covers(report))) {
+    return report;
+  }
+  Result<OriginMap> found = OriginMap::find(*instance_, executor_options_, stream_, report, known);
+  if (!found) {
+    report.unwritten_failure = found.error().message;
+    return report;
+  }
+  origins_ = std::move(*found);
+  return replayer::verify(*instance_, &*origins_);
 }
 
 Result<Measurement> Replay::measure(size_t repetitions) {
@@ -243,7 +256,7 @@ Result<Measurement> Replay::measure_with(Executor& executor, size_t repetitions)
 
 Result<BisectReport> Replay::find_divergence() {
   GFXGRAPH_TRY(executor_->wait(stream_));
-  return bisect(*instance_, mode_, executor_options_, stream_);
+  return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr);
 }
 
 }  // namespace gfxgraph::replayer

@@ -70,7 +70,8 @@ class Replay {
                            std::span<const std::byte> bytes);
   // Applies changed arguments now instead of in the next run.
   Result<void> commit();
-  // Waits, then compares.
+  // Waits, then compares. Where bytes differ that nobody may have written, runs the program again
+  // to find out (origins.h), and leaves memory as it was.
   Result<VerifyReport> verify();
   // `repetitions` runs, each from the restored state, restored outside of the measured part.
   Result<Measurement> measure(size_t repetitions);
@@ -95,6 +96,7 @@ class Replay {
   hip::Stream stream_ = nullptr;
   bool arguments_changed_ = false;
   LoadTimes load_times_;
+  std::optional<OriginMap> origins_;  // of what differed so far
 };
 
 }  // namespace gfxgraph::replayer

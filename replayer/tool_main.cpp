@@ -41,6 +41,7 @@ struct Arguments {
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
   std::string ambiguous = "relocate";
+  std::string fresh = "zero";
   bool verify = false;
   bool no_verify = false;
   bool bisect = false;
@@ -144,6 +145,7 @@ LoadOptions load_options(const Arguments& arguments) {
   options.graph_linear = arguments.graph_linear;
   options.keep_ambiguous = arguments.ambiguous == "keep";
   options.zero_unknown = true;  // the report says so, and verification compares nothing of it
+  options.poison_fresh = arguments.fresh == "poison";
   options.max_memory_bytes = arguments.max_memory;
   return options;
 }
@@ -272,6 +274,11 @@ int run_tool(int argc, char** argv) {
   app.add_option("--ambiguous", arguments.ambiguous,
                  "words that only look like pointers: relocate or keep them")
       ->check(CLI::IsMember({"relocate", "keep"}));
+  app.add_option("--fresh", arguments.fresh,
+                 fmt::format("begin memory that nobody had written when the program got it with "
+                             "zeros, or poison it with bytes of {:#x}",
+                             kPoison))
+      ->check(CLI::IsMember({"zero", "poison"}));
   app.add_option(
       "--graph-max-nodes", arguments.graph_max_nodes,
       fmt::format("split graphs into parts of so many nodes at most; 0: {}, since long chains "

@@ -111,6 +111,21 @@ std::string schedule_text(const ReplayFacts& facts) {
   return text;
 }
 
+std::string unwritten_text(const VerifyReport& report) {
+  std::string text;
+  if (report.unwritten_bytes != 0) {
+    text += format_printable(
+        "never written: {} bytes in {} buffers and copies hold what memory held before the program "
+        "got it, and are not compared\n",
+        report.unwritten_bytes, report.unwritten_places);
+  }
+  if (!report.unwritten_failure.empty()) {
+    text += format_printable("never written: not told from other bytes ({})\n",
+                             report.unwritten_failure);
+  }
+  return text;
+}
+
 // Of buffers that began with contents which the trace lacks.
 struct UnknownContents {
   uint64_t buffers = 0;
@@ -138,6 +153,11 @@ ordered_json timing_json(const Timing& timing) {
           {"samples", timing.samples}};
 }
 
+void add_derived(ordered_json& entry, const FreshBytes& fresh) {
+  if (fresh.derived == 0) return;
+  entry["from_unwritten"] = {{"bytes", fresh.derived}, {"first", fresh.first_derived}};
+}
+
 ordered_json buffers_json(const VerifyReport& report) {
   ordered_json list = ordered_json::array();
   for (const BufferResult& buffer : report.buffers) {
@@ -148,6 +168,7 @@ ordered_json buffers_json(const VerifyReport& report) {
                           {"recorded_address", format_printable("{:#x}", buffer.recorded_address)}};
     if (buffer.comparison == Comparison::kUncompared) {
       entry["uncompared"] = buffer.reason;
+      add_derived(entry, buffer.fresh);
     } else if (buffer.by_hash) {
       entry["by_hash"] = true;
     } else {
@@ -168,6 +189,7 @@ ordered_json copies_json(const VerifyReport& report, const Program& program) {
     ordered_json entry = {{"at", program.describe(copy.operation)}, {"event", copy.sequence}};
     if (copy.comparison == Comparison::kUncompared) {
       entry["uncompared"] = copy.reason;
+      add_derived(entry, copy.fresh);
     } else {
       entry["first_difference"] = copy.first_difference;
     }
@@ -197,6 +219,9 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
       {"uncompared", report.copies_uncompared},
       {"not_identical", copies_json(report, facts.replay->instance().program())}};
   json["ambiguous_words_unmoved"] = report.ambiguous_words_unmoved;
+  json["never_written"] = {{"bytes", report.unwritten_bytes}, {"places", report.unwritten_places}};
+  if (!report.unwritten_failure.empty())
+    json["never_written"]["failure"] = report.unwritten_failure;
 }
 
 void add_bisect(ordered_json& json, const ReplayFacts& facts) {
@@ -298,6 +323,7 @@ std::string text_report(const ReplayFacts& facts) {
     }
     text += "\n";
   }
+  text += unwritten_text(report);
   size_t listed = 0;
   for (const BufferResult& buffer : report.buffers) {
     if (buffer.comparison == Comparison::kIdentical) continue;

@@ -70,10 +70,15 @@ Verdict verdict_of(const ReplayFacts& facts) {
   if (report.identical_throughout()) return {};
   if (report.not_compared() == 0)
     return {kExitDataLost, "nothing to compare: the trace holds no state of any buffer or copy"};
-  return {kExitDataLost, fmt::format("{} of {} buffers and {} of {} copies were not compared: the "
-                                     "trace does not hold what the program left or received",
-                                     report.uncompared, report.buffers.size(),
-                                     report.copies_uncompared, report.copies.size())};
+  const std::string what =
+      fmt::format("{} of {} buffers and {} of {} copies were not compared", report.uncompared,
+                  report.buffers.size(), report.copies_uncompared, report.copies.size());
+  const size_t own = report.uninitialised();
+  if (own == report.not_compared())
+    return {kExitDataLost, what + ": the program reads memory that nobody had written"};
+  return {kExitDataLost,
+          fmt::format("{}: the trace does not hold what the program left or received{}", what,
+                      own == 0 ? "" : ", or the program reads memory that nobody had written")};
 }
 
 }  // namespace gfxgraph::replayer

@@ -26,6 +26,77 @@ Difference difference(std::span<const std::byte> expected, std::span<const std::
   return result;
 }
 
+// What a comparison of bytes found, without those that nobody wrote.
+struct Findings {
+  Difference different;
+  FreshBytes fresh;
+  std::string reason;  // why it cannot be compared
+
+  Comparison comparison() const {
+    if (different.count != 0) return Comparison::kDifferent;
+    return reason.empty() ? Comparison::kIdentical : Comparison::kUncompared;
+  }
+};
+
+std::string derived_reason(const FreshBytes& fresh) {
+  return fmt::format(
+      "{} bytes, the first at offset {}, come from memory that nobody had written: the program "
+      "reads uninitialised memory",
+      fresh.derived, fresh.first_derived);
+}
+
+// A byte that no run writes may be left out only if the recorded program can have found there what
+// the trace says it left: it is what stood at the address before, as far as that is known, or zero,
+// as memory of the system is. Else a write may be missing in the trace.
+Findings look_closer(std::span<const std::byte> recorded, std::span<const std::byte> expected,
+                     std::span<const std::byte> got, const Origins* origins) {
+  Findings found;
+  Difference unknown;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == got[i]) continue;
+    const Origin origin = origins == nullptr ? Origin::kWritten : origins->of(i, got[i]);
+    if (origin == Origin::kDerived) {
+      if (found.fresh.derived++ == 0) found.fresh.first_derived = i;
+    } else if (origin == Origin::kUnwritten &&
+               (recorded[i] == std::byte{0} || recorded[i] == origins->earlier[i])) {
+      ++found.fresh.left_out;
+    } else if (origin == Origin::kUnwritten) {
+      if (unknown.count++ == 0) unknown.first = i;
+    } else if (found.different.count++ == 0) {
+      found.different.first = i;
+    }
+  }
+  if (found.fresh.derived != 0) {
+    found.reason = derived_reason(found.fresh);
+  } else if (unknown.count != 0) {
+    found.reason = fmt::format(
+        "{} bytes, the first at offset {}, were never written in the replay, and the trace does "
+        "not hold what the memory held before the program got it",
+        unknown.count, unknown.first);
+  }
+  return found;
+}
+
+// Of a content of which only the hash is known, and differs.
+Findings look_closer_at_hash(std::span<const std::byte> got, const Origins* origins) {
+  Findings found;
+  uint64_t unwritten = 0;
+  for (size_t i = 0; origins != nullptr && i < got.size(); ++i) {
+    const Origin origin = origins->of(i, got[i]);
+    unwritten += origin == Origin::kUnwritten ? 1 : 0;
+    if (origin == Origin::kDerived && found.fresh.derived++ == 0) found.fresh.first_derived = i;
+  }
+  if (found.fresh.derived != 0) {
+    found.reason = derived_reason(found.fresh);
+  } else if (unwritten != 0) {
+    found.reason = fmt::format(
+        "only its hash was recorded, and it covers {} bytes that were never written", unwritten);
+  } else {
+    found.different.count = 1;
+  }
+  return found;
+}
+
 // After the event `sequence` of the recording.
 bool in_live_memory(const Program& program, uint64_t recorded, uint64_t sequence) {
   return std::ranges::any_of(program.allocations(), [&](const AllocationInfo& info) {
@@ -114,8 +185,22 @@ std::string copy_unknown_reason(const format::Content& expected, uint64_t size_b
                      size_bytes);
 }
 
+// `result`: of a buffer or copy.
+void take(Findings found, auto& result) {
+  result.comparison = found.comparison();
+  result.first_difference = found.different.first;
+  result.fresh = found.fresh;
+  if (result.comparison == Comparison::kUncompared) result.reason = std::move(found.reason);
+}
+
+void count_left_out(const auto& result, VerifyReport& report) {
+  if (result.comparison != Comparison::kIdentical || result.fresh.left_out == 0) return;
+  report.unwritten_bytes += result.fresh.left_out;
+  ++report.unwritten_places;
+}
+
 Result<void> compare_copy(const Instance& instance, const HostResult& result,
-                          VerifyReport& report) {
+                          const Origins* origins, VerifyReport& report) {
   CopyResult copy;
   copy.operation = result.operation;
   copy.sequence = instance.program().operations()[result.operation].sequence;
@@ -129,6 +214,7 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result,
       GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
                                 instance.program().trace().content(expected));
       if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
+      const std::vector<std::byte> recorded = origins == nullptr ? std::vector<std::byte>() : bytes;
       GFXGRAPH_ASSIGN_OR_RETURN(
           const size_t unmoved,
           expect_relocated(instance, bytes, got, expected.relocations, copy.sequence, where));
@@ -136,13 +222,17 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result,
       const Difference found = difference(bytes, got);
       copy.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;
       copy.first_difference = found.first;
+      if (found.count != 0 && origins != nullptr)
+        take(look_closer(recorded, bytes, got, origins), copy);
     } else {
       std::vector<std::byte> bytes(got.begin(), got.end());
       GFXGRAPH_TRY(instance.memory().addresses().unapply(bytes, expected.relocations, where));
       copy.comparison = format::hash_bytes(bytes) == expected.hash ? Comparison::kIdentical
                                                                    : Comparison::kDifferent;
+      if (copy.comparison == Comparison::kDifferent) take(look_closer_at_hash(got, origins), copy);
     }
   }
+  count_left_out(copy, report);
   report.copies_identical += copy.comparison == Comparison::kIdentical ? 1 : 0;
   report.copies_different += copy.comparison == Comparison::kDifferent ? 1 : 0;
   report.copies_uncompared += copy.comparison == Comparison::kUncompared ? 1 : 0;
@@ -154,7 +244,7 @@ Result<void> compare_copy(const Instance& instance, const HostResult& result,
 
 Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
                                     const format::Content& expected, uint64_t sequence,
-                                    size_t& ambiguous_words_unmoved) {
+                                    size_t& ambiguous_words_unmoved, const Origins* origins) {
   const format::AllocationBegin& begin = *instance.program().allocations()[id - 1].begin;
   BufferResult result;
   result.allocation = id;
@@ -175,19 +265,28 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
   GFXGRAPH_TRY(instance.memory().read(id, 0, got));
   if (!expected.stored) {
     result.by_hash = true;
-    GFXGRAPH_TRY(instance.memory().addresses().unapply(got, expected.relocations, where));
-    result.comparison =
-        format::hash_bytes(got) == expected.hash ? Comparison::kIdentical : Comparison::kDifferent;
+    std::vector<std::byte> bytes = got;
+    GFXGRAPH_TRY(instance.memory().addresses().unapply(bytes, expected.relocations, where));
+    const bool same = format::hash_bytes(bytes) == expected.hash;
+    result.comparison = same ? Comparison::kIdentical : Comparison::kDifferent;
+    if (!same) take(look_closer_at_hash(got, origins), result);
     return result;
   }
   GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
                             instance.program().trace().content(expected));
   if (bytes.size() != got.size()) return fail(Status::kCorrupt, where + ": wrong size");
+  const std::vector<std::byte> recorded = origins == nullptr ? std::vector<std::byte>() : bytes;
   GFXGRAPH_ASSIGN_OR_RETURN(
       const size_t unmoved,
       expect_relocated(instance, bytes, got, expected.relocations, sequence, where));
   ambiguous_words_unmoved += unmoved;
-  const Difference found = difference(bytes, got);
+  Difference found = difference(bytes, got);
+  if (found.count != 0 && origins != nullptr) {
+    Findings closer = look_closer(recorded, bytes, got, origins);
+    found = closer.different;
+    take(std::move(closer), result);
+    if (result.comparison != Comparison::kDifferent) return result;
+  }
   result.comparison = found.count == 0 ? Comparison::kIdentical : Comparison::kDifferent;
   result.first_difference = found.first;
   result.differing_bytes = found.count;
@@ -198,7 +297,15 @@ Result<BufferResult> compare_buffer(const Instance& instance, format::Allocation
   return result;
 }
 
-Result<VerifyReport> verify(const Instance& instance) {
+size_t VerifyReport::uninitialised() const {
+  const auto derived = [](const auto& result) {
+    return result.comparison == Comparison::kUncompared && result.fresh.derived != 0;
+  };
+  return static_cast<size_t>(std::ranges::count_if(buffers, derived) +
+                             std::ranges::count_if(copies, derived));
+}
+
+Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins) {
   VerifyReport report;
   report.doubtful = instance.doubtful_writes();
   for (const AllocationInfo& info : instance.program().allocations()) {
@@ -207,7 +314,8 @@ Result<VerifyReport> verify(const Instance& instance) {
     if (info.end != nullptr) {
       GFXGRAPH_ASSIGN_OR_RETURN(
           result, compare_buffer(instance, info.begin->id, info.end->post, info.end_sequence,
-                                 report.ambiguous_words_unmoved));
+                                 report.ambiguous_words_unmoved,
+                                 origins == nullptr ? nullptr : origins->buffer(info.begin->id)));
     } else {
       result.allocation = info.begin->id;
       result.kind = info.begin->kind;
@@ -218,10 +326,12 @@ Result<VerifyReport> verify(const Instance& instance) {
     report.identical += result.comparison == Comparison::kIdentical ? 1 : 0;
     report.different += result.comparison == Comparison::kDifferent ? 1 : 0;
     report.uncompared += result.comparison == Comparison::kUncompared ? 1 : 0;
+    count_left_out(result, report);
     report.buffers.push_back(std::move(result));
   }
-  for (const HostResult& result : instance.host_results()) {
-    GFXGRAPH_TRY(compare_copy(instance, result, report));
+  for (size_t i = 0; i < instance.host_results().size(); ++i) {
+    GFXGRAPH_TRY(compare_copy(instance, instance.host_results()[i],
+                              origins == nullptr ? nullptr : origins->copy(i), report));
   }
   return report;
 }

@@ -7,10 +7,18 @@
 
 #include "base/result.h"
 #include "replayer/instance.h"
+#include "replayer/origins.h"
 
 namespace gfxgraph::replayer {
 
 enum class Comparison : uint8_t { kIdentical = 0, kDifferent = 1, kUncompared = 2 };
+
+// Bytes that hold what memory held before the program got it, or come from there.
+struct FreshBytes {
+  uint64_t left_out = 0;  // such bytes as differ for that reason alone: not compared
+  uint64_t derived = 0;   // come from it: the program read memory that nobody had written
+  uint64_t first_derived = 0;
+};
 
 struct BufferResult {
   format::AllocationId allocation = 0;
@@ -23,6 +31,7 @@ struct BufferResult {
   uint8_t expected = 0;           // at first_difference, pointers relocated
   uint8_t got = 0;
   uint64_t differing_bytes = 0;
+  FreshBytes fresh;
   std::string reason;  // why it was not compared
 };
 
@@ -32,6 +41,7 @@ struct CopyResult {
   uint64_t sequence = 0;
   Comparison comparison = Comparison::kUncompared;
   uint64_t first_difference = 0;
+  FreshBytes fresh;
   std::string reason;  // why it was not compared
 };
 
@@ -49,8 +59,15 @@ struct VerifyReport {
   DoubtfulWrites doubtful;
   // Words that only looked like pointers and that the replay left at the recorded value.
   size_t ambiguous_words_unmoved = 0;
+  // Bytes that were never written, in so many buffers and copies that are identical but for them.
+  uint64_t unwritten_bytes = 0;
+  size_t unwritten_places = 0;
+  // Why those could not be told from others, where something differs.
+  std::string unwritten_failure;
 
   bool differs() const { return different != 0 || copies_different != 0; }
+  // Buffers and copies with results of memory that nobody had written.
+  size_t uninitialised() const;
   size_t not_compared() const { return uncompared + copies_uncompared; }
   // Everything that the recorded program left or received was compared and is identical.
   bool identical_throughout() const {
@@ -59,14 +76,15 @@ struct VerifyReport {
 };
 
 // Reads back every buffer; the caller has waited for the run. An error is a failure to compare, a
-// difference is a result.
-Result<VerifyReport> verify(const Instance& instance);
+// difference is a result. `origins`, if known, say which bytes nobody wrote.
+Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins = nullptr);
 
 // Compares the present content of the allocation with `expected`; how much of it is known decides
 // between bytes and hash. Used for post-states and checkpoints, of the event `sequence`.
 Result<BufferResult> compare_buffer(const Instance& instance, format::AllocationId id,
                                     const format::Content& expected, uint64_t sequence,
-                                    size_t& ambiguous_words_unmoved);
+                                    size_t& ambiguous_words_unmoved,
+                                    const Origins* origins = nullptr);
 
 // XXH3-128 of every buffer as it is now; index = id - 1. Compares two runs of one instance.
 Result<std::vector<format::BlobId>> snapshot(const Instance& instance);

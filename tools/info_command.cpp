@@ -71,7 +71,8 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
   for (const auto& [name, count] : summary.events) print("  {:<17} {:>8}\n", name, count);
   print("\nallocations (peak {})\n", format_bytes(summary.peak_bytes));
   for (const auto& [name, kind] : summary.allocations) {
-    print("  {:<17} {:>8}  {}\n", name, kind.count, format_bytes(kind.bytes));
+    print("  {:<17} {:>8}  {}{}\n", name, kind.count, format_bytes(kind.bytes),
+          kind.unwritten == 0 ? "" : fmt::format(", {} begin unwritten", kind.unwritten));
   }
   if (!summary.copies.empty()) print("\ncopies\n");
   for (const auto& [name, direction] : summary.copies) {
@@ -126,7 +127,9 @@ void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
           fmt::format("{}..{}", buffer.first_event,
                       buffer.end_event == events ? "" : fmt::format("{}", buffer.end_event)),
           buffer.launches, buffer_text(buffer),
-          begin.initial.stored ? "" : "  (content not in the trace)");
+          begin.initial.unwritten ? "  (unwritten)"
+          : begin.initial.stored  ? ""
+                                  : "  (content not in the trace)");
   }
 }
 
@@ -142,7 +145,8 @@ Json buffer_json(const BufferSummary& buffer) {
           {"first_event", buffer.first_event},
           {"end_event", buffer.end_event},
           {"launches", buffer.launches},
-          {"content_known", begin.initial.stored}};
+          {"content_known", begin.initial.stored},
+          {"unwritten", begin.initial.unwritten}};
 }
 
 void print_findings(const format::Trace& trace) {
@@ -227,7 +231,8 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
                 const Sections& sections) {
   Json allocations = Json::object(), copies = Json::object();
   for (const auto& [name, kind] : summary.allocations) {
-    allocations[name] = {{"count", kind.count}, {"bytes", kind.bytes}};
+    allocations[name] = {
+        {"count", kind.count}, {"bytes", kind.bytes}, {"unwritten", kind.unwritten}};
   }
   for (const auto& [name, direction] : summary.copies) {
     copies[name] = {{"count", direction.count}, {"bytes", direction.bytes}};

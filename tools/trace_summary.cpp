@@ -72,6 +72,7 @@ class Summarizer {
       AllocationSummary& kind = summary_.allocations[allocation_kind_name(begin->kind)];
       ++kind.count;
       kind.bytes += begin->size_bytes;
+      kind.unwritten += begin->initial.unwritten ? 1 : 0;
       sizes_[begin->id] = begin->size_bytes;
       kinds_[begin->id] = begin->kind;
       live_bytes_ += begin->size_bytes;

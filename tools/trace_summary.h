@@ -20,6 +20,7 @@ struct KernelSummary {
 struct AllocationSummary {
   uint64_t count = 0;
   uint64_t bytes = 0;
+  uint64_t unwritten = 0;  // that began without content
 };
 
 struct CopySummary {

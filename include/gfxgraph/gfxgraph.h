@@ -262,10 +262,11 @@ typedef struct gfxgraph_replay_options_t {
   uint64_t max_memory_bytes; /* refuse a trace that needs more, host and device memory together,
                               * before allocating; 0, the default: what device and machine have */
   uint32_t
-      zero_unknown;  /* 1: memory that is not bound, and whose content the trace lacks
-                      * (gfxgraph-record --contents none), begins with zeros, but for words that
-                      * lead to other memory; 0, the default: it is refused, GFXGRAPH_INCOMPLETE */
-  uint32_t reserved; /* zero */
+      zero_unknown;      /* 1: memory that is not bound, and whose content the trace lacks
+                          * (gfxgraph-record --contents none), begins with zeros, but for words that
+                          * lead to other memory; 0, the default: it is refused, GFXGRAPH_INCOMPLETE */
+  uint32_t poison_fresh; /* 1: memory that nobody had written when the program got it begins with
+                          * bytes of 0xa5; 0, the default: with zeros */
 } gfxgraph_replay_options_t;
 GFXGRAPH_API gfxgraph_replay_options_t gfxgraph_replay_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -344,7 +345,9 @@ typedef struct gfxgraph_verification_t {
   uint32_t reserved; /* zero */
 } gfxgraph_verification_t;
 /* Waits, then compares every buffer with what the recorded program left in it, at the end of one
- * run from the initial state. GFXGRAPH_MISMATCH if one differs; the structures are filled then too.
+ * run from the initial state. Bytes that were never written are left out: where some may be, this
+ * runs the program up to three times more, and then puts memory back as it was. What was computed
+ * from them is uncompared. GFXGRAPH_MISMATCH if one differs; the structures are filled then too.
  * GFXGRAPH_OK says that nothing differs; everything is identical only if `uncompared` and
  * `copies_uncompared` are 0 as well.
  * `results`, if not NULL, takes one entry per compared or uncompared allocation, at most

@@ -133,6 +133,15 @@ bool Recorder::leaves_out(const Allocation& allocation) const {
          allocation.kind != format::AllocationKind::kModuleGlobal;
 }
 
+// Memory that the program gets right now, and that only the device sees. What the host sees is
+// compared with what it held first; --checkpoints hash what memory holds from its beginning on; and
+// memory that a range begins with was the program's before.
+bool Recorder::is_fresh(const Allocation& allocation) const {
+  return (allocation.kind == format::AllocationKind::kDevice ||
+          allocation.kind == format::AllocationKind::kStreamOrdered) &&
+         !allocation.host_visible() && !options_.checkpoints && selection_.empty();
+}
+
 format::Content Recorder::first_content(const Allocation& allocation) {
   if (!leaves_out(allocation)) return read_content(allocation, true);
   if (!std::exchange(left_out_, true)) {

@@ -9,6 +9,16 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
+namespace {
+
+format::Content unwritten(const Allocation& allocation) {
+  format::Content content;
+  content.size_bytes = allocation.size_bytes;
+  content.unwritten = true;
+  return content;
+}
+
+}  // namespace
 
 // ---- ranges -------------------------------------------------------------------------------------
 
@@ -195,7 +205,7 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   }
   if (allocation.reachable) watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
-  begin.initial = first_content(allocation);
+  begin.initial = is_fresh(allocation) ? unwritten(allocation) : first_content(allocation);
   allocation.beginning = false;
   {
     const LaunchLanes::Alone alone(queue_.lanes());

@@ -412,6 +412,26 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
       {"allocation_wraps", with_begin([](auto& b) { b.recorded_address = UINT64_MAX; })});
   cases.push_back(
       {"allocation_initial_too_large", with_begin([](auto& b) { b.initial.size_bytes = 65; })});
+  const auto unwritten = [](const auto& change) {
+    return with_begin([&](AllocationBegin& b) {
+      b.initial = {};
+      b.initial.unwritten = true;
+      b.initial.size_bytes = b.size_bytes;
+      change(b);
+    });
+  };
+  cases.push_back({"unwritten_with_fill", unwritten([](auto& b) { b.initial.fill = 1; })});
+  cases.push_back({"unwritten_with_hash", unwritten([](auto& b) { b.initial.hash = {1, 2}; })});
+  cases.push_back({"unwritten_not_stored", unwritten([](auto& b) { b.initial.stored = false; })});
+  cases.push_back({"unwritten_in_part", unwritten([](auto& b) { b.initial.size_bytes = 8; })});
+  cases.push_back({"unwritten_registered", unwritten([](auto& b) {
+                     b.kind = AllocationKind::kHostRegistered;
+                     b.host_address = b.recorded_address;
+                   })});
+  AllocationEnd unwritten_end{2, true, 0, {}};
+  unwritten_end.post.size_bytes = 32;
+  unwritten_end.post.unwritten = true;
+  cases.push_back({"unwritten_post", with_event(unwritten_end)});
   cases.push_back({"allocation_stream_missing", with_begin([](auto& b) { b.stream = 9; })});
   cases.push_back({"global_without_symbol", with_begin([](auto& b) {
                      b.kind = AllocationKind::kModuleGlobal;
@@ -619,6 +639,19 @@ Result<void> add_chunks(Writer& writer) {
   return {};
 }
 
+// Since 0.2: memory that nobody had written when the program got it.
+Result<void> add_unwritten(Writer& writer) {
+  AllocationBegin device = sample_allocation(1);
+  AllocationBegin pool = sample_allocation(2, 32);
+  pool.kind = AllocationKind::kStreamOrdered;
+  for (AllocationBegin* begin : {&device, &pool}) {
+    begin->initial.size_bytes = begin->size_bytes;
+    begin->initial.unwritten = true;
+    GFXGRAPH_TRY(writer.add(event_of(*begin)));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -686,6 +719,10 @@ std::vector<GoldenCase> golden_cases() {
                    })});
   cases.push_back({"chunks", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_chunks(writer).has_value());
+                   })});
+  cases.push_back({"unwritten", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_unwritten(writer).has_value());
                    })});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);

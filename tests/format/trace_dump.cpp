@@ -29,8 +29,10 @@ Json dump(const std::vector<Relocation>& relocations) {
 }
 
 Json dump(const Content& c) {
-  return {{"size", c.size_bytes}, {"blob", hex(c.blob)}, {"fill", c.fill},
-          {"hash", hex(c.hash)},  {"stored", c.stored},  {"relocations", dump(c.relocations)}};
+  Json json = {{"size", c.size_bytes}, {"blob", hex(c.blob)}, {"fill", c.fill},
+               {"hash", hex(c.hash)},  {"stored", c.stored},  {"relocations", dump(c.relocations)}};
+  if (c.unwritten) json["unwritten"] = true;
+  return json;
 }
 
 Json dump(const CopyEnd& e) { return {e.allocation, e.offset_bytes, e.pitch_bytes, e.slice_bytes}; }

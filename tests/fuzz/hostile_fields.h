@@ -43,6 +43,7 @@ void for_each_field(std::vector<format::Relocation>& list, const Visit& visit) {
 template <typename Visit>
 void for_each_field(format::Content& v, const Visit& visit) {
   visit(v.size_bytes), visit(v.blob.low), visit(v.fill), visit(v.hash.low), visit(v.stored);
+  visit(v.unwritten);
   for_each_field(v.relocations, visit);
 }
 template <typename Visit>

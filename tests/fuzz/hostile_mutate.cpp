@@ -321,6 +321,7 @@ class Repairer {
     if (!content.blob) content.hash = {};
     if (content.blob) content.stored = true;
     if (content.blob || !content.stored) content.fill = 0;
+    content.unwritten = false;
     fix_relocations(content.relocations, content.size_bytes);
   }
   static void fix_relocations(std::vector<Relocation>& list, uint64_t size) {

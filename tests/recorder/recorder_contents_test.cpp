@@ -94,13 +94,68 @@ TEST_F(RecorderContentsTest, NoneOfAWholeProgram) {
   const auto trace = finish();
   ASSERT_TRUE(trace);
   for (const AllocationBegin& begin : actions<AllocationBegin>(*trace)) {
-    EXPECT_FALSE(begin.initial.stored);
+    EXPECT_TRUE(begin.initial.unwritten);
   }
+  EXPECT_THAT(trace->findings(), SizeIs(0)) << "nothing was left out";
   const auto copies = actions<format::Copy>(*trace);
   ASSERT_THAT(copies, SizeIs(1));
   const auto source = trace->content(copies[0].host_source);
   ASSERT_TRUE(source);
   EXPECT_EQ(source->size(), 64u) << "what the program gave the device is kept";
+}
+
+// Nobody has written it: it means nothing.
+TEST_F(RecorderContentsTest, FreshMemoryIsNotRead) {
+  make({});
+  recorder_->begin();
+  int reads = 0;
+  state_.during_call = [&] { ++reads; };
+  device_memory(a_, sizeof(a_));
+  recorder_->allocated({format::AllocationKind::kStreamOrdered, reinterpret_cast<uint64_t>(b_), 0,
+                        sizeof(b_), 0, handle(10)});
+  EXPECT_EQ(reads, 0);
+  pinned_memory(c_, sizeof(c_));
+  fill(a_, 8);
+  EXPECT_EQ(reads, 0);
+  const auto trace = finish();
+  EXPECT_GE(reads, 2) << "final states";
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(3));
+  for (const AllocationBegin& begin : {begins[0], begins[1]}) {
+    EXPECT_TRUE(begin.initial.unwritten);
+    EXPECT_EQ(begin.initial.size_bytes, begin.size_bytes);
+  }
+  EXPECT_FALSE(begins[2].initial.unwritten) << "the host sees it: its writes are looked for";
+  EXPECT_TRUE(begins[2].initial.blob);
+}
+
+TEST_F(RecorderContentsTest, MemoryOfOthersIsNotFresh) {
+  make({});
+  recorder_->host_registered(a_, sizeof(a_), 0);
+  recorder_->allocated({format::AllocationKind::kManaged, reinterpret_cast<uint64_t>(b_),
+                        reinterpret_cast<uint64_t>(b_), sizeof(b_), 1, nullptr});
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  for (const AllocationBegin& begin : actions<AllocationBegin>(*trace)) {
+    EXPECT_FALSE(begin.initial.unwritten);
+    EXPECT_TRUE(begin.initial.blob);
+  }
+}
+
+// Checkpoints hash whole buffers, and a replay compares with them: it has to know every byte.
+TEST_F(RecorderContentsTest, CheckpointsNeedWhatFreshMemoryHeld) {
+  Options options;
+  options.checkpoints = true;
+  make(options);
+  device_memory(a_, sizeof(a_));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(1));
+  EXPECT_FALSE(begins[0].initial.unwritten);
+  EXPECT_TRUE(begins[0].initial.blob);
 }
 
 // A table of pointers leads to memory that no argument names.

@@ -365,7 +365,7 @@ TEST_F(RecorderTest, UnreadableMemoryIsUnknownNotWrong) {
   device_memory(data, sizeof(data));
   const auto trace = finish();
   ASSERT_TRUE(trace);
-  EXPECT_FALSE(actions<format::AllocationBegin>(*trace)[0].initial.stored);
+  EXPECT_FALSE(actions<format::AllocationEnd>(*trace)[0].post.stored);
 }
 
 TEST_F(RecorderTest, UnregisteredKernelsMakeTheTraceIncomplete) {
@@ -393,8 +393,9 @@ TEST_F(RecorderTest, RegistrationWaitsForNoCallOfTheRuntime) {
   };
   alignas(8) char data[16] = {};
   device_memory(data, sizeof(data));
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(data)), true);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(calls, 2) << "the facts, and the content";
+  EXPECT_EQ(calls, 2) << "the facts, and the last content";
   state_.during_call = nullptr;
   ASSERT_TRUE(finish());
 }
