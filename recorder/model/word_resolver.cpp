@@ -321,8 +321,7 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
     const bool address =
         upper < words_.code_uppers_.size() &&
         (words_.map_.known_upper(static_cast<uint32_t>(upper)) || words_.code_uppers_[upper]);
-    const bool tag =
-        offset % 8 == 0 && value >> kAddressBits != 0 && value % kLeastAlignment == 0;
+    const bool tag = offset % 8 == 0 && value >> kAddressBits != 0 && value % kLeastAlignment == 0;
     if (!address && !tag) continue;
     Relocation relocation;
     if (!words_.word(value, offset, relocation)) continue;

@@ -704,7 +704,10 @@ std::vector<GoldenCase> golden_cases() {
                    })});
   cases.push_back({"doubt", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
-                     HostWrite write{2, 16, {}};
+                     AllocationBegin pinned = sample_allocation(1, 64);
+                     pinned.kind = AllocationKind::kHostPinned;
+                     GFXGRAPH_CHECK(writer.add(event_of(pinned)).has_value());
+                     HostWrite write{1, 16, {}};
                      write.content.size_bytes = 8;
                      write.in_doubt = true;
                      GFXGRAPH_CHECK(writer.add(event_of(write)).has_value());
