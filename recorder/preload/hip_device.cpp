@@ -65,7 +65,9 @@ class HipDevice final : public Device {
     bool copied = false;
     if (stream == per_thread_stream()) {
       // No other thread can name it. The program's call follows, and its result is the last error.
+      ++hook_depth;  // these calls are not the program's
       copied = StreamReads::copy(*place, hipStreamPerThread, address, size_bytes);
+      --hook_depth;
     } else {
       run([&] {
         copied = StreamReads::copy(*place, static_cast<hipStream_t>(stream), address, size_bytes);

@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   }
   for (const format::Kernel& kernel : trace->kernels()) need(writer->add(kernel));
   for (const format::Finding& finding : trace->findings()) need(writer->add(finding));
+  for (const format::Site& site : trace->sites()) need(writer->add(site));
   bool flipped = false;
   for (format::Event event : trace->events()) {
     if (auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
