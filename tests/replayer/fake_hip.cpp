@@ -107,8 +107,10 @@ void run_graph(const FakeHip::Graph& graph) {
       for (const size_t dependency : graph.nodes[i].dependencies) ready = ready && done[dependency];
       if (!ready) continue;
       done[i] = true;
-      const bool forget = (fake->skip_last_graph_kernel || again) && graph.nodes[i].kernel &&
-                          i + 1 == graph.nodes.size();
+      const bool large =
+          fake->stale_graph_nodes != 0 && graph.nodes.size() >= fake->stale_graph_nodes;
+      const bool forget = (fake->skip_last_graph_kernel || again || large) &&
+                          graph.nodes[i].kernel && i + 1 == graph.nodes.size();
       if (!forget) graph.nodes[i].run();
       break;
     }

@@ -51,6 +51,7 @@ class FakeHip {
   bool lose_graph_node = false;         // hipGraphGetNodes says one too few
   bool registers_kernels = false;       // what a program needs to launch cooperatively; set early
   bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
+  size_t stale_graph_nodes = 0;         // so do graphs of as many nodes; 0: none
 
   int forget_from_graph_launch = 0;  // from this graph launch on; 0: never
   int graph_launches = 0;

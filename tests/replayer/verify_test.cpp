@@ -84,6 +84,23 @@ TEST_F(VerifyTest, HostWritesInDoubtAreThoseThatNoKernelMakes) {
   }
 }
 
+// What the runtime does with a large graph is wrong: it is seen, and smaller graphs are right.
+TEST_F(VerifyTest, LargeGraphsThatReadStalePointersDifferAndCanBeSplit) {
+  const auto a = trace.allocate(64);
+  for (const uint32_t value : {1u, 2u, 3u, 4u}) {
+    trace.launch("fill", Arguments().value(trace.address(a)).value(value).value(16u));
+  }
+  const auto program = trace.program();
+  fake.stale_graph_nodes = 4;
+  LoadOptions options = shifted();
+  options.mode = Mode::kGraph;
+  load(program, options);
+  EXPECT_EQ(verified().different, 1u);
+  options.graph_max_nodes = 2;
+  load(program, options);
+  EXPECT_TRUE(verified().identical_throughout());
+}
+
 TEST_F(VerifyTest, RecordedAddressLeftInMemoryIsADifference) {
   const auto a = trace.allocate(64);
   const auto table = trace.allocate(64);
