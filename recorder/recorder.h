@@ -487,6 +487,7 @@ class Recorder {
   std::vector<std::shared_ptr<Allocation>> adopted_;
   Flights flights_;
   std::atomic<bool> kernels_fly_{false};
+  std::atomic<bool> in_flight_{false};  // whether flights_ follows anything
   // Whether kernels may reach memory that the host sees; to be counted anew.
   bool any_reachable_ = false;
   bool recount_reachable_ = false;

@@ -63,6 +63,9 @@ inline void Recorder::update_ways() noexcept {
   if (flights_.any_kernel() != kernels_fly_.load(std::memory_order_relaxed)) {
     kernels_fly_.store(flights_.any_kernel(), std::memory_order_release);
   }
+  if (flights_.idle() == in_flight_.load(std::memory_order_relaxed)) {
+    in_flight_.store(!flights_.idle(), std::memory_order_release);
+  }
 }
 
 template <typename F>

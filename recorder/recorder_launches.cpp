@@ -247,7 +247,8 @@ void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& s
       const auto known = stream == nullptr ? streams_.end() : streams_.find(stream);
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
                          !any_ran_.load(std::memory_order_acquire) &&
-                         (stream == nullptr || known != streams_.end()) &&
+                         (stream == nullptr ? !in_flight_.load(std::memory_order_acquire)
+                                            : known != streams_.end()) &&
                          (!after || words_are_enough(kernel, lane));
       if (still) {
         overlapped = add_launch(lane, kernel, stream == nullptr ? 0 : known->second, shape);
@@ -261,6 +262,7 @@ void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& s
       const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
       if (after) resolve_arguments(kernel, lane.kernarg, lane.relocations);
       if (any_ran_.load(std::memory_order_acquire)) note_runs();
+      if (id == 0) flights_.null_stream_works();
       const std::lock_guard lock(lane.mutex);
       if (add_launch(lane, kernel, id, shape)) note_overlap();
     });

@@ -104,11 +104,15 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
     erase(number);
   }
   std::erase_if(calls_, [&](const auto& one) { return known.contains(one.second.number); });
-  if (out_.empty() && calls_.empty()) {
+  if (idle()) {
     tails_.clear();
     events_.clear();
   }
   return landed;
+}
+
+void Flights::null_stream_works() {
+  if (!idle()) tails_[0] = front(0);
 }
 
 std::vector<Flight> Flights::follow(const format::Action& action) {
@@ -125,8 +129,8 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
     call(launch->stream, launch->first_host_function);
     return {};
   }
-  if (out_.empty() && calls_.empty()) return {};
-  if (on_null_stream(action)) tails_[0] = front(0);
+  if (idle()) return {};
+  if (on_null_stream(action)) null_stream_works();
   if (const auto* record = std::get_if<format::EventRecord>(&action)) {
     events_[record->event] = front(record->stream);
   } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {

@@ -34,6 +34,10 @@ class Flights {
  public:
   bool empty() const noexcept { return out_.empty(); }
   bool any_kernel() const noexcept { return kernels_ != 0; }
+  // Nothing is followed: no event would change anything.
+  bool idle() const noexcept { return out_.empty() && calls_.empty(); }
+  // Work on the null stream joins the streams that it waits for. follow() does it for its events.
+  void null_stream_works();
   // Before the event that does it. `late`: whatever tells the host will be seen late.
   // A kernel's takes the place of those of the same allocation that it follows.
   void issue(format::StreamId stream, Flight flight);

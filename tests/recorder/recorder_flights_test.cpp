@@ -43,6 +43,49 @@ TEST_F(RecorderFlightsTest, WhatChangedBeforeAWaitIsTheProgramsAndNamed) {
   EXPECT_EQ(trace->findings()[0].call, "host memory");
 }
 
+// A launch that is not looked at in full joins the streams all the same: who has waited for the
+// null stream knows that the copy is done, and what changes from then on is the program's.
+TEST_F(RecorderFlightsTest, ALightLaunchOnTheNullStreamFollowsBlockingStreams) {
+  alignas(256) static char device[256];
+  recorder_->stream_created(handle(12), 0, 0);
+  recorder_->stream_created(handle(13), 0, 0);
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  device_memory(device, sizeof(device));
+  const auto copy_on_stream = [&](const void* to, const void* from) {
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(to);
+    raw.source.address = reinterpret_cast<uint64_t>(from);
+    raw.width_bytes = 64;
+    work.raw = raw;
+    work.stream = handle(12);
+    work.call = "hipMemcpyAsync";
+    work.knows = Knows::BY_ARGUMENT;
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  };
+  copy_on_stream(host_, device);
+  KernelEntry* const kernel =
+      recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  ASSERT_NE(kernel, nullptr);
+  void* address = device;
+  int by = 3;
+  void* params[] = {&address, &by};
+  for (const Handle stream : {Handle(nullptr), handle(13)}) {
+    const LaunchWay way = recorder_->launch_way(*kernel, params, nullptr);
+    ASSERT_NE(way, LaunchWay::kWhole);
+    recorder_->launched(way, *kernel, {}, params, nullptr, stream, "hipModuleLaunchKernel");
+  }
+  wait(handle(13));
+  host_[8] = 1;
+  copy_on_stream(device, host_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Copy>(*trace)[1]);
+}
+
 TEST_F(RecorderFlightsTest, WithWaitsWhatALaterLaunchMayReadIsWrittenBeforeIt) {
   Options options;
   options.wait = true;
