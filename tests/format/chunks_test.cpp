@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <semaphore>
 #include <thread>
@@ -199,9 +200,18 @@ TEST(Chunks, WhatIsCompleteIsInTheFileBeforeWhatIsNot) {
   const std::vector<std::byte> content = many_chunks(2 * kChunk);
   const Content named = put(*writer, content).value();
   ASSERT_TRUE(writer->add(event_of(Marker{"complete"})));
-  ASSERT_TRUE(writer->add(begin_with(1, named)));
-  // The chunk, the list, and two chunks of events.
-  for (int left = 4; left > 0; --left) gate.release();
+  // Who has an event for the file waits while the chunk is being written: another thread lets it.
+  std::atomic<bool> adding{false};
+  std::thread opener([&] {
+    while (!adding) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // The chunk, the list, and two chunks of events.
+    gate.release(4);
+  });
+  adding = true;
+  const auto added = writer->add(begin_with(1, named));
+  opener.join();
+  ASSERT_TRUE(added);
   ASSERT_TRUE(writer->settle());
   shut = false;
   size_t chunks_of_events = 0;

@@ -125,7 +125,10 @@ TEST_F(RecordTest, HostVisibleMemory) {
     const auto trace = record_mode(mode);
     ASSERT_TRUE(trace) << mode;
     EXPECT_TRUE(trace->complete()) << mode;
-    EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(4)) << mode;
+    // A kernel that ends before the program waits for it leaves what it wrote in doubt.
+    auto writes = actions<format::HostWrite>(*trace);
+    std::erase_if(writes, [](const format::HostWrite& one) { return one.in_doubt; });
+    EXPECT_THAT(writes, SizeIs(4)) << mode;
   }
 }
 
