@@ -28,6 +28,26 @@ class RecorderReadsTest : public RecorderHostMemoryTest {
     state_.synchronizes = true;
     return finish();
   }
+  // A range with two launches; between them the host writes memory that the first one was given.
+  // Nothing in it touches words_.
+  std::shared_ptr<const Trace> range_in_doubt(const std::function<void()>& host_writes) {
+    Options options;
+    options.ranges = {"step"};
+    begin_anew(options);
+    state_.synchronizes = true;  // the range begins
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    stream_memory(words_, sizeof(words_));
+    const format::RangeId range = recorder_->range_begins("step");
+    recorder_->call_begins();
+    state_.synchronizes = false;
+    launch(host_);
+    host_writes();
+    launch(host_, handle(11));
+    state_.arrive();
+    state_.synchronizes = true;
+    recorder_->range_ends(range);
+    return finish();
+  }
   std::vector<std::byte> last_state(const Trace& trace, format::AllocationId id) {
     for (const auto& end : actions<format::AllocationEnd>(trace)) {
       if (end.id != id || !end.post.hash) continue;
@@ -166,26 +186,8 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadBehindThePerThreadStream) {
   EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
 }
 
-// In a range, what is read later leads to nothing that the range has not touched: only a launch
-// whose words did would have had that taken into the trace before.
 TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadInRanges) {
-  alignas(256) static std::byte untouched[256];
-  Options options;
-  options.ranges = {"step"};
-  begin_anew(options);
-  state_.synchronizes = true;  // the range begins
-  recorder_->host_registered(host_, sizeof(host_), 0);
-  stream_memory(untouched, sizeof(untouched));
-  const format::RangeId range = recorder_->range_begins("step");
-  recorder_->call_begins();
-  state_.synchronizes = false;
-  launch(host_);
-  host_[5000] = 1;
-  launch(host_, handle(11));
-  state_.arrive();
-  state_.synchronizes = true;
-  recorder_->range_ends(range);
-  const auto trace = finish();
+  const auto trace = range_in_doubt([&] { host_[5000] = 1; });
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
   const auto writes = actions<format::HostWrite>(*trace);
@@ -194,25 +196,12 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadInRanges) {
   EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
 }
 
+// Its content would have had to be read before the launch.
 TEST_F(RecorderReadsTest, AWordToMemoryThatTheRangeHadNotTouchedMakesItIncomplete) {
-  alignas(256) static std::byte untouched[256];
-  Options options;
-  options.ranges = {"step"};
-  begin_anew(options);
-  state_.synchronizes = true;
-  recorder_->host_registered(host_, sizeof(host_), 0);
-  stream_memory(untouched, sizeof(untouched));
-  const format::RangeId range = recorder_->range_begins("step");
-  recorder_->call_begins();
-  state_.synchronizes = false;
-  launch(host_);
-  const auto address = reinterpret_cast<uint64_t>(untouched);
-  std::memcpy(host_ + 5000, &address, sizeof(address));
-  launch(host_, handle(11));
-  state_.arrive();
-  state_.synchronizes = true;
-  recorder_->range_ends(range);
-  const auto trace = finish();
+  const auto trace = range_in_doubt([&] {
+    const auto address = reinterpret_cast<uint64_t>(words_);
+    std::memcpy(host_ + 5000, &address, sizeof(address));
+  });
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
 }
