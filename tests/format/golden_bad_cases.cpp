@@ -7,7 +7,6 @@
 
 #include "base/cursor.h"
 #include "format/chunks.h"
-#include "format/content_writer.h"
 #include "format/pack.h"
 #include "format/trace_generated.h"
 #include "trace_builder.h"

@@ -1,15 +1,9 @@
 #include "golden_cases.h"
 
-#include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 
-#include <functional>
-
-#include "base/cursor.h"
 #include "format/chunks.h"
 #include "format/content_writer.h"
-#include "format/pack.h"
-#include "format/trace_generated.h"
 #include "trace_builder.h"
 
 namespace gfxgraph::format {
