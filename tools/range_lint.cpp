@@ -16,6 +16,8 @@
 #include "base/hash.h"
 
 namespace gfxgraph::tools {
+
+using namespace ranges;
 namespace {
 
 constexpr const char* kWait = "the host may not wait for work that is being captured";

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "format/ranges/range_parameters.h"
+#include "format/ranges/trace_periods.h"
+#include "format/ranges/trace_ranges.h"
 #include "format/reader.h"
-#include "tools/range_parameters.h"
-#include "tools/trace_periods.h"
-#include "tools/trace_ranges.h"
 
 namespace gfxgraph::tools {
 
@@ -53,9 +53,9 @@ struct LintReport {
 // that touches it first. There, allocations count only if they are freed later, and neither modules
 // nor first launches are known.
 std::vector<LintReport> lint_steps(const format::Trace& trace,
-                                   const std::vector<RangeSummary>& ranges,
-                                   const std::vector<Period>& periods,
-                                   const std::vector<RangeComparison>& comparisons);
+                                   const std::vector<ranges::RangeSummary>& ranges,
+                                   const std::vector<ranges::Period>& periods,
+                                   const std::vector<ranges::RangeComparison>& comparisons);
 
 // "breaks capture", "spoils reuse", "slows".
 const char* severity_name(Severity severity);

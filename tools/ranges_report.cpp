@@ -13,6 +13,8 @@
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
+
+using namespace ranges;
 namespace {
 
 using Json = nlohmann::ordered_json;

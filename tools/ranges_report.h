@@ -4,29 +4,29 @@
 #include <string>
 #include <vector>
 
+#include "format/ranges/range_parameters.h"
+#include "format/ranges/trace_periods.h"
+#include "format/ranges/trace_ranges.h"
 #include "format/reader.h"
 #include "tools/json_stream.h"
-#include "tools/range_parameters.h"
-#include "tools/trace_periods.h"
-#include "tools/trace_ranges.h"
 
 namespace gfxgraph::tools {
 
 // Everything that a report says of the steps of a trace.
 struct TraceSteps {
   explicit TraceSteps(const format::Trace& trace);
-  std::vector<RangeSummary> ranges;
-  std::vector<Period> periods;
-  RangeComparisons compared;  // of ranges, then of periods
+  std::vector<ranges::RangeSummary> ranges;
+  std::vector<ranges::Period> periods;
+  ranges::RangeComparisons compared;  // of ranges, then of periods
 };
 
 // One line that counts the ranges; for gfxgraph info without --ranges.
-void print_range_count(const std::vector<RangeSummary>& ranges);
+void print_range_count(const std::vector<ranges::RangeSummary>& ranges);
 // The table of ranges, periods, and the parameters, inputs and outputs of both, cut where long.
 void print_steps(const format::Trace& trace, const TraceSteps& steps);
 
 // The list "ranges".
-void print_ranges_json(JsonStream& json, const std::vector<RangeSummary>& ranges);
+void print_ranges_json(JsonStream& json, const std::vector<ranges::RangeSummary>& ranges);
 // The lists "periods" and "iterations": nothing is cut.
 void print_steps_json(JsonStream& json, const format::Trace& trace, const TraceSteps& steps);
 

@@ -4,10 +4,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "format/ranges/range_parameters.h"
 #include "format/site_name.h"
-#include "tools/range_parameters.h"
 
 namespace gfxgraph::tools {
+
+using namespace ranges;
 namespace {
 
 using Counts = std::unordered_map<format::AllocationId, uint64_t>;

@@ -4,9 +4,11 @@
 
 #include <cstring>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 
 namespace gfxgraph::tools {
+
+using namespace ranges;
 namespace {
 
 using format::AllocationKind;
@@ -73,7 +75,7 @@ class RangeLint : public ::testing::Test {
     return result;
   }
 
-  FakeTrace trace_;
+  format::testing::FakeTrace trace_;
   format::RangeId ranges_ = 0;
   std::map<std::string, uint32_t> ordinals_;
 };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 
 namespace gfxgraph::tools {
 namespace {
@@ -16,7 +16,7 @@ format::AllocationBegin buffer(format::AllocationId id, const char* name = "") {
 }
 
 TEST(TraceBuffers, HaveTheLastNameThatTheyWereGiven) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   trace.add(buffer(1, "weights"));
   trace.add(buffer(2));
   format::AllocationBegin variable = buffer(3);
@@ -38,7 +38,7 @@ TEST(TraceBuffers, HaveTheLastNameThatTheyWereGiven) {
 }
 
 TEST(TraceBuffers, CountTheLaunchesThatGetThem) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   trace.add(buffer(1));
   trace.add(buffer(2));
   format::Launch launch;
@@ -53,7 +53,7 @@ TEST(TraceBuffers, CountTheLaunchesThatGetThem) {
 }
 
 TEST(TraceBuffers, WithoutANameGoByTheCallThatMadeThem) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   trace.sites_ = {{1, "/opt/decode", "", "load(int)", 0x1234, 0x34, true, true}};
   format::Kernel kernel;
   kernel.id = 1;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 #include "tools/trace_walk.h"
 
 namespace gfxgraph::tools {
@@ -44,8 +44,8 @@ format::Launch launch_of(format::KernelId kernel, std::vector<format::Relocation
   return launch;
 }
 
-FakeTrace trace_with_kernel() {
-  FakeTrace trace;
+format::testing::FakeTrace trace_with_kernel() {
+  format::testing::FakeTrace trace;
   format::Kernel kernel;
   kernel.id = 1;
   kernel.name = "scale";
@@ -56,14 +56,14 @@ FakeTrace trace_with_kernel() {
 }
 
 TEST(TraceSummary, CountsAnEmptyTrace) {
-  const TraceSummary summary = summarize(FakeTrace());
+  const TraceSummary summary = summarize(format::testing::FakeTrace());
   EXPECT_TRUE(summary.kernels.empty());
   EXPECT_EQ(summary.peak_bytes, 0u);
   EXPECT_EQ(summary.span_ns, 0u);
 }
 
 TEST(TraceSummary, TracksThePeakOfLiveAllocations) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   trace.add(allocation(1, 100));
   trace.add(end_of(1, true));
   trace.add(allocation(2, 60));
@@ -79,7 +79,7 @@ TEST(TraceSummary, TracksThePeakOfLiveAllocations) {
 }
 
 TEST(TraceSummary, TellsCopiesApartByDirection) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   format::Copy copy;
   copy.width_bytes = 10;
   copy.height = 3;
@@ -93,7 +93,7 @@ TEST(TraceSummary, TellsCopiesApartByDirection) {
 }
 
 TEST(TraceSummary, CountsLaunchesInTheStreamAndInGraphs) {
-  FakeTrace trace = trace_with_kernel();
+  format::testing::FakeTrace trace = trace_with_kernel();
   trace.add(launch_of(1, {}));
   trace.add(launch_of(1, {}), 3);
   trace.graphs_ = {{.id = 1,
@@ -106,7 +106,7 @@ TEST(TraceSummary, CountsLaunchesInTheStreamAndInGraphs) {
 }
 
 TEST(TraceSummary, GathersRelocationsBySite) {
-  FakeTrace trace = trace_with_kernel();
+  format::testing::FakeTrace trace = trace_with_kernel();
   const std::vector<format::Relocation> relocations = {
       relocation(0, RelocationSource::kTyped), relocation(8, RelocationSource::kMatched, true)};
   trace.add(launch_of(1, relocations));
@@ -124,7 +124,7 @@ TEST(TraceSummary, GathersRelocationsBySite) {
 }
 
 TEST(TraceSummary, FindsPointersInContents) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   format::AllocationBegin begin = allocation(4, 32);
   begin.initial.relocations = {relocation(16, RelocationSource::kMatched)};
   trace.add(begin);
@@ -140,13 +140,13 @@ TEST(TraceSummary, FindsPointersInContents) {
 }
 
 TEST(TraceSummary, SurvivesALaunchOfAnUnknownKernel) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   trace.add(launch_of(7, {relocation(0, RelocationSource::kTyped)}));
   EXPECT_EQ(summarize(trace).sites[0].place, "kernel 7 at 0x0");
 }
 
 TEST(TraceWalk, VisitsContentsOfGraphNodes) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   format::Copy copy;
   copy.destination.allocation = 1;
   trace.graphs_ = {{.id = 2, .nodes = {{.action = copy, .dependencies = {}}}}};
@@ -160,7 +160,7 @@ TEST(TraceWalk, VisitsContentsOfGraphNodes) {
 // 3 MB of a trace: 65,536 pointers in one kernarg segment, each in an argument of its own, under a
 // name of 64 KB. Every place with the whole name would be 4 GB of text.
 TEST(TraceSummary, LongNamesAreNotRepeatedForEachArgument) {
-  FakeTrace trace;
+  format::testing::FakeTrace trace;
   format::Kernel kernel;
   kernel.id = 1;
   kernel.name = std::string(65000, 'k');

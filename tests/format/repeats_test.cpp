@@ -1,4 +1,4 @@
-#include "tools/repeats.h"
+#include "format/ranges/repeats.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 using Tokens = std::vector<uint32_t>;
@@ -101,4 +101,4 @@ TEST(Repeats, MillionsOfTokens) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -1,13 +1,13 @@
-#include "tools/trace_periods.h"
+#include "format/ranges/trace_periods.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 class TracePeriods : public ::testing::Test {
@@ -28,7 +28,7 @@ class TracePeriods : public ::testing::Test {
     for (const format::KernelId kernel : kernels) launch(kernel);
   }
 
-  FakeTrace trace_;
+  format::testing::FakeTrace trace_;
 };
 
 TEST_F(TracePeriods, NoneInShortOrEmptyTraces) {
@@ -174,4 +174,4 @@ TEST_F(TracePeriods, RandomBodiesAreFound) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

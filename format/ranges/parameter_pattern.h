@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "tools/allocation_identity.h"
+#include "format/ranges/allocation_identity.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 enum class Pattern : uint8_t {
   kConstant,
@@ -36,4 +36,4 @@ PatternMatch match_pattern(std::span<const ParameterValue> values, unsigned size
 // "constant", "step", "swap", "free".
 const char* pattern_name(Pattern pattern);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

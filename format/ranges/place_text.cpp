@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/cli.h"
-#include "tools/range_parameters.h"
+#include "base/demangle.h"
+#include "format/ranges/range_parameters.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 constexpr size_t kMostName = 200;  // of a kernel or an argument: names may have megabytes
@@ -92,4 +92,4 @@ std::string place_text(const format::Trace& trace, const Place& place) {
   return fmt::format("{} argument {} at {:#x}", kernel, name, argument.offset_bytes);
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

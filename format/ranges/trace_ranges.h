@@ -7,7 +7,7 @@
 
 #include "format/reader.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 struct RangeSummary {
   std::string name;
@@ -35,4 +35,4 @@ struct RangeSummary {
 // In the order in which they began.
 std::vector<RangeSummary> summarize_ranges(const format::Trace& trace);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "format/reader.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // One iteration: the events [first_event, end_event).
 struct IterationSpan {
@@ -69,4 +69,4 @@ class AllocationIdentity {
   std::vector<RemadeAllocation> remade_;
 };
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

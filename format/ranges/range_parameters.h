@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "format/ranges/allocation_identity.h"
+#include "format/ranges/parameter_pattern.h"
+#include "format/ranges/trace_ranges.h"
 #include "format/reader.h"
-#include "tools/allocation_identity.h"
-#include "tools/parameter_pattern.h"
-#include "tools/trace_ranges.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // Append only, in the order of place_kind_name().
 enum class PlaceKind : uint8_t {
@@ -129,4 +129,4 @@ const char* place_kind_name(PlaceKind kind);
 // names none, "copy destination", "memset value". Names are clipped, otherwise as in the trace.
 std::string place_text(const format::Trace& trace, const Place& place);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

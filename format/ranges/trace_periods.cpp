@@ -1,4 +1,4 @@
-#include "tools/trace_periods.h"
+#include "format/ranges/trace_periods.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <variant>
 
 #include "base/hash.h"
-#include "tools/repeats.h"
-#include "tools/work_shape.h"
+#include "format/ranges/repeats.h"
+#include "format/ranges/work_shape.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 bool is_launch(const format::Action& action) {
@@ -198,4 +198,4 @@ std::vector<IterationGroup> group_periods(const std::vector<Period>& periods) {
   return groups;
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -1,4 +1,4 @@
-#include "tools/trace_ranges.h"
+#include "format/ranges/trace_ranges.h"
 
 #include <map>
 #include <unordered_map>
@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "base/hash.h"
-#include "tools/work_shape.h"
+#include "format/ranges/work_shape.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 // The work from the first event on: that of a range is the difference of two, whatever nests in it.
@@ -141,4 +141,4 @@ std::vector<RangeSummary> summarize_ranges(const format::Trace& trace) {
   return Ranges(trace).run();
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

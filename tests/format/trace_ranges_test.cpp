@@ -1,10 +1,10 @@
-#include "tools/trace_ranges.h"
+#include "format/ranges/trace_ranges.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 using format::MarkerKind;
@@ -26,7 +26,7 @@ class TraceRanges : public ::testing::Test {
     trace_.add(launch, thread);
   }
 
-  FakeTrace trace_;
+  format::testing::FakeTrace trace_;
   std::map<std::string, uint32_t> ordinals_;
 };
 
@@ -146,4 +146,4 @@ TEST_F(TraceRanges, GraphLaunchesCountTheirNodes) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

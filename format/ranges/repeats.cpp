@@ -1,14 +1,14 @@
 // The runs of a string from its Lyndon words (Bannai, I, Inenaga, Nakashima, Takeda, Tsuruta: "The
 // Runs Theorem", 2017): every run contains a longest Lyndon word of its period, of the order of the
 // tokens or of the reversed one. Common extensions of two places come from hashes.
-#include "tools/repeats.h"
+#include "format/ranges/repeats.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/hash.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 // Polynomial hashes of all substrings, modulo the prime 2^61 - 1, with a base that no file knows.
@@ -109,4 +109,4 @@ std::vector<Repeat> find_repeats(std::span<const uint32_t> tokens, size_t times)
   return repeats;
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

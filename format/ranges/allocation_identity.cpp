@@ -1,12 +1,12 @@
-#include "tools/allocation_identity.h"
+#include "format/ranges/allocation_identity.h"
 
 #include <algorithm>
 #include <tuple>
 #include <variant>
 
-#include "tools/content_bytes.h"
+#include "format/ranges/content_bytes.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 constexpr MemoryKey kRemadeBit = MemoryKey{1} << 63;
@@ -85,4 +85,4 @@ bool AllocationIdentity::changed_meanwhile(format::AllocationId allocation) cons
   return found != lives_.end() && found->second.changed_meanwhile;
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -1,4 +1,4 @@
-#include "tools/range_parameters.h"
+#include "format/ranges/range_parameters.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,10 +11,10 @@
 #include <variant>
 
 #include "base/hash.h"
-#include "tools/argument_words.h"
-#include "tools/content_bytes.h"
+#include "format/ranges/argument_words.h"
+#include "format/ranges/content_bytes.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 // What a work does, in the stream or in a graph.
@@ -526,4 +526,4 @@ RangeComparisons compare_iterations(const format::Trace& trace,
   return result;
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

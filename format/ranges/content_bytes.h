@@ -5,7 +5,7 @@
 
 #include "format/trace.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // Nothing: the trace does not tell, as for bytes that were neither stored nor hashed.
 inline std::optional<bool> equal_bytes(const format::Content& one, const format::Content& other) {
@@ -21,4 +21,4 @@ inline std::optional<bool> equal_bytes(const format::Content& one, const format:
   return hash(one) == hash(other);
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

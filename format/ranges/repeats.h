@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // tokens[i] == tokens[i + period] for all i with begin <= i and i + period < end. No longer stretch
 // around it repeats so, and `period` is the smallest one that it has.
@@ -21,4 +21,4 @@ struct Repeat {
 // there are tokens (Bannai et al., "The Runs Theorem"). Time n log n, about 100 bytes per token.
 std::vector<Repeat> find_repeats(std::span<const uint32_t> tokens, size_t times);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

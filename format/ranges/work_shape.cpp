@@ -1,4 +1,4 @@
-#include "tools/work_shape.h"
+#include "format/ranges/work_shape.h"
 
 #include <initializer_list>
 #include <type_traits>
@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 uint64_t shape_of(const format::Launch& launch) {
@@ -53,4 +53,4 @@ uint64_t WorkShapes::of(const format::Action& action) const {
   return std::visit([](const auto& other) { return shape_of(other); }, action);
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

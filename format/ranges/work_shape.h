@@ -7,7 +7,7 @@
 
 #include "format/reader.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // Keeps a reference to nothing. Linear in the nodes of the trace's graphs.
 class WorkShapes {
@@ -24,4 +24,4 @@ class WorkShapes {
 // A hash of numbers in order; never 0.
 uint64_t hash_numbers(std::initializer_list<uint64_t> numbers);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/ranges/range_parameters.h"
+#include "format/ranges/trace_ranges.h"
 #include "format/reader.h"
-#include "tools/range_parameters.h"
-#include "tools/trace_ranges.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 // Launches are numbered through the trace from 0: kernel launches and graph launches of the stream,
 // without the nodes of graphs.
@@ -42,4 +42,4 @@ constexpr size_t kMostPeriods = 8;
 // For compare_iterations(): "period 1" and so on, of shape 0.
 std::vector<IterationGroup> group_periods(const std::vector<Period>& periods);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -6,7 +6,7 @@
 
 #include "format/reader.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 
 struct ArgumentWord {
   uint32_t argument = UINT32_MAX;  // in Kernel::arguments; none: the kernel lists no arguments
@@ -27,4 +27,4 @@ const format::Relocation* relocation_at(const format::Launch& launch, const Argu
 // Little-endian, with its sign.
 int64_t word_number(const format::Launch& launch, const ArgumentWord& word);
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

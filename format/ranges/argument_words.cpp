@@ -1,9 +1,9 @@
-#include "tools/argument_words.h"
+#include "format/ranges/argument_words.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 constexpr uint32_t kPointerBytes = 8;
@@ -82,4 +82,4 @@ int64_t word_number(const format::Launch& launch, const ArgumentWord& word) {
   return static_cast<int64_t>(value << unused) >> unused;
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -1,11 +1,11 @@
-#include "tools/parameter_pattern.h"
+#include "format/ranges/parameter_pattern.h"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <vector>
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 PatternMatch match(std::initializer_list<int64_t> numbers, unsigned size_bytes = 8,
@@ -67,4 +67,4 @@ TEST(ParameterPattern, MemoryStepsInOneAllocationOnly) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -8,7 +8,7 @@
 
 #include "format/reader.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::format::testing {
 
 class FakeTrace : public format::Trace {
  public:
@@ -53,4 +53,4 @@ class FakeTrace : public format::Trace {
   std::string torn_reason_;
 };
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::format::testing

@@ -1,13 +1,13 @@
-#include "tools/range_parameters.h"
+#include "format/ranges/range_parameters.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "tests/tools/fake_trace.h"
+#include "tests/format/fake_trace.h"
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 using format::ArgumentKind;
@@ -83,7 +83,7 @@ class RangeParameters : public ::testing::Test {
     return all.comparisons.empty() ? RangeComparison{} : all.comparisons[0];
   }
 
-  FakeTrace trace_;
+  format::testing::FakeTrace trace_;
   format::RangeId ranges_ = 0;
   std::map<std::string, uint32_t> ordinals_;
 };
@@ -450,4 +450,4 @@ TEST_F(RangeParameters, WhatIsListedIsLimited) {
 }
 
 }  // namespace
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges

@@ -1,9 +1,9 @@
-#include "tools/parameter_pattern.h"
+#include "format/ranges/parameter_pattern.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace gfxgraph::tools {
+namespace gfxgraph::ranges {
 namespace {
 
 // The low bytes of a difference, with their sign: a counter of 32 bits may pass 2^31 or 0.
@@ -53,4 +53,4 @@ const char* pattern_name(Pattern pattern) {
   return "unknown";
 }
 
-}  // namespace gfxgraph::tools
+}  // namespace gfxgraph::ranges
