@@ -63,10 +63,10 @@ std::vector<AmbiguousWord> Program::ambiguous_words() const {
     if (info.begin == nullptr) continue;
     memory("initial content of", info.begin->id, info.begin->initial, info.begin_sequence);
   }
-  for (const Step& step : steps_) {
-    if (step.kind != StepKind::kHostWrite) continue;
-    const format::HostWrite& write = *host_writes_[step.host_write];
-    memory("host write to", write.allocation, write.content, step.sequence);
+  for (const Call& call : calls_) {
+    if (call.kind != CallKind::kHostWrite) continue;
+    const format::HostWrite& write = *host_writes_[call.host_write];
+    memory("host write to", write.allocation, write.content, call.sequence);
   }
   std::vector<AmbiguousWord> result;
   result.reserve(places.size());

@@ -14,7 +14,7 @@
 #include "gfxgraph/gfxgraph.h"
 #include "replayer/c_api_internal.h"
 #include "replayer/program.h"
-#include "replayer/replay.h"
+#include "replayer/step.h"
 
 using namespace gfxgraph;            // NOLINT: this file is the border between the two worlds
 using namespace gfxgraph::replayer;  // NOLINT

@@ -75,7 +75,7 @@ class DagBuilder {
 
   Dag build() {
     dag_.dependencies.reserve(program_.operations().size());
-    for (const Step& step : program_.steps()) apply(step);
+    for (const Call& call : program_.calls()) apply(call);
     dag_.lanes = reach_.lanes();
     return std::move(dag_);
   }
@@ -112,33 +112,33 @@ class DagBuilder {
     dag_.dependencies.push_back(std::move(dependencies));
   }
 
-  void apply(const Step& step) {
-    switch (step.kind) {
-      case StepKind::kOperation:
-        issue(front(step.stream));
-        tails_[step.stream] = {step.first_operation};
-        if (program_.operations()[step.first_operation].blocking ||
-            program_.operations()[step.first_operation].reaches_host) {
-          unite(host_, {step.first_operation});
+  void apply(const Call& call) {
+    switch (call.kind) {
+      case CallKind::kOperation:
+        issue(front(call.stream));
+        tails_[call.stream] = {call.first_operation};
+        if (program_.operations()[call.first_operation].blocking ||
+            program_.operations()[call.first_operation].reaches_host) {
+          unite(host_, {call.first_operation});
         }
         break;
-      case StepKind::kGraphLaunch: apply_graph(step); break;
-      case StepKind::kEventRecord:
+      case CallKind::kGraphLaunch: apply_graph(call); break;
+      case CallKind::kEventRecord:
         // On the null stream a record is work like any other: what blocking streams do later waits.
-        captured_[step.event] = front(step.stream);
-        if (step.stream == 0) tails_[0] = captured_[step.event];
+        captured_[call.event] = front(call.stream);
+        if (call.stream == 0) tails_[0] = captured_[call.event];
         break;
-      case StepKind::kStreamWait:
-        if (step.stream == 0) tails_[0] = front(0);
-        unite(tails_[step.stream], captured_[step.event]);
+      case CallKind::kStreamWait:
+        if (call.stream == 0) tails_[0] = front(0);
+        unite(tails_[call.stream], captured_[call.event]);
         break;
-      case StepKind::kSynchronize: apply_synchronize(step); break;
-      case StepKind::kHostFunction:
-        if (program_.awaited(step.first_host_function)) {
-          ran_[step.first_host_function] = front(step.stream);
+      case CallKind::kSynchronize: apply_synchronize(call); break;
+      case CallKind::kHostFunction:
+        if (program_.awaited(call.first_host_function)) {
+          ran_[call.first_host_function] = front(call.stream);
         }
         break;
-      case StepKind::kHostWrite:
+      case CallKind::kHostWrite:
         // The replay waits for the device before it writes.
         wait_device();
         break;
@@ -153,25 +153,25 @@ class DagBuilder {
     reach_.minimise(host_);
   }
 
-  void apply_synchronize(const Step& step) {
-    switch (step.synchronize) {
+  void apply_synchronize(const Call& call) {
+    switch (call.synchronize) {
       case format::SynchronizeKind::kDevice: wait_device(); break;
-      case format::SynchronizeKind::kStream: host_ = front(step.object); break;
-      case format::SynchronizeKind::kEvent: unite(host_, captured_[step.object]); break;
+      case format::SynchronizeKind::kStream: host_ = front(call.object); break;
+      case format::SynchronizeKind::kEvent: unite(host_, captured_[call.object]); break;
       case format::SynchronizeKind::kHostFunction:
-        if (const auto ran = ran_.find(step.object); ran != ran_.end()) unite(host_, ran->second);
+        if (const auto ran = ran_.find(call.object); ran != ran_.end()) unite(host_, ran->second);
         break;
     }
   }
 
-  void apply_graph(const Step& step) {
-    const OperationSet before = front(step.stream);
-    std::vector<OperationSet> after(step.graph->nodes.size());  // what a node's followers wait for
-    std::vector<bool> has_follower(step.graph->nodes.size(), false);
-    uint32_t operation = step.first_operation;
-    uint32_t function = step.first_host_function;
-    for (size_t node = 0; node < step.graph->nodes.size(); ++node) {
-      const format::GraphNode& description = step.graph->nodes[node];
+  void apply_graph(const Call& call) {
+    const OperationSet before = front(call.stream);
+    std::vector<OperationSet> after(call.graph->nodes.size());  // what a node's followers wait for
+    std::vector<bool> has_follower(call.graph->nodes.size(), false);
+    uint32_t operation = call.first_operation;
+    uint32_t function = call.first_host_function;
+    for (size_t node = 0; node < call.graph->nodes.size(); ++node) {
+      const format::GraphNode& description = call.graph->nodes[node];
       OperationSet dependencies = description.dependencies.empty() ? before : OperationSet{};
       for (const uint32_t dependency : description.dependencies) {
         unite(dependencies, after[dependency]);
@@ -184,20 +184,20 @@ class DagBuilder {
         after[node] = {operation++};
       } else {
         const bool runs = std::holds_alternative<format::HostFunction>(description.action);
-        if (runs && step.host_function_count != 0 && program_.awaited(function++)) {
+        if (runs && call.host_function_count != 0 && program_.awaited(function++)) {
           ran_[function - 1] = dependencies;
         }
         after[node] = std::move(dependencies);
       }
     }
-    OperationSet leaves = step.graph->nodes.empty() ? before : OperationSet{};
+    OperationSet leaves = call.graph->nodes.empty() ? before : OperationSet{};
     for (size_t node = 0; node < after.size(); ++node) {
       if (!has_follower[node]) leaves.insert(leaves.end(), after[node].begin(), after[node].end());
     }
     reach_.minimise(leaves);
-    tails_[step.stream] = std::move(leaves);
-    for (uint32_t i = 0; i < step.operation_count; ++i) {
-      const uint32_t index = step.first_operation + i;
+    tails_[call.stream] = std::move(leaves);
+    for (uint32_t i = 0; i < call.operation_count; ++i) {
+      const uint32_t index = call.first_operation + i;
       if (program_.operations()[index].reaches_host) unite(host_, {index});
     }
   }

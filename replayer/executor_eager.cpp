@@ -74,12 +74,10 @@ class EagerExecutor : public Executor {
     std::fill(seen_.begin(), seen_.end(), 0);
     epoch_ = 0;
     size_t index = 0;
-    for (const Step& step : instance_.program().steps()) {
-      slot_ = step_slots_[index++];
-      const bool acts = step.kind == StepKind::kOperation || step.kind == StepKind::kGraphLaunch ||
-                        step.kind == StepKind::kHostWrite;
-      if (acts && limit_ < total && step.first_operation >= limit_) break;
-      GFXGRAPH_TRY(apply(step));
+    for (const Call& call : instance_.program().calls()) {
+      slot_ = call_slots_[index++];
+      if (call.acts() && limit_ < total && call.first_operation >= limit_) break;
+      GFXGRAPH_TRY(apply(call));
     }
     return {};
   }
@@ -96,25 +94,25 @@ class EagerExecutor : public Executor {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   static constexpr uint32_t kDisableTiming = 0x2;
 
-  // Which of the replay's own events stands for a host function, from its step to the step that
+  // Which of the replay's own events stands for a host function, from its call to the call that
   // waits for it: as few as are in use at one time.
   void assign_slots() {
     const Program& program = instance_.program();
     std::unordered_map<format::HostFunctionId, uint32_t> slot_of;
     std::vector<uint32_t> waits;  // by slot: functions still waited for
     std::vector<uint32_t> free;
-    for (const Step& step : program.steps()) {
-      uint32_t& slot = step_slots_.emplace_back(kNoSlot);
-      if (step.kind == StepKind::kSynchronize &&
-          step.synchronize == format::SynchronizeKind::kHostFunction) {
-        const auto found = slot_of.find(step.object);
+    for (const Call& call : program.calls()) {
+      uint32_t& slot = call_slots_.emplace_back(kNoSlot);
+      if (call.kind == CallKind::kSynchronize &&
+          call.synchronize == format::SynchronizeKind::kHostFunction) {
+        const auto found = slot_of.find(call.object);
         if (found == slot_of.end()) continue;  // it was waited for before
         slot = found->second;
         slot_of.erase(found);
         if (--waits[slot] == 0) free.push_back(slot);
       }
-      for (uint32_t i = 0; i < step.host_function_count; ++i) {
-        if (!program.awaited(step.first_host_function + i)) continue;
+      for (uint32_t i = 0; i < call.host_function_count; ++i) {
+        if (!program.awaited(call.first_host_function + i)) continue;
         if (slot == kNoSlot) {
           if (free.empty()) {
             free.push_back(slots_++);
@@ -124,7 +122,7 @@ class EagerExecutor : public Executor {
           free.pop_back();
         }
         ++waits[slot];
-        slot_of[step.first_host_function + i] = slot;
+        slot_of[call.first_host_function + i] = slot;
       }
     }
   }
@@ -142,62 +140,62 @@ class EagerExecutor : public Executor {
     return instance_.hip().hipEventRecord(own_events_[slots_], streams_[stream]);
   }
 
-  Result<void> apply(const Step& step) {
+  Result<void> apply(const Call& call) {
     const HipTable& hip = instance_.hip();
     hip::Error code = hip::kSuccess;
-    switch (step.kind) {
-      case StepKind::kOperation:
-      case StepKind::kGraphLaunch: return submit(step);
-      case StepKind::kEventRecord:
-        code = hip.hipEventRecord(events_[step.event], streams_[step.stream]);
+    switch (call.kind) {
+      case CallKind::kOperation:
+      case CallKind::kGraphLaunch: return submit(call);
+      case CallKind::kEventRecord:
+        code = hip.hipEventRecord(events_[call.event], streams_[call.stream]);
         break;
-      case StepKind::kStreamWait:
-        code = hip.hipStreamWaitEvent(streams_[step.stream], events_[step.event], 0);
+      case CallKind::kStreamWait:
+        code = hip.hipStreamWaitEvent(streams_[call.stream], events_[call.event], 0);
         break;
-      case StepKind::kSynchronize: code = synchronize(step); break;
-      case StepKind::kHostFunction:
-        if (slot_ != kNoSlot) code = hip.hipEventRecord(own_events_[slot_], streams_[step.stream]);
+      case CallKind::kSynchronize: code = synchronize(call); break;
+      case CallKind::kHostFunction:
+        if (slot_ != kNoSlot) code = hip.hipEventRecord(own_events_[slot_], streams_[call.stream]);
         break;
-      case StepKind::kHostWrite:
+      case CallKind::kHostWrite:
         GFXGRAPH_TRY(wait(nullptr));
-        instance_.apply_host_write(step.host_write);
+        instance_.apply_host_write(call.host_write);
         break;
     }
     if (code == hip::kSuccess) [[likely]]
       return {};
-    return instance_.library().check(code, fmt::format("event {}", step.sequence));
+    return instance_.library().check(code, fmt::format("event {}", call.sequence));
   }
 
-  Result<void> submit(const Step& step) {
-    const uint32_t end = std::min(limit_, step.first_operation + step.operation_count);
+  Result<void> submit(const Call& call) {
+    const uint32_t end = std::min(limit_, call.first_operation + call.operation_count);
     bool reaches_host = false;
-    hip::Error code = follow_host(step.stream);
-    for (uint32_t i = step.first_operation; i < end; ++i) {
+    hip::Error code = follow_host(call.stream);
+    for (uint32_t i = call.first_operation; i < end; ++i) {
       const Operation& operation = instance_.program().operations()[i];
-      if (code == hip::kSuccess) code = instance_.submit(i, streams_[step.stream]);
+      if (code == hip::kSuccess) code = instance_.submit(i, streams_[call.stream]);
       if (code == hip::kSuccess && operation.blocking) {
-        code = instance_.hip().hipStreamSynchronize(streams_[step.stream]);
+        code = instance_.hip().hipStreamSynchronize(streams_[call.stream]);
       }
       if (code != hip::kSuccess)
         return instance_.library().check(code, instance_.program().describe(i));
       reaches_host = reaches_host || operation.reaches_host;
     }
-    if (reaches_host) code = reached_host(step.stream);
+    if (reaches_host) code = reached_host(call.stream);
     if (code == hip::kSuccess && slot_ != kNoSlot) {
-      code = instance_.hip().hipEventRecord(own_events_[slot_], streams_[step.stream]);
+      code = instance_.hip().hipEventRecord(own_events_[slot_], streams_[call.stream]);
     }
     if (code != hip::kSuccess)
-      return instance_.library().check(code, fmt::format("event {}", step.sequence));
+      return instance_.library().check(code, fmt::format("event {}", call.sequence));
     return {};
   }
 
-  hip::Error synchronize(const Step& step) const {
-    switch (step.synchronize) {
+  hip::Error synchronize(const Call& call) const {
+    switch (call.synchronize) {
       case format::SynchronizeKind::kDevice: return instance_.hip().hipDeviceSynchronize();
       case format::SynchronizeKind::kStream:
-        return instance_.hip().hipStreamSynchronize(streams_[step.object]);
+        return instance_.hip().hipStreamSynchronize(streams_[call.object]);
       case format::SynchronizeKind::kEvent:
-        return instance_.hip().hipEventSynchronize(events_[step.object]);
+        return instance_.hip().hipEventSynchronize(events_[call.object]);
       case format::SynchronizeKind::kHostFunction:
         if (slot_ == kNoSlot) return hip::kSuccess;
         return instance_.hip().hipEventSynchronize(own_events_[slot_]);
@@ -211,9 +209,9 @@ class EagerExecutor : public Executor {
   std::vector<hip::Event> events_;    // index = id, [0] unused
   // The replay's own events: a host function's by slot, then the one of follow_host().
   std::vector<hip::Event> own_events_;
-  std::vector<uint32_t> step_slots_;  // by step
+  std::vector<uint32_t> call_slots_;  // by call
   uint32_t slots_ = 0;
-  uint32_t slot_ = kNoSlot;     // of the step at hand
+  uint32_t slot_ = kNoSlot;     // of the call at hand
   uint64_t epoch_ = 0;          // kernels that reached the host's memory
   std::vector<uint64_t> seen_;  // by stream: the last of them that it follows
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "replayer/executor.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -27,30 +28,11 @@ uint64_t staging_bytes(const format::Copy& copy) {
   return staged ? aligned(std::max<uint64_t>(packed_bytes(copy), 1), kStagingAlignment) : 0;
 }
 
-// "amdgcn-amd-amdhsa--gfx90a:xnack-" and "gfx90a:xnack-" are both gfx90a.
-std::string base_architecture(const std::string& text) {
-  const size_t begin = text.rfind("gfx");
-  if (begin == std::string::npos) return text;
-  return text.substr(begin, text.find(':', begin) == std::string::npos
-                                ? std::string::npos
-                                : text.find(':', begin) - begin);
-}
-
 bool host_kind(const Program& program, format::AllocationId id) {
   return host_visible(*program.allocations()[id - 1].begin);
 }
 
 }  // namespace
-
-const char* mode_name(Mode mode) noexcept {
-  switch (mode) {
-    case Mode::kEager: return "eager";
-    case Mode::kBatch: return "batch";
-    case Mode::kGraph: return "graph";
-    case Mode::kAuto: return "auto";
-  }
-  return "unknown";
-}
 
 hip::Memcpy3dParams PreparedCopy::parameters() const {
   hip::Memcpy3dParams result;
@@ -62,45 +44,24 @@ hip::Memcpy3dParams PreparedCopy::parameters() const {
   return result;
 }
 
+// What the trace does before a part of it.
+struct Before {
+  std::unique_ptr<Instance> instance;
+  std::unique_ptr<Executor> executor;
+};
+
+Instance::Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program)
+    : session_(std::move(session)), program_(std::move(program)) {}
+
 Instance::~Instance() {
   if (staging_ != nullptr) hip().hipHostFree(staging_);
 }
 
-Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<const Program> program,
-                                                 std::shared_ptr<const HipLibrary> library,
-                                                 const LoadOptions& options) {
-  std::unique_ptr<Instance> instance(new Instance(std::move(program), std::move(library)));
-  GFXGRAPH_ASSIGN_OR_RETURN(instance->device_, instance->library_->select_device(options.device));
-  GFXGRAPH_TRY(instance->check_architecture());
-  instance->deadline_ = Deadline(options.max_load_seconds);
-  GFXGRAPH_TRY(check_memory(*instance->program_, options, *instance->library_));
-  GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_,
-                            Modules::load(instance->library_, *instance->program_));
-  if (options.layout == Layout::kShift &&
-      instance->modules_->at_recorded_address(*instance->program_)) {
-    // The loader chooses where variables stand; while the first copy is there, a second one cannot
-    // be.
-    instance->displaced_modules_ = std::move(instance->modules_);
-    GFXGRAPH_ASSIGN_OR_RETURN(instance->modules_,
-                              Modules::load(instance->library_, *instance->program_));
-  }
-  GFXGRAPH_ASSIGN_OR_RETURN(
-      instance->memory_,
-      Memory::create(instance->library_, *instance->program_, *instance->modules_, options));
+Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<Session> session,
+                                                 std::shared_ptr<const Program> program) {
+  std::unique_ptr<Instance> instance(new Instance(std::move(session), std::move(program)));
   GFXGRAPH_TRY(instance->prepare());
   return instance;
-}
-
-Result<void> Instance::check_architecture() const {
-  const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
-  const std::string present = base_architecture(device_.arch);
-  if (recorded.empty() || recorded == present) return {};
-  return fail(
-      Status::kUnsupported,
-      fmt::format(
-          "the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
-          "record on {}, or use --device emulated for gfx1030",
-          recorded, device_.name, present, present));
 }
 
 Result<void> Instance::prepare() {
@@ -121,7 +82,7 @@ Result<void> Instance::prepare() {
   if (staged_bytes != 0) {
     const std::string what = fmt::format("{} bytes of pinned memory for host copies", staged_bytes);
     void* staging = nullptr;
-    GFXGRAPH_TRY(library_->check(hip().hipHostMalloc(&staging, staged_bytes, 0), what));
+    GFXGRAPH_TRY(library().check(hip().hipHostMalloc(&staging, staged_bytes, 0), what));
     staging_ = static_cast<uint8_t*>(staging);
   }
   operations_.reserve(program_->operations().size());
@@ -130,7 +91,7 @@ Result<void> Instance::prepare() {
   uint64_t staging_offset = 0;
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];
-    GFXGRAPH_TRY(deadline_.check("preparing the operations"));
+    GFXGRAPH_TRY(deadline().check("preparing the operations"));
     switch (operation.kind) {
       case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
       case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
@@ -145,8 +106,8 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
   const format::Kernel& kernel = program_->kernel(recorded);
   operations_.push_back({OperationKind::kLaunch, false, static_cast<uint32_t>(launches_.size())});
   PreparedLaunch& launch = launches_.emplace_back();
-  launch.function = modules_->function(recorded.kernel);
-  launch.stub = modules_->stub(recorded.kernel);
+  launch.function = session_->modules().function(recorded.kernel);
+  launch.stub = session_->modules().stub(recorded.kernel);
   launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
   launch.block = {recorded.block[0], recorded.block[1], recorded.block[2]};
   launch.lds_bytes = recorded.dynamic_lds_bytes;
@@ -172,21 +133,21 @@ Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& aren
         Status::kUnsupported,
         fmt::format("launch {} kernel {}: partial workgroups need hipExtModuleLaunchKernel, "
                     "which {} lacks",
-                    operation.launch_index, kernel.name, library_->path()));
+                    operation.launch_index, kernel.name, library().path()));
   }
   if (launch.cooperative && launch.stub == nullptr &&
       hip().hipModuleLaunchCooperativeKernel == nullptr) {
     return fail(Status::kUnsupported,
                 fmt::format("launch {} kernel {}: a cooperative launch needs "
                             "hipModuleLaunchCooperativeKernel, which {} lacks",
-                            operation.launch_index, kernel.name, library_->path()));
+                            operation.launch_index, kernel.name, library().path()));
   }
 
   launch.kernarg = arena_.data() + arena_offset;
   launch.kernarg_bytes = recorded.kernarg.size();
   arena_offset += aligned(std::max<uint64_t>(recorded.kernarg.size(), 1), kKernargAlignment);
   std::copy(recorded.kernarg.begin(), recorded.kernarg.end(), launch.kernarg);
-  GFXGRAPH_TRY(memory_->addresses().apply(
+  GFXGRAPH_TRY(memory().addresses().apply(
       std::as_writable_bytes(std::span(launch.kernarg, launch.kernarg_bytes)), recorded.relocations,
       fmt::format("launch {} kernel {}", operation.launch_index, kernel.name)));
   // launches_ was reserved: the address of kernarg_bytes stays.
@@ -223,7 +184,7 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
                            uint64_t& slice) -> uint8_t* {
     pitch = end.allocation == 0 || end.pitch_bytes == 0 ? recorded.width_bytes : end.pitch_bytes;
     slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
-    if (end.allocation != 0) return memory_->device_pointer(end.allocation) + end.offset_bytes;
+    if (end.allocation != 0) return memory().device_pointer(end.allocation) + end.offset_bytes;
     uint8_t* const staged = staging_ + staging_offset;
     staging_offset += staging_bytes(recorded);
     return staged;
@@ -239,7 +200,7 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
   }
   if (!copy.linear() && copy.depth > 1 && hip().hipMemcpy3DAsync == nullptr) {
     return fail(Status::kUnsupported, fmt::format("{}: {} lacks hipMemcpy3DAsync",
-                                                  program_->describe(index), library_->path()));
+                                                  program_->describe(index), library().path()));
   }
 
   if (recorded.source.allocation == 0) {
@@ -253,7 +214,7 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
     if (bytes.size() != packed)
       return fail(Status::kCorrupt,
                   fmt::format("{}: {} bytes, not {}", where, bytes.size(), packed));
-    GFXGRAPH_TRY(memory_->addresses().apply(bytes, recorded.host_source.relocations, where));
+    GFXGRAPH_TRY(memory().addresses().apply(bytes, recorded.host_source.relocations, where));
     std::memcpy(source, bytes.data(), bytes.size());
   } else if (recorded.destination.allocation == 0) {
     copy.kind = hip::kDeviceToHost;
@@ -265,13 +226,13 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
   }
   // A copy into the caller's kind of host memory goes by the address that the host knows.
   if (recorded.destination.allocation != 0 &&
-      memory_->host_pointer(recorded.destination.allocation) != nullptr) {
+      memory().host_pointer(recorded.destination.allocation) != nullptr) {
     copy.destination =
-        memory_->host_pointer(recorded.destination.allocation) + recorded.destination.offset_bytes;
+        memory().host_pointer(recorded.destination.allocation) + recorded.destination.offset_bytes;
   }
   if (recorded.source.allocation != 0 &&
-      memory_->host_pointer(recorded.source.allocation) != nullptr) {
-    copy.source = memory_->host_pointer(recorded.source.allocation) + recorded.source.offset_bytes;
+      memory().host_pointer(recorded.source.allocation) != nullptr) {
+    copy.source = memory().host_pointer(recorded.source.allocation) + recorded.source.offset_bytes;
   }
   return {};
 }
@@ -292,8 +253,8 @@ bool has_small_rows(const PreparedMemset& memset) {
 Result<void> Instance::prepare_memset(const Operation& operation) {
   const format::Memset& recorded = *operation.memset;
   PreparedMemset memset;
-  memset.destination = memory_->device_pointer(recorded.allocation) + recorded.offset_bytes;
-  uint8_t* const host = memory_->host_pointer(recorded.allocation);
+  memset.destination = memory().device_pointer(recorded.allocation) + recorded.offset_bytes;
+  uint8_t* const host = memory().host_pointer(recorded.allocation);
   memset.copy_destination = host == nullptr ? memset.destination : host + recorded.offset_bytes;
   memset.element_bytes = recorded.element_bytes;
   memset.value = recorded.value;
@@ -315,9 +276,9 @@ Result<void> Instance::prepare_memset(const Operation& operation) {
     }
   }
   const bool empty = memset.width == 0 || memset.height == 0 || memset.depth == 0;
-  if (!empty && library_->avoids(HipQuirk::kSmallFillOverruns) && has_small_rows(memset)) {
+  if (!empty && library().avoids(HipQuirk::kSmallFillOverruns) && has_small_rows(memset)) {
     GFXGRAPH_ASSIGN_OR_RETURN(const PatternBuffer* const pattern,
-                              small_rows_.get(*library_, memset.element_bytes, memset.value));
+                              small_rows_.get(library(), memset.element_bytes, memset.value));
     memset.small_row = pattern->pointer;
   }
   operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});
@@ -332,12 +293,12 @@ Result<void> Instance::prepare_host_writes() {
     if (!recorded.content.stored)
       return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
     PreparedHostWrite write;
-    write.destination = memory_->host_pointer(recorded.allocation) + recorded.offset_bytes;
+    write.destination = memory().host_pointer(recorded.allocation) + recorded.offset_bytes;
     write.in_doubt = recorded.in_doubt;
     GFXGRAPH_ASSIGN_OR_RETURN(write.bytes, program_->trace().content(recorded.content));
     if (write.bytes.size() != recorded.content.size_bytes)
       return fail(Status::kCorrupt, where + ": wrong size");
-    GFXGRAPH_TRY(memory_->addresses().apply(write.bytes, recorded.content.relocations, where));
+    GFXGRAPH_TRY(memory().addresses().apply(write.bytes, recorded.content.relocations, where));
     host_writes_.push_back(std::move(write));
   }
   return {};
@@ -432,22 +393,36 @@ void Instance::apply_host_write(uint32_t index) noexcept {
   std::memcpy(write.destination, write.bytes.data(), write.bytes.size());
 }
 
-Result<void> Instance::synchronize() const {
-  return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize");
+Result<void> Instance::restore() {
+  GFXGRAPH_TRY(session_->restore());
+  const Program& whole = *session_->program();
+  const bool begins_later = std::ranges::any_of(whole.calls(), [&](const Call& call) {
+    return call.acts() && call.sequence < program_->first_event();
+  });
+  return begins_later ? run_before() : Result<void>();
 }
 
-Result<void> Instance::restore() {
-  GFXGRAPH_TRY(synchronize());
-  return memory_->restore(*program_);
+Result<void> Instance::run_before() {
+  if (!before_) {
+    auto before = std::make_unique<Before>();
+    GFXGRAPH_ASSIGN_OR_RETURN(before->instance,
+                              load(session_, session_->program()->cut(0, program_->first_event())));
+    GFXGRAPH_ASSIGN_OR_RETURN(before->executor, make_eager_executor(*before->instance, {}));
+    before_ = std::move(before);
+  }
+  GFXGRAPH_TRY(before_->executor->run(nullptr));
+  GFXGRAPH_TRY(before_->executor->wait(nullptr));
+  return synchronize();
 }
 
 Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset,
                                    std::span<const std::byte> bytes) {
-  if (launch_index >= launches_.size()) {
-    return fail(Status::kNotFound, fmt::format("launch {} does not exist: the trace has {}",
-                                               launch_index, launches_.size()));
+  const uint32_t first = program_->first_launch();
+  if (launch_index < first || launch_index - first >= launches_.size()) {
+    return fail(Status::kNotFound, fmt::format("launch {} does not exist: there are {}, from {}",
+                                               launch_index, launches_.size(), first));
   }
-  PreparedLaunch& launch = launches_[launch_index];
+  PreparedLaunch& launch = launches_[launch_index - first];
   if (!range_fits(offset, bytes.size(), launch.kernarg_bytes)) {
     return fail(Status::kInvalidArgument,
                 fmt::format("bytes {}+{} lie outside the {} argument bytes of launch {}", offset,

@@ -1,5 +1,5 @@
-// A program loaded onto a device: modules, memory, and every operation prepared to its last
-// argument, so that submitting one is a single HIP call that reads only memory owned here.
+// A program prepared in a session: every operation to its last argument, so that submitting one is
+// a single HIP call that reads only memory owned here and in the session.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "replayer/hip_library.h"
-#include "replayer/limits.h"
-#include "replayer/memory.h"
-#include "replayer/modules.h"
-#include "replayer/options.h"
 #include "replayer/pattern_buffers.h"
 #include "replayer/program.h"
+#include "replayer/session.h"
 
 namespace gfxgraph::replayer {
 
@@ -85,34 +82,38 @@ struct HostResult {
   uint64_t size_bytes = 0;
 };
 
-// Not thread-safe; two instances share nothing but the HIP runtime, and take no common lock.
+struct Before;
+
+// Not thread-safe.
 class Instance {
  public:
-  // Leaves the memory unset: restore() comes before the first run.
-  static Result<std::unique_ptr<Instance>> load(std::shared_ptr<const Program> program,
-                                                std::shared_ptr<const HipLibrary> library,
-                                                const LoadOptions& options);
+  // `program` is the session's, or a part of it.
+  static Result<std::unique_ptr<Instance>> load(std::shared_ptr<Session> session,
+                                                std::shared_ptr<const Program> program);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
   const Program& program() const { return *program_; }
-  // Of loading: what is slow there asks it.
-  Deadline& deadline() { return deadline_; }
-  const HipLibrary& library() const { return *library_; }
-  const HipTable& hip() const { return library_->table(); }
-  const HipDevice& device() const { return device_; }
-  Memory& memory() { return *memory_; }
-  const Memory& memory() const { return *memory_; }
+  Session& session() { return *session_; }
+  const Session& session() const { return *session_; }
+  Deadline& deadline() { return session_->deadline(); }
+  const HipLibrary& library() const { return session_->library(); }
+  const HipTable& hip() const { return session_->hip(); }
+  const HipDevice& device() const { return session_->device(); }
+  Memory& memory() { return session_->memory(); }
+  const Memory& memory() const { return std::as_const(*session_).memory(); }
 
+  // Waits for everything on the device.
+  Result<void> synchronize() const { return session_->synchronize(); }
+  // Makes memory what it was where the program begins: the recorded initial contents, and what the
+  // work before it leaves.
+  Result<void> restore();
   // Hands one operation to a stream. Allocates nothing, locks nothing of ours.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
   // The caller has synchronised. By the order of the indices.
   void apply_host_write(uint32_t index) noexcept;
   const DoubtfulWrites& doubtful_writes() const { return doubtful_; }
-  // Waits for everything on the device.
-  Result<void> synchronize() const;
-  Result<void> restore();
 
   const PreparedOperation& operation(uint32_t index) const { return operations_[index]; }
   const PreparedLaunch& launch(uint32_t index) const { return launches_[index]; }
@@ -125,25 +126,20 @@ class Instance {
                            std::span<const std::byte> bytes);
 
  private:
-  Instance(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library)
-      : program_(std::move(program)), library_(std::move(library)) {}
-  Result<void> check_architecture() const;
+  Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program);
   Result<void> prepare();
   Result<void> prepare_launch(const Operation& operation, uint64_t& arena_offset);
   Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
+  Result<void> run_before();
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;
 
+  std::shared_ptr<Session> session_;
   std::shared_ptr<const Program> program_;
-  std::shared_ptr<const HipLibrary> library_;
-  Deadline deadline_;
-  HipDevice device_;
-  std::unique_ptr<Modules> displaced_modules_;
-  std::unique_ptr<Modules> modules_;
-  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Before> before_;
   PatternBuffers small_rows_;
   std::vector<PreparedOperation> operations_;
   std::vector<PreparedLaunch> launches_;

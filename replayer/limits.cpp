@@ -48,7 +48,7 @@ tl::unexpected<Error> refuse(const std::string& need, uint64_t limit, const char
 
 }  // namespace
 
-std::optional<MemoryNeed> memory_need(const Program& program, const LoadOptions& options) {
+std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options) {
   Sum device;
   Sum host;
   for (const AllocationInfo& info : program.allocations()) {
@@ -73,7 +73,7 @@ std::optional<MemoryNeed> memory_need(const Program& program, const LoadOptions&
   return MemoryNeed{*device.value(), *host.value()};
 }
 
-Result<void> check_memory(const Program& program, const LoadOptions& options,
+Result<void> check_memory(const Program& program, const SessionOptions& options,
                           const HipLibrary& library) {
   const std::optional<MemoryNeed> need = memory_need(program, options);
   const std::optional<uint64_t> sum = need ? checked_add(need->device, need->host) : std::nullopt;

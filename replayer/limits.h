@@ -19,12 +19,12 @@ struct MemoryNeed {
   uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
 };
 // Nothing when it is more than an address space.
-std::optional<MemoryNeed> memory_need(const Program& program, const LoadOptions& options);
+std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options);
 
 // kOutOfMemory, with what is needed and what there is, before anything is allocated:
 // options.max_memory_bytes for both together; where that is 0, the memory of the device for the one
 // and of this machine for the other.
-Result<void> check_memory(const Program& program, const LoadOptions& options,
+Result<void> check_memory(const Program& program, const SessionOptions& options,
                           const HipLibrary& library);
 
 // The end of the time for loading. Cheap enough to be asked for each operation.

@@ -68,7 +68,7 @@ Memory::~Memory() {
 
 Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
                                                const Program& program, const Modules& modules,
-                                               const LoadOptions& options) {
+                                               const SessionOptions& options) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library)));
   memory->zero_unknown_ = options.zero_unknown;
   memory->fresh_fill_ = options.poison_fresh ? kPoison : 0;

@@ -26,7 +26,7 @@ class Memory {
  public:
   static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library,
                                                 const Program& program, const Modules& modules,
-                                                const LoadOptions& options);
+                                                const SessionOptions& options);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -90,7 +90,7 @@ class Memory {
   std::vector<Buffer> buffers_;  // index = id - 1
   void* guard_ = nullptr;        // keeps the first recorded address taken
   AddressMap addresses_;
-  bool zero_unknown_ = false;  // LoadOptions::zero_unknown
+  bool zero_unknown_ = false;  // SessionOptions::zero_unknown
   uint8_t fresh_fill_ = 0;
   bool vary_fresh_ = false;
 };

@@ -35,18 +35,24 @@ inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 // What fresh memory, which nobody had written, begins with if it is to show that it was read.
 inline constexpr uint8_t kPoison = 0xa5;
 
-struct LoadOptions {
-  Mode mode = Mode::kAuto;
+struct SessionOptions {
   Layout layout = Layout::kSame;
   int device = -1;                // HIP ordinal; -1: the calling thread's current device
-  uint32_t graph_max_nodes = 0;   // nodes in one graph at most; 0: kMaxGraphNodes
   bool keep_ambiguous = false;    // leave words alone that only look like pointers
   bool zero_unknown = false;      // begin memory with zeros whose content the trace lacks
   bool poison_fresh = false;      // begin memory that nobody had written with kPoison, not zeros
-  bool graph_linear = false;      // make every graph a chain in recorded order
   uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
   double max_load_seconds = 0;    // 0: any time
   std::vector<Binding> bindings;
 };
+
+struct StepOptions {
+  Mode mode = Mode::kAuto;
+  uint32_t graph_max_nodes = 0;  // nodes in one graph at most; 0: kMaxGraphNodes
+  bool graph_linear = false;     // make every graph a chain in recorded order
+};
+
+// Of a step in a session of its own.
+struct LoadOptions : SessionOptions, StepOptions {};
 
 }  // namespace gfxgraph::replayer

@@ -72,7 +72,7 @@ class ProgramBuilder {
       sequence_ = event.sequence;
       GFXGRAPH_TRY(std::visit([this](const auto& action) { return add(action); }, event.action));
     }
-    close_segment();
+    program_->divide();
     std::sort(program_->awaited_.begin(), program_->awaited_.end());
     mark_host_reaching();
     return std::shared_ptr<const Program>(std::move(program_));
@@ -244,15 +244,10 @@ class ProgramBuilder {
           sequence_,
           fmt::format("host write to allocation {}, which the host cannot see", write.allocation));
     }
-    if (segment_.operation_count != 0) close_segment();
-    if (segment_.host_write_count == 0) {
-      segment_.first_host_write = static_cast<uint32_t>(program_->host_writes_.size());
-    }
-    ++segment_.host_write_count;
-    Step step = new_step(StepKind::kHostWrite);
-    step.host_write = static_cast<uint32_t>(program_->host_writes_.size());
+    Call call = new_call(CallKind::kHostWrite);
+    call.host_write = static_cast<uint32_t>(program_->host_writes_.size());
     program_->host_writes_.push_back(&write);
-    program_->steps_.push_back(step);
+    program_->calls_.push_back(call);
     return {};
   }
 
@@ -281,23 +276,23 @@ class ProgramBuilder {
     info.name_source = NameSource::kGiven;
     return {};
   }
-  // Its effects are HostWrites. Where the host was seen to know that it ran, it is a step.
+  // Its effects are HostWrites. Where the host was seen to know that it ran, it is a call.
   Result<void> add(const format::HostFunction& function) {
     GFXGRAPH_TRY(use_stream(function.stream));
     if (function.id == 0) return {};
-    Step step = new_step(StepKind::kHostFunction);
-    step.stream = function.stream;
-    GFXGRAPH_TRY(issue_host_functions(step, function.id, 1));
-    program_->steps_.push_back(step);
+    Call call = new_call(CallKind::kHostFunction);
+    call.stream = function.stream;
+    GFXGRAPH_TRY(issue_host_functions(call, function.id, 1));
+    program_->calls_.push_back(call);
     return {};
   }
 
-  Result<void> issue_host_functions(Step& step, format::HostFunctionId first, uint64_t count) {
+  Result<void> issue_host_functions(Call& call, format::HostFunctionId first, uint64_t count) {
     if (first <= last_host_function_ || count == 0 || count - 1 > UINT32_MAX - first) {
       return corrupt(sequence_, fmt::format("{} host functions from id {}", count, first));
     }
-    step.first_host_function = first;
-    step.host_function_count = static_cast<uint32_t>(count);
+    call.first_host_function = first;
+    call.host_function_count = static_cast<uint32_t>(count);
     last_host_function_ = first + static_cast<uint32_t>(count - 1);
     return {};
   }
@@ -305,20 +300,20 @@ class ProgramBuilder {
   Result<void> add(const format::EventRecord& record) {
     GFXGRAPH_TRY(use_event(record.event));
     GFXGRAPH_TRY(use_stream(record.stream));
-    Step step = new_step(StepKind::kEventRecord);
-    step.event = record.event;
-    step.stream = record.stream;
-    program_->steps_.push_back(step);
+    Call call = new_call(CallKind::kEventRecord);
+    call.event = record.event;
+    call.stream = record.stream;
+    program_->calls_.push_back(call);
     return {};
   }
 
   Result<void> add(const format::StreamWait& wait) {
     GFXGRAPH_TRY(use_event(wait.event));
     GFXGRAPH_TRY(use_stream(wait.stream));
-    Step step = new_step(StepKind::kStreamWait);
-    step.event = wait.event;
-    step.stream = wait.stream;
-    program_->steps_.push_back(step);
+    Call call = new_call(CallKind::kStreamWait);
+    call.event = wait.event;
+    call.stream = wait.stream;
+    program_->calls_.push_back(call);
     return {};
   }
 
@@ -336,10 +331,10 @@ class ProgramBuilder {
       }
       program_->awaited_.push_back(synchronize.object);
     }
-    Step step = new_step(StepKind::kSynchronize);
-    step.synchronize = synchronize.kind;
-    step.object = synchronize.object;
-    program_->steps_.push_back(step);
+    Call call = new_call(CallKind::kSynchronize);
+    call.synchronize = synchronize.kind;
+    call.object = synchronize.object;
+    program_->calls_.push_back(call);
     return {};
   }
 
@@ -353,16 +348,16 @@ class ProgramBuilder {
     }
     GFXGRAPH_TRY(use_stream(launch.stream));
     const format::Graph& graph = program_->trace_->graphs()[launch.graph - 1];
-    Step step = new_step(StepKind::kGraphLaunch);
-    step.stream = launch.stream;
-    step.graph = &graph;
+    Call call = new_call(CallKind::kGraphLaunch);
+    call.stream = launch.stream;
+    call.graph = &graph;
     if (launch.first_host_function != 0) {
       const auto functions =
           std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const format::GraphNode& node) {
             return std::holds_alternative<format::HostFunction>(node.action);
           });
       GFXGRAPH_TRY(
-          issue_host_functions(step, launch.first_host_function, static_cast<uint64_t>(functions)));
+          issue_host_functions(call, launch.first_host_function, static_cast<uint64_t>(functions)));
     }
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
       for (const uint32_t dependency : graph.nodes[node].dependencies) {
@@ -375,9 +370,9 @@ class ProgramBuilder {
         return add_node(action, launch.stream, static_cast<int32_t>(node));
       };
       GFXGRAPH_TRY(std::visit(add, graph.nodes[node].action));
-      step.operation_count += static_cast<uint32_t>(program_->operations_.size() - before);
+      call.operation_count += static_cast<uint32_t>(program_->operations_.size() - before);
     }
-    program_->steps_.push_back(step);
+    program_->calls_.push_back(call);
     return {};
   }
 
@@ -391,21 +386,21 @@ class ProgramBuilder {
     return {};
   }
 
-  Step new_step(StepKind kind) const {
-    Step step;
-    step.kind = kind;
-    step.sequence = sequence_;
-    step.first_operation = static_cast<uint32_t>(program_->operations_.size());
-    return step;
+  Call new_call(CallKind kind) const {
+    Call call;
+    call.kind = kind;
+    call.sequence = sequence_;
+    call.first_operation = static_cast<uint32_t>(program_->operations_.size());
+    return call;
   }
 
   template <typename Action>
   Result<void> add_single(const Action& action, format::StreamId stream) {
-    Step step = new_step(StepKind::kOperation);
-    step.stream = stream;
-    step.operation_count = 1;
+    Call call = new_call(CallKind::kOperation);
+    call.stream = stream;
+    call.operation_count = 1;
     GFXGRAPH_TRY(add_operation(action, stream, -1));
-    program_->steps_.push_back(step);
+    program_->calls_.push_back(call);
     return {};
   }
 
@@ -435,7 +430,6 @@ class ProgramBuilder {
     operation.stream = stream;
     GFXGRAPH_TRY(fill(operation, action));
     program_->operations_.push_back(operation);
-    ++segment_.operation_count;
     return {};
   }
 
@@ -451,7 +445,7 @@ class ProgramBuilder {
     GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size()));
     operation.kind = OperationKind::kLaunch;
     operation.launch = &launch;
-    operation.launch_index = program_->launch_count_++;
+    operation.launch_index = program_->launch_count();
     program_->launch_operations_.push_back(static_cast<uint32_t>(program_->operations_.size()));
     return {};
   }
@@ -520,15 +514,7 @@ class ProgramBuilder {
     return {};
   }
 
-  void close_segment() {
-    if (segment_.operation_count == 0 && segment_.host_write_count == 0) return;
-    program_->segments_.push_back(segment_);
-    segment_ = Segment{};
-    segment_.first_operation = static_cast<uint32_t>(program_->operations_.size());
-  }
-
   std::shared_ptr<Program> program_;
-  Segment segment_;
   uint64_t sequence_ = 0;
   format::HostFunctionId last_host_function_ = 0;
 };

@@ -1,5 +1,6 @@
-// A trace's event stream lowered to what replay executes: device operations (launches, copies,
-// memsets) in order, with the stream and host actions around them. Needs no device and no HIP.
+// A trace's event stream, or a stretch of it, lowered to what replay executes: device operations
+// (launches, copies, memsets) in order, with the stream and host actions around them. Needs no
+// device and no HIP.
 //
 // Allocation and free events do nothing at run time: every recorded allocation gets memory of its
 // own for the whole life of a replay, so that two allocations at one recycled address never mix.
@@ -37,7 +38,7 @@ struct Operation {
   const format::Memset* memset = nullptr;
 };
 
-enum class StepKind : uint8_t {
+enum class CallKind : uint8_t {
   kOperation,
   kGraphLaunch,
   kEventRecord,
@@ -48,8 +49,8 @@ enum class StepKind : uint8_t {
 };
 
 // What happens in recorded order.
-struct Step {
-  StepKind kind = StepKind::kOperation;
+struct Call {
+  CallKind kind = CallKind::kOperation;
   uint64_t sequence = 0;
   uint32_t first_operation = 0;  // kOperation, kGraphLaunch: the index; else: operations before it
   uint32_t operation_count = 0;  // kOperation: 1; kGraphLaunch: one per node with an action
@@ -62,6 +63,12 @@ struct Step {
   uint32_t host_function_count = 0;
   uint32_t host_write = 0;  // kHostWrite: index into host_writes()
   const format::Graph* graph = nullptr;
+
+  // Whether it may change memory.
+  bool acts() const {
+    return kind == CallKind::kOperation || kind == CallKind::kGraphLaunch ||
+           kind == CallKind::kHostWrite;
+  }
 };
 
 // Operations between two places where the host must act. Before the first of them all earlier
@@ -124,10 +131,13 @@ class Program {
   // before anything is expanded, when there are more than `max_operations`.
   static Result<std::shared_ptr<const Program>> build(
       std::shared_ptr<const format::Trace> trace, uint64_t max_operations = kDefaultMaxOperations);
+  // What of this program stands in the events [first_event, end_event), with all of its
+  // allocations, streams and events. Launches keep their numbers.
+  std::shared_ptr<const Program> cut(uint64_t first_event, uint64_t end_event) const;
 
   const format::Trace& trace() const { return *trace_; }
   const std::vector<Operation>& operations() const { return operations_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Call>& calls() const { return calls_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<const format::HostWrite*>& host_writes() const { return host_writes_; }
   const std::vector<CheckpointInfo>& checkpoints() const { return checkpoints_; }
@@ -137,12 +147,25 @@ class Program {
   const std::vector<StreamInfo>& streams() const { return streams_; }
   // Index = id; flags of each event, [0] unused.
   const std::vector<uint32_t>& events() const { return events_; }
-  // Whether a later step waits for this host function. Rising ids.
+  // Whether a later call waits for this host function. Rising ids.
   bool awaited(format::HostFunctionId id) const;
-  uint32_t launch_count() const { return launch_count_; }
+  uint64_t first_event() const { return first_event_; }
+  // Launches have the numbers [first_launch(), first_launch() + launch_count()).
+  uint32_t first_launch() const { return first_launch_; }
+  uint32_t launch_count() const { return static_cast<uint32_t>(launch_operations_.size()); }
   // The operation of a launch.
   uint32_t launch_operation(uint32_t launch_index) const {
-    return launch_operations_[launch_index];
+    return launch_operations_[launch_index - first_launch_];
+  }
+  // Whether the trace holds the allocation at some time between the first and the last event.
+  bool holds(const AllocationInfo& allocation) const {
+    return allocation.begin != nullptr && allocation.begin_sequence < end_event_ &&
+           (allocation.end == nullptr || allocation.end_sequence >= first_event_);
+  }
+  // Whether memory stands at the end of this program as it did when the allocation ended: nothing
+  // was done between the two.
+  bool ends_with(const AllocationInfo& allocation) const {
+    return allocation.end != nullptr && allocation.end_sequence <= next_work_;
   }
   const format::Kernel& kernel(const format::Launch& launch) const {
     return trace_->kernels()[launch.kernel - 1];
@@ -156,9 +179,11 @@ class Program {
 
  private:
   friend class ProgramBuilder;
+  void divide();  // fills segments_
+
   std::shared_ptr<const format::Trace> trace_;
   std::vector<Operation> operations_;
-  std::vector<Step> steps_;
+  std::vector<Call> calls_;
   std::vector<Segment> segments_;
   std::vector<const format::HostWrite*> host_writes_;
   std::vector<CheckpointInfo> checkpoints_;
@@ -167,7 +192,10 @@ class Program {
   std::vector<uint32_t> events_ = {0};
   std::vector<uint32_t> launch_operations_;
   std::vector<format::HostFunctionId> awaited_;  // sorted
-  uint32_t launch_count_ = 0;
+  uint64_t first_event_ = 0;
+  uint64_t end_event_ = UINT64_MAX;
+  uint32_t first_launch_ = 0;
+  uint64_t next_work_ = UINT64_MAX;  // the event behind this program that touches memory next
 };
 
 }  // namespace gfxgraph::replayer

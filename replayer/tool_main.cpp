@@ -164,8 +164,10 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated,
                            const ProbeRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, emulated));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                            Session::load(program, std::move(library), load_options(arguments)));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Instance> instance,
-                            Instance::load(program, std::move(library), load_options(arguments)));
+                            Instance::load(std::move(session), program));
   ExecutorOptions options;
   options.operation_limit = request.operations;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,

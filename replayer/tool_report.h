@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "replayer/tool_schedule.h"
 
 namespace gfxgraph::replayer {

@@ -6,7 +6,7 @@
 
 #include "base/exit_code.h"
 #include "base/result.h"
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "replayer/tool_report.h"
 
 namespace gfxgraph::replayer {

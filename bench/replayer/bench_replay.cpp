@@ -31,7 +31,7 @@
 #include "base/device.h"
 #include "format/reader.h"
 #include "format/writer.h"
-#include "replayer/replay.h"
+#include "replayer/step.h"
 
 namespace {
 

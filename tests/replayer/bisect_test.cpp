@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {

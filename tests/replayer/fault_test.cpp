@@ -2,7 +2,7 @@
 // come back with that error, and nothing may stay behind.
 #include <gtest/gtest.h>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "scenario.h"
 
 namespace gfxgraph::replayer::testing {

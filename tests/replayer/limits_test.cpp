@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "replayer/verify.h"
 #include "scenario.h"
 

@@ -1,4 +1,4 @@
-#include "replayer/replay.h"
+#include "replayer/step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "scenario.h"
 
 namespace gfxgraph::replayer::testing {

@@ -1,4 +1,4 @@
-#include "replayer/replay.h"
+#include "replayer/step.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +26,16 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
+const char* mode_name(Mode mode) noexcept {
+  switch (mode) {
+    case Mode::kEager: return "eager";
+    case Mode::kBatch: return "batch";
+    case Mode::kGraph: return "graph";
+    case Mode::kAuto: return "auto";
+  }
+  return "unknown";
+}
+
 Timing summarise(std::vector<double> samples) {
   Timing timing;
   if (samples.empty()) return timing;
@@ -37,13 +47,13 @@ Timing summarise(std::vector<double> samples) {
   return timing;
 }
 
-Replay::Replay(std::unique_ptr<Instance> instance, const LoadOptions& options)
+Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
     : instance_(std::move(instance)) {
   executor_options_.graph_max_nodes = options.graph_max_nodes;
   executor_options_.graph_linear = options.graph_linear;
 }
 
-Replay::~Replay() {
+Step::~Step() {
   // Nothing may be freed under work in flight; a device in error has none. Without a Result, whose
   // text could not be allocated.
   const HipTable& hip = instance_->hip();
@@ -52,43 +62,55 @@ Replay::~Replay() {
   if (own_stream_ != nullptr) hip.hipStreamDestroy(own_stream_);
 }
 
-Result<std::unique_ptr<Replay>> Replay::load(std::shared_ptr<const Program> program,
-                                             std::shared_ptr<const HipLibrary> library,
-                                             const LoadOptions& options) {
+Result<std::unique_ptr<Step>> Step::load(std::shared_ptr<const Program> program,
+                                         std::shared_ptr<const HipLibrary> library,
+                                         const LoadOptions& options) {
   const Clock::time_point start = Clock::now();
-  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance,
-                            Instance::load(std::move(program), std::move(library), options));
-  std::unique_ptr<Replay> replay(new Replay(std::move(instance), options));
-  GFXGRAPH_TRY(
-      replay->instance_->library().check(replay->instance_->hip().hipStreamCreateWithFlags(
-                                             &replay->own_stream_, hip::kStreamNonBlocking),
-                                         "stream for the replay"));
-  replay->stream_ = replay->own_stream_;
-  const Clock::time_point loaded = Clock::now();
-  replay->load_times_.load_us = microseconds(start, loaded);
-  GFXGRAPH_TRY(replay->restore());
-  replay->load_times_.restore_us = microseconds(loaded, Clock::now());
-  if (options.mode == Mode::kAuto) {
-    GFXGRAPH_TRY(replay->choose_mode());
-  } else {
-    GFXGRAPH_TRY(replay->use(options.mode));
-    replay->mode_reason_ = "as asked";
-  }
-  const GraphStatistics statistics = replay->graph_statistics();
-  replay->load_times_.build_us = statistics.build_us;
-  replay->load_times_.instantiate_us = statistics.instantiate_us;
-  replay->instance_->deadline() = Deadline();
-  return replay;
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                            Session::load(program, std::move(library), options));
+  const double session_us = microseconds(start, Clock::now());
+  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Step> step,
+                            prepare(std::move(session), std::move(program), options));
+  step->load_times_.load_us += session_us;
+  return step;
 }
 
-Result<void> Replay::use(Mode mode) {
+Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
+                                            std::shared_ptr<const Program> program,
+                                            const StepOptions& options) {
+  const Clock::time_point start = Clock::now();
+  GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance,
+                            Instance::load(std::move(session), std::move(program)));
+  std::unique_ptr<Step> step(new Step(std::move(instance), options));
+  GFXGRAPH_TRY(step->instance_->library().check(
+      step->instance_->hip().hipStreamCreateWithFlags(&step->own_stream_, hip::kStreamNonBlocking),
+      "stream for the replay"));
+  step->stream_ = step->own_stream_;
+  const Clock::time_point loaded = Clock::now();
+  step->load_times_.load_us = microseconds(start, loaded);
+  GFXGRAPH_TRY(step->restore());
+  step->load_times_.restore_us = microseconds(loaded, Clock::now());
+  if (options.mode == Mode::kAuto) {
+    GFXGRAPH_TRY(step->choose_mode());
+  } else {
+    GFXGRAPH_TRY(step->use(options.mode));
+    step->mode_reason_ = "as asked";
+  }
+  const GraphStatistics statistics = step->graph_statistics();
+  step->load_times_.build_us = statistics.build_us;
+  step->load_times_.instantiate_us = statistics.instantiate_us;
+  step->instance_->deadline() = Deadline();
+  return step;
+}
+
+Result<void> Step::use(Mode mode) {
   GFXGRAPH_ASSIGN_OR_RETURN(executor_, make_executor(mode, *instance_, executor_options_));
   mode_ = mode;
   return {};
 }
 
 // Batch is the reference: graph is kept only where it leaves the same bytes and is faster.
-Result<void> Replay::choose_mode() {
+Result<void> Step::choose_mode() {
   GFXGRAPH_TRY(use(Mode::kBatch));
   Result<std::unique_ptr<Executor>> graph = make_graph_executor(*instance_, executor_options_);
   if (!graph) {
@@ -142,14 +164,14 @@ Result<void> Replay::choose_mode() {
   return restore();
 }
 
-Result<std::vector<format::BlobId>> Replay::outcome(Executor& executor) {
+Result<std::vector<format::BlobId>> Step::outcome(Executor& executor) {
   GFXGRAPH_TRY(restore());
   GFXGRAPH_TRY(executor.run(stream_));
   GFXGRAPH_TRY(executor.wait(stream_));
   return snapshot(*instance_);
 }
 
-Result<void> Replay::save_kept(std::vector<std::vector<std::byte>>& kept) const {
+Result<void> Step::save_kept(std::vector<std::vector<std::byte>>& kept) const {
   const Memory& memory = instance_->memory();
   kept.resize(instance_->program().allocations().size());
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -161,7 +183,7 @@ Result<void> Replay::save_kept(std::vector<std::vector<std::byte>>& kept) const 
   return {};
 }
 
-Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) const {
+Result<void> Step::put_back(const std::vector<std::vector<std::byte>>& kept) const {
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i].empty())
       GFXGRAPH_TRY(instance_->memory().write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
@@ -170,7 +192,7 @@ Result<void> Replay::put_back(const std::vector<std::vector<std::byte>>& kept) c
 }
 
 // Runtimes capture some of a replay's calls and execute or drop the others.
-Result<void> Replay::refuse_capture() const {
+Result<void> Step::refuse_capture() const {
   const auto is_capturing = instance_->hip().hipStreamIsCapturing;
   if (stream_ == own_stream_ || stream_ == nullptr || is_capturing == nullptr) return {};
   int status = hip::kNotCapturing;
@@ -182,7 +204,7 @@ Result<void> Replay::refuse_capture() const {
               "the stream is capturing: nothing was submitted; end its capture before the run");
 }
 
-Result<void> Replay::run() {
+Result<void> Step::run() {
   GFXGRAPH_TRY(refuse_capture());
   if (arguments_changed_) [[unlikely]]
     GFXGRAPH_TRY(commit());
@@ -192,9 +214,9 @@ Result<void> Replay::run() {
   return executor_->run(idle ? nullptr : stream_);
 }
 
-Result<void> Replay::wait() { return executor_->wait(stream_); }
+Result<void> Step::wait() { return executor_->wait(stream_); }
 
-Result<void> Replay::restore() {
+Result<void> Step::restore() {
   if (stream_ != own_stream_) {
     GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_),
                                             "hipStreamSynchronize"));
@@ -202,22 +224,22 @@ Result<void> Replay::restore() {
   return instance_->restore();
 }
 
-Result<void> Replay::set_kernarg(uint32_t launch_index, uint64_t offset,
-                                 std::span<const std::byte> bytes) {
+Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
+                               std::span<const std::byte> bytes) {
   GFXGRAPH_TRY(instance_->set_kernarg(launch_index, offset, bytes));
   arguments_changed_ = true;
   origins_.reset();
   return {};
 }
 
-Result<void> Replay::commit() {
+Result<void> Step::commit() {
   if (!arguments_changed_) return {};
   GFXGRAPH_TRY(executor_->arguments_changed());
   arguments_changed_ = false;
   return {};
 }
 
-Result<VerifyReport> Replay::verify() {
+Result<VerifyReport> Step::verify() {
   GFXGRAPH_TRY(executor_->wait(stream_));
   const OriginMap* const known = origins_ ? &*origins_ : nullptr;
   GFXGRAPH_ASSIGN_OR_RETURN(VerifyReport report, replayer::verify(*instance_, known));
@@ -234,12 +256,12 @@ Result<VerifyReport> Replay::verify() {
   return replayer::verify(*instance_, &*origins_);
 }
 
-Result<Measurement> Replay::measure(size_t repetitions) {
+Result<Measurement> Step::measure(size_t repetitions) {
   GFXGRAPH_TRY(commit());
   return measure_with(*executor_, repetitions);
 }
 
-Result<Measurement> Replay::measure_with(Executor& executor, size_t repetitions) {
+Result<Measurement> Step::measure_with(Executor& executor, size_t repetitions) {
   std::vector<double> submit;
   std::vector<double> end_to_end;
   for (size_t i = 0; i < repetitions; ++i) {
@@ -254,7 +276,7 @@ Result<Measurement> Replay::measure_with(Executor& executor, size_t repetitions)
   return Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
 }
 
-Result<BisectReport> Replay::find_divergence() {
+Result<BisectReport> Step::find_divergence() {
   GFXGRAPH_TRY(executor_->wait(stream_));
   return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr);
 }

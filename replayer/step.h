@@ -1,4 +1,5 @@
-// One loaded replay: an instance, the executor of its mode, and the stream it runs on.
+// A step: a program (a range of a trace, or all of it) prepared in one mode, and the stream it runs
+// on.
 #pragma once
 
 #include <functional>
@@ -37,16 +38,21 @@ struct LoadTimes {
   double instantiate_us = 0;
 };
 
-// Not thread-safe; two replays share nothing but the HIP runtime.
-class Replay {
+// Not thread-safe, nor are two steps of one session.
+class Step {
  public:
-  // Loads onto the device, writes the initial contents, and for kAuto measures batch and graph.
-  static Result<std::unique_ptr<Replay>> load(std::shared_ptr<const Program> program,
-                                              std::shared_ptr<const HipLibrary> library,
-                                              const LoadOptions& options);
-  ~Replay();
-  Replay(const Replay&) = delete;
-  Replay& operator=(const Replay&) = delete;
+  // `program` is the session's, or a part of it. Writes the contents with which it begins, and for
+  // kAuto measures batch and graph.
+  static Result<std::unique_ptr<Step>> prepare(std::shared_ptr<Session> session,
+                                               std::shared_ptr<const Program> program,
+                                               const StepOptions& options);
+  // In a session of its own.
+  static Result<std::unique_ptr<Step>> load(std::shared_ptr<const Program> program,
+                                            std::shared_ptr<const HipLibrary> library,
+                                            const LoadOptions& options);
+  ~Step();
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
 
   Mode mode() const { return mode_; }  // never kAuto
   const std::string& mode_reason() const { return mode_reason_; }
@@ -64,7 +70,7 @@ class Replay {
   // a stream that is capturing.
   Result<void> run();
   Result<void> wait();
-  // Sets every buffer to its recorded initial content.
+  // Makes memory what it was where the program begins.
   Result<void> restore();
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
@@ -78,7 +84,7 @@ class Replay {
   Result<BisectReport> find_divergence();
 
  private:
-  Replay(std::unique_ptr<Instance> instance, const LoadOptions& options);
+  Step(std::unique_ptr<Instance> instance, const StepOptions& options);
   Result<void> refuse_capture() const;
   Result<void> choose_mode();
   Result<void> use(Mode mode);
@@ -98,5 +104,7 @@ class Replay {
   LoadTimes load_times_;
   std::optional<OriginMap> origins_;  // of what differed so far
 };
+
+using Replay = Step;
 
 }  // namespace gfxgraph::replayer

@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+// Of things in the order of their events: the first one at or behind `event`.
+template <typename Thing>
+size_t first_at(const std::vector<Thing>& things, uint64_t event) {
+  const auto found = std::ranges::lower_bound(things, event, {}, &Thing::sequence);
+  return static_cast<size_t>(found - things.begin());
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> Program::cut(uint64_t first_event, uint64_t end_event) const {
+  auto part = std::make_shared<Program>();
+  part->trace_ = trace_;
+  part->allocations_ = allocations_;
+  part->streams_ = streams_;
+  part->events_ = events_;
+  part->awaited_ = awaited_;
+  part->first_event_ = std::max(first_event, first_event_);
+  part->end_event_ = std::min(end_event, end_event_);
+
+  const size_t first_operation = first_at(operations_, first_event);
+  const size_t end_operation = first_at(operations_, end_event);
+  part->operations_.assign(operations_.begin() + static_cast<ptrdiff_t>(first_operation),
+                           operations_.begin() + static_cast<ptrdiff_t>(end_operation));
+  part->first_launch_ = first_launch_;
+  for (size_t i = 0; i < end_operation; ++i) {
+    if (operations_[i].kind != OperationKind::kLaunch) continue;
+    if (i < first_operation) {
+      ++part->first_launch_;
+    } else {
+      part->launch_operations_.push_back(static_cast<uint32_t>(i - first_operation));
+    }
+  }
+
+  const size_t end_call = first_at(calls_, end_event);
+  for (size_t i = first_at(calls_, first_event); i < end_call; ++i) {
+    Call& call = part->calls_.emplace_back(calls_[i]);
+    call.first_operation -= static_cast<uint32_t>(first_operation);
+    if (call.kind != CallKind::kHostWrite) continue;
+    part->host_writes_.push_back(host_writes_[call.host_write]);
+    call.host_write = static_cast<uint32_t>(part->host_writes_.size() - 1);
+  }
+  part->divide();
+
+  for (const CheckpointInfo& checkpoint : checkpoints_) {
+    if (checkpoint.sequence < first_event || checkpoint.sequence >= end_event) continue;
+    part->checkpoints_.push_back(checkpoint);
+    part->checkpoints_.back().operations_before -= static_cast<uint32_t>(first_operation);
+  }
+  part->next_work_ = next_work_;
+  for (size_t i = end_call; i < calls_.size(); ++i) {
+    if (!calls_[i].acts()) continue;
+    part->next_work_ = calls_[i].sequence;
+    break;
+  }
+  return part;
+}
+
+void Program::divide() {
+  Segment segment;
+  const auto close = [&](uint32_t next) {
+    segment.operation_count = next - segment.first_operation;
+    if (segment.operation_count != 0 || segment.host_write_count != 0) {
+      segments_.push_back(segment);
+    }
+    segment = Segment{};
+    segment.first_operation = next;
+  };
+  for (const Call& call : calls_) {
+    if (call.kind != CallKind::kHostWrite) continue;
+    if (call.first_operation != segment.first_operation) close(call.first_operation);
+    if (segment.host_write_count++ == 0) segment.first_host_write = call.host_write;
+  }
+  close(static_cast<uint32_t>(operations_.size()));
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,65 @@
+#include "replayer/session.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace gfxgraph::replayer {
+namespace {
+
+// "amdgcn-amd-amdhsa--gfx90a:xnack-" and "gfx90a:xnack-" are both gfx90a.
+std::string base_architecture(const std::string& text) {
+  const size_t begin = text.rfind("gfx");
+  if (begin == std::string::npos) return text;
+  return text.substr(begin, text.find(':', begin) == std::string::npos
+                                ? std::string::npos
+                                : text.find(':', begin) - begin);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> program,
+                                               std::shared_ptr<const HipLibrary> library,
+                                               const SessionOptions& options) {
+  std::shared_ptr<Session> session(new Session(std::move(program), std::move(library), options));
+  GFXGRAPH_ASSIGN_OR_RETURN(session->device_, session->library_->select_device(options.device));
+  GFXGRAPH_TRY(session->check_architecture());
+  session->start_deadline();
+  GFXGRAPH_TRY(check_memory(*session->program_, options, *session->library_));
+  GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
+                            Modules::load(session->library_, *session->program_));
+  if (options.layout == Layout::kShift &&
+      session->modules_->at_recorded_address(*session->program_)) {
+    // The loader chooses where variables stand; while the first copy is there, a second one cannot
+    // be.
+    session->displaced_modules_ = std::move(session->modules_);
+    GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
+                              Modules::load(session->library_, *session->program_));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(session->memory_, Memory::create(session->library_, *session->program_,
+                                                             *session->modules_, options));
+  return session;
+}
+
+Result<void> Session::check_architecture() const {
+  const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
+  const std::string present = base_architecture(device_.arch);
+  if (recorded.empty() || recorded == present) return {};
+  return fail(
+      Status::kUnsupported,
+      fmt::format(
+          "the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
+          "record on {}, or use --device emulated for gfx1030",
+          recorded, device_.name, present, present));
+}
+
+Result<void> Session::synchronize() const {
+  return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize");
+}
+
+Result<void> Session::restore() {
+  GFXGRAPH_TRY(synchronize());
+  return memory_->restore(*program_);
+}
+
+}  // namespace gfxgraph::replayer

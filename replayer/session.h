@@ -1,0 +1,60 @@
+// A trace loaded onto a device: modules and memory, once, for all steps that are made of it.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/limits.h"
+#include "replayer/memory.h"
+#include "replayer/modules.h"
+#include "replayer/options.h"
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+
+// Not thread-safe; two sessions share nothing but the HIP runtime, and take no common lock. Work of
+// its steps must have ended before it is destroyed.
+class Session {
+ public:
+  // Leaves the memory unset: restore() comes before the first run.
+  static Result<std::shared_ptr<Session>> load(std::shared_ptr<const Program> program,
+                                               std::shared_ptr<const HipLibrary> library,
+                                               const SessionOptions& options);
+
+  // The whole trace.
+  const std::shared_ptr<const Program>& program() const { return program_; }
+  const HipLibrary& library() const { return *library_; }
+  const std::shared_ptr<const HipLibrary>& shared_library() const { return library_; }
+  const HipTable& hip() const { return library_->table(); }
+  const HipDevice& device() const { return device_; }
+  const SessionOptions& options() const { return options_; }
+  const Modules& modules() const { return *modules_; }
+  Memory& memory() { return *memory_; }
+  const Memory& memory() const { return *memory_; }
+  // Of loading, also of a step: what is slow there asks it.
+  Deadline& deadline() { return deadline_; }
+  void start_deadline() { deadline_ = Deadline(options_.max_load_seconds); }
+
+  // Waits for everything on the device.
+  Result<void> synchronize() const;
+  // Waits, then gives every buffer its recorded initial content.
+  Result<void> restore();
+
+ private:
+  Session(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library,
+          const SessionOptions& options)
+      : program_(std::move(program)), library_(std::move(library)), options_(options) {}
+  Result<void> check_architecture() const;
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const HipLibrary> library_;
+  SessionOptions options_;
+  Deadline deadline_;
+  HipDevice device_;
+  std::unique_ptr<Modules> displaced_modules_;
+  std::unique_ptr<Modules> modules_;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace gfxgraph::replayer
