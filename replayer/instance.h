@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/parameters.h"
 #include "replayer/pattern_buffers.h"
 #include "replayer/program.h"
 #include "replayer/session.h"
@@ -124,6 +125,9 @@ class Instance {
   // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
+  // Changes one value of an operation; the next submit uses it. kInvalidArgument: the operation
+  // would leave its buffers; kUnsupported: such a place cannot be set, and says so.
+  Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
 
  private:
   Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program);
@@ -133,6 +137,14 @@ class Instance {
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
   Result<void> run_before();
+  Result<void> set_launch(PreparedLaunch& launch, const PlaceTarget& target,
+                          const PlaceValue& value);
+  Result<void> set_copy(const format::Copy& recorded, PreparedCopy& copy, const PlaceTarget& target,
+                        const PlaceValue& value);
+  Result<void> set_memset(PreparedMemset& memset, const PlaceTarget& target,
+                          const PlaceValue& value);
+  uint64_t room(const format::Copy& recorded, const format::CopyEnd& end, const uint8_t* at) const;
+  Result<uint64_t> address(const PlaceValue& value, uint64_t size_bytes, bool by_host) const;
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;

@@ -163,9 +163,11 @@ class Program {
            (allocation.end == nullptr || allocation.end_sequence >= first_event_);
   }
   // Whether memory stands at the end of this program as it did when the allocation ended: nothing
-  // was done between the two.
+  // between the two may have written it.
   bool ends_with(const AllocationInfo& allocation) const {
-    return allocation.end != nullptr && allocation.end_sequence <= next_work_;
+    if (allocation.end == nullptr || allocation.end_sequence > next_launch_) return false;
+    return next_writes_.empty() ||
+           allocation.end_sequence <= next_writes_[allocation.begin->id - 1];
   }
   const format::Kernel& kernel(const format::Launch& launch) const {
     return trace_->kernels()[launch.kernel - 1];
@@ -180,6 +182,7 @@ class Program {
  private:
   friend class ProgramBuilder;
   void divide();  // fills segments_
+  void look_behind(const Program& whole, size_t end_call, size_t end_operation);
 
   std::shared_ptr<const format::Trace> trace_;
   std::vector<Operation> operations_;
@@ -195,7 +198,10 @@ class Program {
   uint64_t first_event_ = 0;
   uint64_t end_event_ = UINT64_MAX;
   uint32_t first_launch_ = 0;
-  uint64_t next_work_ = UINT64_MAX;  // the event behind this program that touches memory next
+  // The next event behind this program with a kernel, which may write anything.
+  uint64_t next_launch_ = UINT64_MAX;
+  // Of each allocation, index = id - 1, the next event with another write. Empty: none.
+  std::vector<uint64_t> next_writes_;
 };
 
 }  // namespace gfxgraph::replayer

@@ -53,13 +53,36 @@ std::shared_ptr<const Program> Program::cut(uint64_t first_event, uint64_t end_e
     part->checkpoints_.push_back(checkpoint);
     part->checkpoints_.back().operations_before -= static_cast<uint32_t>(first_operation);
   }
-  part->next_work_ = next_work_;
-  for (size_t i = end_call; i < calls_.size(); ++i) {
-    if (!calls_[i].acts()) continue;
-    part->next_work_ = calls_[i].sequence;
-    break;
-  }
+  part->look_behind(*this, end_call, end_operation);
   return part;
+}
+
+// What of `whole` stands behind this program.
+void Program::look_behind(const Program& whole, size_t end_call, size_t end_operation) {
+  next_launch_ = whole.next_launch_;
+  next_writes_ = whole.next_writes_;
+  next_writes_.resize(allocations_.size(), UINT64_MAX);
+  const auto writes = [&](format::AllocationId id, uint64_t sequence) {
+    if (id != 0) next_writes_[id - 1] = std::min(next_writes_[id - 1], sequence);
+  };
+  for (size_t i = end_call; i < whole.calls_.size(); ++i) {
+    const Call& call = whole.calls_[i];
+    if (call.kind == CallKind::kHostWrite) {
+      writes(whole.host_writes_[call.host_write]->allocation, call.sequence);
+    }
+  }
+  for (size_t i = end_operation; i < whole.operations_.size(); ++i) {
+    const Operation& operation = whole.operations_[i];
+    switch (operation.kind) {
+      case OperationKind::kLaunch:
+        next_launch_ = std::min(next_launch_, operation.sequence);
+        return;  // anything later does not matter
+      case OperationKind::kCopy:
+        writes(operation.copy->destination.allocation, operation.sequence);
+        break;
+      case OperationKind::kMemset: writes(operation.memset->allocation, operation.sequence); break;
+    }
+  }
 }
 
 void Program::divide() {

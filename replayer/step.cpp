@@ -232,6 +232,13 @@ Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
   return {};
 }
 
+Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value) {
+  GFXGRAPH_TRY(instance_->set_place(target, value));
+  arguments_changed_ = true;
+  origins_.reset();
+  return {};
+}
+
 Result<void> Step::commit() {
   if (!arguments_changed_) return {};
   GFXGRAPH_TRY(executor_->arguments_changed());

@@ -74,6 +74,8 @@ class Step {
   Result<void> restore();
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
+  // As Instance::set_place().
+  Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
   // Applies changed arguments now instead of in the next run.
   Result<void> commit();
   // Waits, then compares. Where bytes differ that nobody may have written, runs the program again

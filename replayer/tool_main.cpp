@@ -23,6 +23,7 @@
 #include "base/print.h"
 #include "base/result.h"
 #include "replayer/fingerprint.h"
+#include "replayer/tool_iterate.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
 #include "replayer/tool_schedule.h"
@@ -51,6 +52,9 @@ struct Arguments {
   double max_seconds = 3600;
   uint64_t max_memory = 0;
   uint64_t max_operations = kDefaultMaxOperations;
+  std::string range;
+  IterateRequest iterate;
+  bool list = false;
   bool quiet = false;
 };
 
@@ -97,6 +101,25 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
   if (!complete) say(arguments, "warning: " + complete.error().message);
   return program;
+}
+
+// A part of the trace that a step is made of, and what differs between its iterations.
+struct Selected {
+  std::shared_ptr<const Program> whole;
+  std::shared_ptr<const Program> program;  // `whole` itself without --range
+  std::vector<StepParameter> parameters;
+};
+
+Result<Selected> select_range(const Arguments& arguments, std::shared_ptr<const Program> whole) {
+  Selected selected;
+  selected.whole = whole;
+  selected.program = std::move(whole);
+  if (arguments.range.empty()) return selected;
+  GFXGRAPH_ASSIGN_OR_RETURN(const ranges::RangeSummary range,
+                            find_range(selected.whole->trace(), arguments.range));
+  selected.program = selected.whole->cut(range.first_event, range.end_event);
+  selected.parameters = find_parameters(*selected.program, range);
+  return selected;
 }
 
 void warn_ambiguous(const Arguments& arguments, const std::vector<AmbiguousWord>& words) {
@@ -159,15 +182,15 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
 }
 
 // Runs in a process of its own: batch mode keeps every operation behind the one before it.
-Result<Fingerprints> probe(const Arguments& arguments, bool emulated,
-                           const std::shared_ptr<const Program>& program,
+Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Selected& selected,
                            const ProbeRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, emulated));
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
-                            Session::load(program, std::move(library), load_options(arguments)));
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      std::shared_ptr<Session> session,
+      Session::load(selected.whole, std::move(library), load_options(arguments)));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Instance> instance,
-                            Instance::load(std::move(session), program));
+                            Instance::load(std::move(session), selected.program));
   ExecutorOptions options;
   options.operation_limit = request.operations;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
@@ -189,7 +212,14 @@ Result<int> replay_trace(const Arguments& arguments) {
   const LoadOptions options = load_options(arguments);
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program, open_program(arguments));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
+  const std::shared_ptr<const Program>& program = selected.program;
+  if (arguments.list) {
+    const std::string text = list_text(*program, selected.parameters);
+    print("{}", Lines{text});
+    return kExitOk;
+  }
   const std::vector<AmbiguousWord> ambiguous = program->ambiguous_words();
   warn_ambiguous(arguments, ambiguous);
 
@@ -199,14 +229,16 @@ Result<int> replay_trace(const Arguments& arguments) {
   // Before any thread starts, and before HIP: neither survives a fork.
   std::optional<ProbeServer> server =
       arguments.no_verify ? std::nullopt : ProbeServer::start([&](const ProbeRequest& request) {
-        return probe(arguments, facts.emulated, program, request);
+        return probe(arguments, facts.emulated, selected, request);
       });
   Watchdog watchdog(arguments.max_seconds, arguments.trace);
   watchdog.enter("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, facts.emulated));
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
-                            Replay::load(program, std::move(library), options));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                            Session::load(selected.whole, std::move(library), options));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Step> replay,
+                            Step::prepare(std::move(session), program, options));
   facts.replay = replay.get();
   const Instance& instance = replay->instance();
   say(arguments,
@@ -231,6 +263,12 @@ Result<int> replay_trace(const Arguments& arguments) {
   }
   const Verdict verdict = verdict_of(facts);
   if (!verdict.reason.empty()) say(arguments, verdict.reason);
+  const bool wrong = facts.report && facts.report->differs();
+  if (!wrong && !arguments.iterate.empty()) {
+    watchdog.enter("running the iterations");
+    GFXGRAPH_TRY(iterate(arguments.iterate, selected.parameters, *replay));
+    say(arguments, fmt::format("ran {} iterations", arguments.iterate.iterations));
+  }
   if (verdict.code == kExitFailed && !ambiguous.empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
                                options.keep_ambiguous ? "left alone" : "relocated",
@@ -258,6 +296,24 @@ int run_tool(int argc, char** argv) {
                  "the report counts how many came out equal, the exit code does not depend on it. "
                  "shift: put every buffer at another address")
       ->check(CLI::IsMember({"same", "shift"}));
+  auto* range =
+      app.add_option("--range", arguments.range,
+                     "only this range of the trace: NAME, the first one of that name, or "
+                     "NAME#N. What stands before it is run once, to begin with its memory");
+  app.add_flag("--list", arguments.list,
+               "print the parameters and buffers of the trace or range, and do nothing else");
+  app.add_option("--iterations", arguments.iterate.iterations,
+                 "unless the replay of the range differs, then run it so many times, the first one "
+                 "as recorded; parameters go on as they did between the recorded iterations")
+      ->check(CLI::Range(1, 1000000000))
+      ->needs(range);
+  app.add_option("--set", arguments.iterate.set,
+                 "PARAMETER=VALUE in all iterations, or =+STEP, =-STEP from one to the next")
+      ->needs(range);
+  app.add_option("--input", arguments.iterate.inputs,
+                 "BUFFER=FILE: its first bytes before the first of the iterations");
+  app.add_option("--output", arguments.iterate.outputs,
+                 "BUFFER=FILE: write there what it holds after the last of the iterations");
   auto* verify =
       app.add_flag("--verify", arguments.verify,
                    "compare memory after every run, not only after the first and the last");

@@ -17,7 +17,7 @@ constexpr int kKvSize = kKvHeads * kHeadSize;
 constexpr int kHidden = 352;  // width of the MLP
 constexpr int kVocabulary = 500;
 constexpr int kMaxPositions = 64;
-constexpr int kTokens = 12;  // tokens generated
+constexpr int kTokens = 12;  // generated if --tokens does not say otherwise
 constexpr int kFirstToken = 17;
 constexpr float kEpsilon = 1e-5f;
 

@@ -5,6 +5,9 @@
 #include "decode_model.h"
 #include "decode_reference.h"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace {
 
 using namespace decode;
@@ -203,9 +206,9 @@ class Decoder {
     HIP_CHECK(hipStreamSynchronize(stream_));
     return host;
   }
-  std::vector<int> history() {
+  std::vector<int> history(int tokens) {
     HIP_CHECK(hipStreamSynchronize(stream_));
-    return sample::to_host(history_, kTokens);
+    return sample::to_host(history_, static_cast<size_t>(tokens));
   }
 
  private:
@@ -282,35 +285,39 @@ class Decoder {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   constexpr float kTolerance = 2e-3f;
+  int count = kTokens;
+  if (argc == 3 && std::strcmp(argv[1], "--tokens") == 0) count = std::atoi(argv[2]);
+  if (argc == 2 || argc > 3 || count < 1 || count > kMaxPositions) {
+    std::fprintf(stderr, "usage: decode_step [--tokens N], N from 1 to %d\n", kMaxPositions);
+    return 2;
+  }
   const HostModel model = make_model();
   Decoder decoder(model);
-  for (int position = 0; position < kTokens; ++position) decoder.decode(position);
-  const std::vector<int> tokens = decoder.history();
+  for (int position = 0; position < count; ++position) decoder.decode(position);
+  const std::vector<int> tokens = decoder.history(count);
   const std::vector<float> logits = decoder.logits();
 
+  // The reference follows the program's own tokens: each must be the best, or as good as that.
   Reference reference(model);
-  std::vector<int> expected;
   std::vector<float> expected_logits;
-  double margin = INFINITY;  // how far the runner-up stays behind, at its nearest
-  for (int position = 0; position < kTokens; ++position) {
-    const Row row = reference.decode(position == 0 ? kFirstToken : expected.back());
+  bool passed = true;
+  for (int position = 0; position < count; ++position) {
+    const Row row = reference.decode(position == 0 ? kFirstToken : tokens[position - 1]);
+    const int token = tokens[position];
     const auto best = std::max_element(row.begin(), row.end());
-    expected.push_back(static_cast<int>(best - row.begin()));
-    for (auto other = row.begin(); other != row.end(); ++other) {
-      if (other != best) margin = std::fmin(margin, *best - *other);
+    if (token < 0 || token >= kVocabulary || row[token] < *best - 4 * kTolerance) {
+      std::fprintf(stderr, "token %d at position %d: expected %d\n", token, position,
+                   static_cast<int>(best - row.begin()));
+      passed = false;
+      break;
     }
     expected_logits.assign(row.begin(), row.end());
   }
   std::printf("tokens:");
   for (const int token : tokens) std::printf(" %d", token);
   std::printf("\n");
-  if (margin < 4 * kTolerance) {
-    std::fprintf(stderr, "the reference's choice is too close to call: %g\n", margin);
-    return sample::finish("decode_step", false);
-  }
-  const bool passed = sample::same("tokens", tokens, expected) &&
-                      sample::close("logits", logits, expected_logits, kTolerance);
+  passed = passed && sample::close("logits", logits, expected_logits, kTolerance);
   return sample::finish("decode_step", passed);
 }

@@ -29,14 +29,6 @@ ActionView view(const Variant& action) {
   return {};
 }
 
-bool is_work(const format::Action& action) {
-  return std::holds_alternative<format::Launch>(action) ||
-         std::holds_alternative<format::Copy>(action) ||
-         std::holds_alternative<format::Memset>(action) ||
-         std::holds_alternative<format::HostFunction>(action) ||
-         std::holds_alternative<format::GraphLaunch>(action);
-}
-
 void compare_bytes(Transfer& transfer, const format::Content& one, const format::Content& other) {
   if (transfer.bytes == Bytes::kUnknown) return;
   const std::optional<bool> equal = equal_bytes(one, other);
@@ -51,6 +43,18 @@ bool is_pinned(const format::AllocationKind* kind) {
   return kind != nullptr && (*kind == format::AllocationKind::kHostPinned ||
                              *kind == format::AllocationKind::kHostRegistered);
 }
+
+}  // namespace
+
+bool is_work(const format::Action& action) {
+  return std::holds_alternative<format::Launch>(action) ||
+         std::holds_alternative<format::Copy>(action) ||
+         std::holds_alternative<format::Memset>(action) ||
+         std::holds_alternative<format::HostFunction>(action) ||
+         std::holds_alternative<format::GraphLaunch>(action);
+}
+
+namespace {
 
 class Comparer {
  public:

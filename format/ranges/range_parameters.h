@@ -123,6 +123,9 @@ constexpr uint64_t kMostCompared = 16;
 // Values of one parameter count once per this many iterations towards what is listed.
 constexpr uint64_t kValuesPerListed = 16;
 
+// Whether an event is one of the works that iterations are compared by.
+bool is_work(const format::Action& action);
+
 // "argument", "grid x", "dynamic LDS", "copy source", ...
 const char* place_kind_name(PlaceKind kind);
 // "gemv<true> argument 'rows' at 0x18", "rope argument 4 at 0x20" (from 0) where the code object

@@ -80,6 +80,12 @@ class TestTrace {
   void name(format::AllocationId id, const std::string& text) {
     add(format::Marker{text, format::MarkerKind::kName, 0, 0, id});
   }
+  void range_begins(const std::string& text, format::RangeId range, uint32_t ordinal) {
+    add(format::Marker{text, format::MarkerKind::kRangeBegin, range, ordinal, 0});
+  }
+  void range_ends(const std::string& text, format::RangeId range) {
+    add(format::Marker{text, format::MarkerKind::kRangeEnd, range, 0, 0});
+  }
   void launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
   void copy(format::Copy copy);
   void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,

@@ -1,0 +1,153 @@
+// Setting single values of prepared operations.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/checked.h"
+#include "replayer/instance.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+using ranges::PlaceKind;
+
+tl::unexpected<Error> cannot_set(const std::string& operation, PlaceKind kind) {
+  return fail(Status::kUnsupported,
+              fmt::format("{}: {} cannot be set", operation, ranges::place_kind_name(kind)));
+}
+
+tl::unexpected<Error> out_of_place(const std::string& operation, PlaceKind kind) {
+  return fail(Status::kInvalidArgument, fmt::format("{}: with this {} it would leave its buffer",
+                                                    operation, ranges::place_kind_name(kind)));
+}
+
+}  // namespace
+
+// Of `size_bytes` bytes, which must lie in the allocation.
+Result<uint64_t> Instance::address(const PlaceValue& value, uint64_t size_bytes,
+                                   bool by_host) const {
+  if (!memory().exists(value.allocation)) {
+    return fail(Status::kNotFound,
+                "the value is an address in memory that the range does not have");
+  }
+  if (value.number < 0 || !range_fits(static_cast<uint64_t>(value.number), size_bytes,
+                                      memory().size(value.allocation))) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", value.number,
+                            size_bytes, value.allocation, memory().size(value.allocation)));
+  }
+  uint8_t* const host = by_host ? memory().host_pointer(value.allocation) : nullptr;
+  uint8_t* const base = host != nullptr ? host : memory().device_pointer(value.allocation);
+  return reinterpret_cast<uint64_t>(base) + static_cast<uint64_t>(value.number);
+}
+
+// How many bytes a linear copy may move at this end.
+uint64_t Instance::room(const format::Copy& recorded, const format::CopyEnd& end,
+                        const uint8_t* at) const {
+  if (end.allocation == 0) return recorded.width_bytes;  // staging holds no more
+  const uint8_t* const host = memory().host_pointer(end.allocation);
+  const uint8_t* const base = host != nullptr ? host : memory().device_pointer(end.allocation);
+  return memory().size(end.allocation) - static_cast<uint64_t>(at - base);
+}
+
+Result<void> Instance::set_place(const PlaceTarget& target, const PlaceValue& value) {
+  const PreparedOperation& prepared = operations_[target.operation];
+  Result<void> done;
+  switch (prepared.kind) {
+    case OperationKind::kLaunch: done = set_launch(launches_[prepared.index], target, value); break;
+    case OperationKind::kCopy:
+      done = set_copy(*program_->operations()[target.operation].copy, copies_[prepared.index],
+                      target, value);
+      break;
+    case OperationKind::kMemset: done = set_memset(memsets_[prepared.index], target, value); break;
+  }
+  if (done) return {};
+  return with_context(std::move(done).error(), program_->describe(target.operation));
+}
+
+Result<void> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& target,
+                                  const PlaceValue& value) {
+  const auto set_size = [&](uint32_t& size) -> Result<void> {
+    if (launch.partial) return cannot_set("a launch with partial workgroups", target.kind);
+    if (value.allocation != 0 || value.number < 0 || value.number > UINT32_MAX) {
+      return fail(Status::kInvalidArgument, fmt::format("{} is no size", value.number));
+    }
+    size = static_cast<uint32_t>(value.number);
+    return {};
+  };
+  switch (target.kind) {
+    case PlaceKind::kArgument: {
+      uint64_t word = static_cast<uint64_t>(value.number);
+      if (value.allocation != 0) {
+        GFXGRAPH_ASSIGN_OR_RETURN(word, address(value, 0, false));
+      }
+      if (target.size_bytes > sizeof(word) ||
+          !range_fits(target.offset_bytes, target.size_bytes, launch.kernarg_bytes)) {
+        return fail(Status::kInvalidArgument,
+                    fmt::format("bytes {}+{} lie outside the {} argument bytes",
+                                target.offset_bytes, target.size_bytes, launch.kernarg_bytes));
+      }
+      std::memcpy(launch.kernarg + target.offset_bytes, &word, target.size_bytes);
+      return {};
+    }
+    case PlaceKind::kGridX: return set_size(launch.grid.x);
+    case PlaceKind::kGridY: return set_size(launch.grid.y);
+    case PlaceKind::kGridZ: return set_size(launch.grid.z);
+    case PlaceKind::kBlockX: return set_size(launch.block.x);
+    case PlaceKind::kBlockY: return set_size(launch.block.y);
+    case PlaceKind::kBlockZ: return set_size(launch.block.z);
+    case PlaceKind::kDynamicLds: return set_size(launch.lds_bytes);
+    default: return cannot_set("a launch", target.kind);
+  }
+}
+
+Result<void> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy,
+                                const PlaceTarget& target, const PlaceValue& value) {
+  if (!copy.linear()) return cannot_set("a pitched copy", target.kind);
+  switch (target.kind) {
+    case PlaceKind::kSource: {
+      if (recorded.source.allocation == 0) break;
+      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t source, address(value, copy.width, true));
+      copy.source = reinterpret_cast<const uint8_t*>(source);
+      return {};
+    }
+    case PlaceKind::kDestination: {
+      if (recorded.destination.allocation == 0) break;
+      GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t destination, address(value, copy.width, true));
+      copy.destination = reinterpret_cast<uint8_t*>(destination);
+      return {};
+    }
+    case PlaceKind::kWidth: {
+      if (value.number < 0 ||
+          static_cast<uint64_t>(value.number) > room(recorded, recorded.source, copy.source) ||
+          static_cast<uint64_t>(value.number) >
+              room(recorded, recorded.destination, copy.destination)) {
+        return out_of_place("a copy", target.kind);
+      }
+      copy.width = copy.source_pitch = copy.destination_pitch = static_cast<uint64_t>(value.number);
+      return {};
+    }
+    default: break;
+  }
+  return cannot_set("a copy", target.kind);
+}
+
+Result<void> Instance::set_memset(PreparedMemset& memset, const PlaceTarget& target,
+                                  const PlaceValue& value) {
+  const bool linear = memset.height == 1 && memset.depth == 1 && memset.small_row == nullptr;
+  if (target.kind == PlaceKind::kMemsetValue && memset.small_row == nullptr) {
+    memset.value = static_cast<uint32_t>(value.number);
+    return {};
+  }
+  if (target.kind == PlaceKind::kDestination && linear) {
+    const uint64_t size = memset.width * memset.element_bytes;
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t device, address(value, size, false));
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t host, address(value, size, true));
+    memset.destination = reinterpret_cast<uint8_t*>(device);
+    memset.copy_destination = reinterpret_cast<uint8_t*>(host);
+    return {};
+  }
+  return cannot_set("a memset", target.kind);
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,123 @@
+#include "replayer/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+namespace gfxgraph::replayer {
+namespace {
+
+constexpr size_t kMostNamed = 10;
+
+std::string known_ranges(const std::vector<ranges::RangeSummary>& all) {
+  if (all.empty()) return "the trace has no ranges (gfxgraph info --ranges, docs/ranges.md)";
+  std::string text = "the trace has";
+  for (size_t i = 0; i < std::min(all.size(), kMostNamed); ++i) {
+    text += fmt::format("{} {}#{}", i == 0 ? "" : ",", all[i].name, all[i].ordinal);
+  }
+  if (all.size() > kMostNamed) text += fmt::format(" and {} more", all.size() - kMostNamed);
+  return text;
+}
+
+// Operations stand in the order of their events, those of one graph launch in that of its nodes.
+const Operation* find_operation(const Program& program, uint64_t event, uint32_t node) {
+  const auto& all = program.operations();
+  const int32_t wanted = node == ranges::kNone ? -1 : static_cast<int32_t>(node);
+  auto found = std::ranges::lower_bound(all, event, {}, &Operation::sequence);
+  while (found != all.end() && found->sequence == event && found->graph_node < wanted) ++found;
+  const bool same = found != all.end() && found->sequence == event && found->graph_node == wanted;
+  return same ? &*found : nullptr;
+}
+
+// The events of the works of an iteration, as compare_iterations() counts them.
+std::vector<uint64_t> works_of(const format::Trace& trace, const ranges::IterationSpan& span) {
+  std::vector<uint64_t> works;
+  for (uint64_t event = span.first_event; event < span.end_event; ++event) {
+    if (ranges::is_work(trace.events()[event].action)) works.push_back(event);
+  }
+  return works;
+}
+
+}  // namespace
+
+Result<ranges::RangeSummary> find_range(const format::Trace& trace, std::string_view text) {
+  const std::vector<ranges::RangeSummary> all = ranges::summarize_ranges(trace);
+  const auto ended = [](const ranges::RangeSummary& range) -> Result<ranges::RangeSummary> {
+    if (range.ended) return range;
+    return fail(Status::kIncomplete,
+                fmt::format("range {}#{} was not ended in the trace", range.name, range.ordinal));
+  };
+  for (const ranges::RangeSummary& range : all) {
+    if (range.name == text) return ended(range);
+  }
+  if (const size_t hash = text.rfind('#'); hash != std::string_view::npos) {
+    uint64_t ordinal = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + hash + 1, end, ordinal);
+    for (const ranges::RangeSummary& range : all) {
+      if (error != std::errc() || rest != end || hash + 1 == text.size()) break;
+      if (range.name == text.substr(0, hash) && range.ordinal == ordinal) return ended(range);
+    }
+  }
+  return fail(Status::kNotFound, fmt::format("no range {}: {}", text, known_ranges(all)));
+}
+
+PlaceValue StepParameter::value(uint64_t n) const {
+  PlaceValue result = values[iteration];
+  if (match.pattern == ranges::Pattern::kStep) {
+    result.number = static_cast<int64_t>(static_cast<uint64_t>(result.number) +
+                                         n * static_cast<uint64_t>(match.step));
+  } else if (match.pattern == ranges::Pattern::kSwap) {
+    result = values[(iteration + n) % match.period];
+  }
+  return result;
+}
+
+std::vector<StepParameter> find_parameters(const Program& program,
+                                           const ranges::RangeSummary& range) {
+  const format::Trace& trace = program.trace();
+  std::vector<ranges::IterationGroup> groups =
+      ranges::group_iterations(ranges::summarize_ranges(trace));
+  std::erase_if(groups, [&](const ranges::IterationGroup& group) {
+    return group.name != range.name || group.shape != range.shape;
+  });
+  ranges::RangeComparisons compared = ranges::compare_iterations(trace, groups);
+  std::vector<StepParameter> result;
+  if (compared.comparisons.empty() || !compared.comparisons[0].not_compared.empty()) return result;
+  const ranges::RangeComparison& comparison = compared.comparisons[0];
+  const auto own = std::ranges::find(comparison.iterations, range.first_event,
+                                     &ranges::IterationSpan::first_event);
+  if (own == comparison.iterations.end()) return result;
+
+  std::unordered_map<ranges::MemoryKey, format::AllocationId> memory;
+  for (const AllocationInfo& info : program.allocations()) {
+    if (program.holds(info))
+      memory.emplace(compared.memory.key(info.begin->id, *own), info.begin->id);
+  }
+  const std::vector<uint64_t> works = works_of(trace, *own);
+  for (const ranges::Parameter& parameter : comparison.parameters) {
+    StepParameter& one = result.emplace_back();
+    one.name = parameter.name;
+    one.match = parameter.match;
+    one.iteration = static_cast<size_t>(own - comparison.iterations.begin());
+    for (const ranges::ParameterValue& value : parameter.values) {
+      const auto found = memory.find(value.memory);
+      const bool elsewhere = value.memory != 0 && found == memory.end();
+      one.values.push_back({elsewhere           ? UINT32_MAX
+                            : value.memory == 0 ? 0
+                                                : found->second,
+                            value.number});
+    }
+    for (const ranges::Place& place : parameter.places) {
+      const Operation* const operation = find_operation(program, works[place.work], place.node);
+      if (operation == nullptr) continue;  // it has nothing to do, as an empty graph node
+      one.targets.push_back({static_cast<uint32_t>(operation - program.operations().data()),
+                             place.kind, place.offset_bytes, place.size_bytes});
+    }
+  }
+  return result;
+}
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,53 @@
+// The ranges of a trace by name, and what differs between their iterations, ready to be set in a
+// step. Needs no device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "format/ranges/range_parameters.h"
+#include "format/ranges/trace_ranges.h"
+#include "format/reader.h"
+#include "replayer/program.h"
+
+namespace gfxgraph::replayer {
+
+// "decode#3" is the range decode that the program began as its fourth, "decode" the first one that
+// the trace holds. kNotFound lists what there is; kIncomplete: it was not ended.
+Result<ranges::RangeSummary> find_range(const format::Trace& trace, std::string_view text);
+
+// A place of a step that holds a value.
+struct PlaceTarget {
+  uint32_t operation = 0;  // of the step's program
+  ranges::PlaceKind kind = ranges::PlaceKind::kArgument;
+  uint32_t offset_bytes = 0;  // kArgument: in the kernarg segment
+  uint32_t size_bytes = 8;
+};
+
+// A number, or an address in an allocation.
+struct PlaceValue {
+  format::AllocationId allocation = 0;  // 0: a number
+  int64_t number = 0;                   // of an address: the offset in bytes
+  bool operator==(const PlaceValue&) const = default;
+};
+
+struct StepParameter {
+  std::string name;
+  ranges::PatternMatch match;
+  std::vector<PlaceValue> values;  // of the recorded iterations
+  size_t iteration = 0;            // the step's own among them
+  std::vector<PlaceTarget> targets;
+
+  // `n` iterations behind the recorded one, as the pattern goes on; a free parameter stays.
+  PlaceValue value(uint64_t n) const;
+};
+
+// Of the range that `program` is cut to; those with most places first. None where the trace holds
+// one iteration only.
+std::vector<StepParameter> find_parameters(const Program& program,
+                                           const ranges::RangeSummary& range);
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,80 @@
+"""A recorded step goes on where the recording ended, with the program's own results."""
+
+import re
+import struct
+
+from harness import main, require, run
+
+MODES = ("eager", "batch", "graph")
+LAYOUTS = ("same", "shift")
+TOKENS = 64  # as many as the sample has positions
+
+
+def tokens(build, count):
+    """What the program itself decides on."""
+    done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.samples / "decode_step", "--tokens",
+                          str(count)))
+    require("decode_step: PASS" in done.stdout, done.stdout)
+    return [int(token) for token in re.search(r"^tokens:(.*)$", done.stdout, re.MULTILINE).group(1).split()]
+
+
+def record(build, scratch, *options):
+    trace = scratch / "decode.gfxg"
+    run(build.record(trace, build.samples / "decode_step", "--tokens", "4", options=("--force", *options)))
+    return trace
+
+
+def step(build, scratch, trace, *options, expect=0):
+    """The tokens that a step leaves; those that it did not decide on are -1."""
+    result = scratch / "history.bin"
+    result.unlink(missing_ok=True)
+    run(build.tool("gfxgraph-replay", trace, "--device", "emulated", "--output", f"history={result}", *options),
+        expect=expect)
+    return list(struct.unpack(f"<{TOKENS}i", result.read_bytes()))
+
+
+def continues(build, scratch):
+    """Recorded for 4 tokens, replayed for the next 60, from a recorded range and from the whole program."""
+    expected = tokens(build, TOKENS)
+    for recording in (("--range", "decode#0-3"), ()):
+        trace = record(build, scratch, *recording)
+        for mode in MODES:
+            for layout in LAYOUTS:
+                got = step(build, scratch, trace, "--range", "decode#3", "--iterations", str(TOKENS - 3), "--mode", mode,
+                           "--layout", layout)
+                require(got == expected, f"{recording} {mode} {layout}: {got}, not {expected}")
+    # From the middle of the program: what memory held there is not in the trace, the iterations run all the same.
+    got = step(build, scratch, trace, "--range", "decode#1", "--iterations", str(TOKENS - 1), "--mode", "batch", expect=3)
+    require(got == expected, f"decode#1: {got}, not {expected}")
+
+
+def settings(build, scratch):
+    """--set, --input and --list; wrong names are refused before anything runs."""
+    trace = record(build, scratch, "--range", "decode#0-3")
+    expected = tokens(build, 12)
+    at = ("--range", "decode#3", "--mode", "batch")
+    got = step(build, scratch, trace, *at, "--iterations", "9", "--set", "#0=+1", "--set", "#1=+4")
+    require(got[:12] == expected and got[12] == -1, f"{got}")
+    # The same token again at the recorded position, as nothing moves; another token is decided on from another one.
+    before = scratch / "token.bin"
+    before.write_bytes(struct.pack("<i", expected[2]))
+    got = step(build, scratch, trace, *at, "--input", f"token={before}", "--set", "#0=3", "--set", "#1=16")
+    require(got[:4] == expected[:4] and got[4] == -1, f"{got}")
+    before.write_bytes(struct.pack("<i", 400))
+    got = step(build, scratch, trace, *at, "--input", f"token={before}", "--set", "#0=3", "--set", "#1=16")
+    require(got[:3] == expected[:3] and got[3] != expected[3], f"{got}")
+    listed = run(build.tool("gfxgraph-replay", trace, "--range", "decode#3", "--list")).stdout
+    require("#0 rope argument 4 at 0x20: step +1, 3 here, in 25 places" in listed and "history: 256 bytes" in listed,
+            listed)
+    for options, message in ((("--range", "encode"), "no range encode"), (("--range", "decode#4"), "decode#0, decode#1"),
+                             ((*at, "--set", "position=1"), "no such parameter"),
+                             ((*at, "--set", "#0=x"), "neither a number nor a step"),
+                             ((*at, "--set", "#0"), "not of the form NAME=VALUE"),
+                             ((*at, "--output", "tokens=/tmp/x"), "no buffer tokens"),
+                             ((*at, "--input", f"history={scratch / 'none'}"), "none")):
+        done = run(build.tool("gfxgraph-replay", trace, "--device", "emulated", *options), expect=1)
+        require(message in done.stderr, f"{options}: {done.stderr}")
+
+
+if __name__ == "__main__":
+    main({"continues": continues, "settings": settings})

@@ -1,0 +1,192 @@
+// Steps: parts of a program, prepared in a session of the whole trace.
+#include "replayer/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "replayer/parameters.h"
+#include "scenario.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::shared_ptr<Session> open_session(FakeHip& fake, std::shared_ptr<const Program> program,
+                                      Layout layout = Layout::kShift) {
+  SessionOptions options;
+  options.layout = layout;
+  auto session = Session::load(std::move(program), fake.library(), options);
+  EXPECT_TRUE(session) << (session ? "" : session.error().message);
+  return session ? std::move(*session) : nullptr;
+}
+
+std::unique_ptr<Step> prepare(const std::shared_ptr<Session>& session,
+                              std::shared_ptr<const Program> program, Mode mode) {
+  StepOptions options;
+  options.mode = mode;
+  auto step = Step::prepare(session, std::move(program), options);
+  EXPECT_TRUE(step) << (step ? "" : step.error().message);
+  return step ? std::move(*step) : nullptr;
+}
+
+class StepInEveryMode : public ::testing::TestWithParam<Mode> {};
+
+// Wherever a program is cut in two, its second part ends where the whole ends, and the first part
+// receives what the whole received.
+TEST_P(StepInEveryMode, BothPartsOfAnyCutAgreeWithTheRecording) {
+  FakeHip fake;
+  {
+    TestTrace trace(fake);
+    build_scenario(fake, trace);
+    const auto whole = trace.program();
+    const uint64_t end = whole->trace().events().size();
+    const auto session = open_session(fake, whole);
+    ASSERT_NE(session, nullptr);
+    size_t compared = 0;
+    for (uint64_t at = 0; at <= end; ++at) {
+      for (const auto& part : {whole->cut(0, at), whole->cut(at, end)}) {
+        const auto step = prepare(session, part, GetParam());
+        ASSERT_NE(step, nullptr);
+        ASSERT_TRUE(step->run());
+        const auto report = step->verify();
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_FALSE(report->differs()) << "cut at event " << at;
+        compared += report->identical;
+      }
+      const auto second = prepare(session, whole->cut(at, end), GetParam());
+      ASSERT_NE(second, nullptr);
+      ASSERT_TRUE(second->run());
+      const auto report = second->verify();
+      ASSERT_TRUE(report);
+      EXPECT_EQ(report->uncompared, 0u) << "cut at event " << at;
+    }
+    EXPECT_GT(compared, end * 5);
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
+TEST(Cut, KeepsTheNumbersOfLaunches) {
+  FakeHip fake;
+  TestTrace trace(fake);
+  add_test_kernels(fake);
+  const auto buffer = trace.allocate(64);
+  std::vector<uint64_t> events;
+  for (uint32_t i = 0; i < 4; ++i) {
+    trace.launch("fill", Arguments().value(trace.address(buffer)).value(i).value(4u));
+  }
+  const auto whole = trace.program();
+  const uint64_t third = whole->operations()[2].sequence;
+  const auto part = whole->cut(third, third + 1);
+  EXPECT_EQ(part->first_launch(), 2u);
+  EXPECT_EQ(part->launch_count(), 1u);
+  EXPECT_EQ(part->operations().size(), 1u);
+  EXPECT_THAT(part->describe(part->launch_operation(2)), HasSubstr("launch 2 kernel fill"));
+  // Another launch writes the buffer before it ends.
+  EXPECT_FALSE(part->ends_with(part->allocations()[buffer - 1]));
+  EXPECT_TRUE(whole->cut(third, third + 2)->ends_with(part->allocations()[buffer - 1]));
+}
+
+// A step of decoding: position is an argument and the size of a copy, two buffers take turns.
+class Decoding : public StepInEveryMode {
+ protected:
+  Decoding() : trace((add_test_kernels(fake), fake)) {
+    history = trace.allocate(64 * 4);
+    turns[0] = trace.allocate_words(std::vector<uint32_t>(4, 1));
+    turns[1] = trace.allocate_words(std::vector<uint32_t>(4, 1));
+    for (uint32_t i = 0; i < kRecorded; ++i) step(i);
+  }
+
+  // history[i] = i + 10; a word w of the turn becomes 2 w + 1.
+  void step(uint32_t i) {
+    trace.range_begins("decode", i + 1, i);
+    trace.launch("fill", Arguments().value(trace.address(history) + 4 * i).value(i + 10).value(1u));
+    trace.launch("double", Arguments().value(trace.address(turns[i % 2])).value(4u));
+    trace.range_ends("decode", i + 1);
+  }
+
+  std::vector<uint32_t> read(Step& step, format::AllocationId id, size_t words) {
+    std::vector<uint32_t> result(words);
+    EXPECT_TRUE(step.wait());
+    EXPECT_TRUE(step.instance().memory().read(id, 0, std::as_writable_bytes(std::span(result))));
+    return result;
+  }
+
+  static constexpr uint32_t kRecorded = 4;
+  FakeHip fake;
+  TestTrace trace;
+  format::AllocationId history = 0;
+  format::AllocationId turns[2] = {};
+};
+
+TEST_P(Decoding, ParametersGoOnAsRecorded) {
+  const auto whole = trace.program();
+  const auto range = find_range(whole->trace(), "decode#3");
+  ASSERT_TRUE(range) << range.error().message;
+  const auto program = whole->cut(range->first_event, range->end_event);
+  const std::vector<StepParameter> parameters = find_parameters(*program, *range);
+  ASSERT_EQ(parameters.size(), 3u);  // the place in history, the value, the turn
+  const auto session = open_session(fake, whole);
+  ASSERT_NE(session, nullptr);
+  const auto step = prepare(session, program, GetParam());
+  ASSERT_NE(step, nullptr);
+  constexpr uint32_t kSteps = 20;
+  for (uint32_t n = 0; n < kSteps; ++n) {
+    for (const StepParameter& parameter : parameters) {
+      for (const PlaceTarget& target : parameter.targets) {
+        const auto set = step->set_place(target, parameter.value(n));
+        ASSERT_TRUE(set) << set.error().message;
+      }
+    }
+    ASSERT_TRUE(step->run());
+    ASSERT_TRUE(step->wait());
+  }
+  std::vector<uint32_t> expected(3 + kSteps);
+  for (uint32_t i = 0; i < 3 + kSteps; ++i) expected[i] = i + 10;
+  EXPECT_EQ(read(*step, history, 3 + kSteps), expected);
+  EXPECT_EQ(read(*step, turns[0], 4)[0], (1u << (3 + kSteps / 2)) - 1);
+  EXPECT_EQ(read(*step, turns[1], 4)[0], (1u << (2 + kSteps / 2)) - 1);
+}
+
+TEST_P(Decoding, ValuesThatLeaveTheirBuffersAreRefusedByName) {
+  const auto whole = trace.program();
+  const auto range = find_range(whole->trace(), "decode");
+  ASSERT_TRUE(range);
+  const auto program = whole->cut(range->first_event, range->end_event);
+  const auto step = prepare(open_session(fake, whole), program, GetParam());
+  ASSERT_NE(step, nullptr);
+  const PlaceTarget pointer{0, ranges::PlaceKind::kArgument, 0, 8};
+  EXPECT_TRUE(step->set_place(pointer, {history, 0}));
+  for (const PlaceValue& value : {PlaceValue{history, 64 * 4 + 1}, PlaceValue{history, -1}}) {
+    const auto refused = step->set_place(pointer, value);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kInvalidArgument);
+    EXPECT_THAT(refused.error().message, HasSubstr("launch 0 kernel fill"));
+  }
+  const auto unknown = step->set_place(pointer, {UINT32_MAX, 0});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().status, Status::kNotFound);
+  const PlaceTarget outside{0, ranges::PlaceKind::kArgument, 1000, 8};
+  EXPECT_FALSE(step->set_place(outside, {0, 1}));
+}
+
+TEST_P(Decoding, RangesAreFoundByNameAndNumber) {
+  const auto program = trace.program();
+  const format::Trace& read = program->trace();
+  EXPECT_EQ(find_range(read, "decode")->ordinal, 0u);
+  EXPECT_EQ(find_range(read, "decode#2")->ordinal, 2u);
+  for (const char* text : {"decode#4", "decode#", "decode#x", "decode#1x", "encode", ""}) {
+    const auto missing = find_range(read, text);
+    ASSERT_FALSE(missing) << text;
+    EXPECT_EQ(missing.error().status, Status::kNotFound);
+    EXPECT_THAT(missing.error().message, HasSubstr("the trace has decode#0, decode#1, decode#2"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, StepInEveryMode,
+                         ::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph));
+INSTANTIATE_TEST_SUITE_P(Modes, Decoding,
+                         ::testing::Values(Mode::kEager, Mode::kBatch, Mode::kGraph));
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing
