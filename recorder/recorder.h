@@ -376,6 +376,7 @@ class Recorder {
   void check_reachable_host_writes(const Work& reader);
   void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes,
                        bool in_doubt = false);
+  void write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
@@ -419,6 +420,7 @@ class Recorder {
   RawMemset as_node(const RawMemset& raw);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
                         format::CopyEnd& end);
+  std::optional<format::Content> take_rows(const RawCopy& raw, const RawCopyEnd& end, bool store);
   // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
   bool read_copy_source(const RawCopy& raw, format::Copy& copy);
   void receive_copy_result(const Work& work, format::Copy& copy);

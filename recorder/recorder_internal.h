@@ -14,6 +14,9 @@ namespace gfxgraph::recorder {
 // knowing what a buffer holds. A kernel may legally wait for the host for ever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
+// Contents of up to this many bytes are read and written at once.
+inline constexpr size_t kSmallBytes = 64u << 10;
+
 // recorder.cpp: the calling thread, counted from 0.
 uint32_t thread_number() noexcept;
 

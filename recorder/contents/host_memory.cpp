@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "recorder/contents/host_pieces.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -41,38 +40,43 @@ std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t
   return bytes;
 }
 
-std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end) {
+std::optional<HostRows> HostRows::of(const RawCopy& raw, const RawCopyEnd& end) {
   const auto plane = checked_mul<uint64_t>(raw.width_bytes, raw.height);
   const auto total = plane ? checked_mul<uint64_t>(*plane, raw.depth) : plane;
   if (!total) return std::nullopt;
-  const uint64_t pitch = end.pitch_bytes == 0 ? raw.width_bytes : end.pitch_bytes;
-  const uint64_t slice = end.slice_bytes == 0 ? pitch * raw.height : end.slice_bytes;
-  std::vector<std::byte> rows(*total);
-  if (pitch == raw.width_bytes && (raw.depth == 1 || slice == *plane)) {
-    if (!read_bytes(rows.data(), end.address, *total)) return std::nullopt;
-    return rows;
+  HostRows box;
+  box.address_ = end.address;
+  box.row_bytes_ = raw.width_bytes;
+  box.rows_ = raw.height;
+  box.pitch_bytes_ = end.pitch_bytes == 0 ? raw.width_bytes : end.pitch_bytes;
+  box.slice_bytes_ = end.slice_bytes == 0 ? box.pitch_bytes_ * raw.height : end.slice_bytes;
+  box.size_bytes_ = *total;
+  if (box.pitch_bytes_ == raw.width_bytes && (raw.depth == 1 || box.slice_bytes_ == *plane)) {
+    box.row_bytes_ = *total;  // no space between them: one row
+    box.rows_ = 1;
   }
-  std::byte* out = rows.data();
-  for (uint64_t z = 0; z < raw.depth; ++z) {
-    for (uint64_t y = 0; y < raw.height; ++y) {
-      if (!read_bytes(out, end.address + z * slice + y * pitch, raw.width_bytes)) {
-        return std::nullopt;
-      }
-      out += raw.width_bytes;
-    }
-  }
-  return rows;
+  return box;
 }
 
-std::optional<HostBytes> large_host_run(const RawCopy& raw, const RawCopyEnd& end) {
-  constexpr uint64_t kLeastBytes = 64u << 10;
-  const auto plane = checked_mul<uint64_t>(raw.width_bytes, raw.height);
-  const auto total = plane ? checked_mul<uint64_t>(*plane, raw.depth) : plane;
-  if (!total || *total <= kLeastBytes) return std::nullopt;
-  const bool rows = end.pitch_bytes == 0 || end.pitch_bytes == raw.width_bytes;
-  const bool slices = raw.depth == 1 || end.slice_bytes == 0 || end.slice_bytes == *plane;
-  if (!rows || !slices) return std::nullopt;
-  return HostBytes{end.address, *total};
+bool HostRows::read(uint64_t offset, std::span<std::byte> piece) const {
+  while (!piece.empty()) {
+    const uint64_t row = offset / row_bytes_;
+    const uint64_t begin = offset % row_bytes_;
+    const uint64_t size = std::min<uint64_t>(row_bytes_ - begin, piece.size());
+    const uint64_t at = row / rows_ * slice_bytes_ + row % rows_ * pitch_bytes_ + begin;
+    if (!read_bytes(piece.data(), address_ + at, size)) return false;
+    piece = piece.subspan(size);
+    offset += size;
+  }
+  return true;
+}
+
+std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end) {
+  const std::optional<HostRows> box = HostRows::of(raw, end);
+  if (!box) return std::nullopt;
+  std::vector<std::byte> rows(box->size_bytes());
+  if (!box->read(0, rows)) return std::nullopt;
+  return rows;
 }
 
 bool read_host_piece(uint64_t address, std::span<std::byte> piece) {

@@ -3,16 +3,36 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "recorder/model/raw_actions.h"
 
 namespace gfxgraph::recorder {
 
-// The rows of the copy's box at `end`, packed. Nothing when the sizes overflow or any byte is not
-// mapped: never a fault of the program.
+// The rows of a copy's box at one end, as if they were packed: read piece by piece.
+class HostRows {
+ public:
+  // Nothing when the sizes overflow.
+  static std::optional<HostRows> of(const RawCopy& raw, const RawCopyEnd& end);
+  uint64_t size_bytes() const { return size_bytes_; }
+  // False when any byte is not mapped: never a fault of the program.
+  bool read(uint64_t offset, std::span<std::byte> piece) const;
+
+ private:
+  uint64_t address_ = 0;
+  uint64_t row_bytes_ = 0;
+  uint64_t rows_ = 0;  // of one slice
+  uint64_t pitch_bytes_ = 0;
+  uint64_t slice_bytes_ = 0;
+  uint64_t size_bytes_ = 0;
+};
+
+// All of them. Nothing when the sizes overflow or any byte is not mapped.
 std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end);
+bool read_host_piece(uint64_t address, std::span<std::byte> piece);
 std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t size_bytes);
 
 }  // namespace gfxgraph::recorder

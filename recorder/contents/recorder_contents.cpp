@@ -9,6 +9,11 @@ std::optional<format::Content> Recorder::take_content(uint64_t size_bytes, bool 
                                                       const WordResolver& words,
                                                       const Allocation* holder,
                                                       const ReadPiece& read) {
+  if (size_bytes <= kSmallBytes) {
+    std::vector<std::byte> bytes(size_bytes);
+    if (!read(0, bytes)) return std::nullopt;
+    return make_content(bytes, store, words, holder);
+  }
   format::Content content;
   MemoryWords found(words);
   {

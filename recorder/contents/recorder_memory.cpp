@@ -9,9 +9,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// Up to this many are hashed where they are and written at once.
-constexpr size_t kSmallBytes = 64u << 10;
-
 bool uniform(std::span<const std::byte> bytes) {
   return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
@@ -113,11 +110,7 @@ format::Content Recorder::read_content(const Allocation& allocation, bool store)
   const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
     return device_->read(piece.data(), allocation.address + offset, piece.size());
   };
-  if (allocation.size_bytes <= kSmallBytes) {
-    const std::unique_ptr<std::byte[]> buffer(new std::byte[allocation.size_bytes]);
-    const std::span<std::byte> bytes(buffer.get(), allocation.size_bytes);
-    if (read(0, bytes)) return make_content(bytes, store, words_, &allocation);
-  } else if (auto content = take_content(allocation.size_bytes, store, words_, &allocation, read)) {
+  if (auto content = take_content(allocation.size_bytes, store, words_, &allocation, read)) {
     return *std::move(content);
   }
   finding(format::FindingKind::kNote, "hipMemcpy", "a buffer's content could not be read back");
@@ -424,8 +417,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (run_begin == run_end) return;
     const uint64_t begin = run_begin * kHostBlockBytes;
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
-    const auto bytes = read_host_bytes(allocation.host_address + begin, end - begin);
-    if (bytes) write_from_host(allocation, begin, *bytes);
+    write_from_host(allocation, begin, end - begin);
   };
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
@@ -476,12 +468,26 @@ void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
   if (allocation.last_known) {
     std::ranges::copy(bytes, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin));
   }
-  format::HostWrite write;
-  write.allocation = allocation.id;
-  write.offset_bytes = begin;
-  write.content = make_content(bytes, true);
-  write.in_doubt = in_doubt;
-  push(std::move(write));  // not append(): landing what host functions told of would end here
+  // Not append(): landing what host functions told of would end here.
+  push(format::HostWrite{allocation.id, begin, make_content(bytes, true), in_doubt});
+}
+
+// What lies there now, of any size.
+void Recorder::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes) {
+  auto content = take_content(
+      size_bytes, true, words_, nullptr, [&](uint64_t offset, std::span<std::byte> piece) {
+        if (!read_host_piece(allocation.host_address + begin + offset, piece)) return false;
+        if (allocation.last_known) {
+          std::ranges::copy(
+              piece, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin + offset));
+        }
+        return true;
+      });
+  if (!content) {
+    allocation.last_known.reset();  // a part of it is in no write
+    return;
+  }
+  push(format::HostWrite{allocation.id, begin, *std::move(content)});
 }
 
 }  // namespace gfxgraph::recorder

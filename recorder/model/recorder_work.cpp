@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/hip_quirks.h"
-#include "recorder/contents/host_pieces.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -215,20 +214,20 @@ void Recorder::prepare(Work& work) noexcept {
   });
 }
 
+std::optional<format::Content> Recorder::take_rows(const RawCopy& raw, const RawCopyEnd& end,
+                                                   bool store) {
+  const std::optional<HostRows> rows = HostRows::of(raw, end);
+  if (!rows) return std::nullopt;
+  return take_content(
+      rows->size_bytes(), store, words_, nullptr,
+      [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });
+}
+
 bool Recorder::read_copy_source(const RawCopy& raw, format::Copy& copy) {
   if (copy.source.allocation != 0) return true;
-  if (const std::optional<HostBytes> run = large_host_run(raw, raw.source)) {
-    auto content = take_content(run->size_bytes, true, words_, nullptr,
-                                [&](uint64_t offset, std::span<std::byte> piece) {
-                                  return read_host_piece(run->address + offset, piece);
-                                });
-    if (content) copy.host_source = *std::move(content);
-    return content.has_value();
-  }
-  const std::optional<std::vector<std::byte>> rows = read_host_rows(raw, raw.source);
-  if (!rows) return false;
-  copy.host_source = make_content(*rows, true);
-  return true;
+  auto content = take_rows(raw, raw.source, true);
+  if (content) copy.host_source = *std::move(content);
+  return content.has_value();
 }
 
 void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
@@ -236,15 +235,8 @@ void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
   if (raw == nullptr || copy.destination.allocation != 0) return;
   if (options_.contents == Contents::kNone) return;
   if (copy.asynchronous) return;  // not there yet: unknown, and replay says so
-  const bool store = options_.post == PostState::kFull;
-  if (const std::optional<HostBytes> run = large_host_run(*raw, raw->destination)) {
-    auto content = take_content(run->size_bytes, store, words_, nullptr,
-                                [&](uint64_t offset, std::span<std::byte> piece) {
-                                  return read_host_piece(run->address + offset, piece);
-                                });
-    if (content) copy.host_result = *std::move(content);
-  } else if (const auto rows = read_host_rows(*raw, raw->destination)) {
-    copy.host_result = make_content(*rows, store);
+  if (auto content = take_rows(*raw, raw->destination, options_.post == PostState::kFull)) {
+    copy.host_result = *std::move(content);
   }
 }
 
