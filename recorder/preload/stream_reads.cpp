@@ -6,8 +6,10 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// Pinned memory, at most: reads beyond it are refused until others are done.
-constexpr size_t kMostBytes = size_t{256} << 20;
+// Pinned memory, at most: reads beyond it are refused until others are done. Half of what the
+// recorder may take in all. Such a read cannot go piece by piece: the program or its stream would
+// have to wait until each piece is written.
+constexpr size_t kMostBytes = size_t{128} << 20;
 constexpr size_t kLeastBytes = size_t{64} << 10;
 
 }  // namespace
@@ -32,8 +34,9 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
     return place;
   }
   // None is freed here: HIP would wait for the device.
-  const size_t capacity = std::max(std::bit_ceil(size_bytes), kLeastBytes);
-  if (bytes_ + capacity > kMostBytes) return nullptr;
+  const size_t left = kMostBytes - bytes_;
+  if (size_bytes > left) return nullptr;
+  const size_t capacity = std::min(std::max(std::bit_ceil(size_bytes), kLeastBytes), left);
   auto place = std::make_shared<Place>();
   if (real(kCall_hipHostMalloc, &place->pinned, capacity, 0u) != hipSuccess) return nullptr;
   place->capacity_bytes = capacity;

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "format/reader.h"
 #include "tests/recorder/process.h"
@@ -225,6 +227,23 @@ TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {
   ASSERT_FALSE(writes.empty());
   EXPECT_EQ(writes[0].offset_bytes, 0u) << "the word that changed, with its neighbour";
   EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
+}
+
+// What is read behind a stream stands in memory as a whole: there is a bound.
+TEST_F(RecordTest, FewBytesAreReadBehindAStream) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held_frees");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::vector<bool> known;
+  for (const auto& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.post.size_bytes == size_t{96} << 20) known.push_back(static_cast<bool>(end.post.hash));
+  }
+  EXPECT_EQ(known, std::vector<bool>({true, false}));
+  EXPECT_TRUE(std::ranges::any_of(trace->findings(), [](const format::Finding& finding) {
+    return finding.call == "hipFreeAsync" && finding.kind == format::FindingKind::kNote;
+  }));
 }
 
 TEST_F(RecordTest, WithWaitsTheSameIsRecorded) {

@@ -233,6 +233,25 @@ static void held() {
   CHECK(hipDeviceSynchronize());
 }
 
+// Two large buffers freed behind a kernel that has not ended.
+static void held_frees() {
+  constexpr size_t kBytes = size_t{96} << 20;
+  int* flag = nullptr;
+  CHECK(hipHostMalloc(&flag, sizeof(int), hipHostMallocDefault));
+  *flag = 0;
+  Word* result = device_words(1);
+  void* large[2] = {};
+  for (void*& one : large) CHECK(hipMallocAsync(&one, kBytes, first));
+  CHECK(hipStreamSynchronize(first));
+  wait_for<<<1, 1, 0, first>>>(flag, result);
+  for (void* one : large) {
+    CHECK(hipMemsetAsync(one, 5, kBytes, first));
+    CHECK(hipFreeAsync(one, first));
+  }
+  *const_cast<volatile int*>(flag) = 1;
+  CHECK(hipDeviceSynchronize());
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   first = new_stream();
@@ -240,7 +259,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, void (*)()> modes[] = {
       {"frees", frees},         {"copies", copies},         {"queries", queries},
       {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled},
-      {"held", held}};
+      {"held", held},           {"held_frees", held_frees}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;
     function();
