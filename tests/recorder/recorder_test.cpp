@@ -400,51 +400,6 @@ TEST_F(RecorderTest, RegistrationWaitsForNoCallOfTheRuntime) {
   ASSERT_TRUE(finish());
 }
 
-// One thread's call begins, another thread gives work to `other`, and the first call ends on
-// `stream`. Whether the trace says that the order is not known.
-class OverlapTest : public RecorderTest {
- protected:
-  bool noted(Handle stream, Handle other, bool at_the_same_time) {
-    std::filesystem::remove(path());
-    make({});
-    device_memory(data_, sizeof(data_));
-    recorder_->stream_created(handle(10), 1, 0);
-    recorder_->stream_created(handle(11), 1, 0);
-    recorder_->stream_created(handle(12), 0, 0);
-    if (at_the_same_time) recorder_->call_begins();
-    std::thread([&] {
-      recorder_->call_begins();
-      memset_work(data_, 16, other);
-      recorder_->call_begins();
-      memset_work(data_, 8, other);
-    }).join();
-    if (!at_the_same_time) recorder_->call_begins();
-    memset_work(data_, 8, stream);
-    recorder_->call_begins();
-    memset_work(data_, 8, stream);
-    const auto trace = finish();
-    EXPECT_TRUE(trace && trace->complete());
-    EXPECT_LE(trace->findings().size(), 1u);
-    return !trace->findings().empty() && trace->findings()[0].call == "threads";
-  }
-  alignas(8) char data_[16] = {};
-};
-
-TEST_F(OverlapTest, CallsThatRanAtTheSameTimeOnOneStreamAreNamed) {
-  EXPECT_TRUE(noted(handle(10), handle(10), true));
-  EXPECT_TRUE(noted(nullptr, nullptr, true));
-  EXPECT_TRUE(noted(nullptr, handle(12), true)) << "the null stream waits for blocking ones";
-  EXPECT_TRUE(noted(handle(12), nullptr, true)) << "and they for it";
-}
-
-TEST_F(OverlapTest, CallsThatFollowEachOtherOrUseOtherStreamsAreNot) {
-  EXPECT_FALSE(noted(handle(10), handle(10), false));
-  EXPECT_FALSE(noted(nullptr, handle(12), false));
-  EXPECT_FALSE(noted(handle(10), handle(11), true));
-  EXPECT_FALSE(noted(nullptr, handle(11), true)) << "the null stream does not wait for it";
-  EXPECT_FALSE(noted(handle(12), handle(11), true));
-}
-
 TEST_F(RecorderTest, ARefusedLaunchLeavesNoFinding) {
   EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
   EXPECT_THAT(held_, SizeIs(1));
@@ -565,37 +520,6 @@ TEST_F(RecorderTest, AForkedChildLeavesTheFileToTheParent) {
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
   EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
-}
-
-TEST(Options, SurviveTheEnvironment) {
-  Options options;
-  options.output = "/x/t.gfxg";
-  options.post = PostState::kHash;
-  options.checkpoints = true;
-  options.compression_level = 0;
-  options.redact = true;
-  options.emulated = true;
-  for (const std::string& variable : options_to_environment(options)) {
-    const size_t equals = variable.find('=');
-    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
-  }
-  const Options read = options_from_environment();
-  EXPECT_EQ(read.output, options.output);
-  EXPECT_EQ(read.post, options.post);
-  EXPECT_TRUE(read.checkpoints && read.redact && read.emulated);
-  EXPECT_EQ(read.compression_level, 0);
-}
-
-TEST(ReportText, SurvivesOddTexts) {
-  Report report;
-  report.trace = "a\nb\tc";
-  report.ambiguous = {"one", "two"};
-  report.launches = 7;
-  const Report read = parse_report(write_report(report));
-  EXPECT_EQ(read.trace, "a b c");
-  EXPECT_THAT(read.ambiguous, ElementsAre("one", "two"));
-  EXPECT_EQ(read.launches, 7u);
-  EXPECT_EQ(parse_report("no tab here\n\t\nlaunches\tx").launches, 0u);
 }
 
 }  // namespace
