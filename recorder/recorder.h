@@ -35,6 +35,7 @@
 #include "recorder/model/arguments.h"
 #include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
+#include "recorder/model/fresh_memory.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
 #include "recorder/model/launch_selection.h"
@@ -320,6 +321,7 @@ class Recorder {
   // ranges and marks
   // What of the program is recorded (recorder_ranges.cpp).
   bool outside() const noexcept;
+  void writes_outside(const RawAction& raw);
   void enter_range();
   void leave_range();
   void leave_if_over();
@@ -527,6 +529,7 @@ class Recorder {
   RangeSelection selection_;
   // Inside of a range that is recorded; always, if all of the program is.
   bool recording_ = true;
+  FreshMemory fresh_;
   std::atomic<uint64_t> span_{0};       // changes when a recorded stretch begins or ends
   std::set<format::RangeId> selected_;  // open ranges that are recorded
   std::set<format::RangeId> traced_;    // open ranges whose beginning is in the trace

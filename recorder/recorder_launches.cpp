@@ -18,7 +18,9 @@ constexpr size_t kMostAmbiguousLines = 100;
 
 KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
                                    HeldFindings& held) noexcept {
-  return launches_are_idle() ? nullptr : look_up_kernel(function, host_function, call, held);
+  if (!launches_are_idle()) return look_up_kernel(function, host_function, call, held);
+  fresh_.kernels_run();
+  return nullptr;
 }
 
 KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function, const char* call,

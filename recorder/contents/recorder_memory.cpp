@@ -128,11 +128,12 @@ bool Recorder::leaves_out(const Allocation& allocation) const {
 
 // Memory that the program gets right now, and that only the device sees. What the host sees is
 // compared with what it held first; --checkpoints hash what memory holds from its beginning on; and
-// memory that a range begins with was the program's before.
+// memory that a range begins with may have been written before.
 bool Recorder::is_fresh(const Allocation& allocation) const {
   return (allocation.kind == format::AllocationKind::kDevice ||
           allocation.kind == format::AllocationKind::kStreamOrdered) &&
-         !allocation.host_visible() && !options_.checkpoints && selection_.empty();
+         !allocation.host_visible() && !options_.checkpoints &&
+         (selection_.empty() || fresh_.fresh(allocation.given_out));
 }
 
 format::Content Recorder::first_content(const Allocation& allocation) {
@@ -202,6 +203,11 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
     forget_id(*old);
   }
   entry.flags = begin.flags;
+  // What freed memory left there is in no trace of ranges, and a replay could not tell it from
+  // writes.
+  if (map_.freed_within(entry.address, entry.address + entry.size_bytes).empty()) {
+    entry.given_out = fresh_.now();
+  }
   addresses_reused(entry);
   if (selection_.empty()) take_in_trace(entry, std::move(begin));
 }

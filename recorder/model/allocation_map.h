@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "format/trace.h"
+#include "recorder/model/fresh_memory.h"
 
 namespace gfxgraph::recorder {
 
@@ -36,7 +37,8 @@ struct Allocation {
   bool kept = false;
   format::Content last = {};
   format::AllocationId former_id = 0;
-  bool beginning = false;   // its content is being read
+  bool beginning = false;  // its content is being read
+  FreshMemory::Phase given_out = FreshMemory::kWritten;
   uint32_t flags = 0;       // of the call that made it
   format::SiteId site = 0;  // of that call
   uint32_t site_ordinal = 0;

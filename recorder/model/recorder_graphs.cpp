@@ -432,6 +432,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
     }
     ExecutableGraph& graph = found->second;
     if (outside()) {
+      fresh_.kernels_run();
       graph.launched = true;
       return;
     }

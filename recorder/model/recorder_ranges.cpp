@@ -24,7 +24,9 @@ format::Content unwritten(const Allocation& allocation) {
 
 void Recorder::enter_range() {
   // What was issued before is no part of the range, but of what its memory holds.
-  if (!device_->synchronize(finish_timeout_ms_)) {
+  const bool idle = device_->synchronize(finish_timeout_ms_);
+  fresh_.stretch_begins(idle);
+  if (!idle) {
     finding(format::FindingKind::kIncomplete, "range",
             "the device failed or did not become idle when it began: what its memory held is not "
             "known");
@@ -66,7 +68,9 @@ void Recorder::leave_range() {
     append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
   }
   look_before_wait();
-  if (device_->synchronize(finish_timeout_ms_)) {
+  const bool idle = device_->synchronize(finish_timeout_ms_);
+  fresh_.stretch_ends(idle);
+  if (idle) {
     end_contents("range");
   } else {
     finding(format::FindingKind::kNote, "range",
@@ -111,6 +115,16 @@ void Recorder::leave_range() {
   recording_ = false;
   span_.fetch_add(1, std::memory_order_release);
   update_ways();
+}
+
+// What is not recorded is about to run.
+void Recorder::writes_outside(const RawAction& raw) {
+  const auto written = [&](uint64_t address) {
+    if (Allocation* allocation = map_.find(address)) allocation->given_out = FreshMemory::kWritten;
+  };
+  if (std::holds_alternative<RawLaunch>(raw)) fresh_.kernels_run();
+  if (const auto* copy = std::get_if<RawCopy>(&raw)) written(copy->destination.address);
+  if (const auto* set = std::get_if<RawMemset>(&raw)) written(set->address);
 }
 
 void Recorder::note_left_range(const char* call) {

@@ -191,6 +191,7 @@ void Recorder::prepare(Work& work) noexcept {
       return;
     }
     if (outside()) {
+      writes_outside(work.raw);
       work.skip = true;
       return;
     }

@@ -13,11 +13,13 @@ class RecorderContentsTest : public RecorderTest {
   void SetUp() override {
     for (size_t i = 0; i < std::size(a_); ++i) a_[i] = b_[i] = c_[i] = i + 1;
   }
-  void use(Contents contents, bool range = true) {
+  // `written`: a kernel may have, before a range.
+  void use(Contents contents, bool range = true, bool written = true) {
     Options options;
     if (range) options.ranges = {"step"};
     options.contents = contents;
     make(options);
+    if (range && written) kernel_outside();
     device_memory(a_, sizeof(a_));
     device_memory(b_, sizeof(b_));
   }
@@ -129,6 +131,103 @@ TEST_F(RecorderContentsTest, FreshMemoryIsNotRead) {
   }
   EXPECT_FALSE(begins[2].initial.unwritten) << "the host sees it: its writes are looked for";
   EXPECT_TRUE(begins[2].initial.blob);
+}
+
+// Of ranges: what they are given themselves, and what was given out when no kernel had run.
+TEST_F(RecorderContentsTest, MemoryThatNobodyCanHaveWrittenIsFreshInRanges) {
+  use(Contents::kTouched, true, false);
+  fill(b_, 8);
+  step([&] {
+    fill(a_, 8);
+    fill(b_, 8);
+    device_memory(c_, sizeof(c_));
+    fill(c_, 8);
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(3));
+  EXPECT_TRUE(begins[0].initial.unwritten);
+  EXPECT_FALSE(begins[1].initial.unwritten) << "a memset outside of the range wrote it";
+  EXPECT_TRUE(begins[1].initial.blob);
+  EXPECT_TRUE(begins[2].initial.unwritten);
+}
+
+TEST_F(RecorderContentsTest, CopiesOutsideOfRangesWrite) {
+  use(Contents::kTouched, true, false);
+  recorder_->call_begins();
+  copy(a_ + 4, c_, 8);
+  step([&] {
+    fill(a_, 8);
+    fill(b_, 8);
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_FALSE(begins[0].initial.unwritten);
+  EXPECT_TRUE(begins[1].initial.unwritten);
+}
+
+// A kernel outside, on whatever way its launch takes, may write what was given out before it, and
+// what is while it may still run.
+TEST_F(RecorderContentsTest, KernelsOutsideOfRangesMayWriteAnything) {
+  for (const bool idle : {false, true}) {
+    std::filesystem::remove(path());
+    use(Contents::kTouched, true, false);
+    if (idle) {
+      ASSERT_TRUE(recorder_->launches_are_idle());
+      EXPECT_EQ(recorder_->find_kernel(handle(2), true, "hipLaunchKernel", held_), nullptr);
+    } else {
+      kernel_outside();
+    }
+    device_memory(c_, sizeof(c_));
+    step([&] {
+      for (uint64_t* memory : {a_, b_, c_}) fill(memory, 8);
+    });
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    const auto begins = actions<AllocationBegin>(*trace);
+    ASSERT_THAT(begins, SizeIs(3));
+    for (const AllocationBegin& begin : begins) EXPECT_FALSE(begin.initial.unwritten);
+  }
+}
+
+// The kernels of a range may have written what it was given, and did not touch by name.
+TEST_F(RecorderContentsTest, MemoryOfAnEarlierRangeIsNotFresh) {
+  use(Contents::kTouched, true, false);
+  step([&] { fill(a_, 8); });
+  recorder_->call_begins();
+  device_memory(c_, sizeof(c_));
+  step([&] {
+    for (uint64_t* memory : {a_, b_, c_}) fill(memory, 8);
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(4));
+  EXPECT_TRUE(begins[0].initial.unwritten);
+  EXPECT_FALSE(begins[1].initial.unwritten);
+  EXPECT_FALSE(begins[2].initial.unwritten);
+  EXPECT_TRUE(begins[3].initial.unwritten) << "given out after the range, before the next one";
+}
+
+// What it holds was left there by memory that is in no trace.
+TEST_F(RecorderContentsTest, MemoryGivenOutAgainIsNotFreshInRanges) {
+  use(Contents::kTouched, true, false);
+  recorder_->call_begins();
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(a_)), true);
+  step([&] {
+    device_memory(a_ + 4, 8);
+    fill(a_ + 4, 8);
+  });
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(1));
+  EXPECT_FALSE(begins[0].initial.unwritten);
+  EXPECT_TRUE(begins[0].initial.stored);
 }
 
 TEST_F(RecorderContentsTest, MemoryOfOthersIsNotFresh) {

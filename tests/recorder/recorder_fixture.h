@@ -164,6 +164,15 @@ class RecorderTest : public ::testing::Test {
     recorder_->commit(std::move(work));
   }
 
+  // A kernel that is not recorded: it may write any memory.
+  void kernel_outside() {
+    recorder_->call_begins();
+    Work work;
+    work.raw = RawLaunch{};
+    work.call = "hipLaunchKernel";
+    recorder_->prepare(work);
+  }
+
   TemporaryFolder folder_;
   FakeState state_;
   HeldFindings held_;

@@ -18,6 +18,7 @@ class RecorderRangesTest : public RecorderTest {
     Options options;
     options.ranges = std::move(ranges);
     make(options);
+    kernel_outside();  // memory is the program's, with what it holds
   }
   // As a call of the program.
   void call(const std::function<void()>& body) {
