@@ -160,14 +160,19 @@ class GatedFile : public OutputFile {
   std::atomic<bool>& shut_;
 };
 
+// A writer of small chunks, and its file.
+class GatedChunks : public ::testing::Test {
+ protected:
+  std::vector<std::byte> bytes;
+  std::counting_semaphore<> gate{0};
+  std::atomic<bool> shut{false};
+  std::unique_ptr<Writer> writer =
+      create_writer(std::make_unique<GatedFile>(bytes, gate, shut), small_chunks()).value();
+};
+
 // The program's thread goes on while a chunk is written; what names it follows it, and what does
 // not is not kept back.
-TEST(Chunks, EventsWaitForTheirChunksAlone) {
-  std::vector<std::byte> bytes;
-  std::counting_semaphore<> gate(0);
-  std::atomic<bool> shut{false};
-  const auto writer =
-      create_writer(std::make_unique<GatedFile>(bytes, gate, shut), small_chunks()).value();
+TEST_F(GatedChunks, EventsWaitForTheirChunksAlone) {
   ASSERT_TRUE(writer->add(event_of(Marker{"before"})));
   ASSERT_TRUE(writer->flush());
   const size_t before = bytes.size();
@@ -189,12 +194,7 @@ TEST(Chunks, EventsWaitForTheirChunksAlone) {
   EXPECT_EQ(trace->content(begin.initial).value(), content);
 }
 
-TEST(Chunks, WhatIsCompleteIsInTheFileBeforeWhatIsNot) {
-  std::vector<std::byte> bytes;
-  std::counting_semaphore<> gate(0);
-  std::atomic<bool> shut{false};
-  const auto writer =
-      create_writer(std::make_unique<GatedFile>(bytes, gate, shut), small_chunks()).value();
+TEST_F(GatedChunks, WhatIsCompleteIsInTheFileBeforeWhatIsNot) {
   shut = true;
   gate.release();  // one chunk; the next one is on its way
   const std::vector<std::byte> content = many_chunks(2 * kChunk);
@@ -224,12 +224,7 @@ TEST(Chunks, WhatIsCompleteIsInTheFileBeforeWhatIsNot) {
   ASSERT_TRUE(writer->seal());
 }
 
-TEST(Chunks, NoMoreThanTheBoundIsInMemory) {
-  std::vector<std::byte> bytes;
-  std::counting_semaphore<> gate(0);
-  std::atomic<bool> shut{false};
-  const auto writer =
-      create_writer(std::make_unique<GatedFile>(bytes, gate, shut), small_chunks()).value();
+TEST_F(GatedChunks, NoMoreThanTheBoundIsInMemory) {
   shut = true;
   std::atomic<size_t> taken{0};
   const std::vector<std::byte> content = many_chunks(32 * kChunk);

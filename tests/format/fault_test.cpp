@@ -151,35 +151,50 @@ TEST(Fault, EveryFailedWriteOfAChunkLeavesAReadablePrefix) {
   }
 }
 
-void fail_every_allocation_of_chunks(Failing failing) {
+// `prepare` gives what writes to a writer; of its allocations one after the other fails, until all
+// that there are have. `lost`: of what the file holds after that.
+template <typename Prepare, typename Lost>
+void fail_every_allocation(const WriterOptions& options, OfThreads threads, Failing failing,
+                           int64_t least, Prepare&& prepare, Lost&& lost) {
   for (int64_t fail_at = 1;; ++fail_at) {
     SCOPED_TRACE(fail_at);
     ASSERT_LT(fail_at, 100000);
     std::vector<std::byte> bytes;
     bytes.reserve(1 << 20);  // the test's own file must not be what fails
     int operations = 0;
-    auto writer =
-        create_writer(std::make_unique<FailingFile>(bytes, operations, -1), small_chunks());
+    auto writer = create_writer(std::make_unique<FailingFile>(bytes, operations, -1), options);
     ASSERT_TRUE(writer);
-    Result<void> written;
-    fail_allocation(fail_at, OfThreads::kAll, failing);
-    try {
-      written = write_contents(**writer);
-    } catch (const std::bad_alloc&) {
-      written = fail(Status::kOutOfMemory, "here");  // the test's own, or ContentWriter's beginning
-    }
+    auto write = prepare();
+    fail_allocation(fail_at, threads, failing);
+    const Result<void> written = write(**writer);
     const Result<void> sealed = (*writer)->seal();
     writer->reset();
     const bool failed = stop_failing_allocations();
     if (!failed) {
-      EXPECT_GT(fail_at, 20);
-      EXPECT_TRUE(written && sealed);
+      EXPECT_GT(fail_at, least);
+      EXPECT_TRUE(written) << written.error().message;
+      EXPECT_TRUE(sealed) << sealed.error().message;
       EXPECT_TRUE(Trace::from_bytes(bytes));
       break;
     }
     EXPECT_TRUE(Trace::from_bytes(bytes, {.allow_torn = true}));
-    EXPECT_EQ(Trace::from_bytes(bytes).has_value(), sealed.has_value());
+    lost(bytes, sealed);
   }
+}
+
+void fail_every_allocation_of_chunks(Failing failing) {
+  const auto write = [](Writer& writer) -> Result<void> {
+    try {
+      return write_contents(writer);
+    } catch (const std::bad_alloc&) {
+      return fail(Status::kOutOfMemory, "here");  // the test's own, or ContentWriter's beginning
+    }
+  };
+  fail_every_allocation(
+      small_chunks(), OfThreads::kAll, failing, 20, [&] { return write; },
+      [](const std::vector<std::byte>& bytes, const Result<void>& sealed) {
+        EXPECT_EQ(Trace::from_bytes(bytes).has_value(), sealed.has_value());
+      });
 }
 
 TEST(Fault, EveryFailedAllocationOfAChunkIsAnError) {
@@ -189,47 +204,37 @@ TEST(Fault, NothingIsThrownByChunksWhenNoMemoryIsLeft) {
   fail_every_allocation_of_chunks(Failing::kFromThenOn);
 }
 
-void fail_every_allocation(Failing failing) {
-  for (int64_t fail_at = 1;; ++fail_at) {
-    SCOPED_TRACE(fail_at);
-    ASSERT_LT(fail_at, 100000);
-    std::vector<std::byte> bytes;
-    bytes.reserve(1 << 16);  // the test's own file must not be what fails
-    int operations = 0;
-    auto writer = create_writer(std::make_unique<FailingFile>(bytes, operations, -1), {});
-    ASSERT_TRUE(writer);
-    // The callers' own objects allocate as well: made before, moved in.
-    std::vector<std::byte> blob = random_bytes(5000);
-    const Environment environment = sample_environment();
-    const Kernel kernel = sample_kernel();
-    Event begin = event_of(sample_allocation(1));
-    Event launch = event_of(sample_launch(1, 1));
-    const Finding finding{FindingKind::kNote, "hipSomething", 1, "detail of it, longer than short"};
-    CodeObject code_object{1, hash_bytes(blob), "amdgcn-amd-amdhsa--gfx1030"};
-    fail_allocation(fail_at, OfThreads::kThis, failing);
-    (void)(*writer)->add(environment);
-    (void)(*writer)->add_blob(blob);
-    (void)(*writer)->add(code_object);
-    (void)(*writer)->add(kernel);
-    (void)(*writer)->add(std::move(begin));
-    (void)(*writer)->add(std::move(launch));
-    (void)(*writer)->add(finding);
-    const Result<void> sealed = (*writer)->seal();
-    const bool failed = stop_failing_allocations();
-    if (!failed) {
-      EXPECT_GT(fail_at, 5);
-      EXPECT_TRUE(sealed) << sealed.error().message;
-      EXPECT_TRUE(Trace::from_bytes(bytes));
-      break;
-    }
-    ASSERT_FALSE(sealed);
-    EXPECT_TRUE(Trace::from_bytes(bytes, {.allow_torn = true}));
-    EXPECT_FALSE(Trace::from_bytes(bytes));
-  }
+void fail_every_allocation_of_records(Failing failing) {
+  // The callers' own objects allocate as well: made before, moved in.
+  const auto prepare = [] {
+    return [blob = random_bytes(5000), environment = sample_environment(), kernel = sample_kernel(),
+            begin = event_of(sample_allocation(1)), launch = event_of(sample_launch(1, 1)),
+            finding =
+                Finding{FindingKind::kNote, "hipSomething", 1, "detail of it, longer than short"},
+            code_object = CodeObject{1, {}, "amdgcn-amd-amdhsa--gfx1030"}](
+               Writer& writer) mutable -> Result<void> {
+      code_object.elf = hash_bytes(blob);
+      (void)writer.add(environment);
+      (void)writer.add_blob(blob);
+      (void)writer.add(code_object);
+      (void)writer.add(kernel);
+      (void)writer.add(std::move(begin));
+      (void)writer.add(std::move(launch));
+      (void)writer.add(finding);
+      return {};
+    };
+  };
+  fail_every_allocation({}, OfThreads::kThis, failing, 5, prepare,
+                        [](const std::vector<std::byte>& bytes, const Result<void>& sealed) {
+                          ASSERT_FALSE(sealed);
+                          EXPECT_FALSE(Trace::from_bytes(bytes));
+                        });
 }
 
-TEST(Fault, EveryFailedAllocationIsAnError) { fail_every_allocation(Failing::kOnce); }
-TEST(Fault, NothingIsThrownWhenNoMemoryIsLeft) { fail_every_allocation(Failing::kFromThenOn); }
+TEST(Fault, EveryFailedAllocationIsAnError) { fail_every_allocation_of_records(Failing::kOnce); }
+TEST(Fault, NothingIsThrownWhenNoMemoryIsLeft) {
+  fail_every_allocation_of_records(Failing::kFromThenOn);
+}
 
 TEST(Fault, ReaderReportsEveryFailedAllocation) {
   const std::vector<std::byte> bytes = golden_cases()[2].bytes;

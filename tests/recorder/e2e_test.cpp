@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "format/reader.h"
-#include "tests/recorder/process.h"
+#include "tests/recorder/recorded_program.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -22,22 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class RecordTest : public ::testing::Test {
+class RecordTest : public RecordedProgramTest {
  protected:
-  void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
-#endif
-  }
-
-  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
-
-  ProcessResult record(const std::string& program, const std::string& options = "") {
-    return run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " +
-                   options + " -- " + program,
-               folder_.path());
-  }
-
   std::shared_ptr<const Trace> open(bool torn = false) {
     auto trace = Trace::open(torn ? path() + ".partial" : path(), {.allow_torn = torn});
     EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
@@ -59,8 +45,6 @@ class RecordTest : public ::testing::Test {
     }
     return found;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(RecordTest, OrdinaryProgram) {

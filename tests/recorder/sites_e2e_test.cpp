@@ -9,7 +9,7 @@
 
 #include "format/reader.h"
 #include "format/site_name.h"
-#include "tests/recorder/process.h"
+#include "tests/recorder/recorded_program.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -32,20 +32,11 @@ unsigned line_of(const std::string& text) {
   return 0;
 }
 
-class SitesTest : public ::testing::Test {
+class SitesTest : public RecordedProgramTest {
  protected:
-  void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
-#endif
-  }
-
-  std::string path() const { return (folder_.path() / "t.gfxg").string(); }
   ProcessResult record(const std::string& program, const std::string& options = "") {
     const ProcessResult result =
-        run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " + options +
-                " -- " + std::string(PROGRAMS) + "/" + program,
-            folder_.path());
+        RecordedProgramTest::record(std::string(PROGRAMS) + "/" + program, options);
     EXPECT_EQ(result.code, 0) << result.out << result.err;
     return result;
   }
@@ -72,8 +63,6 @@ class SitesTest : public ::testing::Test {
     }
     return {};
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(SitesTest, NameMemoryByTheCallThatMadeIt) {
