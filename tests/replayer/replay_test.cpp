@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "replay_fixture.h"
 #include "scenario.h"
 #include "tests/support/allocations.h"
 
@@ -13,28 +14,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::Not;
-
-std::unique_ptr<Replay> load(FakeHip& fake, std::shared_ptr<const Program> program,
-                             const LoadOptions& options) {
-  auto replay = Replay::load(std::move(program), fake.library(), options);
-  EXPECT_TRUE(replay) << (replay ? "" : replay.error().message);
-  return replay ? std::move(*replay) : nullptr;
-}
-
-void expect_identical(Replay& replay) {
-  const auto run = replay.run();
-  ASSERT_TRUE(run) << run.error().message;
-  const auto report = replay.verify();
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_TRUE(report->identical_throughout());
-  EXPECT_EQ(report->identical, report->buffers.size());
-  EXPECT_EQ(report->copies_identical, report->copies.size());
-  for (const BufferResult& buffer : report->buffers) {
-    EXPECT_EQ(buffer.comparison, Comparison::kIdentical)
-        << "buffer " << buffer.allocation << " at " << buffer.first_difference;
-  }
-}
 
 class EveryMode : public ::testing::TestWithParam<std::tuple<Mode, Layout>> {};
 
@@ -102,24 +81,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, EveryMode,
                          ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch,
                                                               Mode::kGraph, Mode::kAuto),
                                             ::testing::Values(Layout::kSame, Layout::kShift)));
-
-class ReplayTest : public ::testing::Test {
- protected:
-  ReplayTest() : trace(fake) { add_test_kernels(fake); }
-  std::unique_ptr<Replay> load_mode(Mode mode) {
-    LoadOptions options;
-    options.mode = mode;
-    return load(fake, trace.program(), options);
-  }
-  Result<std::unique_ptr<Replay>> try_load(const LoadOptions& options) {
-    return Replay::load(trace.program(), fake.library(), options);
-  }
-  void launch_double(format::AllocationId id, format::StreamId stream = 0) {
-    trace.launch("double", Arguments().value(trace.address(id)).value(4u), stream);
-  }
-  FakeHip fake;
-  TestTrace trace;
-};
 
 TEST_F(ReplayTest, SplitGraphsLeaveTheSame) {
   build_scenario(fake, trace);
@@ -241,159 +202,6 @@ TEST_F(ReplayTest, PartialWorkgroupsRunOutsideTheGraph) {
   EXPECT_THAT(replay->graph_statistics().outside, Contains(HasSubstr("partial workgroups")));
   expect_identical(*replay);
   EXPECT_EQ(items, 37u);  // one whole workgroup of 32 and 5 more
-}
-
-TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
-  const auto a = trace.allocate(64 * 300);
-  format::Memset memset;
-  memset.allocation = a;
-  memset.value = 0x7E;
-  memset.width_elements = 5;
-  memset.pitch_bytes = 64;
-  memset.height = 10;
-  trace.memset(memset);
-  memset.height = 300;
-  memset.offset_bytes = 8;
-  trace.memset(memset);
-  const auto program = trace.program();
-  for (const int version : {50221153, 70251831}) {
-    fake.version = version;
-    LoadOptions options;
-    options.mode = Mode::kGraph;
-    const auto replay = load(fake, program, options);
-    ASSERT_NE(replay, nullptr);
-    EXPECT_EQ(replay->graph_statistics().nodes, version < 60000000 ? 10u : 2u);
-    EXPECT_EQ(replay->graph_statistics().outside.size(), version < 60000000 ? 1u : 0u);
-    expect_identical(*replay);
-  }
-}
-
-TEST_F(ReplayTest, NoEdgeIsLostWhereTheRuntimeDropsThem) {
-  const auto first = trace.allocate(64, std::vector<uint8_t>(64, 1));
-  const auto shared = trace.allocate(64, std::vector<uint8_t>(64, 2));
-  const auto other = trace.allocate(64, std::vector<uint8_t>(64, 3));
-  const auto last = trace.allocate(64, std::vector<uint8_t>(64, 4));
-  for (const format::StreamId id : {1u, 2u}) trace.stream(id);
-  trace.event(1);
-  const auto copy = [&](format::AllocationId to, format::AllocationId from,
-                        format::StreamId stream) {
-    format::Copy made = trace.make_copy(to, from, 64);
-    made.stream = stream;
-    made.asynchronous = true;
-    trace.copy(made);
-  };
-  copy(shared, first, 1);
-  trace.record(1, 1);
-  copy(other, first, 2);
-  copy(first, shared, 1);  // follows the first, which the last one follows, too
-  trace.wait(2, 1);
-  copy(last, shared, 2);
-  const auto program = trace.program();
-  for (const int version : {50221153, 50731921, 70251831}) {
-    fake.version = version;
-    LoadOptions options;
-    options.mode = Mode::kGraph;
-    const auto replay = load(fake, program, options);
-    ASSERT_NE(replay, nullptr);
-    EXPECT_EQ(replay->graph_statistics().nodes, version < 60000000 ? 5u : 4u);
-    expect_identical(*replay);
-  }
-}
-
-TEST_F(ReplayTest, MemsetNodesBecomeCopiesWhereTheirPatternsAreLost) {
-  const auto a = trace.allocate(300 << 10);
-  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
-  format::Memset memset;
-  memset.allocation = a;
-  memset.offset_bytes = 3;
-  memset.value = 0x7E;
-  memset.width_elements = (300 << 10) - 5;
-  trace.memset(memset);
-  memset.element_bytes = 4;
-  memset.value = 0x01020304;
-  memset.offset_bytes = 16;
-  memset.width_elements = 3;
-  memset.height = 4;
-  memset.pitch_bytes = 32;
-  trace.memset(memset);
-  memset.allocation = pinned;
-  memset.height = 1;
-  memset.element_bytes = 2;
-  trace.memset(memset);
-  const auto program = trace.program();
-  for (const int version : {50221153, 60443483, 70251831}) {
-    fake.version = version;
-    LoadOptions options;
-    options.mode = Mode::kGraph;
-    const auto replay = load(fake, program, options);
-    ASSERT_NE(replay, nullptr);
-    // 64 KiB from the pattern, then 64, 128 and what is left; four rows; one.
-    const size_t expected = version == 60443483 ? 4u + 4u + 1u : version < 60000000 ? 6u : 3u;
-    EXPECT_EQ(replay->graph_statistics().nodes, expected) << version;
-    expect_identical(*replay);
-  }
-  EXPECT_EQ(fake.alive(), 0u);
-}
-
-TEST_F(ReplayTest, SmallContentsAreNeverFilled) {
-  trace.allocate(13, std::vector<uint8_t>(5, 1));
-  trace.allocate(1);
-  HipTable table = fake.table();
-  table.hipMemset = [](void*, int, size_t) { return 1; };
-  LoadOptions options;
-  options.mode = Mode::kBatch;
-  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
-  ASSERT_TRUE(replay) << replay.error().message;
-  expect_identical(**replay);
-}
-
-// The program's own: recorded where they are right, replayed where they are not.
-TEST_F(ReplayTest, SmallMemsetsAreCopiesWhereTheyOverrun) {
-  const auto a = trace.allocate(64);
-  const auto add = [&](uint64_t offset, uint32_t element_bytes, uint64_t width, uint64_t height,
-                       uint64_t pitch) {
-    format::Memset memset;
-    memset.allocation = a;
-    memset.offset_bytes = offset;
-    memset.element_bytes = element_bytes;
-    memset.value = 0x4241;
-    memset.width_elements = width;
-    memset.height = height;
-    memset.pitch_bytes = pitch;
-    trace.memset(memset);
-  };
-  add(1, 1, 1, 1, 0);
-  add(10, 2, 2, 1, 0);
-  add(17, 2, 1, 3, 13);
-  add(3, 1, 13, 1, 0);
-  HipTable table = fake.table();
-  const auto right = [](void* to, size_t bytes) {
-    return reinterpret_cast<uintptr_t>(to) % 8 == 0 ||
-           bytes >= 8 - reinterpret_cast<uintptr_t>(to) % 8;
-  };
-  static decltype(right) is_right = right;
-  static HipTable real;
-  real = table;
-  table.hipMemsetAsync = [](void* to, int value, size_t size, void* stream) {
-    return is_right(to, size) ? real.hipMemsetAsync(to, value, size, stream) : 1;
-  };
-  table.hipMemsetD16Async = [](void* to, unsigned short value, size_t count, void* stream) {
-    return is_right(to, 2 * count) ? real.hipMemsetD16Async(to, value, count, stream) : 1;
-  };
-  table.hipGraphAddMemsetNode = [](void** node, void* graph, void* const* dependencies,
-                                   size_t count, const hip::MemsetParams* p) {
-    return is_right(p->destination, p->element_bytes * p->width)
-               ? real.hipGraphAddMemsetNode(node, graph, dependencies, count, p)
-               : 1;
-  };
-  const auto program = trace.program();
-  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
-    LoadOptions options;
-    options.mode = mode;
-    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
-    ASSERT_TRUE(replay) << replay.error().message;
-    expect_identical(**replay);
-  }
 }
 
 TEST_F(ReplayTest, LongProgramsAreSplitByDefault) {
