@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "replay_fixture.h"
-#include "scenario.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
