@@ -43,12 +43,13 @@ const char* record_kind_name(RecordKind kind) noexcept {
     case RecordKind::kSummary: return "summary";
     case RecordKind::kFooter: return "footer";
     case RecordKind::kSite: return "site";
+    case RecordKind::kCompressedEvents: return "compressed events";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kSite;
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kCompressedEvents;
 }
 
 uint32_t record_flags(RecordKind kind) noexcept {

@@ -47,6 +47,7 @@ enum class RecordKind : uint32_t {
   kSummary = 8,
   kFooter = 9,
   kSite = 10,
+  kCompressedEvents = 11,
 };
 // Never assigned by gfxgraph: for the private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;

@@ -7,11 +7,24 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
 #include "format/tally.h"
 #include "format/unpack.h"
 #include "format/zstd_codec.h"
 
 namespace gfxgraph::format {
+
+namespace {
+
+// Of the decompressed bytes of events: as structs they take up to so many times as much.
+constexpr uint64_t kEventGrowth = 16;
+
+}  // namespace
+
+Loader::Loader(uint64_t max_decompressed_bytes)
+    : decompressor_(
+          (max_decompressed_bytes != 0 ? max_decompressed_bytes : physical_memory_bytes()) /
+          kEventGrowth) {}
 
 Result<void> Loader::add_blob(const RecordView& record) {
   GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, decode_blob(record.payload));
@@ -115,6 +128,11 @@ Result<void> Loader::add_payload(const RecordView& record) {
       return {};
     }
     case RecordKind::kEvents: return add_events(record.payload);
+    case RecordKind::kCompressedEvents: {
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> events,
+                                decompressor_.decompress(record.payload));
+      return add_events(events);
+    }
     case RecordKind::kBlob: return add_blob(record);
     case RecordKind::kSummary: return check_summary(record.payload);
     case RecordKind::kFooter: trace_.sealed = true; return {};
@@ -131,7 +149,7 @@ Result<void> Loader::add(const RecordView& record) {
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options) {
   RecordScanner scanner(file);
   GFXGRAPH_TRY(scanner.read_head());
-  Loader loader;
+  Loader loader(options.max_decompressed_bytes);
   LoadedTrace& trace = loader.trace();
   while (!trace.sealed) {
     const Result<std::optional<RecordView>> record = scanner.next();

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "format/check.h"
 #include "format/container.h"
+#include "format/event_codec.h"
 #include "format/reader.h"
 #include "format/trace.h"
 #include "format/writer.h"
@@ -45,6 +46,7 @@ struct LoadedTrace {
 // Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.
 class Loader {
  public:
+  explicit Loader(uint64_t max_decompressed_bytes = 0);
   // Errors carry the record's place.
   Result<void> add(const RecordView& record);
   [[nodiscard]] LoadedTrace& trace() { return trace_; }
@@ -57,6 +59,7 @@ class Loader {
 
   LoadedTrace trace_;
   Checker checker_;
+  EventDecompressor decompressor_;
 };
 
 // Strict: any error is the answer. allow_torn: missing or damaged bytes end the trace where they

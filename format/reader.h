@@ -19,7 +19,8 @@ namespace gfxgraph::format {
 struct ReadOptions {
   // Accept a file without footer, or with a damaged end: read the records before the damage.
   bool allow_torn = false;
-  // Of all blobs that are decompressed and kept. 0: the memory of this machine.
+  // Of all blobs that are decompressed and kept; events that the file has compressed may be a
+  // sixteenth of it, in the form in which they were stored. 0: the memory of this machine.
   uint64_t max_decompressed_bytes = 0;
 };
 

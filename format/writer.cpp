@@ -57,6 +57,17 @@ Result<void> Writer::Impl::append_locked(const PreparedRecord& record) {
   return {};
 }
 
+Result<void> Writer::Impl::append_events_locked(std::span<const Event> events) {
+  const std::span<const std::byte> plain = packer.pack(events);
+  if (options.compression_level != 0 && plain.size() >= options.compress_events_min_bytes) {
+    const auto compressed = compressor.compress(plain, options.compression_level);
+    if (!compressed.empty()) {
+      return append_locked(PreparedRecord(RecordKind::kCompressedEvents, compressed));
+    }
+  }
+  return append_locked(PreparedRecord(RecordKind::kEvents, plain));
+}
+
 Result<void> Writer::Impl::write_pending(std::unique_lock<std::mutex>& state,
                                          std::unique_lock<std::mutex>& io) {
   if (!pending.empty() && (!batches.empty() || !written_up_to(pending_after))) {
@@ -81,7 +92,7 @@ Result<void> Writer::Impl::write_pending(std::unique_lock<std::mutex>& state,
     std::vector<Event>& events;
     ~Clear() { events.clear(); }
   } clear{spare};
-  return append_locked(PreparedRecord(RecordKind::kEvents, packer.pack(spare)));
+  return append_events_locked(spare);
 }
 
 // A record that must stand before what refers to it. `accept` runs under state_mutex.

@@ -21,6 +21,8 @@ struct WriterOptions {
   // plain when compression does not make it smaller.
   int compression_level = 1;
   size_t compress_min_bytes = 4096;
+  // Events of at least so many bytes are compressed, too, unless the level is 0.
+  size_t compress_events_min_bytes = 512;
   // Events are gathered into FlatBuffers chunks and written when one of these is reached, or by
   // flush().
   uint32_t events_per_chunk = 256;

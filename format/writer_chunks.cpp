@@ -163,10 +163,7 @@ void Writer::Impl::write_waiting(std::unique_lock<std::mutex>& state) {
     batches.pop_front();
     std::unique_lock io(io_mutex);
     state.unlock();
-    (void)guarded([&] {
-      return append_locked(
-          PreparedRecord(RecordKind::kEvents, packer.pack(std::span<const Event>(taken.events))));
-    });
+    (void)guarded([&] { return append_events_locked(taken.events); });
     io.unlock();
     state.lock();
     waiting_bytes -= std::min(waiting_bytes, taken.bytes);

@@ -23,6 +23,7 @@
 #include "format/blob_queue.h"
 #include "format/check.h"
 #include "format/container_writer.h"
+#include "format/event_codec.h"
 #include "format/pack.h"
 #include "format/trace.h"
 #include "format/writer.h"
@@ -84,6 +85,7 @@ struct Writer::Impl {
   std::mutex io_mutex;
   ContainerWriter container;
   Packer packer;
+  EventCompressor compressor;
   std::vector<Event> spare;  // keeps its memory from chunk to chunk
   std::atomic<bool> sealed = false;
 
@@ -138,6 +140,7 @@ struct Writer::Impl {
   tl::unexpected<Error> refuse(const char* what, Error reason);
   Result<void> open_for_more() const;  // needs state_mutex
   Result<void> append_locked(const PreparedRecord& record);
+  Result<void> append_events_locked(std::span<const Event> events);
   // Writes the gathered events, or lets them wait for their blobs. Takes `state`, locked; leaves it
   // unlocked, and io_mutex in `io` unless they wait.
   Result<void> write_pending(std::unique_lock<std::mutex>& state, std::unique_lock<std::mutex>& io);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <memory>
@@ -36,11 +37,27 @@ std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes,
   return out;
 }
 
-Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out) {
+void Compressor::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+
+size_t Compressor::compress(std::span<const std::byte> bytes, std::span<std::byte> out, int level) {
+  if (!context_) context_.reset(ZSTD_createCCtx());
+  if (!context_) throw std::bad_alloc();
+  const size_t got =
+      ZSTD_compressCCtx(context_.get(), out.data(), out.size(), bytes.data(), bytes.size(), level);
+  if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return ZSTD_isError(got) != 0 ? 0 : got;
+}
+
+void Decompressor::Free::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
+
+Result<void> Decompressor::decompress(std::span<const std::byte> stored, std::span<std::byte> out) {
+  if (!context_) context_.reset(ZSTD_createDCtx());
+  if (!context_) throw std::bad_alloc();
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
     return fail(Status::kCorrupt, "the compressed bytes are not exactly one zstd frame");
   }
-  const size_t got = ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
+  const size_t got =
+      ZSTD_decompressDCtx(context_.get(), out.data(), out.size(), stored.data(), stored.size());
   if (ZSTD_isError(got) != 0) {
     return fail(Status::kCorrupt, fmt::format("zstd: {}", ZSTD_getErrorName(got)));
   }
@@ -49,6 +66,10 @@ Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> 
                 fmt::format("zstd gave {} bytes where {} are declared", got, out.size()));
   }
   return {};
+}
+
+Result<void> decompress(std::span<const std::byte> stored, std::span<std::byte> out) {
+  return Decompressor().decompress(stored, out);
 }
 
 Result<void> decompress(std::span<const std::byte> stored, uint64_t size_bytes,

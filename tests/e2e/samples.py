@@ -90,6 +90,21 @@ def decode_shape(build, scratch):
     require({step["launches"] for step in steps} == {108}, f"{steps}")
 
 
+def launch_bytes(build, scratch):
+    """A launch of decode_step takes at most 96 bytes of the file, without contents."""
+    sizes = {}
+    for tokens in (1, 12):
+        trace = scratch / f"{tokens}.gfxg"
+        run(build.record(trace, build.samples / "decode_step",
+                         options=("--contents", "none", "--range", f"decode#0-{tokens - 1}")))
+        report = info(build, trace)
+        require(report["events"]["launch"] == 108 * tokens, f"{report['events']}")
+        sizes[tokens] = trace.stat().st_size
+    each = (sizes[12] - sizes[1]) / (11 * 108)
+    print(f"{each:.1f} bytes per launch")
+    require(0 < each <= 96, f"{each:.1f} bytes per launch: {sizes}")
+
+
 def ranges(build, scratch):
     """Two tokens of decode_step, recorded alone, replay and check without what came before them."""
     program = build.samples / "decode_step"
@@ -286,4 +301,4 @@ def structure(build, scratch):
     run(build.replay(trace, "--mode", "eager", "--verify"))
 
 
-main({"launches": launches, "structure": structure, "ranges": ranges, "range_parameters": range_parameters, "periods": periods, "steps": steps, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape})
+main({"launches": launches, "structure": structure, "ranges": ranges, "range_parameters": range_parameters, "periods": periods, "steps": steps, "cooperative": cooperative, "runs": runs, "replays": replays, "lookalike": lookalike, "decode_shape": decode_shape, "launch_bytes": launch_bytes})

@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "format/chunks.h"
+#include "format/event_codec.h"
 #include "format/pack.h"
 #include "format/trace_generated.h"
 #include "trace_builder.h"
@@ -287,6 +288,50 @@ void add_container_cases(std::vector<GoldenCase>& cases) {
       {"summary_wrong_blob_bytes", summary_wrong([](Statistics& s) { s.blob_bytes = 1; })});
 }
 
+// A frame of one raw block, which every zstd reads: up to 255 bytes.
+std::vector<std::byte> raw_frame(std::span<const std::byte> bytes) {
+  GFXGRAPH_CHECK(bytes.size() < 256);
+  // Source: RFC 8878, single segment with a content size of one byte; last block, raw.
+  std::vector<std::byte> frame = to_bytes("\x28\xb5\x2f\xfd\x20");
+  frame.push_back(static_cast<std::byte>(bytes.size()));
+  const size_t block = bytes.size() << 3 | 1;
+  for (int shift = 0; shift < 24; shift += 8)
+    frame.push_back(static_cast<std::byte>(block >> shift));
+  frame.insert(frame.end(), bytes.begin(), bytes.end());
+  return frame;
+}
+
+std::vector<std::byte> with_compressed_events(uint64_t declared,
+                                              const std::vector<std::byte>& stored) {
+  std::vector<std::byte> payload(kCompressedEventsHeaderBytes);
+  store_le(payload.data(), declared);
+  payload.insert(payload.end(), stored.begin(), stored.end());
+  return with_record(RecordKind::kCompressedEvents, std::move(payload));
+}
+
+void add_compressed_cases(std::vector<GoldenCase>& cases) {
+  const std::vector<std::byte> events = packed_events({Marker{"x"}}, 4);
+  const std::vector<std::byte> frame = raw_frame(events);
+  std::vector<std::byte> behind = frame;
+  behind.push_back(std::byte{0});
+  const std::vector<std::byte> other = to_bytes("0123456789abcdef");
+  const std::vector<std::byte> gap = packed_events({Marker{"x"}}, 5);
+  cases.push_back(
+      {"compressed_events_short", with_record(RecordKind::kCompressedEvents, to_bytes("short"))});
+  cases.push_back({"compressed_events_empty", with_compressed_events(0, {})});
+  cases.push_back({"compressed_events_too_large",
+                   with_compressed_events(kMaxCompressedEventsBytes + 1, frame)});
+  cases.push_back(
+      {"compressed_events_bomb", with_compressed_events(kMaxCompressedEventsBytes, frame)});
+  cases.push_back({"compressed_events_not_zstd", with_compressed_events(events.size(), events)});
+  cases.push_back({"compressed_events_longer", with_compressed_events(events.size() - 1, frame)});
+  cases.push_back({"compressed_events_shorter", with_compressed_events(events.size() + 1, frame)});
+  cases.push_back({"compressed_events_behind", with_compressed_events(events.size(), behind)});
+  cases.push_back(
+      {"compressed_events_not_flatbuffer", with_compressed_events(other.size(), raw_frame(other))});
+  cases.push_back({"compressed_events_gap", with_compressed_events(gap.size(), raw_frame(gap))});
+}
+
 void add_payload_cases(std::vector<GoldenCase>& cases) {
   const std::vector<std::byte> text = to_bytes("stored bytes");
   const BlobId id = hash_bytes(text);
@@ -554,6 +599,7 @@ std::vector<GoldenCase> bad_cases() {
   std::vector<GoldenCase> cases;
   add_container_cases(cases);
   add_payload_cases(cases);
+  add_compressed_cases(cases);
   add_chunk_cases(cases);
   add_object_cases(cases);
   add_event_cases(cases);

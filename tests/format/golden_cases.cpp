@@ -188,6 +188,12 @@ std::vector<GoldenCase> golden_cases() {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_unwritten(writer).has_value());
                    })});
+  cases.push_back(
+      {"compressed_events",
+       trace_bytes(
+           [](Writer& writer) { GFXGRAPH_CHECK(write_everything(writer, false).has_value()); },
+           512),
+       false, true});
   std::vector<std::byte> torn = cases[1].bytes;
   torn.resize(torn.size() - 3 * kFooterBytes - 20);
   cases.push_back({"torn", torn, true});

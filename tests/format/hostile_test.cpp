@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/cursor.h"
+#include "format/event_codec.h"
 #include "format/loader.h"
 #include "format/zstd_codec.h"
 #include "tests/format/trace_builder.h"
@@ -90,6 +92,37 @@ TEST(Hostile, DecompressedBlobsHaveALimit) {
     out.pop_back();
     EXPECT_FALSE((*trace)->read_blob(id, out));
   }
+}
+
+TEST(Hostile, DecompressedEventsHaveALimit) {
+  size_t plain_bytes = 0;
+  const std::vector<std::byte> file = trace_bytes(
+      [&](Writer& writer) {
+        ASSERT_TRUE(add_preamble(writer));
+        ASSERT_TRUE(writer.add(event_of(sample_allocation(1))));
+        for (int n = 0; n < 1000; ++n) ASSERT_TRUE(writer.add(event_of(sample_launch(1, 1))));
+      },
+      0);
+  for (const RawRecord& record : split_records(file)) {
+    if (record.kind == RecordKind::kCompressedEvents) {
+      plain_bytes += load_le<uint64_t>(record.payload.data());
+    }
+  }
+  ASSERT_GT(plain_bytes, 50'000U);
+  EXPECT_TRUE(Trace::from_bytes(file, {.max_decompressed_bytes = 16 * plain_bytes}));
+  const auto refused = Trace::from_bytes(file, {.max_decompressed_bytes = 16 * (plain_bytes - 1)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+}
+
+// Written plain: a reader would refuse what unfolds so much.
+TEST(Hostile, EventsThatShrinkTooMuchAreNotCompressed) {
+  EventCompressor compressor;
+  const std::vector<std::byte> equal(1 << 20, std::byte{7});
+  EXPECT_TRUE(compressor.compress(equal, 1).empty());
+  const std::vector<std::byte> large(kMaxCompressedEventsBytes + 1);
+  EXPECT_TRUE(compressor.compress(large, 1).empty());
+  EXPECT_TRUE(compressor.compress(random_bytes(5000), 1).empty());
 }
 
 // Multiples of a table's size: std::hash puts all of them into one bucket.

@@ -154,10 +154,12 @@ Result<void> write_everything(Writer& writer, bool compressed) {
   return {};
 }
 
-std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill) {
+std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill,
+                                   size_t compress_events_min_bytes) {
   std::vector<std::byte> bytes;
   WriterOptions options;
   options.compression_level = 3;
+  options.compress_events_min_bytes = compress_events_min_bytes;
   options.content_chunk_bytes = kMinChunkBytes;
   options.threads = 1;
   Result<std::unique_ptr<Writer>> writer =

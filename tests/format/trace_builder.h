@@ -136,8 +136,10 @@ Result<void> write_everything(Writer& writer, bool compressed);
 // Every field of it, as text: two traces with equal dumps are equal.
 std::string dump_json(const Trace& trace);
 
-// Whole file of a trace that `fill` writes.
-std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill);
+// Whole file of a trace that `fill` writes. Events are plain unless asked for: compressed bytes
+// depend on the version of zstd.
+std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill,
+                                   size_t compress_events_min_bytes = SIZE_MAX);
 
 // A record, with right hashes and padding.
 std::vector<std::byte> record_bytes(RecordKind kind, std::span<const std::byte> payload,

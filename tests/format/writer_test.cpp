@@ -69,13 +69,55 @@ TEST(Writer, GivesTheSameTraceForAnyChunkSize) {
     TemporaryFolder folder;
     WriterOptions options;
     options.events_per_chunk = events_per_chunk;
-    options.compression_level = 0;
+    options.compress_events_min_bytes = 0;
+    options.compress_min_bytes = SIZE_MAX;
     const auto writer = create(folder / "t.gfxg", options);
     ASSERT_OK(write_everything(*writer, true));
     ASSERT_OK(writer->seal());
     const std::string got = dump_json(*open(folder / "t.gfxg"));
     if (expected.empty()) expected = got;
     EXPECT_EQ(got, expected) << events_per_chunk;
+  }
+}
+
+TEST(Writer, CompressesEventsUnlessTheyAreFewOrCompressionIsOff) {
+  struct Case {
+    int level;
+    int launches;
+    RecordKind expected;
+  };
+  std::string dump;
+  for (const Case& one : {Case{1, 100, RecordKind::kCompressedEvents},
+                          Case{0, 100, RecordKind::kEvents}, Case{1, 1, RecordKind::kEvents}}) {
+    TemporaryFolder folder;
+    WriterOptions options;
+    options.compression_level = one.level;
+    const auto writer = create(folder / "t.gfxg", options);
+    ASSERT_OK(add_preamble(*writer));
+    ASSERT_OK(writer->add(event_of(sample_allocation(1))));
+    ASSERT_OK(writer->flush());
+    for (int n = 0; n < one.launches; ++n) {
+      Event event = event_of(sample_launch(1, 1));
+      event.time_ns = 1000 * static_cast<uint64_t>(n);
+      ASSERT_OK(writer->add(std::move(event)));
+    }
+    // What has been flushed survives the death of the process, compressed or not.
+    ASSERT_OK(writer->flush());
+    const auto bytes = read_file(folder / "t.gfxg.partial");
+    ASSERT_OK(bytes);
+    const auto torn = Trace::from_bytes(*bytes, {.allow_torn = true});
+    ASSERT_OK(torn);
+    EXPECT_EQ((*torn)->events().size(), 1U + one.launches);
+    ASSERT_OK(writer->seal());
+    const auto sealed = read_file(folder / "t.gfxg");
+    ASSERT_OK(sealed);
+    const std::vector<RawRecord> records = split_records(*sealed);
+    ASSERT_GE(records.size(), 2U);
+    EXPECT_EQ(records[records.size() - 2].kind, one.expected) << one.level << " " << one.launches;
+    if (one.launches == 1) continue;
+    const std::string got = dump_json(*open(folder / "t.gfxg"));
+    if (dump.empty()) dump = got;
+    EXPECT_EQ(got, dump);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "codeobj/code_object.h"
 #include "format/container.h"
+#include "format/event_codec.h"
 #include "format/loader.h"
 #include "format/pack.h"
 #include "format/tally.h"
@@ -44,8 +45,16 @@ std::vector<Part> load_parts(std::span<const std::byte> file) {
       case RecordKind::kKernel: add(unpack_kernel(record.payload)); break;
       case RecordKind::kGraph: add(unpack_graph(record.payload)); break;
       case RecordKind::kFinding: add(unpack_finding(record.payload)); break;
+      case RecordKind::kCompressedEvents:
       case RecordKind::kEvents: {
-        const auto events = unpack_events(record.payload);
+        EventDecompressor decompressor(UINT64_MAX);
+        std::span<const std::byte> plain = record.payload;
+        if (record.kind == RecordKind::kCompressedEvents) {
+          const auto decompressed = decompressor.decompress(plain);
+          GFXGRAPH_CHECK(decompressed.has_value());
+          plain = *decompressed;
+        }
+        const auto events = unpack_events(plain);
         GFXGRAPH_CHECK(events.has_value());
         for (const Event& event : *events) parts.emplace_back(event);
         break;
@@ -237,8 +246,15 @@ class PartWriter {
   }
   void flush() {
     if (events_.empty()) return;
-    records_.push_back(
-        {RecordKind::kEvents, 0, copy_of(packer_.pack(std::span<const Event>(events_)))});
+    const std::span<const std::byte> plain = packer_.pack(std::span<const Event>(events_));
+    // As the writer does: runs of many events are compressed.
+    const std::span<const std::byte> compressed =
+        plain.size() < 512 ? std::span<const std::byte>() : compressor_.compress(plain, 1);
+    if (compressed.empty()) {
+      records_.push_back({RecordKind::kEvents, 0, copy_of(plain)});
+    } else {
+      records_.push_back({RecordKind::kCompressedEvents, 0, copy_of(compressed)});
+    }
     events_.clear();
   }
 
@@ -288,6 +304,7 @@ class PartWriter {
   }
   Renamer rename_;
   Packer packer_;
+  EventCompressor compressor_;
   std::vector<RawRecord> records_;
   std::vector<Event> events_;
   Statistics statistics_;

@@ -20,7 +20,7 @@ ALIGNMENT = 64
 FLAG_OPTIONAL = 1
 FIRST_PRIVATE_KIND = 1 << 31
 KINDS = {1: "environment", 2: "code object", 3: "kernel", 4: "graph", 5: "finding", 6: "events",
-         7: "blob", 8: "summary", 9: "footer", 10: "site"}
+         7: "blob", 8: "summary", 9: "footer", 10: "site", 11: "compressed events"}
 OPTIONAL_KINDS = {10}
 CODECS = {0: "plain", 1: "zstd", 2: "chunks"}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -93,6 +93,14 @@ def read_blob(data, offset, size):
             "stored_bytes": stored}
 
 
+def read_compressed_events(data, offset, size):
+    require(size >= 8, offset, "shorter than its own header")
+    (size_bytes,) = struct.unpack_from("<Q", data, offset)
+    require(size_bytes <= 16 << 20 and size_bytes // 256 <= size - 8, offset, "impossible size")
+    require(data[offset + 8:offset + 12] == ZSTD_MAGIC, offset + 8, "not a zstd frame")
+    return {"size_bytes": size_bytes, "stored_bytes": size - 8}
+
+
 def read_footer(data, offset, size, records):
     require(size == FOOTER_PAYLOAD_BYTES, offset, "wrong size of the footer")
     summary_offset, count, chain = struct.unpack_from("<QQQ", data, offset)
@@ -132,6 +140,8 @@ def read_record(data, offset, records):
         record.update(read_blob(data, payload, size))
         require(all(other.get("id") != record["id"] for other in records), payload,
                 "a blob is there twice")
+    elif name == "compressed events":
+        record.update(read_compressed_events(data, payload, size))
     elif kind in KINDS:
         record.update(read_flatbuffer(data, payload, size))
     return record, end
