@@ -21,8 +21,9 @@ constexpr uint64_t kEventGrowth = 16;
 
 }  // namespace
 
-Loader::Loader(uint64_t max_decompressed_bytes)
-    : decompressor_(
+Loader::Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes)
+    : file_bytes_(file_bytes),
+      decompressor_(
           (max_decompressed_bytes != 0 ? max_decompressed_bytes : physical_memory_bytes()) /
           kEventGrowth) {}
 
@@ -43,8 +44,19 @@ Result<void> Loader::add_blob(const RecordView& record) {
   return {};
 }
 
-Result<void> Loader::add_events(std::span<const std::byte> payload) {
+// Growing step by step would touch each page of the events twice. A file that has many events at
+// its beginning only may not ask for much more than it fills.
+void Loader::make_room(size_t more, uint64_t offset) {
+  const size_t now = trace_.events.size() + more;
+  if (now <= trace_.events.capacity()) return;
+  const double rest = static_cast<double>(file_bytes_) / static_cast<double>(offset + 1);
+  trace_.events.reserve(
+      static_cast<size_t>(static_cast<double>(now) * std::clamp(1.05 * rest, 2.0, 8.0)));
+}
+
+Result<void> Loader::add_events(const RecordView& record, std::span<const std::byte> payload) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Event> events, unpack_events(payload));
+  make_room(events.size(), record.offset);
   for (Event& event : events) {
     if (Result<void> checked = checker_.add(event); !checked) {
       return with_context(checked.error(), fmt::format("event {}", trace_.events.size()));
@@ -127,11 +139,11 @@ Result<void> Loader::add_payload(const RecordView& record) {
       trace_.sites.push_back(std::move(site));
       return {};
     }
-    case RecordKind::kEvents: return add_events(record.payload);
+    case RecordKind::kEvents: return add_events(record, record.payload);
     case RecordKind::kCompressedEvents: {
       GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> events,
                                 decompressor_.decompress(record.payload));
-      return add_events(events);
+      return add_events(record, events);
     }
     case RecordKind::kBlob: return add_blob(record);
     case RecordKind::kSummary: return check_summary(record.payload);
@@ -149,7 +161,7 @@ Result<void> Loader::add(const RecordView& record) {
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options) {
   RecordScanner scanner(file);
   GFXGRAPH_TRY(scanner.read_head());
-  Loader loader(options.max_decompressed_bytes);
+  Loader loader(file.size(), options.max_decompressed_bytes);
   LoadedTrace& trace = loader.trace();
   while (!trace.sealed) {
     const Result<std::optional<RecordView>> record = scanner.next();

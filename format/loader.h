@@ -46,7 +46,8 @@ struct LoadedTrace {
 // Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.
 class Loader {
  public:
-  explicit Loader(uint64_t max_decompressed_bytes = 0);
+  // `file_bytes`: of all records to come, to make room for them early.
+  explicit Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes = 0);
   // Errors carry the record's place.
   Result<void> add(const RecordView& record);
   [[nodiscard]] LoadedTrace& trace() { return trace_; }
@@ -54,11 +55,14 @@ class Loader {
  private:
   Result<void> add_payload(const RecordView& record);
   Result<void> add_blob(const RecordView& record);
-  Result<void> add_events(std::span<const std::byte> payload);
+  Result<void> add_events(const RecordView& record, std::span<const std::byte> payload);
+  // As many events as `more`, and those that the rest of the file is likely to have.
+  void make_room(size_t more, uint64_t offset);
   Result<void> check_summary(std::span<const std::byte> payload) const;
 
   LoadedTrace trace_;
   Checker checker_;
+  const uint64_t file_bytes_;
   EventDecompressor decompressor_;
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(std::span<const std::byte> file) : file_(file), scanner_(file) {
+  explicit Verifier(std::span<const std::byte> file)
+      : file_(file), scanner_(file), loader_(file.size()) {
     report_.file_bytes = file.size();
   }
 
