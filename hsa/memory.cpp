@@ -294,8 +294,13 @@ void restore_pieces(Heap& h, uint64_t address, uint64_t bytes) {
 }  // namespace
 
 uint64_t device_memory_bytes() noexcept {
-  static const uint64_t bytes = [] {
+  static const uint64_t bytes = []() -> uint64_t {
     constexpr uint64_t kCard = uint64_t{16} << 30;  // what boards with this chip carry
+    if (const char* given = std::getenv("GFXGRAPH_DEVICE_MEMORY_GIB")) {
+      const uint64_t gib = std::strtoull(given, nullptr, 10);
+      if (gib >= 1 && gib <= 1024) return gib << 30;
+      log(LogLevel::kWarning, "GFXGRAPH_DEVICE_MEMORY_GIB={}: expected 1..1024; ignored", given);
+    }
     const auto pages = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
     return std::min(kCard, pages * kPageBytes & ~((uint64_t{1} << 20) - 1));
   }();

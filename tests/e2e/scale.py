@@ -20,6 +20,8 @@ WAYS = {
 }
 # What recording may add to the largest resident size of the process. Events wait in memory only until they are written.
 MOST_KIB = 256 * 1024
+# More than the card that the agent stands for has; only what is written takes memory of this machine.
+os.environ["GFXGRAPH_DEVICE_MEMORY_GIB"] = "24"
 
 
 def measured(command, timeout):
