@@ -94,8 +94,10 @@ Result<void> add_chunks(Writer& writer) {
     }
     AllocationBegin begin = sample_allocation(id, static_cast<uint32_t>(bytes.size()));
     GFXGRAPH_ASSIGN_OR_RETURN(begin.initial, content.finish());
-    GFXGRAPH_TRY(writer.settle());  // the file's order does not depend on how fast it is written
+    // The file's order does not depend on how fast the writer's thread is.
+    GFXGRAPH_TRY(writer.settle());
     GFXGRAPH_TRY(writer.add(event_of(begin)));
+    GFXGRAPH_TRY(writer.flush());
   }
   return {};
 }
