@@ -28,7 +28,7 @@ struct gfxgraph_plan_s {
   std::vector<Binding> bindings;
 };
 struct gfxgraph_replay_s {
-  std::unique_ptr<Replay> replay;
+  std::unique_ptr<Step> replay;
 };
 
 namespace {
@@ -388,8 +388,7 @@ gfxgraph_status_t gfxgraph_replay_create(gfxgraph_plan_t plan,
     load.bindings = plan->bindings;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library());
     auto handle = std::make_unique<gfxgraph_replay_s>();
-    GFXGRAPH_ASSIGN_OR_RETURN(handle->replay,
-                              Replay::load(plan->program, std::move(library), load));
+    GFXGRAPH_ASSIGN_OR_RETURN(handle->replay, Step::load(plan->program, std::move(library), load));
     *replay = handle.release();
     return {};
   });
@@ -506,7 +505,7 @@ gfxgraph_status_t gfxgraph_replay_info(gfxgraph_replay_t replay,
                                        gfxgraph_replay_info_t* info) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(replay != nullptr, "replay is null"));
-    const Replay& loaded = *replay->replay;
+    const Step& loaded = *replay->replay;
     const GraphStatistics graph = loaded.graph_statistics();
     gfxgraph_replay_info_t result{};
     result.mode = static_cast<gfxgraph_mode_t>(loaded.mode());

@@ -107,6 +107,4 @@ class Step {
   std::optional<OriginMap> origins_;  // of what differed so far
 };
 
-using Replay = Step;
-
 }  // namespace gfxgraph::replayer

@@ -269,7 +269,7 @@ bool may_print_times(const ReplayFacts& facts) {
 }
 
 std::string text_report(const ReplayFacts& facts) {
-  const Replay& replay = *facts.replay;
+  const Step& replay = *facts.replay;
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
   std::string text = format_printable(
@@ -357,7 +357,7 @@ std::string text_report(const ReplayFacts& facts) {
 }
 
 std::string json_report(const ReplayFacts& facts) {
-  const Replay& replay = *facts.replay;
+  const Step& replay = *facts.replay;
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
   ordered_json json = {{"trace", facts.trace_path},

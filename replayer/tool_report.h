@@ -14,7 +14,7 @@ struct ReplayFacts {
   bool emulated = false;
   Mode mode_asked = Mode::kAuto;
   Layout layout = Layout::kSame;
-  const Replay* replay = nullptr;
+  const Step* replay = nullptr;
   size_t runs = 0;  // verified or timed ones
   std::optional<VerifyReport>
       report;  // of the first run that differed, else of the last; none: not verified

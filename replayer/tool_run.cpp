@@ -14,7 +14,7 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-Result<void> verify_run(Replay& replay, size_t run, ReplayFacts& facts) {
+Result<void> verify_run(Step& replay, size_t run, ReplayFacts& facts) {
   GFXGRAPH_ASSIGN_OR_RETURN(facts.report, replay.verify());
   facts.reported_run = run;
   ++facts.verified_runs;
@@ -25,7 +25,7 @@ bool differs(const ReplayFacts& facts) { return facts.report && facts.report->di
 
 }  // namespace
 
-Result<void> execute(const RunRequest& request, Replay& replay, ReplayFacts& facts) {
+Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts) {
   GFXGRAPH_TRY(replay.restore());
   const auto start = std::chrono::steady_clock::now();
   GFXGRAPH_TRY(replay.run());

@@ -22,7 +22,7 @@ struct RunRequest {
 };
 
 // Each run starts from the initial state. Ends after the first run that was compared and differs.
-Result<void> execute(const RunRequest& request, Replay& replay, ReplayFacts& facts);
+Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts);
 
 struct Verdict {
   int code = kExitOk;

@@ -213,7 +213,7 @@ struct Variant {
 struct Bench {
   std::shared_ptr<const HipLibrary> library;
   std::unique_ptr<HandWritten> by_hand;
-  std::vector<std::unique_ptr<Replay>> replays;
+  std::vector<std::unique_ptr<Step>> replays;
   std::vector<Variant> variants;
   nlohmann::ordered_json load = nlohmann::ordered_json::object();
 };
@@ -248,8 +248,8 @@ Bench make_bench(uint32_t launches) {
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
     LoadOptions options;
     options.mode = mode;
-    bench.replays.push_back(must(Replay::load(program, bench.library, options)));
-    Replay* const replay = bench.replays.back().get();
+    bench.replays.push_back(must(Step::load(program, bench.library, options)));
+    Step* const replay = bench.replays.back().get();
     const auto bytes = [replay] {
       std::vector<std::byte> result(3 * kBytes);
       for (size_t i = 0; i < 3; ++i) {

@@ -27,7 +27,7 @@ class BisectTest : public ::testing::Test {
   std::optional<Divergence> find(Mode mode) {
     LoadOptions options;
     options.mode = mode;
-    auto replay = Replay::load(trace.program(), fake.library(), options);
+    auto replay = Step::load(trace.program(), fake.library(), options);
     EXPECT_TRUE(replay);
     auto found = (*replay)->find_divergence();
     EXPECT_TRUE(found) << (found ? "" : found.error().message);
@@ -77,7 +77,7 @@ TEST_F(BisectTest, EagerModeIsTheReferenceWithoutCheckpoints) {
     in_graph = false;
     return code;
   };
-  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
+  auto replay = Step::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
   ASSERT_TRUE(replay);
   const auto found = (*replay)->find_divergence();
   ASSERT_TRUE(found);

@@ -11,8 +11,8 @@ namespace {
 Result<void> whole_life(const std::shared_ptr<const Program>& program,
                         const std::shared_ptr<const HipLibrary>& library,
                         const LoadOptions& options) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
-                            Replay::load(program, library, options));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Step> replay,
+                            Step::load(program, library, options));
   GFXGRAPH_TRY(replay->run());
   GFXGRAPH_TRY(replay->wait());
   const uint32_t value = 3;

@@ -51,13 +51,13 @@ TEST_F(LimitsTest, MemoryIsSummedBeforeAnythingIsAllocated) {
   LoadOptions options;
   options.max_memory_bytes = need->device + need->host - 1;
   fake.log.clear();
-  const auto refused = Replay::load(program, fake.library(), options);
+  const auto refused = Step::load(program, fake.library(), options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
   EXPECT_THAT(refused.error().message, HasSubstr("nothing was allocated"));
   EXPECT_EQ(fake.alive(), 0u);
   options.max_memory_bytes += 1;
-  EXPECT_TRUE(Replay::load(program, fake.library(), options));
+  EXPECT_TRUE(Step::load(program, fake.library(), options));
 }
 
 TEST_F(LimitsTest, BoundBuffersNeedNoMemory) {

@@ -54,7 +54,7 @@ class OriginsTest : public ::testing::Test {
   }
   void load(const LoadOptions& options) {
     if (!program_) program_ = trace.program();
-    auto loaded = Replay::load(program_, fake.library(), options);
+    auto loaded = Step::load(program_, fake.library(), options);
     ASSERT_TRUE(loaded) << loaded.error().message;
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
@@ -77,7 +77,7 @@ class OriginsTest : public ::testing::Test {
 
   FakeHip fake;
   TestTrace trace;
-  std::unique_ptr<Replay> replay;
+  std::unique_ptr<Step> replay;
 
  private:
   std::shared_ptr<const Program> program_;

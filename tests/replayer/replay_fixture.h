@@ -7,19 +7,19 @@
 #include <utility>
 
 #include "fake_hip.h"
-#include "replayer/replay.h"
+#include "replayer/step.h"
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {
 
-inline std::unique_ptr<Replay> load(FakeHip& fake, std::shared_ptr<const Program> program,
-                                    const LoadOptions& options) {
-  auto replay = Replay::load(std::move(program), fake.library(), options);
+inline std::unique_ptr<Step> load(FakeHip& fake, std::shared_ptr<const Program> program,
+                                  const LoadOptions& options) {
+  auto replay = Step::load(std::move(program), fake.library(), options);
   EXPECT_TRUE(replay) << (replay ? "" : replay.error().message);
   return replay ? std::move(*replay) : nullptr;
 }
 
-inline void expect_identical(Replay& replay) {
+inline void expect_identical(Step& replay) {
   const auto run = replay.run();
   ASSERT_TRUE(run) << run.error().message;
   const auto report = replay.verify();
@@ -36,13 +36,13 @@ inline void expect_identical(Replay& replay) {
 class ReplayTest : public ::testing::Test {
  protected:
   ReplayTest() : trace(fake) { add_test_kernels(fake); }
-  std::unique_ptr<Replay> load_mode(Mode mode) {
+  std::unique_ptr<Step> load_mode(Mode mode) {
     LoadOptions options;
     options.mode = mode;
     return load(fake, trace.program(), options);
   }
-  Result<std::unique_ptr<Replay>> try_load(const LoadOptions& options) {
-    return Replay::load(trace.program(), fake.library(), options);
+  Result<std::unique_ptr<Step>> try_load(const LoadOptions& options) {
+    return Step::load(trace.program(), fake.library(), options);
   }
   void launch_double(format::AllocationId id, format::StreamId stream = 0) {
     trace.launch("double", Arguments().value(trace.address(id)).value(4u), stream);

@@ -154,7 +154,7 @@ TEST_F(ReplayTest, HotPathAllocatesNothing) {
                                      unsigned, unsigned, void*, void**, void**) { return 0; };
     table.hipGraphLaunch = [](void*, void*) { return 0; };
     table.hipStreamSynchronize = [](void*) { return 0; };
-    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    auto replay = Step::load(program, *HipLibrary::from_table(table, "fake"), options);
     ASSERT_TRUE(replay);
     ASSERT_TRUE((*replay)->run());
     gfxgraph::testing::start_counting_allocations(gfxgraph::testing::OfThreads::kAll);
@@ -221,13 +221,13 @@ TEST_F(ReplayTest, RefusesCodeObjectsNewerThanTheRuntime) {
   });
   newer.launch("double", Arguments().value(newer.address(newer.allocate(64))).value(4u));
   const auto program = newer.program();
-  const auto refused = Replay::load(program, fake.library(), {});
+  const auto refused = Step::load(program, fake.library(), {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kUnsupported);
   for (const char* part : {"code object version 6", "clang version 21.1.0", "HIP 5.2.21153"})
     EXPECT_THAT(refused.error().message, HasSubstr(part));
   fake.version = 60443483;
-  EXPECT_TRUE(Replay::load(program, fake.library(), {}));
+  EXPECT_TRUE(Step::load(program, fake.library(), {}));
 }
 
 TEST_F(ReplayTest, RefusesAStreamThatIsCapturing) {
@@ -242,7 +242,7 @@ TEST_F(ReplayTest, RefusesAStreamThatIsCapturing) {
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
     LoadOptions options;
     options.mode = mode;
-    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    auto replay = Step::load(program, *HipLibrary::from_table(table, "fake"), options);
     ASSERT_TRUE(replay) << replay.error().message;
     hip::Stream mine = nullptr;
     ASSERT_EQ(table.hipStreamCreateWithFlags(&mine, 0), 0);
@@ -277,7 +277,7 @@ TEST_F(ReplayTest, ShiftMovesModuleVariablesByLoadingThemTwice) {
   LoadOptions options;
   options.mode = Mode::kBatch;
   options.layout = Layout::kShift;
-  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
+  auto replay = Step::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
   ASSERT_TRUE(replay);
   EXPECT_EQ((*replay)->instance().memory().device_pointer(global), second.data());
   EXPECT_EQ((*replay)->instance().memory().moved(), 1u);
@@ -296,12 +296,12 @@ TEST_F(ReplayTest, HostWritesReachManagedVariables) {
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
     LoadOptions options;
     options.mode = mode;
-    auto replay = Replay::load(program, *HipLibrary::from_table(fake.table(), "fake"), options);
+    auto replay = Step::load(program, *HipLibrary::from_table(fake.table(), "fake"), options);
     ASSERT_TRUE(replay) << replay.error().message;
     expect_identical(**replay);
   }
   fake.globals["managed"].resize(8);
-  const auto other = Replay::load(program, *HipLibrary::from_table(fake.table(), "fake"), {});
+  const auto other = Step::load(program, *HipLibrary::from_table(fake.table(), "fake"), {});
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("managed"));
 }
@@ -449,7 +449,7 @@ TEST_F(ReplayTest, RefusesBindingsThatDoNotFit) {
   const auto refused = [&](Binding binding) {
     LoadOptions options;
     options.bindings = {binding};
-    const auto replay = Replay::load(program, fake.library(), options);
+    const auto replay = Step::load(program, fake.library(), options);
     return replay ? Status::kOk : replay.error().status;
   };
   EXPECT_EQ(refused({a, mine.data(), 63, false}), Status::kInvalidArgument);

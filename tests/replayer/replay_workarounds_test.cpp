@@ -105,7 +105,7 @@ TEST_F(ReplayTest, SmallContentsAreNeverFilled) {
   table.hipMemset = [](void*, int, size_t) { return 1; };
   LoadOptions options;
   options.mode = Mode::kBatch;
-  auto replay = Replay::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
+  auto replay = Step::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
   ASSERT_TRUE(replay) << replay.error().message;
   expect_identical(**replay);
 }
@@ -153,7 +153,7 @@ TEST_F(ReplayTest, SmallMemsetsAreCopiesWhereTheyOverrun) {
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
     LoadOptions options;
     options.mode = mode;
-    auto replay = Replay::load(program, *HipLibrary::from_table(table, "fake"), options);
+    auto replay = Step::load(program, *HipLibrary::from_table(table, "fake"), options);
     ASSERT_TRUE(replay) << replay.error().message;
     expect_identical(**replay);
   }

@@ -21,7 +21,7 @@ class ToolRunTest : public ::testing::Test {
   Verdict run(Mode mode, RunRequest request) {
     LoadOptions options;
     options.mode = mode;
-    auto loaded = Replay::load(trace.program(), fake.library(), options);
+    auto loaded = Step::load(trace.program(), fake.library(), options);
     EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
     if (!loaded) return {};
     replay = std::move(*loaded);
@@ -34,7 +34,7 @@ class ToolRunTest : public ::testing::Test {
   }
   FakeHip fake;
   TestTrace trace;
-  std::unique_ptr<Replay> replay;
+  std::unique_ptr<Step> replay;
   ReplayFacts facts;
   std::string text;
 };
@@ -99,7 +99,7 @@ TEST_F(ToolRunTest, BisectSaysThatEagerDiffersToo) {
   fake.kernels["double"] = [](const FakeLaunch& l) { *l.argument<uint32_t*>(0) = 1; };
   LoadOptions options;
   options.mode = Mode::kGraph;
-  auto loaded = Replay::load(program, fake.library(), options);
+  auto loaded = Step::load(program, fake.library(), options);
   ASSERT_TRUE(loaded);
   facts.replay = loaded->get();
   ASSERT_TRUE(execute({1, Verification::kFirstAndLast, true}, **loaded, facts));
@@ -115,7 +115,7 @@ TEST_F(ToolRunTest, BisectOfEagerWithoutCheckpointsClaimsNothing) {
   fake.kernels["double"] = [](const FakeLaunch& l) { *l.argument<uint32_t*>(0) = 1; };
   LoadOptions options;
   options.mode = Mode::kEager;
-  auto loaded = Replay::load(program, fake.library(), options);
+  auto loaded = Step::load(program, fake.library(), options);
   ASSERT_TRUE(loaded);
   facts.replay = loaded->get();
   ASSERT_TRUE(execute({1, Verification::kFirstAndLast, true}, **loaded, facts));

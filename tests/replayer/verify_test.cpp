@@ -23,7 +23,7 @@ class VerifyTest : public ::testing::Test {
   }
   void load() { load(trace.program(), shifted()); }
   void load(std::shared_ptr<const Program> program, const LoadOptions& options) {
-    auto loaded = Replay::load(std::move(program), fake.library(), options);
+    auto loaded = Step::load(std::move(program), fake.library(), options);
     ASSERT_TRUE(loaded) << loaded.error().message;
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
@@ -35,7 +35,7 @@ class VerifyTest : public ::testing::Test {
   }
   FakeHip fake;
   TestTrace trace;
-  std::unique_ptr<Replay> replay;
+  std::unique_ptr<Step> replay;
 };
 
 TEST_F(VerifyTest, NamesTheFirstDifferingByte) {
@@ -143,7 +143,7 @@ TEST_F(VerifyTest, AmbiguousArgumentsCanBeKept) {
     options.mode = Mode::kGraph;
     options.layout = Layout::kShift;
     options.keep_ambiguous = keep;
-    auto loaded = Replay::load(program, fake.library(), options);
+    auto loaded = Step::load(program, fake.library(), options);
     ASSERT_TRUE(loaded);
     replay = std::move(*loaded);
     ASSERT_TRUE(replay->run());
@@ -230,7 +230,7 @@ TEST_F(VerifyTest, AddressesOfFreedMemoryAreAddresses) {
     LoadOptions options;
     options.mode = Mode::kBatch;
     options.layout = Layout::kShift;
-    auto loaded = Replay::load(recorded.program(), device.library(), options);
+    auto loaded = Step::load(recorded.program(), device.library(), options);
     ASSERT_TRUE(loaded) << loaded.error().message;
     ASSERT_TRUE((*loaded)->run());
     const Memory& memory = (*loaded)->instance().memory();
@@ -269,7 +269,7 @@ TEST_F(VerifyTest, RecycledAddressesAreTheSamePlace) {
     LoadOptions options;
     options.mode = Mode::kBatch;
     options.layout = Layout::kShift;
-    auto loaded = Replay::load(program, device.library(), options);
+    auto loaded = Step::load(program, device.library(), options);
     ASSERT_TRUE(loaded) << loaded.error().message;
     ASSERT_TRUE((*loaded)->run());
     const auto report = (*loaded)->verify();
@@ -327,7 +327,7 @@ TEST_F(VerifyTest, UnknownContentsAreRefusedOrBeginWithZeros) {
   const auto table = trace.allocate(bytes.size(), bytes);
   LoadOptions options = shifted();
   const std::shared_ptr<const Program> program = trace.program();
-  const auto refused = Replay::load(program, fake.library(), options);
+  const auto refused = Step::load(program, fake.library(), options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::kIncomplete);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("allocation 2 is not in the trace"));
