@@ -47,6 +47,12 @@ Options consistent(Options options) {
   return options;
 }
 
+std::unique_ptr<Segments> segments_of(const Options& options) {
+  const Result<SegmentSize> size = parse_segment_size(options.flight_recorder);
+  if (!size) return nullptr;
+  return std::make_unique<Segments>(*size, options.keep_segments);
+}
+
 }  // namespace
 
 uint32_t thread_number() noexcept {
@@ -61,7 +67,9 @@ Handle per_thread_stream() noexcept {
 }
 
 Recorder::Recorder(Options options, std::unique_ptr<Device> device)
-    : options_(consistent(std::move(options))), device_(std::move(device)) {
+    : options_(consistent(std::move(options))),
+      segments_(segments_of(options_)),
+      device_(std::move(device)) {
   active_ = !options_.output.empty();
   std::vector<RangePattern> patterns;
   for (const std::string& text : options_.ranges) {
@@ -76,8 +84,9 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
     if (Result<KernelPattern> one = parse_kernel_pattern(text)) kernels.push_back(*one);
   }
   launch_selection_ = LaunchSelection(std::move(intervals), std::move(kernels));
-  selection_ = RangeSelection(std::move(patterns), !launch_selection_.empty());
-  recording_ = selection_.empty();
+  selection_ = RangeSelection(std::move(patterns), !launch_selection_.empty() || segments_);
+  recording_ = selection_.empty() || segments_;
+  if (segments_) span_ = 1;  // a range that has begun before anything happened
 }
 
 Recorder::~Recorder() {
@@ -134,9 +143,7 @@ void Recorder::open() {
   begun_ = true;
   start_ns_ = monotonic_ns();
   queue_.reserve();
-  format::WriterOptions writer_options;
-  writer_options.compression_level = options_.compression_level;
-  writer_ = check(format::Writer::create(claim_.output, writer_options));
+  writer_ = check(new_writer());
   report_.trace = claim_.output;
 
   format::Environment environment;
@@ -152,6 +159,14 @@ void Recorder::open() {
                                 std::chrono::system_clock::now().time_since_epoch())
                                 .count());
   check(writer_->add(environment));
+  if (segments_) {
+    const std::string& status = options_.status_folder;
+    segments_->files = SegmentFiles(claim_.output, options_.replace,
+                                    status.empty() ? "" : segment_list(status, claim_.key));
+    segments_->partial = claim_.output + ".partial";
+    segments_->environment = environment;
+    sites_.remember();
+  }
   report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
   for (ModuleEntry* module : code_.modules()) {
     if (!module->managed.empty() && !module->unloaded) discover_managed(*module);
@@ -166,11 +181,17 @@ void Recorder::open() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     flusher_ = std::thread([this] { flush_loop(); });
-    if (options_.end_signals) watch_end_signals();
+    if (options_.end_signals) watch_end_signals(segments_ != nullptr);
   } catch (const std::exception&) {
     // Without it events are still handed over at synchronisations and when many have gathered.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Result<std::unique_ptr<format::Writer>> Recorder::new_writer() const {
+  format::WriterOptions options;
+  options.compression_level = options_.compression_level;
+  return format::Writer::create(claim_.output, options);
 }
 
 void Recorder::begin() noexcept {
@@ -268,6 +289,7 @@ void Recorder::flush_loop() noexcept {
     flush_wanted_.wait_for(lock, kFlushPeriod);
     lock.unlock();
     if (pending_end_signal() != 0) end_by_signal();
+    keep_segment();
     drain();
     lock.lock();
   }
@@ -296,6 +318,7 @@ void Recorder::flush() noexcept {
   if (!lock_within(mutex_, kPatienceMs)) return;
   mutex_.unlock();
   drain(true);
+  const std::lock_guard order(drain_mutex_);
   if (begun_ && writer_) (void)writer_->settle();
 }
 
@@ -393,6 +416,19 @@ void Recorder::end_contents(const char* call) {
   }
 }
 
+// All that it is to hold has been handed over.
+void Recorder::seal_trace() {
+  resolve_deferred(true);
+  write_taken();
+  queue_.take();
+  write_taken();
+  for (const FindingCount& found : findings_) {
+    if (found.count == 0) continue;
+    check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));
+  }
+  if (active()) check(writer_->seal());
+}
+
 void Recorder::finish() noexcept {
   note_bypasses();
   guarded_unlocked([&] {
@@ -408,19 +444,11 @@ void Recorder::finish() noexcept {
     for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
       if (allocation->kept) end_kept(*allocation, false);
     }
-    resolve_deferred(true);
-    write_taken();
-    queue_.take();
-    write_taken();
     note_unrecorded_processes();
     note_open_ranges();
     note_missed_ranges();
-    for (const FindingCount& found : findings_) {
-      if (found.count == 0) continue;
-      check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));
-    }
+    seal_trace();
     if (!active()) return;
-    check(writer_->seal());
     report_.sealed = true;
     active_.store(false);
     elsewhere_.store(true);  // what this process does from now on is not in the trace
@@ -452,6 +480,9 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
 
 void Recorder::note_unrecorded_processes() {
   for (const std::string& mark : unrecorded_processes(options_.status_folder, claim_.key)) {
+    const bool known = std::ranges::any_of(
+        findings_, [&](const FindingCount& one) { return one.call == mark; });
+    if (known) continue;  // of an earlier segment
     finding(format::FindingKind::kIncomplete, mark,
             "the work of this process, which the program started, is not in the trace");
   }

@@ -41,6 +41,7 @@
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/raw_actions.h"
+#include "recorder/model/segments.h"
 #include "recorder/model/stream_uses.h"
 #include "recorder/model/word_resolver.h"
 #include "recorder/queue/event_queue.h"
@@ -155,6 +156,8 @@ class Recorder {
   // First in each call of the program, on its thread. Takes no lock, unless a recorded stretch is
   // over: `joins` false leaves it first.
   void call_begins(bool joins = false) noexcept;
+  // Each outermost call goes through it, if there is one: a flight recorder's.
+  CallGate* gate() noexcept { return segments_ ? &segments_->gate : nullptr; }
   // A call has returned. Flushes what was gathered.
   void synchronized(format::SynchronizeKind kind, Handle object,
                     std::string_view call = {}) noexcept;
@@ -303,6 +306,17 @@ class Recorder {
   void note_bypasses() noexcept;
   void write_report_file() noexcept;
   void note_unrecorded_processes();
+  void seal_trace();
+  Result<std::unique_ptr<format::Writer>> new_writer() const;
+
+  // segments (recorder_segments.cpp)
+  bool next_segment(uint32_t own) noexcept;
+  void end_segment();
+  void begin_segment();
+  void forget_trace();
+  void describe_again(KernelEntry& kernel);
+  void count_for_segment(const LaunchCall& launch) noexcept;
+  void keep_segment() noexcept;
   // Kept in `held_` while that is set.
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
   void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail);
@@ -455,6 +469,7 @@ class Recorder {
 
   const Options options_;
   Claim claim_;
+  const std::unique_ptr<Segments> segments_;  // of a flight recorder
   std::unique_ptr<Device> device_;
   std::atomic<bool> active_{true};
   static constinit inline std::atomic<bool> elsewhere_{false};
@@ -548,7 +563,7 @@ class Recorder {
   std::unordered_set<uint64_t> stale_words_;  // of this range: addresses that led to freed memory
   std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
   format::RangeId next_range_ = 1;
-  std::map<format::RangeId, std::string> open_ranges_;
+  std::map<format::RangeId, format::Marker> open_ranges_;  // as they began
   std::vector<format::Marker> early_markers_;
   uint64_t next_run_ = 1;
   std::unordered_map<uint64_t, format::HostFunctionId> run_ids_;  // of runs still to come

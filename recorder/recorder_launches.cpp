@@ -140,6 +140,7 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
 
 format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   format::Launch launch;
+  describe_again(*raw.kernel);
   launch.kernel = raw.kernel->kernel.id;
   launch.stream = stream;
   launch.grid = raw.shape.grid;

@@ -38,6 +38,7 @@ void print_manifest(const std::string& path, const Manifest& manifest) {
           or_dash(entry.rank), word(entry.state), or_dash(entry.launches),
           or_dash(entry.exit_status), entry.file.empty() ? "-" : entry.file,
           command(entry.command_line));
+    for (const std::string& file : entry.earlier) print("           before it: {}\n", file);
     if (!entry.error.empty()) print("           {}\n", entry.error);
     for (const std::string& line : entry.incomplete) print("           incomplete: {}\n", line);
     for (const std::string& line : entry.notes) print("           note: {}\n", line);

@@ -117,6 +117,12 @@ std::shared_ptr<Allocation> AllocationMap::remove(uint64_t address) {
   return found;
 }
 
+void AllocationMap::number_anew(const std::function<void(Allocation&, bool live)>& number) {
+  for (const Range& range : ranges_) number(*range.allocation, true);
+  for (const Range& range : retired_) number(*range.allocation, false);
+  ++generation_;
+}
+
 std::vector<std::shared_ptr<Allocation>> AllocationMap::all() const {
   std::vector<std::shared_ptr<Allocation>> result;
   result.reserve(ranges_.size());

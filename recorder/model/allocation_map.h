@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,8 @@ class AllocationMap {
   uint64_t generation() const noexcept { return generation_; }
   // Their ids have changed.
   void renumbered() noexcept { ++generation_; }
+  // Calls `number` with each allocation that is live, then with those that were freed.
+  void number_anew(const std::function<void(Allocation&, bool live)>& number);
   size_t size() const noexcept { return ranges_.size(); }
   // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a
   // scan.

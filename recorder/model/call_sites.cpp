@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "base/demangle.h"
 #include "codeobj/host_program.h"
@@ -164,6 +167,9 @@ uint32_t CallSites::next_ordinal(format::SiteId site) {
 }
 
 Result<void> CallSites::write(format::Writer& writer) {
+  if (std::exchange(repeat_, false)) {
+    for (const format::Site& site : remembered_) GFXGRAPH_TRY(writer.add(site));
+  }
   std::vector<Module> modules;
   std::vector<Place> places;
   size_t first = 0;
@@ -209,6 +215,7 @@ Result<void> CallSites::write(format::Writer& writer) {
     }
   }
   for (const format::Site& site : sites) GFXGRAPH_TRY(writer.add(site));
+  if (remember_) std::ranges::move(sites, std::back_inserter(remembered_));
   return {};
 }
 

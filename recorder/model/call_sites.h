@@ -40,6 +40,10 @@ class CallSites {
   // Before the events that name them: the sites that are not in the trace yet. With the recorder's
   // drain lock. Reads the symbol tables of their files.
   Result<void> write(format::Writer& writer);
+  // For several traces one after another: what is written is kept, and written again into the next
+  // one after repeat(), which needs the drain lock.
+  void remember() noexcept { remember_ = true; }
+  void repeat() noexcept { repeat_ = true; }
 
  private:
   struct Slot {
@@ -69,6 +73,10 @@ class CallSites {
   std::vector<Place> places_;  // by id - 1
   std::map<std::pair<size_t, uint64_t>, format::SiteId> ids_;
   size_t written_ = 0;  // of places_
+  // With the recorder's drain lock.
+  bool remember_ = false;
+  bool repeat_ = false;
+  std::vector<format::Site> remembered_;
 
   std::vector<uint32_t> ordinals_;  // by id - 1; guarded by the recorder's lock
 };

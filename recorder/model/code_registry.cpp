@@ -266,6 +266,12 @@ Result<KernelEntry*> CodeRegistry::kernel(ModuleEntry& module, const std::string
   return kernels_.back().get();
 }
 
+void CodeRegistry::forget_entries() noexcept {
+  for (auto& [handle, function] : host_functions_) function.entry = nullptr;
+  for (auto& [handle, function] : function_handles_) function.entry = nullptr;
+  forget_found();
+}
+
 std::vector<ModuleEntry*> CodeRegistry::modules() const {
   std::vector<ModuleEntry*> result;
   for (const std::unique_ptr<ModuleEntry>& module : modules_) result.push_back(module.get());

@@ -106,6 +106,8 @@ class CodeRegistry {
   // Changes whenever a function may stand for another kernel than before; readable without the
   // lock.
   uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  // Kernels are looked at again where they are used next.
+  void forget_entries() noexcept;
   void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
 
  private:

@@ -86,6 +86,10 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
 
 LaunchTurn Recorder::launch_begins(const LaunchCall& launch) noexcept {
   LaunchTurn turn;
+  if (segments_) {
+    if (segments_->over() && next_segment(1)) call_begins();
+    return turn;
+  }
   if (launch_selection_.empty()) {
     if (leaving_.load(std::memory_order_acquire)) call_begins();
     return turn;
@@ -120,8 +124,19 @@ LaunchTurn Recorder::launch_begins(const LaunchCall& launch) noexcept {
   return turn;
 }
 
+// Of a launch whose call has succeeded: as --launches counts them.
+void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
+  if (launch.executable == nullptr && light_.load(std::memory_order_relaxed)) {
+    return segments_->count(1);
+  }
+  guarded([&] {
+    if (executes(launch)) segments_->count(count_kernels(launch, 0, [](size_t, uint64_t) {}));
+  });
+}
+
 void Recorder::launch_ended(const LaunchCall& launch, const LaunchTurn& turn,
                             bool success) noexcept {
+  if (segments_ && success) return count_for_segment(launch);
   if (!turn.counts || (!success && !turn.selected)) return;
   constexpr const char* kOverlapped =
       "a launch of another thread was under way when its stretch began: it is not in the trace";

@@ -57,8 +57,13 @@ uint32_t Recorder::count_range(const std::string& name) {
 
 // A recorded range begins before its marker, and ends behind it.
 void Recorder::place_marker(format::Marker marker) {
-  if (marker.kind == format::MarkerKind::kRangeBegin) marker.ordinal = count_range(marker.text);
   const format::RangeId range = marker.range;
+  if (marker.kind == format::MarkerKind::kRangeBegin) {
+    marker.ordinal = count_range(marker.text);
+    if (const auto open = open_ranges_.find(range); open != open_ranges_.end()) {
+      open->second.ordinal = marker.ordinal;
+    }
+  }
   switch (marker.kind) {
     case format::MarkerKind::kMark:
       if (recording_ && !leaving_) append(std::move(marker));
@@ -88,9 +93,9 @@ format::RangeId Recorder::range_begins(const char* name) noexcept {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     range = next_range_++;
-    std::string text = cut_name(name);
-    open_ranges_.emplace(range, text);
-    append_marker({std::move(text), format::MarkerKind::kRangeBegin, range});
+    const format::Marker marker{cut_name(name), format::MarkerKind::kRangeBegin, range};
+    open_ranges_.emplace(range, marker);
+    append_marker(marker);
   });
   if (range != 0) drain_if_full();
   return range;
@@ -102,7 +107,7 @@ void Recorder::range_ends(format::RangeId range) noexcept {
     const std::lock_guard lock(mutex_);
     const auto open = open_ranges_.find(range);
     if (finished_ || open == open_ranges_.end()) return;
-    append_marker({std::move(open->second), format::MarkerKind::kRangeEnd, range});
+    append_marker({std::move(open->second.text), format::MarkerKind::kRangeEnd, range});
     open_ranges_.erase(open);
   });
   drain_if_full();
@@ -127,7 +132,7 @@ void Recorder::note_marker(const char* call, const char* detail) noexcept {
 void Recorder::note_open_ranges() {
   for (const format::RangeId range : traced_) {
     finding(format::FindingKind::kNote, "ranges",
-            "\"" + open_ranges_[range] + "\" was not left: it goes on to the end of the trace");
+            "\"" + open_ranges_[range].text + "\" was not left: it goes on to the end of the trace");
   }
 }
 

@@ -65,7 +65,7 @@ void Recorder::leave_range() {
   hold_launches();  // what returns from now on is not in it
   leaving_ = false;
   for (const format::RangeId open : std::exchange(traced_, {})) {
-    append(format::Marker{open_ranges_[open], format::MarkerKind::kRangeEnd, open});
+    append(format::Marker{open_ranges_[open].text, format::MarkerKind::kRangeEnd, open});
   }
   look_before_wait();
   const bool idle = device_->synchronize(finish_timeout_ms_);
@@ -134,7 +134,7 @@ void Recorder::note_left_range(const char* call) {
 
 // At the end of a stretch.
 void Recorder::end_or_keep(Allocation& allocation, format::Content post) {
-  if (allocation.module == nullptr || selection_.empty() || finished_) {
+  if (allocation.module == nullptr || selection_.empty() || finished_ || segments_) {
     return end_allocation(allocation, false, 0, std::move(post));
   }
   allocation.kept = true;
@@ -236,7 +236,9 @@ void Recorder::take_in_trace(Allocation& allocation) {
   format::AllocationBegin begin;
   begin.flags = allocation.flags;
   if (allocation.module != nullptr) {
-    begin.code_object = static_cast<const ModuleEntry*>(allocation.module)->code_id;
+    ModuleEntry& module = *static_cast<ModuleEntry*>(const_cast<void*>(allocation.module));
+    if (segments_) (void)describe_module(module, "--flight-recorder");
+    begin.code_object = module.code_id;
   }
   if (allocation.id > next_untraced_) number(allocation, next_allocation_++);
   ++taking_in_;

@@ -12,7 +12,7 @@ format::StreamId Recorder::stream_id(Handle stream) {
   if (const auto unused = unused_streams_.find(stream); unused != unused_streams_.end()) {
     create.flags = unused->second.flags;
     create.priority = unused->second.priority;
-    unused_streams_.erase(unused);
+    if (!segments_) unused_streams_.erase(unused);
   } else {
     own_streams_.insert(id);  // a thread's own default stream, or one whose creation was not seen
   }
@@ -39,7 +39,7 @@ format::EventId Recorder::event_id(Handle event) {
   events_[event] = id;
   const auto unused = unused_events_.find(event);
   append(format::EventCreate{id, unused == unused_events_.end() ? 0 : unused->second});
-  if (unused != unused_events_.end()) unused_events_.erase(unused);
+  if (unused != unused_events_.end() && !segments_) unused_events_.erase(unused);
   return id;
 }
 

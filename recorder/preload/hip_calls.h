@@ -37,6 +37,12 @@ std::string_view display_name(int index) noexcept;
 void* real_function(int index) noexcept;
 // Whether the call gives work to the device: launches, copies, memsets.
 bool gives_work(int index) noexcept;
+// Whether all that the call does is to wait for the device, maybe for ever.
+constexpr bool only_waits(int index) noexcept {
+  return index == kCall_hipDeviceSynchronize || index == kCall_hipCtxSynchronize ||
+         index == kCall_hipStreamSynchronize || index == kCall_hipStreamSynchronize_spt ||
+         index == kCall_hipEventSynchronize;
+}
 // What a program found with dlsym on a handle of its own.
 void learn_real_function(int index, void* function) noexcept;
 // This library's hook; nullptr for rows with policy PASS.

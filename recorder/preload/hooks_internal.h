@@ -66,6 +66,8 @@ class Scope {
     if (!record) return;
     if (program_call == nullptr) program_call = site;
     learned = Learned{.open = true};
+    if (CallGate* const gate = recorder().gate()) [[unlikely]]
+      gate->enter();
     recorder().call_begins(kind != CallKind::kOther);
   }
   ~Scope();
@@ -102,7 +104,11 @@ hipError_t real(int index, Args... args) noexcept {
   const Knows knows = kCallRows[index].knows;
   const bool tells = knows != Knows::NOTHING && hook_depth == 1 && learned.open;
   if (tells) recorder().host_may_learn();
+  // What it waits for was issued before it: a file that begins meanwhile begins with that done.
+  CallGate* const gate = tells && only_waits(index) ? recorder().gate() : nullptr;
+  if (gate != nullptr) gate->leave();
   const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);
+  if (gate != nullptr) gate->enter();
   if (tells && result == hipSuccess) {
     learned = Learned{.open = true, .index = index, .knows = knows};
     (learned.take(args), ...);

@@ -32,7 +32,7 @@ void finish_if_own() noexcept {
 
 // A child of a process that has not used the device yet may be the one that does.
 void forked_child() {
-  unwatch_end_signals();
+  forget_signals();
   if (recorder().abandon()) return;
   recorded_process = getpid();
 }
@@ -97,6 +97,7 @@ Scope::~Scope() {
     if (learned.index >= 0) tell_learned();
     learned.open = false;
     program_call = nullptr;
+    if (CallGate* const gate = recorder().gate()) gate->leave();
   }
   if (record && !registration_) arrange_exit();
 }

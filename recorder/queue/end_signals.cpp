@@ -22,6 +22,8 @@ constinit std::atomic<Sigaction> real_sigaction{nullptr};  // set before a handl
 constinit std::atomic<bool> watching{false};
 constinit std::atomic<int> pending{0};
 constinit std::atomic<time_t> pending_since{0};
+constinit std::atomic<bool> keeping{false};
+constinit std::atomic<bool> keep_asked{false};
 
 time_t seconds() noexcept {
   timespec now{};
@@ -41,40 +43,59 @@ void on_end_signal(int signal) {
   errno = error;
 }
 
+void on_keep_signal(int) { keep_asked.store(true); }
+
+void stand_in(Sigaction set, int signal, SignalHandler handler) {
+  struct sigaction now{};
+  if (set(signal, nullptr, &now) != 0) return;
+  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
+  struct sigaction ours{};
+  ours.sa_handler = handler;
+  ours.sa_flags = SA_RESTART;
+  sigemptyset(&ours.sa_mask);
+  (void)set(signal, &ours, nullptr);
+}
+
+void restore(Sigaction set, int signal, SignalHandler handler) {
+  struct sigaction now{};
+  if (set(signal, nullptr, &now) != 0 || now.sa_handler != handler) return;
+  struct sigaction standard{};
+  standard.sa_handler = SIG_DFL;
+  (void)set(signal, &standard, nullptr);
+}
+
 }  // namespace
 
 void* libc_function(const char* name) noexcept {
   return preload::call_dlsym(preload::system_dlsym(), RTLD_NEXT, name);
 }
 
-void watch_end_signals() noexcept {
+void watch_end_signals(bool keep) noexcept {
   const auto set = reinterpret_cast<Sigaction>(libc_function("sigaction"));
   if (set == nullptr) return;
   real_sigaction.store(set);
   watching.store(true);
-  for (const int signal : kSignals) {
-    struct sigaction now{};
-    if (set(signal, nullptr, &now) != 0) continue;
-    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) continue;
-    struct sigaction ours{};
-    ours.sa_handler = on_end_signal;
-    ours.sa_flags = SA_RESTART;
-    sigemptyset(&ours.sa_mask);
-    (void)set(signal, &ours, nullptr);
-  }
+  for (const int signal : kSignals) stand_in(set, signal, on_end_signal);
+  if (!keep) return;
+  keeping.store(true);
+  stand_in(set, SIGUSR2, on_keep_signal);
 }
 
 void unwatch_end_signals() noexcept {
   const Sigaction set = real_sigaction.load();
   if (!watching.exchange(false) || set == nullptr) return;
-  for (const int signal : kSignals) {
-    struct sigaction now{};
-    if (set(signal, nullptr, &now) != 0 || now.sa_handler != on_end_signal) continue;
-    struct sigaction standard{};
-    standard.sa_handler = SIG_DFL;
-    (void)set(signal, &standard, nullptr);
-  }
+  for (const int signal : kSignals) restore(set, signal, on_end_signal);
 }
+
+void forget_signals() noexcept {
+  unwatch_end_signals();
+  const Sigaction set = real_sigaction.load();
+  keep_asked.store(false);
+  if (keeping.exchange(false) && set != nullptr) restore(set, SIGUSR2, on_keep_signal);
+}
+
+bool keep_wanted() noexcept { return keep_asked.load(std::memory_order_relaxed); }
+bool take_keep() noexcept { return keep_asked.exchange(false); }
 
 int pending_end_signal() noexcept { return pending.load(std::memory_order_relaxed); }
 
@@ -94,7 +115,9 @@ void die_by(int signal) noexcept {
 }
 
 SignalHandler installed_handler(int signal, SignalHandler wanted) noexcept {
-  if (wanted != SIG_DFL || !watching.load()) return wanted;
+  if (wanted != SIG_DFL) return wanted;
+  if (signal == SIGUSR2 && keeping.load()) return on_keep_signal;
+  if (!watching.load()) return wanted;
   for (const int watched : kSignals) {
     if (signal == watched) return on_end_signal;
   }
@@ -102,7 +125,7 @@ SignalHandler installed_handler(int signal, SignalHandler wanted) noexcept {
 }
 
 SignalHandler visible_handler(SignalHandler installed) noexcept {
-  return installed == on_end_signal ? SIG_DFL : installed;
+  return installed == on_end_signal || installed == on_keep_signal ? SIG_DFL : installed;
 }
 
 }  // namespace gfxgraph::recorder

@@ -18,10 +18,17 @@ namespace gfxgraph::recorder {
 
 using SignalHandler = void (*)(int);
 
-// From now on; pending_end_signal() must be looked at regularly until unwatch_end_signals().
-void watch_end_signals() noexcept;
-// Restores the defaults; also in a forked child.
+// From now on; pending_end_signal() must be looked at regularly until unwatch_end_signals(). `keep`:
+// SIGUSR2 is looked at, too. It asks a flight recorder to keep what it has, where it would end the
+// program; it goes on to do that, and nothing else, when nobody looks any more.
+void watch_end_signals(bool keep) noexcept;
+// Restores the defaults, but that of SIGUSR2.
 void unwatch_end_signals() noexcept;
+// In a forked child: all of them.
+void forget_signals() noexcept;
+// Whether SIGUSR2 came since take_keep() said so last.
+bool keep_wanted() noexcept;
+bool take_keep() noexcept;
 // The signal that shall end the process; 0: none.
 int pending_end_signal() noexcept;
 // Ends the process by `signal`, with the default action.

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "recorder/tool/output_pattern.h"
+#include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -112,6 +113,9 @@ Result<Claim> claim_recording(const Options& options) {
       // Without the folder nobody knows which traces are of this recording.
       const bool replace = options.replace && told;
       if (!replace && (exists(claim.output) || exists(claim.output + ".partial"))) continue;
+      if (!replace && !options.flight_recorder.empty() && exists(previous_segment(claim.output))) {
+        continue;
+      }
       const Taken taken = told ? make_claim(options, process, claim) : Taken::kNoFolder;
       if (taken == Taken::kOthers) continue;
       if (taken == Taken::kNoFolder && std::exchange(told, false) && options.replace) {

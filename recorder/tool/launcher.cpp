@@ -19,6 +19,7 @@
 #include "codeobj/code_object.h"
 #include "recorder/tool/outcome.h"
 #include "recorder/tool/output_pattern.h"
+#include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -98,7 +99,9 @@ Result<Ended> run(const fs::path& program, const LaunchRequest& request,
   struct sigaction pass_on{};
   pass_on.sa_handler = [](int signal) { (void)::kill(recorded_program, signal); };
   pass_on.sa_flags = SA_RESTART;
-  for (const int signal : {SIGTERM, SIGHUP}) {
+  std::vector<int> passed_on = {SIGTERM, SIGHUP};
+  if (!request.options.flight_recorder.empty()) passed_on.push_back(SIGUSR2);
+  for (const int signal : passed_on) {
     struct sigaction before{};
     const bool ignored = ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!ignored) (void)::sigaction(signal, &pass_on, nullptr);
@@ -212,7 +215,11 @@ Result<int> launch(const LaunchRequest& request) {
                               ? output.parent_path() / pattern.manifest(rank_from_environment())
                               : output;
   GFXGRAPH_TRY(check_output(result, request.force));
-  if (options.per_process) GFXGRAPH_TRY(pattern.check_length());
+  if (options.per_process) {
+    GFXGRAPH_TRY(pattern.check_length());
+  } else if (!options.flight_recorder.empty()) {
+    GFXGRAPH_TRY(check_output(previous_segment(options.output), request.force));
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path preload, private_library("libgfxgraph-recorder.so"));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(request.device));
   options.emulated = device == DeviceChoice::kEmulated;

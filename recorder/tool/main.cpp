@@ -10,6 +10,7 @@
 #include "base/print.h"
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
+#include "recorder/model/segments.h"
 #include "recorder/tool/launcher.h"
 #include "recorder/tool/output_pattern.h"
 
@@ -93,6 +94,12 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--profiler-range", profiler_range,
                "record only what the program does from hipProfilerStart to hipProfilerStop");
   app.add_option(
+      "--flight-recorder", request.options.flight_recorder,
+      "keep the end of a long run only: at least its last SIZE launches (5000), or SIZE of trace\n"
+      "(64MiB; KiB, MiB, GiB). Two traces replay by themselves: T.gfxg to the end or crash, and\n"
+      "T.previous.gfxg before it, which is full. SIGUSR2 keeps both, as T.kept-1.gfxg and so on,\n"
+      "and the recording goes on. Not with a selection as above, nor with --checkpoints");
+  app.add_option(
       "--contents", contents,
       "whose content is kept as it is before the recorded work: touched: of memory that this\n"
       "touches; all: also of all other memory; none: of memory that the host sees only, so that\n"
@@ -128,6 +135,19 @@ int run_tool(int argc, char** argv) {
     return usage_error("--kernel more than " +
                        std::to_string(gfxgraph::recorder::LaunchSelection::kMostPatterns) +
                        " times");
+  }
+  if (!request.options.flight_recorder.empty()) {
+    const auto size =
+        gfxgraph::recorder::parse_segment_size(request.options.flight_recorder);
+    if (!size) return usage_error(size.error().message);
+    if (!request.options.ranges.empty() || !request.options.launches.empty() ||
+        !request.options.kernels.empty() || profiler_range) {
+      return usage_error(
+          "--flight-recorder records the end of a run: not with --range, --launches, --kernel or "
+          "--profiler-range");
+    }
+    if (request.options.checkpoints)
+      return usage_error("--flight-recorder and --checkpoints exclude each other");
   }
   const auto kept = gfxgraph::recorder::parse_contents(contents);
   if (!kept) return usage_error(kept.error().message);

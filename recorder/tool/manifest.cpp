@@ -25,7 +25,7 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json entry_json(const ManifestEntry& entry) {
-  return {{"pid", entry.pid},
+  Json json = {{"pid", entry.pid},
           {"parent_pid", entry.parent_pid},
           {"rank", or_null(entry.rank)},
           {"command_line", entry.command_line},
@@ -37,6 +37,8 @@ Json entry_json(const ManifestEntry& entry) {
           {"notes", entry.notes},
           {"error", entry.error},
           {"exit_status", or_null(entry.exit_status)}};
+  if (!entry.earlier.empty()) json["earlier"] = entry.earlier;
+  return json;
 }
 
 // Reads fields of one object; the first one that is missing or of another type makes it invalid.
@@ -75,6 +77,7 @@ class Fields {
     }
   }
   const Json* list(const char* name) { return find(name, &Json::is_array); }
+  bool has(const char* name) const { return valid_ && object_.contains(name); }
   bool valid() const { return valid_; }
   const char* missing() const { return missing_; }
 
@@ -147,6 +150,7 @@ Result<Manifest> parse_manifest(const std::string& text) {
     of.read("notes", entry.notes);
     of.read("error", entry.error);
     of.read("exit_status", entry.exit_status);
+    if (of.has("earlier")) of.read("earlier", entry.earlier);
     const size_t number = manifest.traces.size();
     if (!of.valid()) return refuse(fmt::format("trace {}, field {}", number, of.missing()));
     const auto known = std::ranges::find(kStates, std::string_view(state));

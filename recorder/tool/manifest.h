@@ -29,6 +29,8 @@ struct ManifestEntry {
   std::optional<uint64_t> rank;
   std::vector<std::string> command_line;  // empty with --redact
   std::string file;                       // in the manifest's folder
+  // Of a flight recorder: the traces of what it did before `file`, in order.
+  std::vector<std::string> earlier;
   TraceState state = TraceState::kFailed;
   std::optional<uint64_t> launches;  // unknown unless the process ended its recording
   // Nothing that the process did is missing, as far as is known.

@@ -69,6 +69,8 @@ Options options_from_environment() {
   options.ranges = lines_of(variable("GFXGRAPH_RECORD_RANGES"));
   options.launches = lines_of(variable("GFXGRAPH_RECORD_LAUNCHES"));
   options.kernels = lines_of(variable("GFXGRAPH_RECORD_KERNELS"));
+  options.flight_recorder = variable("GFXGRAPH_RECORD_FLIGHT");
+  options.keep_segments = variable("GFXGRAPH_RECORD_KEEP_SEGMENTS") == "1";
   options.contents =
       parse_contents(variable("GFXGRAPH_RECORD_CONTENTS")).value_or(Contents::kTouched);
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
@@ -87,6 +89,7 @@ std::vector<std::string> options_to_environment(const Options& options) {
   return {"GFXGRAPH_RECORD_RANGES=" + as_lines(options.ranges),
           "GFXGRAPH_RECORD_LAUNCHES=" + as_lines(options.launches),
           "GFXGRAPH_RECORD_KERNELS=" + as_lines(options.kernels),
+          "GFXGRAPH_RECORD_FLIGHT=" + options.flight_recorder,
           std::string("GFXGRAPH_RECORD_CONTENTS=") +
               kContentsWords[static_cast<size_t>(options.contents)],
           "GFXGRAPH_RECORD_OUTPUT=" + options.output,

@@ -13,6 +13,9 @@
 //   GFXGRAPH_RECORD_RANGES       the ranges to record, one in a line; unset: the whole program
 //   GFXGRAPH_RECORD_LAUNCHES     the launches to record, one N:M in a line
 //   GFXGRAPH_RECORD_KERNELS      the kernels whose launches to record, one GLOB#N in a line
+//   GFXGRAPH_RECORD_FLIGHT       5000 | 64MiB: a flight recorder, with the size of its segments
+//   GFXGRAPH_RECORD_KEEP_SEGMENTS  1: with it, none of them is replaced by a later one (for tests;
+//                                gfxgraph-record passes it on)
 //   GFXGRAPH_RECORD_CONTENTS     touched | all | none: of which memory the initial content is kept
 //   GFXGRAPH_RECORD_WAIT         1: launches may wait for kernels that reach memory of the host
 //   GFXGRAPH_RECORD_COMPRESS     zstd level of blobs, 0: plain
@@ -58,6 +61,10 @@ struct Options {
   std::vector<std::string> ranges;
   std::vector<std::string> launches;  // as parse_launch_interval() takes them
   std::vector<std::string> kernels;   // as parse_kernel_pattern() takes them
+  // As parse_segment_size() takes it; empty: one file holds all that is recorded. Without any of
+  // the three above, and without checkpoints.
+  std::string flight_recorder;
+  bool keep_segments = false;
   Contents contents = Contents::kTouched;
   int compression_level = 1;
   bool redact = false;

@@ -15,6 +15,7 @@
 #include "base/print.h"
 #include "format/reader.h"
 #include "recorder/tool/lint_summary.h"
+#include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -105,6 +106,9 @@ ManifestEntry settle(const ClaimRecord& claim, const std::string& status_folder)
     return entry;
   }
   entry.file = fs::path(claim.output).filename().string();
+  for (const std::string& path : read_segment_list(segment_list(status_folder, claim.key))) {
+    entry.earlier.push_back(fs::path(path).filename().string());
+  }
   if (still_recording(claim)) {
     entry.state = TraceState::kRecording;
     return entry;
@@ -156,7 +160,21 @@ bool partial_in_use(const fs::path& partial) {
   return !free;
 }
 
-Ending explain_recording(const std::string& output, const std::string& status_folder) {
+namespace {
+
+// Of a flight recorder.
+void explain_segments(const std::string& output, const std::string& status_folder) {
+  const std::vector<std::string> earlier = read_segment_list(segment_list(status_folder, ""));
+  if (earlier.empty()) return;
+  say(fmt::format("before {}, {} of what was kept:", output,
+                  earlier.size() == 1 ? "one trace" : fmt::format("{} traces", earlier.size())));
+  std::error_code error;
+  for (const std::string& path : earlier) {
+    say(fmt::format("  {}: {}", path, size_text(fs::file_size(path, error))));
+  }
+}
+
+Ending explain_last(const std::string& output, const std::string& status_folder) {
   const std::optional<Report> report = read_report(status_folder, "");
   const std::string stopped =
       report ? report->error : "the program ended without telling the recorder";
@@ -190,6 +208,14 @@ Ending explain_recording(const std::string& output, const std::string& status_fo
   }
   if (lost) return Ending::kLost;
   return complete ? Ending::kComplete : Ending::kIncomplete;
+}
+
+}  // namespace
+
+Ending explain_recording(const std::string& output, const std::string& status_folder) {
+  const Ending ending = explain_last(output, status_folder);
+  explain_segments(output, status_folder);
+  return ending;
 }
 
 std::vector<ManifestEntry> settle_recordings(const std::string& status_folder, pid_t first_process,
@@ -232,6 +258,7 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
         break;
       case TraceState::kFailed: say(fmt::format("{}: no trace: {}", process, entry.error)); break;
     }
+    for (const std::string& file : entry.earlier) say("  before it: " + file);
     list("  note", entry.notes);
     list("  incomplete", entry.incomplete);
     lost = lost || entry.state != TraceState::kSealed || !entry.error.empty();
