@@ -147,6 +147,7 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
     // Without argument metadata the whole segment is what a launch passes.
     if (kernel.arguments.empty()) kernel.explicit_size_bytes = kernel.kernarg_size_bytes;
     (*entry)->slots = kernarg_slots(kernel);
+    kernel.code_object = function.module->code_id;
     kernel.id = next_kernel_++;
     check(writer_->add(kernel));
   }

@@ -151,6 +151,7 @@ void Recorder::forget_trace() {
 void Recorder::describe_again(KernelEntry& kernel) {
   if (kernel.kernel.id != 0 || !segments_) return;
   if (!describe_module(*kernel.module, "--flight-recorder")) return;
+  kernel.kernel.code_object = kernel.module->code_id;
   kernel.kernel.id = next_kernel_++;
   check(writer_->add(kernel.kernel));
 }

@@ -72,6 +72,8 @@ class Runner:
     def record(self, seed, expected, drop=()):
         """What went wrong."""
         cut = ["--range", "cut"] if self.options.range else []
+        if self.options.flight:
+            cut = ["--flight-recorder", str(random.Random(seed).choice((1, 1, 2, 3, 7, 20)))]
         if not self.options.launches:
             return self.record_cut(seed, expected, drop, cut)
         # Where to cut is random, and the same for each run of a seed.
@@ -87,7 +89,8 @@ class Runner:
     def record_cut(self, seed, expected, drop, cut):
         trace = self.trace(seed)
         code, out, err = self.run([self.root / "bin" / "gfxgraph-record", "--device", "emulated", "--force",
-                                   *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)])
+                                   *cut, "-o", trace, "--", self.program, *self.arguments(seed, drop)],
+                                  {"GFXGRAPH_RECORD_KEEP_SEGMENTS": "1"} if self.options.flight else None)
         if code != 0:
             own = [line for line in (out + err).splitlines() if not line.startswith("gfxgraph-record: ")]
             return f"recorded run: {ending(code)}: {tail(chr(10).join(own) or err)}"
@@ -100,8 +103,24 @@ class Runner:
             return f"incomplete: {missing[0] if missing else tail(err)}"
         return ""
 
+    def segments(self, seed):
+        """All traces of a flight recorder but the last one."""
+        return sorted(self.scratch.glob(f"{seed}.kept-*.gfxg"), key=lambda path: int(re.findall("[0-9]+", path.name)[-1]))
+
+    def replay_segments(self, seed):
+        """What went wrong."""
+        traces = [*self.segments(seed), self.trace(seed)]
+        code, out, err = self.run([self.folder / "replay_many", *traces], self.agent, self.options.timeout + 2 * len(traces))
+        good = set(re.findall(r"/([^/]+) ok$", out, re.M))
+        wrong = [line.rsplit("/", 1)[-1] for line in out.splitlines() if not line.endswith(" ok")]
+        if len(good) + len({line.split(" ")[0] for line in wrong}) != len(traces):
+            wrong.append(f"replay: {ending(code)}: {tail(err)}")
+        return wrong
+
     def replay(self, seeds, automatic=False):
         """What went wrong, by seed."""
+        if self.options.flight:
+            return {seed: wrong for seed in seeds if (wrong := self.replay_segments(seed))}
         command = [self.folder / "replay_many", *(["--auto"] if automatic else []), *map(self.trace, seeds)]
         code, out, err = self.run(command, self.agent, self.options.timeout + 2 * len(seeds))
         wrong = {}
@@ -165,7 +184,8 @@ class Runner:
                 self.options.failed.mkdir(parents=True, exist_ok=True)
                 shutil.copy(self.trace(seed), self.options.failed)
             if not self.options.keep:
-                self.trace(seed).unlink(missing_ok=True)
+                for trace in [*self.segments(seed), self.trace(seed)]:
+                    trace.unlink(missing_ok=True)
         return wrong
 
     def fails(self, seed, drop, times):
@@ -241,6 +261,7 @@ def main():
     parser.add_argument("--features", default="default")
     parser.add_argument("--range", action="store_true", help="record a part of each program only, cut at random")
     parser.add_argument("--launches", action="store_true", help="record some launches of each program only, cut at random")
+    parser.add_argument("--flight", action="store_true", help="record with a flight recorder of short segments, and replay all of them")
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
     parser.add_argument("--keep", action="store_true", help="keep the traces")

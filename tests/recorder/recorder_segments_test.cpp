@@ -50,10 +50,10 @@ class RecorderSegmentsTest : public RecorderHostMemoryTest {
     });
   }
   // In the way that a hook would take.
-  void kernel(void* address, Handle stream = handle(10)) {
-    launch_call({.function = handle(2), .stream = stream}, [&] {
+  void kernel(void* address, Handle stream = handle(10), Handle function = handle(2)) {
+    launch_call({.function = function, .stream = stream}, [&] {
       KernelEntry* const entry =
-          recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+          recorder_->find_kernel(function, false, "hipModuleLaunchKernel", held_);
       ASSERT_NE(entry, nullptr);
       int by = 3;
       void* params[] = {&address, &by};
@@ -304,6 +304,26 @@ TEST_F(RecorderSegmentsTest, GraphsAreDescribedInEach) {
     EXPECT_THAT(trace->graphs(), SizeIs(1));
     EXPECT_THAT(trace->kernels(), SizeIs(1));
     EXPECT_THAT(actions<format::GraphLaunch>(*trace), SizeIs(1));
+  }
+}
+
+// Whichever is used first has the first number.
+TEST_F(RecorderSegmentsTest, CodeObjectsAreDescribedInEach) {
+  start("2");
+  device_memory(a_, sizeof(a_));
+  std::string other = image_;
+  call([&] {
+    recorder_->module_loaded(&other, other.data());
+    recorder_->function_found(handle(3), &other, "module_increment");
+  });
+  for (const uintptr_t function : {2, 3, 3, 3, 3, 2}) kernel(a_, handle(10), handle(function));
+  const auto traces = all();
+  ASSERT_THAT(traces, SizeIs(3));
+  const size_t modules[] = {2, 1, 2};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(traces[i]->complete());
+    EXPECT_THAT(traces[i]->code_objects(), SizeIs(modules[i]));
+    EXPECT_THAT(traces[i]->kernels(), SizeIs(modules[i]));
   }
 }
 
