@@ -480,8 +480,8 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
 
 void Recorder::note_unrecorded_processes() {
   for (const std::string& mark : unrecorded_processes(options_.status_folder, claim_.key)) {
-    const bool known = std::ranges::any_of(
-        findings_, [&](const FindingCount& one) { return one.call == mark; });
+    const bool known =
+        std::ranges::any_of(findings_, [&](const FindingCount& one) { return one.call == mark; });
     if (known) continue;  // of an earlier segment
     finding(format::FindingKind::kIncomplete, mark,
             "the work of this process, which the program started, is not in the trace");

@@ -131,8 +131,9 @@ void Recorder::note_marker(const char* call, const char* detail) noexcept {
 
 void Recorder::note_open_ranges() {
   for (const format::RangeId range : traced_) {
-    finding(format::FindingKind::kNote, "ranges",
-            "\"" + open_ranges_[range].text + "\" was not left: it goes on to the end of the trace");
+    finding(
+        format::FindingKind::kNote, "ranges",
+        "\"" + open_ranges_[range].text + "\" was not left: it goes on to the end of the trace");
   }
 }
 

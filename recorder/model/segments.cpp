@@ -34,7 +34,8 @@ Result<SegmentSize> parse_segment_size(std::string_view text) {
   if (error == std::errc() && number != 0) {
     if (rest.empty()) size.launches = number;
     for (const auto& unit : kUnits) {
-      if (rest == unit.name && number <= UINT64_MAX >> unit.shift) size.bytes = number << unit.shift;
+      if (rest == unit.name && number <= UINT64_MAX >> unit.shift)
+        size.bytes = number << unit.shift;
     }
   }
   if (size.launches != 0 || size.bytes != 0) return size;

@@ -49,7 +49,7 @@ class Segments {
   const SegmentSize size_;
   const bool keep_all_;
   std::atomic<uint64_t> launches_{0};
-  std::atomic<uint64_t> look_at_{0};    // so many launches: not before
+  std::atomic<uint64_t> look_at_{0};     // so many launches: not before
   std::atomic<uint64_t> not_before_{0};  // this time, after a wait for the device in vain
   std::atomic<bool> told_{false};
 };

@@ -18,9 +18,9 @@ namespace gfxgraph::recorder {
 
 using SignalHandler = void (*)(int);
 
-// From now on; pending_end_signal() must be looked at regularly until unwatch_end_signals(). `keep`:
-// SIGUSR2 is looked at, too. It asks a flight recorder to keep what it has, where it would end the
-// program; it goes on to do that, and nothing else, when nobody looks any more.
+// From now on; pending_end_signal() must be looked at regularly until unwatch_end_signals().
+// `keep`: SIGUSR2 is looked at, too. It asks a flight recorder to keep what it has, where it would
+// end the program; it goes on to do that, and nothing else, when nobody looks any more.
 void watch_end_signals(bool keep) noexcept;
 // Restores the defaults, but that of SIGUSR2.
 void unwatch_end_signals() noexcept;

@@ -137,8 +137,7 @@ int run_tool(int argc, char** argv) {
                        " times");
   }
   if (!request.options.flight_recorder.empty()) {
-    const auto size =
-        gfxgraph::recorder::parse_segment_size(request.options.flight_recorder);
+    const auto size = gfxgraph::recorder::parse_segment_size(request.options.flight_recorder);
     if (!size) return usage_error(size.error().message);
     if (!request.options.ranges.empty() || !request.options.launches.empty() ||
         !request.options.kernels.empty() || profiler_range) {

@@ -26,17 +26,17 @@ Json or_null(const std::optional<T>& value) {
 
 Json entry_json(const ManifestEntry& entry) {
   Json json = {{"pid", entry.pid},
-          {"parent_pid", entry.parent_pid},
-          {"rank", or_null(entry.rank)},
-          {"command_line", entry.command_line},
-          {"file", entry.file},
-          {"state", word(entry.state)},
-          {"launches", or_null(entry.launches)},
-          {"complete", entry.complete},
-          {"incomplete", entry.incomplete},
-          {"notes", entry.notes},
-          {"error", entry.error},
-          {"exit_status", or_null(entry.exit_status)}};
+               {"parent_pid", entry.parent_pid},
+               {"rank", or_null(entry.rank)},
+               {"command_line", entry.command_line},
+               {"file", entry.file},
+               {"state", word(entry.state)},
+               {"launches", or_null(entry.launches)},
+               {"complete", entry.complete},
+               {"incomplete", entry.incomplete},
+               {"notes", entry.notes},
+               {"error", entry.error},
+               {"exit_status", or_null(entry.exit_status)}};
   if (!entry.earlier.empty()) json["earlier"] = entry.earlier;
   return json;
 }

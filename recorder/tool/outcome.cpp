@@ -166,9 +166,9 @@ namespace {
 void explain_segments(const std::string& output, const std::string& status_folder) {
   const std::vector<std::string> earlier = read_segment_list(segment_list(status_folder, ""));
   if (earlier.empty()) return;
-  say(fmt::format("{} before {}:",
-                  earlier.size() == 1 ? "one trace" : fmt::format("{} traces", earlier.size()),
-                  output));
+  say(fmt::format(
+      "{} before {}:", earlier.size() == 1 ? "one trace" : fmt::format("{} traces", earlier.size()),
+      output));
   std::error_code error;
   constexpr size_t kMost = 20;
   for (size_t i = earlier.size() - std::min(earlier.size(), kMost); i < earlier.size(); ++i) {

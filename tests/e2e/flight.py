@@ -119,12 +119,16 @@ class Driven:
         return errors
 
 
-def appears(path):
+def until(holds, what):
     for _ in range(600):
-        if path.exists():
+        if holds():
             return
         time.sleep(0.1)
-    raise Failure(f"{path} did not come")
+    raise Failure(f"{what} did not come")
+
+
+def appears(path):
+    until(path.exists, path)
 
 
 def asked(build, scratch):
@@ -152,12 +156,13 @@ def killed(build, scratch):
     trace = scratch / "t.gfxg"
     program = Driven(build, trace, "10")
     program.go(34)
+    until(lambda: launches(build, f"{trace}.partial", 3) == 4, "what is handed over every 100 ms")
     os.kill(program.pid, signal.SIGKILL)
     _, errors = program.process.communicate(timeout=60)
     require("t.previous.gfxg" in errors and "gfxgraph recover" in errors, errors)
     require(launches(build, scratch / "t.previous.gfxg") == 10, "the sealed one")
     run(build.tool("gfxgraph", "recover", f"{trace}.partial", "-o", trace), expect={0, 3})
-    require(launches(build, trace, {0, 3}) == 4, "of the last one, behind a synchronisation")
+    require(launches(build, trace, {0, 3}) == 4, "of the last one")
     replay_all(build, [scratch / "t.previous.gfxg"])
 
 

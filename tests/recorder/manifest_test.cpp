@@ -47,6 +47,20 @@ TEST(Manifest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->traces[1].rank, std::nullopt);
 }
 
+// A flight recorder's field: manifests of other recordings do not have it.
+TEST(Manifest, EarlierTracesAreListed) {
+  Manifest manifest = example();
+  EXPECT_EQ(manifest_text(manifest).find("earlier"), std::string::npos);
+  manifest.traces[0].earlier = {"run-10.kept-1.gfxg", "run-10.previous.gfxg"};
+  const auto read = parse_manifest(manifest_text(manifest));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->traces[0].earlier, manifest.traces[0].earlier);
+  EXPECT_TRUE(read->traces[1].earlier.empty());
+  std::string damaged = manifest_text(manifest);
+  damaged.replace(damaged.find("\"earlier\": ["), 12, "\"earlier\": 1, \"other\": [");
+  EXPECT_FALSE(parse_manifest(damaged));
+}
+
 TEST(Manifest, CommandLinesNeedNotBeText) {
   Manifest manifest = example();
   manifest.program = {"\xff\xfe"};
