@@ -138,6 +138,9 @@ Result<void> Checker::check_content(const Content& content, const char* what) co
 Result<void> Checker::check(const Copy& copy) const {
   const std::optional<uint64_t> bytes = product(copy.width_bytes, copy.height, copy.depth);
   if (!bytes) return fail(Status::kCorrupt, "copy: its size overflows");
+  if (copy.destination.allocation == 0 && copy.source.allocation == 0) {
+    return fail(Status::kCorrupt, "copy: both ends lie outside of every allocation");
+  }
   for (const auto& [end, what] : {std::pair{&copy.destination, "copy: destination"},
                                   std::pair{&copy.source, "copy: source"}}) {
     if (end->allocation == 0) continue;

@@ -279,6 +279,7 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
     const Allocation* source = by_id(copy->source.allocation);
     if (source != nullptr && (!source->host_visible() || source->watched)) continue;
     if (source == nullptr && plain_early) continue;
+    if (copy->destination.allocation == 0) continue;  // one end must be in the trace
     DeferredSource deferred;
     deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
     if (source != nullptr) {

@@ -112,12 +112,19 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = by_id(copy.source.allocation);
       source != nullptr && source->host_visible() && !work.in_graph && !source->watched) {
-    // Pinned memory that a host function may still fill: its bytes, read when that has run.
+    // Pinned memory that a host function may still fill: its bytes, read when that has run. Not if
+    // work may still write it, or if the copy leads out of every allocation.
     work.source_runs = runs_to_come();
-    if (!work.source_runs.empty()) {
+    const uint64_t begin = copy.source.offset_bytes;
+    const bool kept = copy.destination.allocation == 0 ||
+                      !flights_.over(source->id, begin, begin + size(raw.source)).empty();
+    if (!work.source_runs.empty() && !kept) {
       auto& own = std::get<RawCopy>(work.raw);
-      own.source.address = source->host_address + copy.source.offset_bytes;
+      own.source.address = source->host_address + begin;
       copy.source = {};
+    } else if (!work.source_runs.empty()) {
+      work.source_runs.clear();
+      watch(*source);
     }
     if (work.host_waits) work.source_runs.clear();
   }

@@ -556,6 +556,11 @@ void add_memory_cases(std::vector<GoldenCase>& cases) {
                    })});
   cases.push_back({"host_write_outside", with_content([](Content& c) { c.size_bytes = 33; })});
   cases.push_back({"copy_outside", with_copy([](Copy& c) { c.source.offset_bytes = 1; })});
+  cases.push_back({"copy_outside_at_both_ends", with_copy([](Copy& c) {
+                     c.destination = c.source = {};
+                     c.host_source.size_bytes = 32;
+                     c.host_source.fill = 1;
+                   })});
   cases.push_back({"copy_rows_outside", with_copy([](Copy& c) {
                      c.width_bytes = 8;
                      c.height = 5;

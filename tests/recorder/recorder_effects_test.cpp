@@ -37,6 +37,19 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     raw.width_bytes = bytes;
     node(number, raw, std::move(after));
   }
+  void async_copy(const void* destination, const void* source, size_t bytes, Knows knows) {
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(destination);
+    raw.source.address = reinterpret_cast<uint64_t>(source);
+    raw.width_bytes = bytes;
+    work.raw = raw;
+    work.stream = handle(10);
+    work.call = "hipMemcpyAsync";
+    work.knows = knows;
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
   // The function runs while the launch is being issued.
   void launch_graph(bool first = true) {
     if (first) recorder_->graph_instantiated(handle(40), handle(30));
@@ -372,6 +385,51 @@ TEST_F(RecorderEffectsTest, WhatAGraphWritesItCopiesFromThere) {
   const auto* copied = std::get_if<format::Copy>(&trace->graphs()[0].nodes.back().action);
   ASSERT_NE(copied, nullptr);
   EXPECT_NE(copied->source.allocation, 0u);
+}
+
+// One end of a copy must be memory that the trace has.
+TEST_F(RecorderEffectsTest, ACopyOutOfMemoryThatAFunctionMayFillKeepsItsSource) {
+  for (const Knows knows : {Knows::STREAM, Knows::NOTHING}) {
+    SCOPED_TRACE(static_cast<int>(knows));
+    std::filesystem::remove(path());
+    SetUp();
+    host_[100] = 0;
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    host_function([&] { host_[100] = 9; });
+    static char plain[64];
+    async_copy(plain, host_ + 96, sizeof(plain), knows);
+    during_call_();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    const auto copies = actions<format::Copy>(*trace);
+    ASSERT_THAT(copies, SizeIs(2)) << "what the function wrote, and the program's";
+    bool out = false;
+    bool written = false;
+    for (const format::Copy& copy : copies) {
+      EXPECT_TRUE(copy.source.allocation != 0 || copy.destination.allocation != 0);
+      out = out || copy.source.allocation != 0;
+      written = written || copy.destination.offset_bytes == 96;
+    }
+    EXPECT_TRUE(out);
+    EXPECT_TRUE(written) << "the copy may follow the function";
+  }
+}
+
+// Bytes that are read when the function has run are the copy's only if nothing else may write them.
+TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  async_copy(host_, device_, 64, Knows::NOTHING);
+  host_function([] {}, handle(11));
+  async_copy(device_ + 256, host_, 64, Knows::NOTHING);
+  during_call_();
+  std::memset(host_, 5, 64);  // the first copy
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2));
+  EXPECT_NE(copies[1].source.allocation, 0u);
 }
 
 // One node writes a part of what another reads.
