@@ -441,7 +441,7 @@ class Recorder {
   bool read_copy_source(const RawCopy& raw, format::Copy& copy);
   void receive_copy_result(const Work& work, format::Copy& copy);
   void checkpoint();
-  void writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes);
+  void writes(Work& work, Allocation& allocation, const Flight& flight);
   void gives(const format::Launch& launch, Work& work);
   void reachable_may_be_written(Work& work, format::StreamId stream);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.

@@ -25,15 +25,16 @@ std::string cut_name(const char* text);
 
 // recorder_work.cpp: bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
-// Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
-uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
+// What they write.
+Flight flight_of(const format::Copy& copy);
+Flight flight_of(const format::Memset& set);
 
 // recorder_memory.cpp: memory that the host sees, and one hash per kHostBlockBytes of it.
 std::span<const std::byte> visible_bytes(const Allocation& allocation);
 std::vector<uint64_t> block_hashes(const Allocation& allocation);
 
 // recorder_flights.cpp: which bytes of a block at `base` differ from `saved`, but for those that
-// copies among `flights` write. As many of both.
+// copies among `flights` write; of words that no copy still writes, all. As many of both.
 std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
                                         std::span<const std::byte> saved, uint64_t base,
                                         std::span<const Flight> flights);

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,10 +52,10 @@ struct DeferredEffect {
   format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
   // Work that may run at the same time: memory that kernels were given, ranges that copies write.
   std::set<format::AllocationId> given = {};
-  std::set<std::tuple<format::AllocationId, uint64_t, uint64_t>> copied = {};
+  std::set<Flight> copied = {};
   void add(const Flight& flight) {
     if (flight.kernel && flight.named) given.insert(flight.allocation);
-    if (!flight.kernel) copied.emplace(flight.allocation, flight.begin, flight.end);
+    if (!flight.kernel) copied.insert(flight);
   }
   // Blocks that were recorded as a whole since it was issued.
   std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};

@@ -26,6 +26,38 @@ bool on_null_stream(const format::Action& action) {
 
 }  // namespace
 
+bool Flight::writes(uint64_t offset) const noexcept {
+  if (offset < begin || offset >= end) return false;
+  if (row_bytes == 0) return true;
+  const uint64_t in_plane = (offset - begin) % plane_bytes;
+  return in_plane / pitch_bytes < rows && in_plane % pitch_bytes < row_bytes;
+}
+
+uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  const uint64_t row = pitch == 0 ? width : pitch;
+  const uint64_t plane = slice == 0 ? row * height : slice;
+  return plane * (depth - 1) + row * (height - 1) + width;
+}
+
+Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pitch_bytes,
+                  uint64_t slice_bytes, uint64_t width_bytes, uint64_t height, uint64_t depth) {
+  const uint64_t size = extent(pitch_bytes, slice_bytes, width_bytes, height, depth);
+  Flight flight{.allocation = allocation, .begin = offset, .end = offset + size};
+  if (size == 0 || size == width_bytes * height * depth) return flight;
+  // With one row or plane the next one's distance says nothing, and may be anything.
+  const uint64_t row = pitch_bytes == 0 ? width_bytes : pitch_bytes;
+  const uint64_t within = height == 1 ? width_bytes : row * (height - 1) + width_bytes;
+  const uint64_t plane = depth == 1 ? within : slice_bytes == 0 ? row * height : slice_bytes;
+  // Rows that overlap are no box.
+  if ((height > 1 && row < width_bytes) || plane < within) return flight;
+  flight.row_bytes = width_bytes;
+  flight.pitch_bytes = height == 1 ? plane : row;
+  flight.rows = height;
+  flight.plane_bytes = plane;
+  return flight;
+}
+
 bool named_kernel(std::span<const Flight> flights) {
   return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.named; });
 }
@@ -167,6 +199,18 @@ std::vector<Flight> Flights::over(format::AllocationId allocation, uint64_t begi
     if (flight.allocation == allocation && flight.begin < end && begin < flight.end) {
       found.push_back(flight);
     }
+  }
+  return found;
+}
+
+std::vector<Flight> Flights::over(format::AllocationId allocation, uint64_t begin, uint64_t end,
+                                  format::StreamId reader) const {
+  const Set before = front(reader);
+  std::vector<Flight> found;
+  for (const auto& [number, flight] : out_) {
+    if (flight.allocation != allocation || flight.begin >= end || begin >= flight.end) continue;
+    found.push_back(flight);
+    found.back().done = before.contains(number);
   }
   return found;
 }

@@ -4,6 +4,7 @@
 // Not thread-safe; the recorder's lock guards it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -26,7 +27,23 @@ struct Flight {
   bool kernel = false;
   bool named = false;
   format::StreamId stream = 0;  // set by issue()
+  // A box with space between its rows: only they are written. row_bytes of 0: all of it.
+  uint64_t row_bytes = 0;
+  uint64_t pitch_bytes = 0;
+  uint64_t rows = 0;  // of a plane
+  uint64_t plane_bytes = 0;
+  // It has written by the time that is looked at; set by who looks.
+  bool done = false;
+
+  bool writes(uint64_t offset) const noexcept;
+  auto operator<=>(const Flight&) const = default;
 };
+
+// Of a copy or memset into a box of its allocation.
+Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pitch_bytes,
+                  uint64_t slice_bytes, uint64_t width_bytes, uint64_t height, uint64_t depth);
+// Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
+uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
 bool named_kernel(std::span<const Flight> flights);
 
@@ -45,6 +62,9 @@ class Flights {
   std::vector<Flight> follow(const format::Action& action);
   // The flights to an allocation that overlap [begin, end).
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end) const;
+  // As the next work of the stream finds them: what it follows is done.
+  std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end,
+                           format::StreamId reader) const;
   void forget(format::AllocationId allocation);
   // Copies, memsets and kernels that were given the memory, which the next work of the stream does
   // not follow.

@@ -180,17 +180,11 @@ std::vector<Flight> Recorder::nodes_beside(const std::vector<format::GraphNode>&
     for (const uint32_t earlier : nodes[i].dependencies) after[i] = after[i] || after[earlier];
     if (after[i] || (before[i] && !early)) continue;
     if (const auto* copy = std::get_if<format::Copy>(&nodes[i].action)) {
-      const format::CopyEnd& to = copy->destination;
-      const uint64_t size =
-          extent(to.pitch_bytes, to.slice_bytes, copy->width_bytes, copy->height, copy->depth);
-      found.push_back({to.allocation, to.offset_bytes, to.offset_bytes + size});
-      if (early) given(to.allocation);
+      found.push_back(flight_of(*copy));
+      if (early) given(copy->destination.allocation);
       if (early) given(copy->source.allocation);
     } else if (const auto* set = std::get_if<format::Memset>(&nodes[i].action)) {
-      const uint64_t size =
-          extent(set->pitch_bytes, set->slice_bytes, set->width_elements * set->element_bytes,
-                 set->height, set->depth);
-      found.push_back({set->allocation, set->offset_bytes, set->offset_bytes + size});
+      found.push_back(flight_of(*set));
       if (early) given(set->allocation);
     } else if (const auto* launch = std::get_if<format::Launch>(&nodes[i].action)) {
       for (const format::Relocation& word : launch->relocations) given(word.allocation);
@@ -269,25 +263,35 @@ void Recorder::append_beginning(format::AllocationBegin begin, std::span<const s
 
 // What copies and memsets wrote while the function ran is not its own.
 void Recorder::leave_to_copies(DeferredEffect& effect) {
-  for (const auto& [allocation, copy_begin, copy_end] : effect.copied) {
-    std::vector<HostEffects::Change> left;
-    for (HostEffects::Change& change : effect.changes) {
-      const uint64_t begin = change.offset_bytes;
-      const uint64_t end = begin + change.bytes.size();
-      if (change.allocation != allocation || copy_end <= begin || end <= copy_begin) {
-        left.push_back(std::move(change));
-        continue;
-      }
-      const auto at = [&](uint64_t offset) {
-        return change.bytes.begin() + static_cast<ptrdiff_t>(offset - begin);
-      };
-      if (begin < copy_begin)
-        left.push_back({allocation, begin, {change.bytes.begin(), at(copy_begin)}});
-      if (copy_end < end)
-        left.push_back({allocation, copy_end, {at(copy_end), change.bytes.end()}});
+  if (effect.copied.empty()) return;
+  std::vector<HostEffects::Change> left;
+  for (HostEffects::Change& change : effect.changes) {
+    const uint64_t begin = change.offset_bytes;
+    const uint64_t size = change.bytes.size();
+    std::vector<const Flight*> copies;
+    for (const Flight& copy : effect.copied) {
+      if (copy.allocation == change.allocation && copy.begin < begin + size && begin < copy.end)
+        copies.push_back(&copy);
     }
-    effect.changes = std::move(left);
+    if (copies.empty()) {
+      left.push_back(std::move(change));
+      continue;
+    }
+    const auto copied = [&](uint64_t at) {
+      return std::ranges::any_of(copies,
+                                 [&](const Flight* copy) { return copy->writes(begin + at); });
+    };
+    for (uint64_t at = 0; at < size; ++at) {
+      uint64_t end = at;
+      while (end < size && !copied(end)) ++end;
+      if (end == at) continue;
+      const auto first = change.bytes.begin() + static_cast<ptrdiff_t>(at);
+      left.push_back(
+          {change.allocation, begin + at, {first, first + static_cast<ptrdiff_t>(end - at)}});
+      at = end;
+    }
   }
+  effect.changes = std::move(left);
 }
 
 void Recorder::write_effect(DeferredEffect& effect) {

@@ -39,8 +39,13 @@ constexpr auto kLeastPatience = std::chrono::microseconds(100);
 
 // Whether one of the copies among them writes the byte.
 bool copied(std::span<const Flight> flights, uint64_t offset) {
+  return std::any_of(flights.begin(), flights.end(),
+                     [&](const Flight& flight) { return !flight.kernel && flight.writes(offset); });
+}
+
+bool under_way(std::span<const Flight> flights, uint64_t offset) {
   return std::any_of(flights.begin(), flights.end(), [&](const Flight& flight) {
-    return !flight.kernel && flight.begin <= offset && offset < flight.end;
+    return !flight.kernel && !flight.done && flight.writes(offset);
   });
 }
 
@@ -60,9 +65,8 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
     bool in_flight = false;
     bool changed = false;
     for (size_t i = word; i < end; ++i) {
-      const bool under_way = copied(flights, base + i);
-      written[i] = !under_way && now[i] != saved[i];
-      in_flight = in_flight || under_way;
+      written[i] = now[i] != saved[i] && !copied(flights, base + i);
+      in_flight = in_flight || under_way(flights, base + i);
       changed = changed || written[i];
     }
     // Whole words where possible: a pointer of which few bytes changed must stay one.
@@ -143,11 +147,14 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
   for (Flight& flight : work.flights) {
     Allocation* allocation = by_id(flight.allocation);
     if (allocation == nullptr) continue;
-    for (const uint64_t edge : {flight.begin, flight.end - 1}) {
-      const uint64_t block = edge / kHostBlockBytes;
+    const uint64_t first = flight.begin / kHostBlockBytes;
+    const uint64_t last = (flight.end - 1) / kHostBlockBytes;
+    // Of those between the first and the last one a box leaves out bytes.
+    const uint64_t step = flight.row_bytes == 0 ? std::max<uint64_t>(last - first, 1) : 1;
+    for (uint64_t block = first; block <= last; block += step) {
       const uint64_t begin = block * kHostBlockBytes;
       const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
-      if (flight.begin <= begin && end <= flight.end) continue;
+      if (flight.row_bytes == 0 && flight.begin <= begin && end <= flight.end) continue;
       if (allocation->saved_blocks.contains(block)) continue;
       if (auto bytes = host_block(*allocation, block)) {
         allocation->saved_blocks.emplace(block, std::move(*bytes));
@@ -327,6 +334,7 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
       continue;
     }
     over.push_back(flight);
+    over.back().done = true;
     late = late || flight.late;
     kernel = kernel || (flight.kernel && flight.named);
   }

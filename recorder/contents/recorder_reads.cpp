@@ -42,7 +42,9 @@ std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
     if (!in_doubt(allocation, block, block)) continue;
     numbers.insert(block);
     const uint64_t base = block * kHostBlockBytes;
-    blocks.push_back({base, 0, saved, flights_.over(allocation.id, base, base + kHostBlockBytes)});
+    blocks.push_back(
+        {base, 0, saved,
+         flights_.over(allocation.id, base, base + kHostBlockBytes, stream_id(reader.stream))});
   }
   if (blocks.empty()) return numbers;
   const uint64_t begin = blocks.front().offset_bytes;

@@ -11,25 +11,29 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
-uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth) {
-  if (width == 0 || height == 0 || depth == 0) return 0;
-  const uint64_t row = pitch == 0 ? width : pitch;
-  const uint64_t plane = slice == 0 ? row * height : slice;
-  return plane * (depth - 1) + row * (height - 1) + width;
-}
-
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
   return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
 }
 
+Flight flight_of(const format::Copy& copy) {
+  const format::CopyEnd& to = copy.destination;
+  return box_flight(to.allocation, to.offset_bytes, to.pitch_bytes, to.slice_bytes,
+                    copy.width_bytes, copy.height, copy.depth);
+}
+
+Flight flight_of(const format::Memset& set) {
+  return box_flight(set.allocation, set.offset_bytes, set.pitch_bytes, set.slice_bytes,
+                    set.width_elements * set.element_bytes, set.height, set.depth);
+}
+
 // What the program wrote beside the range, into blocks that the work writes in part, must not be
 // taken for the work's.
-void Recorder::writes(Work& work, Allocation& allocation, uint64_t offset, uint64_t size_bytes) {
-  if (!allocation.host_visible() || size_bytes == 0) return;
+void Recorder::writes(Work& work, Allocation& allocation, const Flight& flight) {
+  if (!allocation.host_visible() || flight.begin == flight.end) return;
   // A host function may write it, too, before or after, or while this is being issued.
   if (!allocation.watched && (work.calls_host || !runs_to_come().empty())) watch(allocation);
-  check_host_writes(allocation, offset, size_bytes);
-  work.flights.push_back({allocation.id, offset, offset + size_bytes});
+  check_host_writes(allocation, flight.begin, flight.end - flight.begin);
+  work.flights.push_back(flight);
 }
 
 void Recorder::gives(const format::Launch& launch, Work& work) {
@@ -133,7 +137,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
     check_host_writes(*source, copy.source.offset_bytes, size(raw.source), &work);
   }
   if (Allocation* target = by_id(copy.destination.allocation)) {
-    writes(work, *target, copy.destination.offset_bytes, size(raw.destination));
+    writes(work, *target, flight_of(copy));
   }
   return copy;
 }
@@ -159,9 +163,7 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
   set.asynchronous = !work.host_waits;
   set.stream = stream;
   if (Allocation* target = by_id(set.allocation)) {
-    writes(work, *target, set.offset_bytes,
-           extent(raw.pitch_bytes, raw.slice_bytes, raw.width_elements * raw.element_bytes,
-                  raw.height, raw.depth));
+    writes(work, *target, flight_of(set));
   }
   return set;
 }

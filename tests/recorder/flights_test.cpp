@@ -110,5 +110,37 @@ TEST(Flights, KernelsReplaceThoseTheyFollow) {
   EXPECT_FALSE(flights.any_kernel());
 }
 
+TEST(Flights, OfABoxWriteItsRowsOnly) {
+  const Flight box = box_flight(1, 100, 16, 64, 8, 3, 2);
+  EXPECT_EQ(box.end, 100u + 64 + 32 + 8);
+  for (uint64_t plane = 0; plane < 2; ++plane) {
+    for (uint64_t row = 0; row < 4; ++row) {
+      const uint64_t at = 100 + 64 * plane + 16 * row;
+      EXPECT_EQ(box.writes(at), row < 3) << at;
+      EXPECT_EQ(box.writes(at + 7), row < 3) << at;
+      EXPECT_FALSE(box.writes(at + 8)) << at;
+    }
+  }
+  EXPECT_FALSE(box.writes(99));
+  const Flight planes = box_flight(1, 0, 16, 32, 8, 1, 3);
+  EXPECT_TRUE(planes.writes(39) && planes.writes(64));
+  EXPECT_FALSE(planes.writes(16) || planes.writes(40));
+  // Without space between rows, and where rows overlap: all of it.
+  for (const Flight& whole : {box_flight(1, 0, 8, 24, 8, 3, 2), box_flight(1, 0, 0, 0, 8, 3, 2),
+                              box_flight(1, 0, 4, 0, 8, 3, 1), box_flight(1, 0, 64, 64, 8, 1, 1)}) {
+    for (uint64_t at = 0; at < whole.end; ++at) EXPECT_TRUE(whole.writes(at)) << at;
+  }
+}
+
+TEST(Flights, AreDoneForWorkThatFollowsThem) {
+  Flights flights;
+  flights.follow(format::StreamCreate{1, 1, 0});
+  flights.follow(format::StreamCreate{2, 1, 0});
+  flights.issue(1, {.allocation = 1, .end = 8});
+  ASSERT_EQ(flights.over(1, 0, 8, 1).size(), 1u);
+  EXPECT_TRUE(flights.over(1, 0, 8, 1)[0].done);
+  EXPECT_FALSE(flights.over(1, 0, 8, 2)[0].done);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

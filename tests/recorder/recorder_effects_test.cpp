@@ -349,6 +349,32 @@ TEST_F(RecorderEffectsTest, WhatACopyWritesBesideItIsTheCopys) {
   EXPECT_THAT(written, ::testing::ElementsAre(std::pair(128, 32), std::pair(192, 32)));
 }
 
+TEST_F(RecorderEffectsTest, WhatABoxBesideItLeavesOutIsItsOwn) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_) + 160;
+  raw.pitch_bytes = 32;
+  raw.width_elements = 16;
+  raw.height = 2;
+  node(1, raw);
+  function_node(2, [&] {
+    std::memset(host_ + 160, 1, 48);
+    std::memset(host_ + 176, 2, 16);  // between the rows
+    std::memset(host_ + 192, 1, 16);
+  });
+  launch_graph();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  std::vector<std::pair<uint64_t, uint64_t>> written;
+  for (const format::GraphNode& node : trace->graphs()[0].nodes) {
+    const auto* copy = std::get_if<format::Copy>(&node.action);
+    if (copy != nullptr) written.emplace_back(copy->destination.offset_bytes, copy->width_bytes);
+  }
+  EXPECT_THAT(written, ::testing::ElementsAre(std::pair(176, 16)));
+}
+
 // Until now the device has not seen the memory: it is written in the moment in which both happen.
 TEST_F(RecorderEffectsTest, WhatIsWrittenWhileAMemsetIsIssuedIsTheFunctions) {
   recorder_->host_registered(host_, sizeof(host_), 0);

@@ -1,5 +1,7 @@
 // What the recorder takes for the program's and what for the device's, while kernels that reach the
 // host's memory run on.
+#include <optional>
+
 #include "tests/recorder/recorder_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -7,7 +9,34 @@ namespace {
 
 using ::testing::SizeIs;
 
-using RecorderFlightsTest = RecorderHostMemoryTest;
+class RecorderFlightsTest : public RecorderHostMemoryTest {
+ protected:
+  // Bytes of `width` in rows at a distance.
+  void set_box(void* to, size_t pitch, size_t width, size_t height, Handle stream) {
+    Work work;
+    RawMemset raw;
+    raw.address = reinterpret_cast<uint64_t>(to);
+    raw.pitch_bytes = pitch;
+    raw.width_elements = width;
+    raw.height = height;
+    work.raw = raw;
+    work.stream = stream;
+    work.call = "hipMemset2DAsync";
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+  }
+  void memset_work_async(void* to, size_t bytes) { set_box(to, 0, bytes, 1, handle(10)); }
+  // What host writes say the byte of host_ holds; nothing: none writes it.
+  static std::optional<int> written_at(const Trace& trace, uint64_t offset) {
+    std::optional<int> found;
+    for (const auto& write : actions<format::HostWrite>(trace)) {
+      const uint64_t at = offset - write.offset_bytes;
+      if (offset < write.offset_bytes || at >= write.content.size_bytes) continue;
+      found = static_cast<int>((*trace.content(write.content))[at]);
+    }
+    return found;
+  }
+};
 
 TEST_F(RecorderFlightsTest, WhatChangesDuringAWaitIsTheKernels) {
   recorder_->host_registered(host_, sizeof(host_), 0);
@@ -191,6 +220,54 @@ TEST_F(RecorderFlightsTest, FreesAndTheEndLandWhatIsInFlight) {
   for (const auto& end : actions<format::AllocationEnd>(*trace)) {
     EXPECT_TRUE(end.post.stored) << end.id;
   }
+}
+
+// Neither the copy nor the kernel wrote them: not even one that was given the memory.
+TEST_F(RecorderFlightsTest, WhatLiesBetweenTheRowsOfABoxIsTheProgramsOwn) {
+  for (const bool under_kernel : {false, true}) {
+    SCOPED_TRACE(under_kernel);
+    std::filesystem::remove(path());
+    SetUp();
+    std::memset(host_, 0, sizeof(host_));
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    if (under_kernel) launch(host_);
+    host_[1010] = 4;
+    set_box(host_ + 1000, 16, 8, 400, handle(11));
+    host_[5010] = 5;  // 1000 and 16 * 250 and 10, in a block that the box begins before
+    during_wait_ = [&] {
+      for (int row = 0; row < 400; ++row) std::memset(host_ + 1000 + 16 * row, 7, 8);
+    };
+    wait(handle(11));
+    during_wait_ = nullptr;
+    wait();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    EXPECT_EQ(written_at(*trace, 1010), 4);
+    EXPECT_EQ(written_at(*trace, 5010), 5);
+    EXPECT_NE(written_at(*trace, 1016), 7) << "the box's";
+  }
+}
+
+// A pointer of which a memset before the kernel wrote a part stays one: its bytes are all there.
+TEST_F(RecorderFlightsTest, AWordThatACopyWroteInPartIsWrittenAsAWhole) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  memset_work_async(host_ + 2, 48);
+  launch(host_);
+  const uint64_t pointer = reinterpret_cast<uint64_t>(other_) | uint64_t{1} << 47;
+  std::memset(host_ + 2, 7, 48);
+  std::memcpy(host_, &pointer, sizeof(pointer));
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_TRUE(writes[0].in_doubt);
+  EXPECT_EQ(writes[0].offset_bytes, 0u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  ASSERT_THAT(writes[0].content.relocations, SizeIs(1));
+  EXPECT_EQ(writes[0].content.relocations[0].allocation, 2u);
 }
 
 }  // namespace

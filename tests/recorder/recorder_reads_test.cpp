@@ -147,6 +147,34 @@ TEST_F(RecorderReadsTest, NothingIsWaitedForAndNothingAskedTwice) {
   EXPECT_TRUE(last_state(*trace, 2).empty());
 }
 
+// The reader follows the memset, which wrote a part of the word.
+TEST_F(RecorderReadsTest, AWordThatACopyWroteInPartIsReadAsAWhole) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  Work work;
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_) + 2;
+  raw.width_elements = 48;
+  work.raw = raw;
+  work.stream = handle(10);
+  work.call = "hipMemsetAsync";
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  launch(host_);
+  const uint64_t pointer = reinterpret_cast<uint64_t>(other_) | uint64_t{1} << 47;
+  std::memset(host_ + 2, 7, 48);
+  std::memcpy(host_, &pointer, sizeof(pointer));
+  launch(host_);
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_EQ(writes[0].offset_bytes, 0u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  EXPECT_THAT(writes[0].content.relocations, SizeIs(1));
+}
+
 // The reader of memory in doubt gets what its stream finds there.
 TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   recorder_->host_registered(host_, sizeof(host_), 0);
