@@ -128,6 +128,8 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
       copy.source = {};
     } else if (!work.source_runs.empty()) {
       work.source_runs.clear();
+      // What the program wrote before is not the functions'.
+      check_host_writes(*source, 0, source->size_bytes);
       watch(*source);
     }
     if (work.host_waits) work.source_runs.clear();

@@ -369,6 +369,79 @@ static void long_kernel_shared() {
   }
 }
 
+// While a kernel runs that was given the memory, the host writes words of it, and a copy rows
+// between which some of these lie.
+static void rows_in_flight() {
+  LongKernel work;
+  hipStream_t other = new_stream();
+  int* data = device_buffer(5);
+  work.launch(1);
+  int* const box = work.pinned + 2 * kCount;
+  for (int i = 0; i < kCount; ++i) box[i] = 100 + i;
+  CHECK(hipMemcpy2DAsync(box, 32, data, 16, 16, 8, hipMemcpyDeviceToHost, other));
+  CHECK(hipStreamSynchronize(other));
+  CHECK(hipStreamSynchronize(work.stream));
+  for (int i = 0; i < kCount; ++i) expect(box[i] == (i % 8 < 4 ? 5 : 100 + i), "rows and space");
+}
+
+__global__ void store(unsigned long long* word, int rounds, int** out, int* pointer) {
+  unsigned long long value = *word;
+  for (int i = 0; i < rounds; ++i) value = value * 6364136223846793005ull + 1442695040888963407ull;
+  *word = value;
+  *out = pointer;
+}
+__global__ void add_behind(int** data, int by) { (*data)[threadIdx.x] += by; }
+
+// A kernel stores a pointer where a memset wrote a part of the word, and the host sees it before it
+// waits for either.
+static void word_in_part() {
+  LongKernel work;
+  int* data = device_buffer(5);
+  auto** const slot = reinterpret_cast<int**>(work.pinned);
+  CHECK(hipMemsetAsync(reinterpret_cast<char*>(slot) + 2, 7, 48, work.stream));
+  store<<<1, 1, 0, work.stream>>>(work.word, 200000, slot, data);
+  while (*static_cast<int* volatile*>(slot) != data) {
+  }
+  CHECK(hipStreamSynchronize(work.stream));
+  add_behind<<<1, kCount, 0, work.stream>>>(slot, 3);
+  CHECK(hipStreamSynchronize(work.stream));
+  expect_all(data, 8, "what the pointer leads to");
+}
+
+// A copy to plain memory from memory that a callback may still write.
+static void callback_beside() {
+  static std::atomic<bool> go;
+  hipStream_t stream = new_stream();
+  hipStream_t other = new_stream();
+  int* data = device_buffer(0);
+  int* sources[2] = {};
+  CHECK(hipHostMalloc(&sources[0], kBytes, hipHostMallocDefault));
+  CHECK(hipMallocManaged(&sources[1], kBytes));
+  for (int* source : sources) {
+    for (int i = 0; i < kCount; ++i) source[i] = 9;
+    CHECK(hipMemcpyAsync(data, source, kBytes, hipMemcpyDefault, stream));
+    CHECK(hipStreamSynchronize(stream));
+    go = false;
+    CHECK(hipStreamAddCallback(
+        stream,
+        [](hipStream_t, hipError_t, void* written) {
+          while (!go) {
+          }
+          static_cast<int*>(written)[0] = 10;
+        },
+        source, 0));
+    static int plain[kCount];
+    CHECK(hipMemcpyAsync(plain, source, kBytes, hipMemcpyDefault, other));
+    CHECK(hipStreamSynchronize(other));
+    expect(plain[0] == 9, "the words before the callback");
+    go = true;
+    CHECK(hipStreamSynchronize(stream));
+    CHECK(hipMemcpyAsync(data, source, kBytes, hipMemcpyDefault, stream));
+    CHECK(hipStreamSynchronize(stream));
+    expect(read(data)[0] == 10, "the callback's word");
+  }
+}
+
 // The result of an asynchronous copy on the thread's own stream is part of the trace.
 static void per_thread() {
   int* data = device_buffer(3);
@@ -387,6 +460,9 @@ int main(int argc, char** argv) {
                                                       {"graph_host_words", graph_host_words},
                                                       {"host_node_source", host_node_source},
                                                       {"pinned_in_flight", pinned_in_flight},
+                                                      {"rows_in_flight", rows_in_flight},
+                                                      {"word_in_part", word_in_part},
+                                                      {"callback_beside", callback_beside},
                                                       {"long_kernel", long_kernel},
                                                       {"long_kernel_shared", long_kernel_shared},
                                                       {"per_thread", per_thread}};

@@ -442,6 +442,22 @@ TEST_F(RecorderEffectsTest, ACopyOutOfMemoryThatAFunctionMayFillKeepsItsSource) 
   }
 }
 
+TEST_F(RecorderEffectsTest, WhatTheProgramWroteBeforeACopyOutOfItIsNotAFunctionsThatRuns) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  host_[100] = 9;
+  host_[5000] = 9;
+  static char plain[64];
+  host_function([&] { async_copy(plain, host_ + 96, sizeof(plain), Knows::NOTHING); });
+  during_call_();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_FALSE(actions<format::HostWrite>(*trace).empty());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_NE(copies[0].source.allocation, 0u);
+}
+
 // Bytes that are read when the function has run are the copy's only if nothing else may write them.
 TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
   recorder_->host_registered(host_, sizeof(host_), 0);
