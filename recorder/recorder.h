@@ -278,6 +278,10 @@ class Recorder {
   std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
                                       const format::Copy& pattern);
   void leave_to_copies(DeferredEffect& effect);
+  bool beside(const DeferredEffect& effect, format::StreamId stream) const;
+  bool functions_beside(format::StreamId stream);
+  void read_beside_functions(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                             format::StreamId stream);
   void write_effect(DeferredEffect& effect);
   void write_into_beginning(const HostEffects::Change& change);
   void append_beginning(format::AllocationBegin begin, std::span<const std::byte> bytes);

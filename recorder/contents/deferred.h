@@ -57,6 +57,9 @@ struct DeferredEffect {
     if (flight.kernel && flight.named) given.insert(flight.allocation);
     if (!flight.kernel) copied.insert(flight);
   }
+  // What copies read at the same time, and what was there when they were issued.
+  std::vector<HostEffects::Change> read = {};
+  bool was_read_before(const HostEffects::Change& change) const;
   // Blocks that were recorded as a whole since it was issued.
   std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
 };

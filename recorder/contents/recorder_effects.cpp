@@ -1,6 +1,7 @@
 // What waits for host functions of the program: bytes that they write before device work reads
 // them. It is known when they have run, and until then nothing from there on goes to the writer.
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "recorder/recorder_internal.h"
@@ -155,6 +156,41 @@ void Recorder::run_beside_functions(const std::vector<Flight>& flights, const Wo
     if (effect.first != 0 && flights_.follows(stream, effect.first)) continue;
     for (const Flight& flight : flights) effect.add(flight);
   }
+}
+
+// With ran_mutex_: whether the next work of the stream may run while the function does.
+bool Recorder::beside(const DeferredEffect& effect, format::StreamId stream) const {
+  return !effect.ended && (effect.first == 0 || !flights_.follows(stream, effect.first));
+}
+
+bool Recorder::functions_beside(format::StreamId stream) {
+  const std::lock_guard lock(ran_mutex_);
+  return std::ranges::any_of(deferred_effects_,
+                             [&](const DeferredEffect& effect) { return beside(effect, stream); });
+}
+
+// A copy that is about to be issued; before what functions have written by now is looked for.
+void Recorder::read_beside_functions(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                                     format::StreamId stream) {
+  const std::lock_guard lock(ran_mutex_);
+  for (DeferredEffect& effect : deferred_effects_) {
+    if (!beside(effect, stream)) continue;
+    if (auto bytes = read_host_bytes(source.host_address + offset, size_bytes))
+      effect.read.push_back({source.id, offset, std::move(*bytes)});
+  }
+}
+
+// Whether a copy may have read other bytes than these.
+bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
+  const uint64_t begin = change.offset_bytes;
+  const uint64_t end = begin + change.bytes.size();
+  return std::ranges::any_of(read, [&](const HostEffects::Change& then) {
+    const uint64_t from = std::max(begin, then.offset_bytes);
+    const uint64_t to = std::min(end, then.offset_bytes + then.bytes.size());
+    return then.allocation == change.allocation && from < to &&
+           std::memcmp(change.bytes.data() + (from - begin),
+                       then.bytes.data() + (from - then.offset_bytes), to - from) != 0;
+  });
 }
 
 // What the nodes write, or were given, that neither come before the function nor after it. `early`:
@@ -381,7 +417,7 @@ void Recorder::resolve_deferred(bool all) {
   for (DeferredEffect& effect : effects) {
     leave_to_copies(effect);
     const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
-      return effect.given.contains(change.allocation) ||
+      return effect.given.contains(change.allocation) || effect.was_read_before(change) ||
              effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
     });
     if (mixed) {

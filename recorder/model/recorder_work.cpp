@@ -117,10 +117,11 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   if (Allocation* source = by_id(copy.source.allocation);
       source != nullptr && source->host_visible() && !work.in_graph && !source->watched) {
     // Pinned memory that a host function may still fill: its bytes, read when that has run. Not if
-    // work may still write it, or if the copy leads out of every allocation.
+    // the copy need not follow it, if work may still write the memory, or if the copy leads out of
+    // every allocation.
     work.source_runs = runs_to_come();
     const uint64_t begin = copy.source.offset_bytes;
-    const bool kept = copy.destination.allocation == 0 ||
+    const bool kept = copy.destination.allocation == 0 || functions_beside(stream) ||
                       !flights_.over(source->id, begin, begin + size(raw.source)).empty();
     if (!work.source_runs.empty() && !kept) {
       auto& own = std::get<RawCopy>(work.raw);
@@ -136,6 +137,9 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   }
   if (Allocation* source = by_id(copy.source.allocation);
       source != nullptr && source->host_visible()) {
+    if (!work.in_graph) {
+      read_beside_functions(*source, copy.source.offset_bytes, size(raw.source), stream);
+    }
     check_host_writes(*source, copy.source.offset_bytes, size(raw.source), &work);
   }
   if (Allocation* target = by_id(copy.destination.allocation)) {

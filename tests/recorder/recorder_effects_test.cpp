@@ -458,6 +458,27 @@ TEST_F(RecorderEffectsTest, WhatTheProgramWroteBeforeACopyOutOfItIsNotAFunctions
   EXPECT_NE(copies[0].source.allocation, 0u);
 }
 
+// The copy does not follow the function, which may wait for the host to know that it is done.
+TEST_F(RecorderEffectsTest, ACopyFromWhatAFunctionWritesBesideItIsIncomplete) {
+  for (const bool elsewhere : {false, true}) {
+    for (const bool out : {false, true}) {
+      SCOPED_TRACE(2 * elsewhere + out);
+      std::filesystem::remove(path());
+      SetUp();
+      std::memset(host_, 0, sizeof(host_));
+      recorder_->host_registered(host_, sizeof(host_), 0);
+      static char plain[64];
+      char* const to = out ? plain : device_;
+      host_function([&] { host_[elsewhere ? 200 : 100] = 9; }, handle(11));
+      async_copy(to, host_ + 96, 64, out ? Knows::STREAM : Knows::NOTHING);
+      during_call_();
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), elsewhere);
+    }
+  }
+}
+
 // Bytes that are read when the function has run are the copy's only if nothing else may write them.
 TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
   recorder_->host_registered(host_, sizeof(host_), 0);
