@@ -51,7 +51,9 @@ struct Before {
 };
 
 Instance::Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program)
-    : session_(std::move(session)), program_(std::move(program)) {}
+    : session_(std::move(session)),
+      program_(std::move(program)),
+      moves_followed_(session_->moves().size()) {}
 
 Instance::~Instance() {
   if (staging_ != nullptr) hip().hipHostFree(staging_);
@@ -394,12 +396,18 @@ void Instance::apply_host_write(uint32_t index) noexcept {
 }
 
 Result<void> Instance::restore() {
-  GFXGRAPH_TRY(session_->restore());
-  const Program& whole = *session_->program();
-  const bool begins_later = std::ranges::any_of(whole.calls(), [&](const Call& call) {
+  const std::vector<Call>& calls = session_->program()->calls();
+  const bool begins_later = std::ranges::any_of(calls, [&](const Call& call) {
     return call.acts() && call.sequence < program_->first_event();
   });
-  return begins_later ? run_before() : Result<void>();
+  if (!begins_later) return session_->restore();
+  // The work before needs what the recorded program had in the caller's buffers, too.
+  GFXGRAPH_TRY(synchronize());
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept,
+                            memory().kept_contents());
+  GFXGRAPH_TRY(session_->restore(true));
+  GFXGRAPH_TRY(run_before());
+  return memory().put_back(kept);
 }
 
 Result<void> Instance::run_before() {
@@ -410,6 +418,7 @@ Result<void> Instance::run_before() {
     GFXGRAPH_ASSIGN_OR_RETURN(before->executor, make_eager_executor(*before->instance, {}));
     before_ = std::move(before);
   }
+  (void)before_->instance->follow_moves();
   GFXGRAPH_TRY(before_->executor->run(nullptr));
   GFXGRAPH_TRY(before_->executor->wait(nullptr));
   return synchronize();

@@ -125,6 +125,8 @@ class Instance {
   // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
+  // Follows what was bound in the session since: whether anything was. Work in flight has ended.
+  bool follow_moves() noexcept;
   // Changes one value of an operation; the next submit uses it. kInvalidArgument: the operation
   // would leave its buffers; kUnsupported: such a place cannot be set, and says so.
   Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
@@ -145,6 +147,7 @@ class Instance {
                           const PlaceValue& value);
   uint64_t room(const format::Copy& recorded, const format::CopyEnd& end, const uint8_t* at) const;
   Result<uint64_t> address(const PlaceValue& value, uint64_t size_bytes, bool by_host) const;
+  void follow(const Move& move) noexcept;
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;
@@ -152,6 +155,7 @@ class Instance {
   std::shared_ptr<Session> session_;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<Before> before_;
+  size_t moves_followed_ = 0;  // of the session's
   PatternBuffers small_rows_;
   std::vector<PreparedOperation> operations_;
   std::vector<PreparedLaunch> launches_;

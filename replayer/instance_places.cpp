@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "base/checked.h"
 #include "replayer/instance.h"
@@ -39,6 +40,66 @@ Result<uint64_t> Instance::address(const PlaceValue& value, uint64_t size_bytes,
   uint8_t* const host = by_host ? memory().host_pointer(value.allocation) : nullptr;
   uint8_t* const base = host != nullptr ? host : memory().device_pointer(value.allocation);
   return reinterpret_cast<uint64_t>(base) + static_cast<uint64_t>(value.number);
+}
+
+bool Instance::follow_moves() noexcept {
+  const std::vector<Move>& moves = session_->moves();
+  if (moves_followed_ == moves.size()) [[likely]]
+    return false;
+  for (; moves_followed_ < moves.size(); ++moves_followed_) follow(moves[moves_followed_]);
+  return true;
+}
+
+// What the caller has set to something else is left alone.
+void Instance::follow(const Move& move) noexcept {
+  const auto moved = [&](uint64_t word, format::AllocationId recorded) {
+    return recorded == move.allocation ? move.moved(word) : move.moved_inside(word);
+  };
+  const auto pointer = [&](auto*& at, format::AllocationId recorded) {
+    if (recorded == 0) return;  // staging
+    at = reinterpret_cast<std::remove_reference_t<decltype(at)>>(
+        moved(reinterpret_cast<uint64_t>(at), recorded));
+  };
+  const auto words = [&](std::span<std::byte> bytes,
+                         const std::vector<format::Relocation>& relocations) {
+    for (const format::Relocation& word : relocations) {
+      if (!range_fits(word.offset_bytes, sizeof(uint64_t), bytes.size())) continue;
+      const uint64_t before = load_word(bytes, word.offset_bytes);
+      store_word(bytes, word.offset_bytes, moved(before, word.allocation));
+    }
+  };
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    const Operation& recorded = program_->operations()[i];
+    switch (operations_[i].kind) {
+      case OperationKind::kLaunch: {
+        const PreparedLaunch& launch = launches_[operations_[i].index];
+        words(std::as_writable_bytes(std::span(launch.kernarg, launch.kernarg_bytes)),
+              recorded.launch->relocations);
+        break;
+      }
+      case OperationKind::kCopy: {
+        PreparedCopy& copy = copies_[operations_[i].index];
+        pointer(copy.source, recorded.copy->source.allocation);
+        pointer(copy.destination, recorded.copy->destination.allocation);
+        if (recorded.copy->source.allocation != 0) break;
+        auto* const staged = const_cast<uint8_t*>(copy.source);
+        words(std::as_writable_bytes(std::span(staged, recorded.copy->host_source.size_bytes)),
+              recorded.copy->host_source.relocations);
+        break;
+      }
+      case OperationKind::kMemset: {
+        PreparedMemset& memset = memsets_[operations_[i].index];
+        pointer(memset.destination, recorded.memset->allocation);
+        pointer(memset.copy_destination, recorded.memset->allocation);
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < host_writes_.size(); ++i) {
+    const format::HostWrite& recorded = *program_->host_writes()[i];
+    pointer(host_writes_[i].destination, recorded.allocation);
+    words(host_writes_[i].bytes, recorded.content.relocations);
+  }
 }
 
 // How many bytes a linear copy may move at this end.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -50,20 +51,22 @@ bool is_host_kind(AllocationKind kind) {
 
 }  // namespace
 
-Memory::~Memory() {
+void Memory::release(Buffer& buffer) const {
   const HipTable& hip = library_->table();
-  for (Buffer& buffer : buffers_) {
-    switch (buffer.owner) {
-      case Owner::kNone: break;
-      case Owner::kDevice: hip.hipFree(buffer.base); break;
-      case Owner::kHost: hip.hipHostFree(buffer.base); break;
-      case Owner::kRegistered:
-        if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
-        std::free(buffer.base);
-        break;
-    }
+  switch (std::exchange(buffer.owner, Owner::kNone)) {
+    case Owner::kNone: break;
+    case Owner::kDevice: hip.hipFree(buffer.base); break;
+    case Owner::kHost: hip.hipHostFree(buffer.base); break;
+    case Owner::kRegistered:
+      if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
+      std::free(buffer.base);
+      break;
   }
-  if (guard_ != nullptr) hip.hipFree(guard_);
+}
+
+Memory::~Memory() {
+  for (Buffer& buffer : buffers_) release(buffer);
+  if (guard_ != nullptr) library_->table().hipFree(guard_);
 }
 
 Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
@@ -213,6 +216,7 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
   for (const format::AllocationId id : group.members) {
     Buffer& buffer = buffers_[id - 1];
     buffer.used = true;
+    buffer.in_group = true;
     const uint64_t at = offset + (program.allocations()[id - 1].begin->recorded_address - start);
     buffer.device = whole.device + at;
     if (whole.host != nullptr) buffer.host = whole.host + at;
@@ -435,9 +439,27 @@ Result<void> Memory::restore_content(const format::Trace& trace, const Allocatio
   return {};
 }
 
-Result<void> Memory::restore(const Program& program) {
+Result<std::vector<std::vector<std::byte>>> Memory::kept_contents() const {
+  std::vector<std::vector<std::byte>> kept(buffers_.size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!buffers_[i].used || !buffers_[i].keep_content) continue;
+    const auto id = static_cast<format::AllocationId>(i + 1);
+    kept[i].resize(size(id));
+    GFXGRAPH_TRY(read(id, 0, kept[i]));
+  }
+  return kept;
+}
+
+Result<void> Memory::put_back(const std::vector<std::vector<std::byte>>& kept) const {
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i].empty()) GFXGRAPH_TRY(write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
+  }
+  return {};
+}
+
+Result<void> Memory::restore(const Program& program, bool all) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (!buffers_[i].used || buffers_[i].keep_content) continue;
+    if (!buffers_[i].used || (buffers_[i].keep_content && !all)) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);

@@ -20,6 +20,29 @@ namespace gfxgraph::replayer {
 // Whether the trace has such an allocation and the memory suffices. Needs no device.
 Result<void> check_binding(const Program& program, const Binding& binding);
 
+// An allocation that stands elsewhere than before. Host addresses are 0 where it has none.
+struct Move {
+  format::AllocationId allocation = 0;
+  uint64_t size_bytes = 0;
+  uint64_t old_device = 0, new_device = 0;
+  uint64_t old_host = 0, new_host = 0;
+
+  // The word itself unless it is an address in the allocation, or the one behind its end.
+  uint64_t moved(uint64_t word) const noexcept { return moved_within(word, size_bytes); }
+  // The same for a word that was made from another allocation's address, which may begin where
+  // this one ended.
+  uint64_t moved_inside(uint64_t word) const noexcept {
+    return size_bytes == 0 ? word : moved_within(word, size_bytes - 1);
+  }
+
+ private:
+  uint64_t moved_within(uint64_t word, uint64_t last) const noexcept {
+    if (word - old_device <= last) return word - old_device + new_device;
+    if (old_host != 0 && word - old_host <= last) return word - old_host + new_host;
+    return word;
+  }
+};
+
 // Owns what it allocated. Not thread-safe. Reads and writes block until the bytes have moved, and
 // the caller has synchronised with the work that uses them.
 class Memory {
@@ -34,8 +57,8 @@ class Memory {
   const AddressMap& addresses() const { return addresses_; }
   // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
   // fresh_byte() where there is none, since nobody had written it.
-  // Bindings with keep_content are left alone.
-  Result<void> restore(const Program& program);
+  // Bindings with keep_content are left alone, unless `all`.
+  Result<void> restore(const Program& program, bool all = false);
 
   bool exists(format::AllocationId id) const {
     return id != 0 && id <= buffers_.size() && buffers_[id - 1].used;
@@ -53,10 +76,19 @@ class Memory {
   }
   void vary_fresh(bool varied) { vary_fresh_ = varied; }
 
+  // The caller's memory in place of an allocation, from now on, with what it holds. kUnsupported:
+  // it must keep its distance from others. Words in other buffers that lead to it, and that the
+  // trace knows as pointers, follow; what work has computed from its address does not.
+  Result<Move> bind_anew(const Program& program, const Binding& binding);
+
   // Both check the range.
   Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
   Result<void> write(format::AllocationId id, uint64_t offset,
                      std::span<const std::byte> bytes) const;
+
+  // What bindings with keep_content hold; index = id - 1, empty for all others.
+  Result<std::vector<std::vector<std::byte>>> kept_contents() const;
+  Result<void> put_back(const std::vector<std::vector<std::byte>>& kept) const;
 
   // Of the allocations that do not belong to the caller: how many stand elsewhere than recorded.
   size_t moved() const;
@@ -68,6 +100,7 @@ class Memory {
     bool used = false;
     bool bound = false;
     bool keep_content = false;
+    bool in_group = false;  // RigidGroup
     Owner owner = Owner::kNone;
     void* base = nullptr;  // what is freed
     uint8_t* device = nullptr;
@@ -85,6 +118,8 @@ class Memory {
   Result<void> restore_words(const format::AllocationBegin& begin, const std::string& where);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
   void map(const Program& program, bool keep_ambiguous);
+  void release(Buffer& buffer) const;
+  Result<void> move_words(const Program& program, const Move& move) const;
 
   std::shared_ptr<const HipLibrary> library_;
   std::vector<Buffer> buffers_;  // index = id - 1

@@ -21,6 +21,17 @@ void store_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) noex
 
 AddressMap::AddressMap(std::vector<Placement> placements, bool keep_ambiguous)
     : placements_(std::move(placements)), keep_ambiguous_(keep_ambiguous) {
+  sort_ranges();
+}
+
+void AddressMap::place(format::AllocationId id, uint64_t device, uint64_t host) {
+  placements_[id - 1].replay_device = device;
+  placements_[id - 1].replay_host = host;
+  sort_ranges();
+}
+
+void AddressMap::sort_ranges() {
+  ranges_.clear();
   for (const Placement& place : placements_) {
     if (place.replay_device != 0)
       ranges_.push_back({place.replay_device, place.size_bytes, place.recorded_device});

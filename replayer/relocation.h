@@ -32,6 +32,8 @@ class AddressMap {
   // With `keep_ambiguous` the words of ambiguous relocations keep their recorded value.
   explicit AddressMap(std::vector<Placement> placements, bool keep_ambiguous = false);
 
+  // Says where an allocation stands from now on.
+  void place(format::AllocationId id, uint64_t device, uint64_t host);
   const Placement& placement(format::AllocationId id) const { return placements_[id - 1]; }
   size_t size() const { return placements_.size(); }
 
@@ -59,6 +61,7 @@ class AddressMap {
                        const std::string& where) const;
 
  private:
+  void sort_ranges();
   Result<void> check(size_t size, const format::Relocation& relocation,
                      const std::string& where) const;
   bool fits_near(uint64_t replay_word, uint64_t recorded_word, uint64_t reach) const noexcept;

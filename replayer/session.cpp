@@ -53,13 +53,21 @@ Result<void> Session::check_architecture() const {
           recorded, device_.name, present, present));
 }
 
+Result<void> Session::bind(const Binding& binding) {
+  GFXGRAPH_TRY(synchronize());
+  moves_.reserve(moves_.size() + 1);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Move move, memory_->bind_anew(*program_, binding));
+  moves_.push_back(move);
+  return {};
+}
+
 Result<void> Session::synchronize() const {
   return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize");
 }
 
-Result<void> Session::restore() {
+Result<void> Session::restore(bool all) {
   GFXGRAPH_TRY(synchronize());
-  return memory_->restore(*program_);
+  return memory_->restore(*program_, all);
 }
 
 }  // namespace gfxgraph::replayer

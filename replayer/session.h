@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
@@ -36,10 +37,17 @@ class Session {
   Deadline& deadline() { return deadline_; }
   void start_deadline() { deadline_ = Deadline(options_.max_load_seconds); }
 
+  // Memory of the caller in place of an allocation, from now on and for all steps, with what it
+  // holds (as Memory::bind_anew); waits for the device. The caller keeps it alive.
+  Result<void> bind(const Binding& binding);
+  // What was bound since loading, in order.
+  const std::vector<Move>& moves() const { return moves_; }
+
   // Waits for everything on the device.
   Result<void> synchronize() const;
-  // Waits, then gives every buffer its recorded initial content.
-  Result<void> restore();
+  // Waits, then gives every buffer its recorded initial content; `all`: also those of the caller
+  // that keep theirs.
+  Result<void> restore(bool all = false);
 
  private:
   Session(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library,
@@ -55,6 +63,7 @@ class Session {
   std::unique_ptr<Modules> displaced_modules_;
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace gfxgraph::replayer

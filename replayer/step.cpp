@@ -118,13 +118,13 @@ Result<void> Step::choose_mode() {
     mode_reason_ = "no graph: " + graph.error().message;
     return {};
   }
-  std::vector<std::vector<std::byte>> kept;
-  GFXGRAPH_TRY(save_kept(kept));
+  const Memory& memory = instance_->memory();
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept, memory.kept_contents());
   const auto tried = [&]() -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_batch, outcome(*executor_));
-    GFXGRAPH_TRY(put_back(kept));
+    GFXGRAPH_TRY(memory.put_back(kept));
     GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_graph, outcome(**graph));
-    GFXGRAPH_TRY(put_back(kept));
+    GFXGRAPH_TRY(memory.put_back(kept));
     if (by_batch != by_graph) {
       mode_reason_ = "graph and batch leave different bytes: batch kept";
       return {};
@@ -133,7 +133,7 @@ Result<void> Step::choose_mode() {
     std::vector<double> graph_us;
     for (size_t i = 0; i < kAutoRepetitions; ++i) {
       GFXGRAPH_ASSIGN_OR_RETURN(const Measurement batch_time, measure_with(*executor_, 1));
-      GFXGRAPH_TRY(put_back(kept));
+      GFXGRAPH_TRY(memory.put_back(kept));
       GFXGRAPH_ASSIGN_OR_RETURN(const Measurement graph_time, measure_with(**graph, 1));
       if (i + 1 == kAutoRepetitions) {
         // Some graphs are right once and wrong when launched again (base/hip_quirks.inc).
@@ -141,10 +141,10 @@ Result<void> Step::choose_mode() {
         if (last != by_batch) {
           mode_reason_ = fmt::format(
               "graph leaves different bytes when launched again (run {}): batch kept", i + 2);
-          return put_back(kept);
+          return memory.put_back(kept);
         }
       }
-      GFXGRAPH_TRY(put_back(kept));
+      GFXGRAPH_TRY(memory.put_back(kept));
       batch_us.push_back(batch_time.end_to_end.median);
       graph_us.push_back(graph_time.end_to_end.median);
     }
@@ -171,26 +171,6 @@ Result<std::vector<format::BlobId>> Step::outcome(Executor& executor) {
   return snapshot(*instance_);
 }
 
-Result<void> Step::save_kept(std::vector<std::vector<std::byte>>& kept) const {
-  const Memory& memory = instance_->memory();
-  kept.resize(instance_->program().allocations().size());
-  for (size_t i = 0; i < kept.size(); ++i) {
-    const auto id = static_cast<format::AllocationId>(i + 1);
-    if (!memory.exists(id) || !memory.keeps_content(id)) continue;
-    kept[i].resize(memory.size(id));
-    GFXGRAPH_TRY(memory.read(id, 0, kept[i]));
-  }
-  return {};
-}
-
-Result<void> Step::put_back(const std::vector<std::vector<std::byte>>& kept) const {
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i].empty())
-      GFXGRAPH_TRY(instance_->memory().write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
-  }
-  return {};
-}
-
 // Runtimes capture some of a replay's calls and execute or drop the others.
 Result<void> Step::refuse_capture() const {
   const auto is_capturing = instance_->hip().hipStreamIsCapturing;
@@ -206,6 +186,7 @@ Result<void> Step::refuse_capture() const {
 
 Result<void> Step::run() {
   GFXGRAPH_TRY(refuse_capture());
+  if (instance_->follow_moves()) arguments_changed_ = true;
   if (arguments_changed_) [[unlikely]]
     GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
@@ -221,6 +202,7 @@ Result<void> Step::restore() {
     GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_),
                                             "hipStreamSynchronize"));
   }
+  if (instance_->follow_moves()) arguments_changed_ = true;
   return instance_->restore();
 }
 

@@ -92,8 +92,6 @@ class Step {
   Result<void> use(Mode mode);
   Result<Measurement> measure_with(Executor& executor, size_t repetitions);
   Result<std::vector<format::BlobId>> outcome(Executor& executor);
-  Result<void> save_kept(std::vector<std::vector<std::byte>>& kept) const;
-  Result<void> put_back(const std::vector<std::vector<std::byte>>& kept) const;
 
   std::unique_ptr<Instance> instance_;
   ExecutorOptions executor_options_;

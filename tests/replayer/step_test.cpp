@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <vector>
+
+#include "replayer/fingerprint.h"
 #include "replayer/parameters.h"
 #include "scenario.h"
 
@@ -181,6 +187,124 @@ TEST_P(Decoding, RangesAreFoundByNameAndNumber) {
     EXPECT_EQ(missing.error().status, Status::kNotFound);
     EXPECT_THAT(missing.error().message, HasSubstr("the trace has decode#0, decode#1, decode#2"));
   }
+}
+
+// Memory for bindings: what is bound must be at hand to the end.
+class Buffers {
+ public:
+  Binding make(const Program& program, format::AllocationId id, bool keep) {
+    const uint64_t size = program.allocations()[id - 1].extent_bytes;
+    memory_.emplace_back(std::max<uint64_t>(size, 1), uint8_t{0xEE});
+    return {id, memory_.back().data(), size, keep};
+  }
+
+ private:
+  std::list<std::vector<uint8_t>> memory_;
+};
+
+std::vector<format::AllocationId> bindable(const Program& program) {
+  std::vector<format::AllocationId> ids;
+  for (const AllocationInfo& info : program.allocations()) {
+    if (info.begin != nullptr && info.begin->kind != format::AllocationKind::kModuleGlobal)
+      ids.push_back(info.begin->id);
+  }
+  return ids;
+}
+
+// Whatever is bound while a session lives, a run from the initial state is as recorded.
+TEST_P(StepInEveryMode, AnyBufferCanBeBoundBetweenRuns) {
+  FakeHip fake;
+  {
+    TestTrace trace(fake);
+    build_scenario(fake, trace);
+    const auto whole = trace.program();
+    Buffers buffers;
+    const auto session = open_session(fake, whole);
+    ASSERT_NE(session, nullptr);
+    const auto step = prepare(session, whole, GetParam());
+    ASSERT_NE(step, nullptr);
+    for (int round = 0; round < 2; ++round) {
+      for (const format::AllocationId id : bindable(*whole)) {
+        const Binding binding = buffers.make(*whole, id, false);
+        ASSERT_TRUE(session->bind(binding));
+        ASSERT_TRUE(step->restore());
+        ASSERT_TRUE(step->run());
+        const auto report = step->verify();
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_TRUE(report->identical_throughout()) << "bound " << id;
+      }
+    }
+    EXPECT_GT(session->moves().size(), 10u);
+  }
+  EXPECT_EQ(fake.alive(), 0u);
+}
+
+// A buffer that takes the place of another one, with its content, in the middle of a row of runs.
+TEST_P(StepInEveryMode, PointersInMemoryFollowABoundBuffer) {
+  FakeHip fake;
+  TestTrace trace(fake);
+  build_scenario(fake, trace);
+  const auto whole = trace.program();
+  const auto reference_session = open_session(fake, whole);
+  const auto reference = prepare(reference_session, whole, GetParam());
+  ASSERT_NE(reference, nullptr);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(reference->run());
+    ASSERT_TRUE(reference->wait());
+  }
+  const auto expected = fingerprint(reference->instance());
+  ASSERT_TRUE(expected);
+  Buffers buffers;
+  for (const format::AllocationId id : bindable(*whole)) {
+    const auto session = open_session(fake, whole);
+    const auto step = prepare(session, whole, GetParam());
+    ASSERT_NE(step, nullptr);
+    ASSERT_TRUE(step->run());
+    ASSERT_TRUE(step->wait());
+    const Binding binding = buffers.make(*whole, id, true);
+    std::vector<std::byte> content(binding.size_bytes);
+    ASSERT_TRUE(session->memory().read(id, 0, content));
+    std::memcpy(binding.pointer, content.data(), content.size());
+    ASSERT_TRUE(session->bind(binding));
+    ASSERT_TRUE(step->run());
+    ASSERT_TRUE(step->wait());
+    const auto got = fingerprint(step->instance());
+    ASSERT_TRUE(got);
+    EXPECT_EQ(*got, *expected) << "bound " << id;
+  }
+}
+
+// What the caller brings stays, whatever the work before a range did to that buffer.
+TEST_P(Decoding, TheCallersContentIsNotOverwrittenByTheWorkBefore) {
+  const auto whole = trace.program();
+  const auto range = find_range(whole->trace(), "decode#2");
+  ASSERT_TRUE(range);
+  const auto session = open_session(fake, whole);
+  ASSERT_NE(session, nullptr);
+  Buffers buffers;
+  ASSERT_TRUE(session->bind(buffers.make(*whole, history, true)));
+  const auto step = prepare(session, whole->cut(range->first_event, range->end_event), GetParam());
+  ASSERT_NE(step, nullptr);
+  ASSERT_TRUE(step->run());
+  std::vector<uint32_t> expected(64, 0xEEEEEEEE);
+  expected[2] = 12;
+  EXPECT_EQ(read(*step, history, 64), expected);
+  EXPECT_EQ(read(*step, turns[0], 4)[0], 7u) << "two of its turns were run";
+}
+
+TEST_P(Decoding, WhatCannotBeBoundIsRefusedAndChangesNothing) {
+  const auto whole = trace.program();
+  const auto session = open_session(fake, whole);
+  ASSERT_NE(session, nullptr);
+  uint32_t small = 0;
+  EXPECT_EQ(session->bind({history, &small, sizeof small, true}).error().status,
+            Status::kInvalidArgument);
+  EXPECT_EQ(session->bind({99, &small, sizeof small, true}).error().status, Status::kNotFound);
+  EXPECT_TRUE(session->moves().empty());
+  const auto step = prepare(session, whole, GetParam());
+  ASSERT_NE(step, nullptr);
+  ASSERT_TRUE(step->run());
+  EXPECT_TRUE(step->verify()->identical_throughout());
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, StepInEveryMode,
