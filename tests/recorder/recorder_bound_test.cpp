@@ -65,6 +65,19 @@ class RecorderBoundTest : public ::testing::Test {
   EndlessDevice* device_ = nullptr;
 };
 
+// gcc defines a macro, clang a feature.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+#else
+constexpr bool kSanitized = false;
+#endif
+
 uint64_t peak_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -76,9 +89,7 @@ uint64_t peak_kib() {
 class RecorderPeakTest : public RecorderBoundTest {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer keeps what was freed";
-#endif
+    if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what was freed";
   }
   // In a process of its own, whose peak is that of the recording. `record`: whether all is well.
   // `ready`: of what the program's own memory holds by then.
