@@ -354,7 +354,12 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     return fail(Status::kIo, fmt::format("open {}: not a regular file", path.string()));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const File file, File::open_read(path));
-  if (::fstat(file.fd(), &status) != 0) return fail_errno("stat", path, errno);
+  return map(file.fd(), path);
+}
+
+Result<MappedFile> MappedFile::map(int descriptor, const std::filesystem::path& path) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) return fail_errno("stat", path, errno);
   if (S_ISDIR(status.st_mode)) return fail_errno("open", path, EISDIR);
   if (!S_ISREG(status.st_mode)) {
     return fail(Status::kIo, fmt::format("open {}: not a regular file", path.string()));
@@ -362,7 +367,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   MappedFile mapped;
   const size_t size = static_cast<size_t>(status.st_size);
   if (size == 0) return mapped;
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (at == MAP_FAILED) return fail_errno("map", path, errno);
   mapped.bytes_ = {static_cast<const std::byte*>(at), size};
   return mapped;

@@ -101,6 +101,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   static Result<MappedFile> open(const std::filesystem::path& path);
+  // Of an open file, which is not closed; `name` is for messages.
+  static Result<MappedFile> map(int descriptor, const std::filesystem::path& name);
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:

@@ -21,6 +21,7 @@ const char* status_name(Status status) noexcept {
     case Status::kUnsafeLane: return "unsafe lane";
     case Status::kInternal: return "internal";
     case Status::kIncomplete: return "incomplete";
+    case Status::kNotReady: return "not ready";
   }
   return "unknown";
 }

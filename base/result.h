@@ -25,6 +25,7 @@ enum class Status : int32_t {
   kUnsafeLane = 11,
   kInternal = 12,    // a bug of gfxgraph
   kIncomplete = 13,  // the trace lacks calls that changed device state
+  kNotReady = 14,    // work is still in flight; no failure
 };
 
 // "corrupt", "truncated", ...: a stable word for messages and JSON.
@@ -35,6 +36,7 @@ const char* status_name(Status status) noexcept;
 struct Error {
   Status status = Status::kInternal;
   std::string message;
+  int32_t hip_error = 0;  // the hipError_t behind it; 0: it did not come from HIP
 };
 
 template <typename T>

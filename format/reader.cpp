@@ -126,7 +126,7 @@ class BlobStore {
 
 class FileTrace : public Trace {
  public:
-  // One of `mapped` and `copy` holds the bytes that `trace` points into.
+  // `mapped`, `copy` or the caller holds the bytes that `trace` points into.
   FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace,
             const ReadOptions& options)
       : mapped_(std::move(mapped)),
@@ -198,14 +198,21 @@ class FileTrace : public Trace {
   BlobStore blobs_;
 };
 
-Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped,
+Result<std::shared_ptr<const Trace>> make_trace(std::span<const std::byte> bytes, MappedFile mapped,
                                                 std::unique_ptr<AlignedBytes> copy,
                                                 const ReadOptions& options) {
-  const std::span<const std::byte> bytes =
-      copy ? std::span<const std::byte>(copy->bytes()) : mapped.bytes();
   GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(bytes, options));
   return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(trace),
                                            options);
+}
+
+Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped, const std::string& name,
+                                                const ReadOptions& options) {
+  const std::span<const std::byte> bytes = mapped.bytes();
+  Result<std::shared_ptr<const Trace>> trace =
+      make_trace(bytes, std::move(mapped), nullptr, options);
+  if (!trace) return with_context(std::move(trace).error(), name);
+  return trace;
 }
 
 }  // namespace
@@ -225,11 +232,36 @@ Result<std::shared_ptr<const Trace>> Trace::open(const std::filesystem::path& pa
       }
       return tl::unexpected<Error>(std::move(mapped).error());
     }
-    Result<std::shared_ptr<const Trace>> trace = make_trace(std::move(*mapped), nullptr, options);
-    if (!trace) return with_context(std::move(trace).error(), path.string());
-    return trace;
+    return make_trace(std::move(*mapped), path.string(), options);
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+  }
+}
+
+Result<std::shared_ptr<const Trace>> Trace::open_descriptor(int descriptor,
+                                                            const ReadOptions& options) {
+  try {
+    const std::string name = fmt::format("descriptor {}", descriptor);
+    GFXGRAPH_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::map(descriptor, name));
+    return make_trace(std::move(mapped), name, options);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, "no memory for the trace");
+  }
+}
+
+Result<std::shared_ptr<const Trace>> Trace::view(std::span<const std::byte> bytes,
+                                                 const ReadOptions& options) {
+  static_assert(kBytesAlignment == kRecordAlignment);
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kBytesAlignment != 0) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("the trace's bytes do not begin at a multiple of {}: align the array "
+                            "that holds them",
+                            kBytesAlignment));
+  }
+  try {
+    return make_trace(bytes, {}, nullptr, options);
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, "no memory for the trace");
   }
 }
 
@@ -238,7 +270,8 @@ Result<std::shared_ptr<const Trace>> Trace::from_bytes(std::span<const std::byte
   try {
     auto copy = std::make_unique<AlignedBytes>(bytes.size());
     std::ranges::copy(bytes, copy->bytes().begin());
-    return make_trace({}, std::move(copy), options);
+    const std::span<const std::byte> copied = copy->bytes();
+    return make_trace(copied, {}, std::move(copy), options);
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "no memory for the trace");
   }

@@ -29,7 +29,15 @@ class Trace {
  public:
   static Result<std::shared_ptr<const Trace>> open(const std::filesystem::path& path,
                                                    const ReadOptions& options = {});
-  // `bytes` are copied. For tests, fuzzers and traces that are linked into a program.
+  // An open regular file, which is not closed and may be closed afterwards.
+  static Result<std::shared_ptr<const Trace>> open_descriptor(int descriptor,
+                                                              const ReadOptions& options = {});
+  // `bytes` are not copied: they begin at a multiple of kBytesAlignment, and stay there, and as
+  // they are, as long as the Trace. For traces that are linked into a program.
+  static Result<std::shared_ptr<const Trace>> view(std::span<const std::byte> bytes,
+                                                   const ReadOptions& options = {});
+  static constexpr size_t kBytesAlignment = 64;
+  // `bytes` are copied. For tests and fuzzers.
   static Result<std::shared_ptr<const Trace>> from_bytes(std::span<const std::byte> bytes,
                                                          const ReadOptions& options = {});
   virtual ~Trace() = default;
