@@ -1,13 +1,167 @@
-// For tests that link libgfxgraph statically.
+// What the files of the C ABI share: handles, the way from a Result to a status, structures of
+// other sizes. No exception and no C++ type passes the ABI.
 #pragma once
 
-#include <memory>
+#include <fmt/format.h>
 
-#include "replayer/hip_library.h"
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "gfxgraph/gfxgraph.h"
+#include "replayer/range.h"
+#include "replayer/step.h"
 
 namespace gfxgraph::replayer {
 
-// Replays created from now on use `library` instead of the process's HIP runtime; null ends that.
+// For tests that link libgfxgraph statically: sessions created from now on use `library` instead of
+// the process's HIP runtime; null ends that.
 void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library);
+// Found again for each session: a process may bring its own runtime later than this library.
+Result<std::shared_ptr<const HipLibrary>> hip_library_in_use();
+
+// An opened trace. Thread-safe.
+class OpenTrace {
+ public:
+  OpenTrace(std::shared_ptr<const format::Trace> trace, std::shared_ptr<const Program> program,
+            bool allow_incomplete)
+      : trace_(std::move(trace)),
+        program_(std::move(program)),
+        allow_incomplete_(allow_incomplete) {}
+
+  const format::Trace& trace() const { return *trace_; }
+  const std::shared_ptr<const Program>& program() const { return program_; }
+  bool allow_incomplete() const { return allow_incomplete_; }
+  // Looked for at the first call.
+  const std::vector<ranges::RangeSummary>& ranges();
+  // Prepared at the first call for each.
+  Result<std::shared_ptr<const Range>> range(gfxgraph_range_t range);
+
+ private:
+  std::shared_ptr<const format::Trace> trace_;
+  std::shared_ptr<const Program> program_;
+  bool allow_incomplete_;
+  std::mutex mutex_;
+  bool ranges_known_ = false;
+  std::vector<ranges::RangeSummary> ranges_;
+  std::map<gfxgraph_range_t, std::shared_ptr<const Range>> open_;
+};
+
+// Makes the session's device the thread's current one, and puts the one before back.
+class OnDevice {
+ public:
+  OnDevice(const HipLibrary& library, int device) : library_(library), device_(device) {}
+  ~OnDevice() {
+    if (changed_) library_.table().hipSetDevice(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  Result<void> enter() {
+    hip::Error code = library_.table().hipGetDevice(&before_);
+    if (code == hip::kSuccess && before_ == device_) [[likely]]
+      return {};
+    if (code == hip::kSuccess) code = library_.table().hipSetDevice(device_);
+    changed_ = code == hip::kSuccess;
+    return library_.check(code, "hipSetDevice");
+  }
+
+ private:
+  const HipLibrary& library_;
+  int device_;
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+gfxgraph_status_t record_error(Status status, std::string_view message, int32_t hip_error) noexcept;
+
+// The body of every function: Result and the standard library's exceptions become a status.
+template <typename Body>
+gfxgraph_status_t guarded(Body&& body) noexcept {
+  try {
+    const Result<void> result = body();
+    if (result) [[likely]]
+      return GFXGRAPH_OK;
+    const Error& error = result.error();
+    return record_error(error.status, error.message, error.hip_error);
+  } catch (const std::bad_alloc&) {
+    return record_error(Status::kOutOfMemory, "out of host memory", 0);
+  } catch (const std::length_error&) {
+    return record_error(Status::kOutOfMemory, "a size in the trace is beyond host memory", 0);
+  } catch (const std::exception& exception) {
+    return record_error(Status::kInternal, exception.what(), 0);
+  } catch (...) {
+    return record_error(Status::kInternal, "unknown exception", 0);
+  }
+}
+
+inline Result<void> require(bool condition, const char* what) {
+  if (condition) [[likely]]
+    return {};
+  return fail(Status::kInvalidArgument, what);
+}
+
+// The caller's structure may be older (shorter) or newer (longer) than ours.
+template <typename Structure>
+Result<void> write_out(const Structure& ours, Structure* theirs) {
+  if (theirs == nullptr || theirs->struct_size < sizeof(uint32_t) * 2) {
+    return fail(Status::kInvalidArgument,
+                "the result structure is null or its struct_size is not set");
+  }
+  const uint32_t size = theirs->struct_size;
+  std::memcpy(theirs, &ours, std::min<size_t>(size, sizeof(Structure)));
+  theirs->struct_size = size;
+  return {};
+}
+
+// `name` is the structure's. What this library does not know must be zero.
+template <typename Structure>
+Result<Structure> read_in(const Structure* theirs, Structure defaults, const char* name) {
+  if (theirs == nullptr) return defaults;
+  const uint32_t size = theirs->struct_size;
+  if (size < sizeof(uint32_t) || size > 4096) {
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("struct_size of {} is not set: begin with the _default() function", name));
+  }
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(theirs);
+  for (size_t i = sizeof(Structure); i < size; ++i) {
+    if (bytes[i] == 0) continue;
+    return fail(Status::kInvalidArgument,
+                fmt::format("byte {} of {} is set, and libgfxgraph {} knows only {} bytes of it: "
+                            "the caller was built for a newer library",
+                            i, name, gfxgraph_version(), sizeof(Structure)));
+  }
+  std::memcpy(&defaults, theirs, std::min<size_t>(size, sizeof(Structure)));
+  return defaults;
+}
 
 }  // namespace gfxgraph::replayer
+
+struct gfxgraph_trace_s {
+  std::shared_ptr<gfxgraph::replayer::OpenTrace> open;
+};
+
+struct gfxgraph_session_s {
+  std::shared_ptr<gfxgraph::replayer::OpenTrace> open;
+  std::shared_ptr<const gfxgraph::replayer::HipLibrary> library;
+  gfxgraph::replayer::HipDevice device;
+  gfxgraph::replayer::SessionOptions options;            // with what is bound before it is loaded
+  std::shared_ptr<gfxgraph::replayer::Session> session;  // null: not loaded yet
+
+  gfxgraph::Result<void> load();
+  ~gfxgraph_session_s();
+};
+
+struct gfxgraph_step_s {
+  std::shared_ptr<const gfxgraph::replayer::Range> range;
+  std::unique_ptr<gfxgraph::replayer::Step> step;
+  ~gfxgraph_step_s();
+};

@@ -35,6 +35,8 @@ class Executor {
   virtual Result<void> run(hip::Stream stream) = 0;
   // Waits for what run() submitted.
   virtual Result<void> wait(hip::Stream stream) = 0;
+  // Whether it is complete, and all else on the streams that it uses. Any thread may ask.
+  virtual Result<bool> is_complete(hip::Stream stream) = 0;
   // Kernel arguments have changed: makes the next run use them.
   virtual Result<void> arguments_changed() { return {}; }
   virtual GraphStatistics graph_statistics() const { return {}; }

@@ -43,6 +43,10 @@ class BatchExecutor : public Executor {
     return instance_.library().check(code, "hipStreamSynchronize after the batch");
   }
 
+  Result<bool> is_complete(hip::Stream stream) override {
+    return instance_.library().is_idle(stream);
+  }
+
  private:
   Instance& instance_;
   uint32_t limit_;

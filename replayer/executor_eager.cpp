@@ -90,6 +90,14 @@ class EagerExecutor : public Executor {
     return {};
   }
 
+  Result<bool> is_complete(hip::Stream) override {
+    for (hip::Stream stream : streams_) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const bool idle, instance_.library().is_idle(stream));
+      if (!idle) return false;
+    }
+    return true;
+  }
+
  private:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   static constexpr uint32_t kDisableTiming = 0x2;

@@ -92,6 +92,10 @@ class GraphExecutor : public Executor {
     return instance_.library().check(code, "hipStreamSynchronize after the graph");
   }
 
+  Result<bool> is_complete(hip::Stream stream) override {
+    return instance_.library().is_idle(stream);
+  }
+
   Result<void> arguments_changed() override {
     // A graph in flight must not be destroyed.
     GFXGRAPH_TRY(instance_.synchronize());

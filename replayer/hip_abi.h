@@ -22,6 +22,7 @@ inline constexpr Error kSuccess = 0;
 inline constexpr Error kErrorOutOfMemory = 2;
 inline constexpr Error kErrorNoBinaryForGpu = 209;
 inline constexpr Error kErrorNotFound = 500;
+inline constexpr Error kErrorNotReady = 600;
 
 // hipMemcpyKind.
 inline constexpr int kHostToDevice = 1;

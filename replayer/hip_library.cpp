@@ -158,6 +158,14 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   return device;
 }
 
+Result<bool> HipLibrary::is_idle(hip::Stream stream) const {
+  const hip::Error code = table_.hipStreamQuery(stream);
+  if (code == hip::kSuccess) return true;
+  if (code != hip::kErrorNotReady) return tl::unexpected<Error>(error(code, "hipStreamQuery"));
+  table_.hipGetLastError();
+  return false;
+}
+
 Error HipLibrary::error(hip::Error code, std::string_view what) const {
   const char* name = table_.hipGetErrorName(code);
   // HIP keeps the error for the thread; what the host program asks next must not see ours.
@@ -166,8 +174,8 @@ Error HipLibrary::error(hip::Error code, std::string_view what) const {
   if (code == hip::kErrorOutOfMemory) status = Status::kOutOfMemory;
   if (code == hip::kErrorNotFound) status = Status::kNotFound;
   if (code == hip::kErrorNoBinaryForGpu) status = Status::kUnsupported;
-  return Error{status,
-               fmt::format("{}: {} ({})", what, name == nullptr ? "HIP error" : name, code)};
+  return Error{status, fmt::format("{}: {} ({})", what, name == nullptr ? "HIP error" : name, code),
+               code};
 }
 
 Result<void> HipLibrary::check(hip::Error code, std::string_view what) const {

@@ -48,6 +48,8 @@ class HipLibrary {
   // current one) and describes it. kDevice when there is none.
   Result<HipDevice> select_device(int ordinal) const;
 
+  // Whether the stream's work is done, without waiting for it.
+  Result<bool> is_idle(hip::Stream stream) const;
   // Ok, or an error with HIP's name for `error` behind `what`.
   Result<void> check(hip::Error error, std::string_view what) const;
   Error error(hip::Error code, std::string_view what) const;

@@ -188,6 +188,7 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
     slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
     if (end.allocation != 0) return memory().device_pointer(end.allocation) + end.offset_bytes;
     uint8_t* const staged = staging_ + staging_offset;
+    copy.staged = staged;
     staging_offset += staging_bytes(recorded);
     return staged;
   };

@@ -40,6 +40,8 @@ struct PreparedCopy {
   uint64_t destination_pitch = 0, source_pitch = 0;
   uint64_t destination_slice = 0, source_slice = 0;
   int kind = hip::kCopyDefault;
+  bool given = false;         // the source holds the caller's bytes
+  uint8_t* staged = nullptr;  // memory of the instance for the end outside of buffers
   bool linear() const { return height == 1 && depth == 1; }
   hip::Memcpy3dParams parameters() const;
 };
@@ -66,6 +68,7 @@ struct PreparedHostWrite {
   uint8_t* destination = nullptr;
   std::vector<std::byte> bytes;  // relocated
   bool in_doubt = false;
+  bool given = false;  // by the caller
 };
 
 // Host writes that a kernel may have made instead (format::HostWrite::in_doubt), in the last run.
@@ -125,6 +128,22 @@ class Instance {
   // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
+  // The memory outside of buffers that a copy reads or writes, its own or the caller's. `operation`
+  // is such a copy. Null: its own again.
+  uint8_t* host_source(uint32_t operation) const {
+    return const_cast<uint8_t*>(copies_[operations_[operation].index].source);
+  }
+  uint8_t* host_destination(uint32_t operation) const {
+    return copies_[operations_[operation].index].destination;
+  }
+  void set_host_source(uint32_t operation, const uint8_t* bytes) noexcept;
+  void set_host_destination(uint32_t operation, uint8_t* bytes) noexcept;
+  // The caller has written there: no words that follow what is bound.
+  void given_source(uint32_t operation) noexcept {
+    copies_[operations_[operation].index].given = true;
+  }
+  // As many bytes as recorded.
+  void set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept;
   // Follows what was bound in the session since: whether anything was. Work in flight has ended.
   bool follow_moves() noexcept;
   // Changes one value of an operation; the next submit uses it. kInvalidArgument: the operation

@@ -1,6 +1,7 @@
 // Setting single values of prepared operations.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -81,7 +82,7 @@ void Instance::follow(const Move& move) noexcept {
         PreparedCopy& copy = copies_[operations_[i].index];
         pointer(copy.source, recorded.copy->source.allocation);
         pointer(copy.destination, recorded.copy->destination.allocation);
-        if (recorded.copy->source.allocation != 0) break;
+        if (recorded.copy->source.allocation != 0 || copy.given) break;
         auto* const staged = const_cast<uint8_t*>(copy.source);
         words(std::as_writable_bytes(std::span(staged, recorded.copy->host_source.size_bytes)),
               recorded.copy->host_source.relocations);
@@ -98,8 +99,28 @@ void Instance::follow(const Move& move) noexcept {
   for (size_t i = 0; i < host_writes_.size(); ++i) {
     const format::HostWrite& recorded = *program_->host_writes()[i];
     pointer(host_writes_[i].destination, recorded.allocation);
-    words(host_writes_[i].bytes, recorded.content.relocations);
+    if (!host_writes_[i].given) words(host_writes_[i].bytes, recorded.content.relocations);
   }
+}
+
+void Instance::set_host_source(uint32_t operation, const uint8_t* bytes) noexcept {
+  PreparedCopy& copy = copies_[operations_[operation].index];
+  copy.source = bytes;
+  copy.given = true;
+}
+
+void Instance::set_host_destination(uint32_t operation, uint8_t* bytes) noexcept {
+  PreparedCopy& copy = copies_[operations_[operation].index];
+  copy.destination = bytes == nullptr ? copy.staged : bytes;
+  for (HostResult& result : host_results_) {
+    if (result.operation == operation) result.bytes = copy.destination;
+  }
+}
+
+void Instance::set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept {
+  PreparedHostWrite& write = host_writes_[index];
+  std::memcpy(write.bytes.data(), bytes.data(), std::min(bytes.size(), write.bytes.size()));
+  write.given = true;
 }
 
 // How many bytes a linear copy may move at this end.

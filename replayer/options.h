@@ -35,6 +35,14 @@ inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 // What fresh memory, which nobody had written, begins with if it is to show that it was read.
 inline constexpr uint8_t kPoison = 0xa5;
 
+// Takes what the library says of its work, a line without its end. As gfxgraph_log_t.
+struct LogSink {
+  void (*write)(void* context, int32_t level, const char* text) = nullptr;  // null: none
+  void* context = nullptr;
+};
+inline constexpr int32_t kLogInfo = 0;
+inline constexpr int32_t kLogWarning = 1;
+
 struct SessionOptions {
   Layout layout = Layout::kSame;
   int device = -1;                // HIP ordinal; -1: the calling thread's current device
@@ -43,6 +51,8 @@ struct SessionOptions {
   bool poison_fresh = false;      // begin memory that nobody had written with kPoison, not zeros
   uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
   double max_load_seconds = 0;    // 0: any time
+  bool concurrent_steps = false;  // the caller orders steps that share written memory
+  LogSink log;
   std::vector<Binding> bindings;
 };
 
@@ -50,6 +60,7 @@ struct StepOptions {
   Mode mode = Mode::kAuto;
   uint32_t graph_max_nodes = 0;  // nodes in one graph at most; 0: kMaxGraphNodes
   bool graph_linear = false;     // make every graph a chain in recorded order
+  bool keep_memory = false;      // do not restore the memory of the session; not with kAuto
 };
 
 // Of a step in a session of its own.

@@ -42,23 +42,17 @@ std::vector<uint64_t> works_of(const format::Trace& trace, const ranges::Iterati
 
 }  // namespace
 
-Result<ranges::RangeSummary> find_range(const format::Trace& trace, std::string_view text) {
-  const std::vector<ranges::RangeSummary> all = ranges::summarize_ranges(trace);
-  const auto ended = [](const ranges::RangeSummary& range) -> Result<ranges::RangeSummary> {
-    if (range.ended) return range;
-    return fail(Status::kIncomplete,
-                fmt::format("range {}#{} was not ended in the trace", range.name, range.ordinal));
-  };
-  for (const ranges::RangeSummary& range : all) {
-    if (range.name == text) return ended(range);
+Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == text) return i;
   }
   if (const size_t hash = text.rfind('#'); hash != std::string_view::npos) {
     uint64_t ordinal = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data() + hash + 1, end, ordinal);
-    for (const ranges::RangeSummary& range : all) {
+    for (size_t i = 0; i < all.size(); ++i) {
       if (error != std::errc() || rest != end || hash + 1 == text.size()) break;
-      if (range.name == text.substr(0, hash) && range.ordinal == ordinal) return ended(range);
+      if (all[i].name == text.substr(0, hash) && all[i].ordinal == ordinal) return i;
     }
   }
   return fail(Status::kNotFound, fmt::format("no range {}: {}", text, known_ranges(all)));

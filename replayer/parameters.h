@@ -16,8 +16,8 @@
 namespace gfxgraph::replayer {
 
 // "decode#3" is the range decode that the program began as its fourth, "decode" the first one that
-// the trace holds. kNotFound lists what there is; kIncomplete: it was not ended.
-Result<ranges::RangeSummary> find_range(const format::Trace& trace, std::string_view text);
+// the trace holds. The place in `all`; kNotFound lists what there is.
+Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text);
 
 // A place of a step that holds a value.
 struct PlaceTarget {

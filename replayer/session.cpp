@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 
 namespace gfxgraph::replayer {
@@ -21,9 +22,10 @@ std::string base_architecture(const std::string& text) {
 Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> program,
                                                std::shared_ptr<const HipLibrary> library,
                                                const SessionOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<Session> session(new Session(std::move(program), std::move(library), options));
   GFXGRAPH_ASSIGN_OR_RETURN(session->device_, session->library_->select_device(options.device));
-  GFXGRAPH_TRY(session->check_architecture());
+  GFXGRAPH_TRY(check_architecture(session->program_->trace(), session->device_));
   session->start_deadline();
   GFXGRAPH_TRY(check_memory(*session->program_, options, *session->library_));
   GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
@@ -38,19 +40,36 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
   }
   GFXGRAPH_ASSIGN_OR_RETURN(session->memory_, Memory::create(session->library_, *session->program_,
                                                              *session->modules_, options));
+  session->load_us_ =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  session->log_loaded();
   return session;
 }
 
-Result<void> Session::check_architecture() const {
-  const std::string recorded = base_architecture(program_->trace().environment().gpu_arch);
-  const std::string present = base_architecture(device_.arch);
+Result<void> Session::check_architecture(const format::Trace& trace, const HipDevice& device) {
+  const std::string recorded = base_architecture(trace.environment().gpu_arch);
+  const std::string present = base_architecture(device.arch);
   if (recorded.empty() || recorded == present) return {};
-  return fail(
-      Status::kUnsupported,
-      fmt::format(
-          "the trace was recorded on {} and device '{}' is {}: its code objects do not run there; "
-          "record on {}, or use --device emulated for gfx1030",
-          recorded, device_.name, present, present));
+  return fail(Status::kUnsupported,
+              fmt::format("the trace was recorded on {} and device '{}' is {}: its code objects do "
+                          "not run there; record on {}, or replay on {}",
+                          recorded, device.name, present, present, recorded));
+}
+
+void Session::log_loaded() const {
+  if (options_.log.write == nullptr) return;
+  log(kLogInfo,
+      fmt::format("loaded {} code objects and {} buffers, {} of them the caller's, onto {} ({}), "
+                  "HIP {} from {}, in {:.1f} ms",
+                  program_->trace().code_objects().size(),
+                  memory_->movable() + options_.bindings.size(), options_.bindings.size(),
+                  device_.name, device_.arch, library_->runtime_version(), library_->path(),
+                  load_us_ / 1000));
+  const std::vector<AmbiguousWord> words = program_->ambiguous_words();
+  if (words.empty()) return;
+  log(kLogWarning, fmt::format("{} places hold words that only look like pointers: {} (docs/"
+                               "replay.md, \"Ambiguous words\")",
+                               words.size(), options_.keep_ambiguous ? "left alone" : "relocated"));
 }
 
 Result<void> Session::bind(const Binding& binding) {
@@ -58,11 +77,9 @@ Result<void> Session::bind(const Binding& binding) {
   moves_.reserve(moves_.size() + 1);
   GFXGRAPH_ASSIGN_OR_RETURN(const Move move, memory_->bind_anew(*program_, binding));
   moves_.push_back(move);
+  log(kLogInfo, fmt::format("buffer {} is the caller's memory at {:#x} now", binding.allocation,
+                            move.new_device));
   return {};
-}
-
-Result<void> Session::synchronize() const {
-  return library_->check(hip().hipDeviceSynchronize(), "hipDeviceSynchronize");
 }
 
 Result<void> Session::restore(bool all) {

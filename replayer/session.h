@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -11,17 +12,21 @@
 #include "replayer/modules.h"
 #include "replayer/options.h"
 #include "replayer/program.h"
+#include "replayer/session_steps.h"
 
 namespace gfxgraph::replayer {
 
-// Not thread-safe; two sessions share nothing but the HIP runtime, and take no common lock. Work of
-// its steps must have ended before it is destroyed.
+// Not thread-safe, but that different steps may run at the same time; two sessions share nothing
+// but the HIP runtime, and take no common lock. Its steps are destroyed before it.
 class Session {
  public:
   // Leaves the memory unset: restore() comes before the first run.
   static Result<std::shared_ptr<Session>> load(std::shared_ptr<const Program> program,
                                                std::shared_ptr<const HipLibrary> library,
                                                const SessionOptions& options);
+
+  // Whether the trace's code objects run on such a device.
+  static Result<void> check_architecture(const format::Trace& trace, const HipDevice& device);
 
   // The whole trace.
   const std::shared_ptr<const Program>& program() const { return program_; }
@@ -43,17 +48,25 @@ class Session {
   // What was bound since loading, in order.
   const std::vector<Move>& moves() const { return moves_; }
 
-  // Waits for everything on the device.
-  Result<void> synchronize() const;
+  SessionSteps& steps() { return steps_; }
+  // Waits for what its steps have submitted.
+  Result<void> synchronize() const { return steps_.wait(); }
   // Waits, then gives every buffer its recorded initial content; `all`: also those of the caller
   // that keep theirs.
   Result<void> restore(bool all = false);
+  double load_us() const { return load_us_; }
+
+  void log(int32_t level, const std::string& text) const {
+    if (options_.log.write != nullptr)
+      options_.log.write(options_.log.context, level, text.c_str());
+  }
 
  private:
   Session(std::shared_ptr<const Program> program, std::shared_ptr<const HipLibrary> library,
           const SessionOptions& options)
       : program_(std::move(program)), library_(std::move(library)), options_(options) {}
-  Result<void> check_architecture() const;
+
+  void log_loaded() const;
 
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const HipLibrary> library_;
@@ -64,6 +77,8 @@ class Session {
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<Move> moves_;
+  SessionSteps steps_;
+  double load_us_ = 0;
 };
 
 }  // namespace gfxgraph::replayer

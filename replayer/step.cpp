@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 namespace gfxgraph::replayer {
 namespace {
@@ -54,10 +55,16 @@ Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
 }
 
 Step::~Step() {
-  // Nothing may be freed under work in flight; a device in error has none. Without a Result, whose
-  // text could not be allocated.
+  if (entered_) instance_->session().steps().leave(*this);
+  // Nothing may be freed under work in flight; a device in error has none. An error has a text, for
+  // which there may be no memory.
   const HipTable& hip = instance_->hip();
-  if (hip.hipDeviceSynchronize() != hip::kSuccess) hip.hipGetLastError();
+  try {
+    if (executor_) (void)executor_->wait(stream_);
+  } catch (...) {
+    hip.hipGetLastError();
+  }
+  rings_.clear();
   executor_.reset();
   if (own_stream_ != nullptr) hip.hipStreamDestroy(own_stream_);
 }
@@ -88,7 +95,11 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
   step->stream_ = step->own_stream_;
   const Clock::time_point loaded = Clock::now();
   step->load_times_.load_us = microseconds(start, loaded);
-  GFXGRAPH_TRY(step->restore());
+  if (options.keep_memory && options.mode == Mode::kAuto) {
+    return fail(Status::kInvalidArgument,
+                "mode auto runs the step to measure it: it cannot keep the session's memory");
+  }
+  if (!options.keep_memory) GFXGRAPH_TRY(step->restore());
   step->load_times_.restore_us = microseconds(loaded, Clock::now());
   if (options.mode == Mode::kAuto) {
     GFXGRAPH_TRY(step->choose_mode());
@@ -100,6 +111,10 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
   step->load_times_.build_us = statistics.build_us;
   step->load_times_.instantiate_us = statistics.instantiate_us;
   step->instance_->deadline() = Deadline();
+  Session& session_of_step = step->instance_->session();
+  session_of_step.steps().enter(*step, session_of_step.options().concurrent_steps);
+  step->entered_ = true;
+  step->log_prepared();
   return step;
 }
 
@@ -192,16 +207,38 @@ Result<void> Step::run() {
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
   // nothing.
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
+  GFXGRAPH_TRY(begin_run(stream_));
   return executor_->run(idle ? nullptr : stream_);
 }
 
-Result<void> Step::wait() { return executor_->wait(stream_); }
+Result<void> Step::wait() {
+  GFXGRAPH_TRY(executor_->wait(stream_));
+  completed();
+  return {};
+}
+
+Result<bool> Step::is_complete() {
+  if (!in_flight()) return true;
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, executor_->is_complete(stream_));
+  if (complete) completed();
+  return complete;
+}
+
+void Step::log_prepared() const {
+  const Session& session = instance_->session();
+  if (session.options().log.write == nullptr) return;
+  session.log(kLogInfo,
+              fmt::format("step of {} operations, {} of them launches, in mode {} ({})",
+                          instance_->program().operations().size(),
+                          instance_->program().launch_count(), mode_name(mode_), mode_reason_));
+}
 
 Result<void> Step::restore() {
   if (stream_ != own_stream_) {
     GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_),
                                             "hipStreamSynchronize"));
   }
+  if (executor_) GFXGRAPH_TRY(wait());
   if (instance_->follow_moves()) arguments_changed_ = true;
   return instance_->restore();
 }
@@ -214,10 +251,85 @@ Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
   return {};
 }
 
+Result<void> Step::set_grid(uint32_t launch_index, const hip::Dim3& grid) {
+  const Program& program = instance_->program();
+  const uint32_t first = program.first_launch();
+  if (launch_index < first || launch_index - first >= program.launch_count()) {
+    return fail(Status::kNotFound, fmt::format("launch {} does not exist: there are {}, from {}",
+                                               launch_index, program.launch_count(), first));
+  }
+  const uint32_t operation = program.launch_operation(launch_index);
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return fail(Status::kInvalidArgument, program.describe(operation) + ": an empty grid");
+  GFXGRAPH_TRY(set_place({operation, ranges::PlaceKind::kGridX, 0, 4}, {0, grid.x}));
+  GFXGRAPH_TRY(set_place({operation, ranges::PlaceKind::kGridY, 0, 4}, {0, grid.y}));
+  return set_place({operation, ranges::PlaceKind::kGridZ, 0, 4}, {0, grid.z});
+}
+
 Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value) {
   GFXGRAPH_TRY(instance_->set_place(target, value));
   arguments_changed_ = true;
   origins_.reset();
+  return {};
+}
+
+Result<void> Step::set(const StepParameter& parameter, const PlaceValue& value) {
+  for (const PlaceTarget& target : parameter.targets) {
+    Result<void> done = set_place(target, value);
+    if (!done) return with_context(std::move(done).error(), parameter.name);
+  }
+  return {};
+}
+
+namespace {
+
+Result<void> check_size(const Transfer& transfer, size_t size_bytes) {
+  if (size_bytes == transfer.size_bytes) return {};
+  return fail(Status::kInvalidArgument,
+              fmt::format("{} bytes given for {}, which has {}", size_bytes, transfer.name,
+                          transfer.size_bytes));
+}
+
+}  // namespace
+
+Result<void> Step::set_input(const Transfer& input, std::span<const std::byte> bytes) {
+  GFXGRAPH_TRY(check_size(input, bytes.size()));
+  origins_.reset();
+  if (input.kind == TransferKind::kHostWrite) {
+    instance_->set_host_write(input.index, bytes);  // the host is done with it when run() returns
+    return {};
+  }
+  std::unique_ptr<InputRing>& ring = rings_[input.index];
+  if (!ring) {
+    ring = std::make_unique<InputRing>(instance_->session().shared_library(),
+                                       instance_->host_source(input.index), bytes.size());
+  }
+  // Its own streams: eager work is not behind an event on the caller's.
+  if (mode_ == Mode::kEager && in_flight()) GFXGRAPH_TRY(wait());
+  GFXGRAPH_TRY(refuse_capture());
+  uint8_t* const before = ring->current();
+  GFXGRAPH_TRY(ring->turn(in_flight(), stream_));
+  std::memcpy(ring->current(), bytes.data(), bytes.size());
+  if (ring->current() == before) {
+    instance_->given_source(input.index);
+    return {};
+  }
+  instance_->set_host_source(input.index, ring->current());
+  arguments_changed_ = true;
+  return {};
+}
+
+Result<void> Step::set_output(const Transfer& output, std::span<std::byte> bytes) {
+  if (bytes.data() != nullptr) GFXGRAPH_TRY(check_size(output, bytes.size()));
+  instance_->set_host_destination(output.index, reinterpret_cast<uint8_t*>(bytes.data()));
+  arguments_changed_ = true;
+  return {};
+}
+
+Result<void> Step::read_output(const Transfer& output, std::span<std::byte> bytes) {
+  GFXGRAPH_TRY(check_size(output, bytes.size()));
+  GFXGRAPH_TRY(wait());
+  std::memcpy(bytes.data(), instance_->host_destination(output.index), bytes.size());
   return {};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,7 +13,10 @@
 #include "base/result.h"
 #include "replayer/bisect.h"
 #include "replayer/executor.h"
+#include "replayer/input_ring.h"
 #include "replayer/instance.h"
+#include "replayer/session_steps.h"
+#include "replayer/transfers.h"
 #include "replayer/verify.h"
 
 namespace gfxgraph::replayer {
@@ -38,8 +42,8 @@ struct LoadTimes {
   double instantiate_us = 0;
 };
 
-// Not thread-safe, nor are two steps of one session.
-class Step {
+// Not thread-safe; two steps of one session may be set, run and waited for at the same time.
+class Step : public SessionStep {
  public:
   // `program` is the session's, or a part of it. Writes the contents with which it begins, and for
   // kAuto measures batch and graph.
@@ -50,9 +54,7 @@ class Step {
   static Result<std::unique_ptr<Step>> load(std::shared_ptr<const Program> program,
                                             std::shared_ptr<const HipLibrary> library,
                                             const LoadOptions& options);
-  ~Step();
-  Step(const Step&) = delete;
-  Step& operator=(const Step&) = delete;
+  ~Step() override;
 
   Mode mode() const { return mode_; }  // never kAuto
   const std::string& mode_reason() const { return mode_reason_; }
@@ -65,17 +67,30 @@ class Step {
   // it alive.
   void set_stream(hip::Stream stream) { stream_ = stream; }
   hip::Stream stream() const { return stream_; }
+  hip::Stream own_stream() const { return own_stream_; }
 
   // Submits one run behind what the stream holds. Applies changed arguments first. kUnsupported on
-  // a stream that is capturing.
+  // a stream that is capturing, and where another step is in the way (session_steps.h).
   Result<void> run();
-  Result<void> wait();
+  Result<void> wait() override;
+  Result<bool> is_complete() override;
+  const Program& used_program() const override { return instance_->program(); }
   // Makes memory what it was where the program begins.
   Result<void> restore();
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
+  // In workgroups.
+  Result<void> set_grid(uint32_t launch_index, const hip::Dim3& grid);
   // As Instance::set_place().
   Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
+  // All places of a parameter.
+  Result<void> set(const StepParameter& parameter, const PlaceValue& value);
+  // The bytes that the next runs get, and where they leave theirs; null: in memory of the step.
+  // Transfers are those of the step's program. kInvalidArgument: not its size.
+  Result<void> set_input(const Transfer& input, std::span<const std::byte> bytes);
+  Result<void> set_output(const Transfer& output, std::span<std::byte> bytes);
+  // Waits, then copies what the last run left.
+  Result<void> read_output(const Transfer& output, std::span<std::byte> bytes);
   // Applies changed arguments now instead of in the next run.
   Result<void> commit();
   // Waits, then compares. Where bytes differ that nobody may have written, runs the program again
@@ -88,6 +103,7 @@ class Step {
  private:
   Step(std::unique_ptr<Instance> instance, const StepOptions& options);
   Result<void> refuse_capture() const;
+  void log_prepared() const;
   Result<void> choose_mode();
   Result<void> use(Mode mode);
   Result<Measurement> measure_with(Executor& executor, size_t repetitions);
@@ -101,6 +117,8 @@ class Step {
   hip::Stream own_stream_ = nullptr;
   hip::Stream stream_ = nullptr;
   bool arguments_changed_ = false;
+  bool entered_ = false;                                  // the session's steps
+  std::map<uint32_t, std::unique_ptr<InputRing>> rings_;  // by operation
   LoadTimes load_times_;
   std::optional<OriginMap> origins_;  // of what differed so far
 };

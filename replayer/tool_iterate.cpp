@@ -20,9 +20,12 @@ struct Setting {
   int64_t number = 0;
 };
 
-struct BufferFile {
+// What a file brings or takes: a transfer of the step, or a buffer.
+struct Stream {
+  const Transfer* transfer = nullptr;
   format::AllocationId buffer = 0;
   std::string path;
+  std::vector<std::byte> bytes;
 };
 
 Result<std::pair<std::string, std::string>> split(const std::string& text, const char* option) {
@@ -53,72 +56,59 @@ Result<Setting> parse_setting(const std::string& option, std::string_view text) 
   return setting;
 }
 
-std::optional<uint64_t> number_of(std::string_view name) {
-  uint64_t number = 0;
-  if (!name.starts_with('#')) return std::nullopt;
-  const char* const end = name.data() + name.size();
-  const auto [rest, error] = std::from_chars(name.data() + 1, end, number);
-  return rest == end && name.size() > 1 && error == std::errc() ? std::optional(number)
-                                                                : std::nullopt;
-}
-
-// By its name, or by its number in the list, from 0: "#0".
-Result<size_t> find_parameter(const std::vector<StepParameter>& parameters,
-                              const std::string& name) {
-  const auto found = std::ranges::find(parameters, name, &StepParameter::name);
-  if (found != parameters.end()) return static_cast<size_t>(found - parameters.begin());
-  if (const std::optional<uint64_t> number = number_of(name); number && *number < parameters.size())
-    return static_cast<size_t>(*number);
-  return fail(Status::kNotFound,
-              fmt::format("--set {}: the step has no such parameter; --list shows all {}", name,
-                          parameters.size()));
-}
-
-// By its name, or by its number in the trace: "#3".
-Result<format::AllocationId> find_buffer(const Program& program, const std::string& name) {
-  std::vector<format::AllocationId> found;
-  const std::optional<uint64_t> number = number_of(name);
-  for (const AllocationInfo& info : program.allocations()) {
-    if (!program.holds(info)) continue;
-    if (info.name == name || (number && *number == info.begin->id)) found.push_back(info.begin->id);
+// Transfers come before buffers of the same name: what a copy brings to a buffer would overwrite
+// what a file has put there.
+Result<std::vector<Stream>> streams(const Range& range, const std::vector<Transfer>& transfers,
+                                    const std::vector<std::string>& texts, const char* option) {
+  std::vector<Stream> result;
+  for (const std::string& text : texts) {
+    GFXGRAPH_ASSIGN_OR_RETURN(auto parts, split(text, option));
+    Stream stream;
+    stream.path = std::move(parts.second);
+    const auto found = std::ranges::find(transfers, parts.first, &Transfer::name);
+    if (found != transfers.end()) {
+      stream.transfer = &*found;
+    } else {
+      Result<format::AllocationId> buffer = find_buffer(*range.program, parts.first);
+      if (!buffer) {
+        buffer.error().message += "; --list shows all";
+        return with_context(std::move(buffer).error(), option);
+      }
+      stream.buffer = *buffer;
+    }
+    result.push_back(std::move(stream));
   }
-  if (found.size() == 1) return found[0];
-  if (found.empty()) {
-    return fail(Status::kNotFound,
-                fmt::format("the range has no buffer {}; --list shows all", name));
+  return result;
+}
+
+Result<void> read_input(Stream& input, uint64_t iterations, const Memory& memory) {
+  GFXGRAPH_ASSIGN_OR_RETURN(input.bytes, read_file(input.path));
+  if (input.transfer == nullptr) return memory.write(input.buffer, 0, input.bytes);
+  const uint64_t size = input.transfer->size_bytes;
+  if (input.bytes.size() == size ||
+      (input.bytes.size() % size == 0 && input.bytes.size() / size == iterations)) {
+    return {};
   }
   return fail(Status::kInvalidArgument,
-              fmt::format("{} buffers of the range are called {}: say #{} for the first",
-                          found.size(), name, found[0]));
+              fmt::format("--input {}: {} has {} bytes, not {} for all iterations, nor {} for {}",
+                          input.transfer->name, input.path, input.bytes.size(), size,
+                          size * iterations, iterations));
 }
 
-Result<std::vector<BufferFile>> buffer_files(const Program& program,
-                                             const std::vector<std::string>& texts,
-                                             const char* option) {
-  std::vector<BufferFile> files;
-  for (const std::string& text : texts) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const auto parts, split(text, option));
-    GFXGRAPH_ASSIGN_OR_RETURN(const format::AllocationId buffer, find_buffer(program, parts.first));
-    files.push_back({buffer, parts.second});
-  }
-  return files;
+Result<void> give_input(const Stream& input, uint64_t n, Step& step) {
+  if (input.transfer == nullptr) return {};
+  const uint64_t size = input.transfer->size_bytes;
+  const bool once = input.bytes.size() == size;
+  if (once && n != 0) return {};
+  return step.set_input(*input.transfer,
+                        std::span<const std::byte>(input.bytes).subspan(once ? 0 : n * size, size));
 }
 
-// What comes in by a copy from the program's own memory would be overwritten by that copy.
-Result<void> refuse_overwritten(const Program& program, format::AllocationId buffer) {
-  for (uint32_t i = 0; i < program.operations().size(); ++i) {
-    const Operation& operation = program.operations()[i];
-    if (operation.kind != OperationKind::kCopy || operation.copy->source.allocation != 0 ||
-        operation.copy->destination.allocation != buffer) {
-      continue;
-    }
-    return fail(
-        Status::kUnsupported,
-        fmt::format("--input: {} of the step brings the recorded bytes to this buffer in each "
-                    "iteration: its source cannot be replaced yet",
-                    program.describe(i)));
-  }
-  return {};
+Result<void> take_output(Stream& output, Step& step) {
+  if (output.transfer == nullptr) return {};
+  const size_t before = output.bytes.size();
+  output.bytes.resize(before + output.transfer->size_bytes);
+  return step.read_output(*output.transfer, std::span(output.bytes).subspan(before));
 }
 
 PlaceValue value_of(const StepParameter& parameter, const std::optional<Setting>& setting,
@@ -133,50 +123,49 @@ PlaceValue value_of(const StepParameter& parameter, const std::optional<Setting>
 
 }  // namespace
 
-Result<void> iterate(const IterateRequest& request, const std::vector<StepParameter>& parameters,
-                     Step& step) {
-  const Program& program = step.instance().program();
+Result<void> iterate(const IterateRequest& request, const Range& range, Step& step) {
+  const std::vector<StepParameter>& parameters = range.parameters;
   std::vector<std::optional<Setting>> settings(parameters.size());
   for (const std::string& text : request.set) {
     GFXGRAPH_ASSIGN_OR_RETURN(const auto parts, split(text, "--set"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const size_t index, find_parameter(parameters, parts.first));
-    GFXGRAPH_ASSIGN_OR_RETURN(settings[index], parse_setting(text, parts.second));
+    Result<uint32_t> index = find_parameter(range, parts.first);
+    if (!index) {
+      index.error().message += "; --list shows all";
+      return with_context(std::move(index).error(), "--set");
+    }
+    GFXGRAPH_ASSIGN_OR_RETURN(settings[*index], parse_setting(text, parts.second));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<BufferFile> inputs,
-                            buffer_files(program, request.inputs, "--input"));
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<BufferFile> outputs,
-                            buffer_files(program, request.outputs, "--output"));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Stream> inputs,
+                            streams(range, range.inputs, request.inputs, "--input"));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Stream> outputs,
+                            streams(range, range.outputs, request.outputs, "--output"));
   Memory& memory = step.instance().memory();
   GFXGRAPH_TRY(step.restore());
-  for (const BufferFile& input : inputs) {
-    GFXGRAPH_TRY(refuse_overwritten(program, input.buffer));
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(input.path));
-    GFXGRAPH_TRY(memory.write(input.buffer, 0, bytes));
-  }
+  for (Stream& input : inputs) GFXGRAPH_TRY(read_input(input, request.iterations, memory));
   for (uint64_t n = 0; n < request.iterations; ++n) {
     for (size_t i = 0; i < parameters.size(); ++i) {
       const PlaceValue value = value_of(parameters[i], settings[i], n);
       if (n != 0 && value == value_of(parameters[i], settings[i], n - 1)) continue;
-      for (const PlaceTarget& target : parameters[i].targets) {
-        Result<void> set = step.set_place(target, value);
-        if (!set) {
-          return with_context(std::move(set).error(),
-                              fmt::format("iteration {}: {}", n, parameters[i].name));
-        }
-      }
+      if (Result<void> set = step.set(parameters[i], value); !set)
+        return with_context(std::move(set).error(), fmt::format("iteration {}", n));
     }
+    for (const Stream& input : inputs) GFXGRAPH_TRY(give_input(input, n, step));
     GFXGRAPH_TRY(step.run());
     GFXGRAPH_TRY(step.wait());
+    for (Stream& output : outputs) GFXGRAPH_TRY(take_output(output, step));
   }
-  for (const BufferFile& output : outputs) {
-    std::vector<std::byte> bytes(program.allocations()[output.buffer - 1].begin->size_bytes);
-    GFXGRAPH_TRY(memory.read(output.buffer, 0, bytes));
-    GFXGRAPH_TRY(write_file_atomic(output.path, bytes));
+  for (Stream& output : outputs) {
+    if (output.transfer == nullptr) {
+      output.bytes.resize(range.program->allocations()[output.buffer - 1].begin->size_bytes);
+      GFXGRAPH_TRY(memory.read(output.buffer, 0, output.bytes));
+    }
+    GFXGRAPH_TRY(write_file_atomic(output.path, output.bytes));
   }
   return {};
 }
 
-std::string list_text(const Program& program, const std::vector<StepParameter>& parameters) {
+std::string list_text(const Range& range) {
+  const std::vector<StepParameter>& parameters = range.parameters;
   std::string text = format_printable("parameters: {}\n", parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     const StepParameter& one = parameters[i];
@@ -191,9 +180,19 @@ std::string list_text(const Program& program, const std::vector<StepParameter>& 
                 : format_printable(", buffer #{} + {} here", value.allocation, value.number);
     text += format_printable(", in {} places\n", one.targets.size());
   }
+  const auto transfers = [&](const char* title, const std::vector<Transfer>& all) {
+    text += format_printable("{}: {}\n", title, all.size());
+    for (const Transfer& transfer : all) {
+      text +=
+          format_printable("  {}: {} bytes, {}\n", transfer.name, transfer.size_bytes,
+                           transfer.kind == TransferKind::kCopy ? "a copy" : "written by the host");
+    }
+  };
+  transfers("inputs", range.inputs);
+  transfers("outputs", range.outputs);
   text += "buffers:\n";
-  for (const AllocationInfo& info : program.allocations()) {
-    if (!program.holds(info)) continue;
+  for (const AllocationInfo& info : range.program->allocations()) {
+    if (!range.program->holds(info)) continue;
     text += format_printable("  #{} {}{} bytes\n", info.begin->id,
                              info.name.empty() ? "" : info.name + ": ", info.begin->size_bytes);
   }

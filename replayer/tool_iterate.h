@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "replayer/parameters.h"
+#include "replayer/range.h"
 #include "replayer/step.h"
 
 namespace gfxgraph::replayer {
@@ -16,17 +16,21 @@ struct IterateRequest {
   uint64_t iterations = 1;
   std::vector<std::string>
       set;  // "NAME=7": always; "NAME=+1", "NAME=-1": a step as recorded plus that
-  std::vector<std::string> inputs;   // "BUFFER=FILE": its bytes before the first iteration
-  std::vector<std::string> outputs;  // "BUFFER=FILE": its bytes after the last one
+  // "NAME=FILE": of an input, its bytes for every iteration, or those of all iterations one behind
+  // the other; of a buffer, its bytes before the first one.
+  std::vector<std::string> inputs;
+  // "NAME=FILE": of an output, its bytes of all iterations; of a buffer, its bytes after the last
+  // one.
+  std::vector<std::string> outputs;
   bool empty() const { return iterations == 1 && set.empty() && inputs.empty() && outputs.empty(); }
 };
 
 // Checks all names and files, then makes memory what it was where the step begins, and runs.
 // Parameters that are not set go on as they did in the recording (StepParameter::value).
-Result<void> iterate(const IterateRequest& request, const std::vector<StepParameter>& parameters,
-                     Step& step);
+// `step` is made of `range`.
+Result<void> iterate(const IterateRequest& request, const Range& range, Step& step);
 
-// Parameters and buffers of a step, by the names that --set, --input and --output take.
-std::string list_text(const Program& program, const std::vector<StepParameter>& parameters);
+// Parameters, inputs, outputs and buffers, by the names that --set, --input and --output take.
+std::string list_text(const Range& range);
 
 }  // namespace gfxgraph::replayer

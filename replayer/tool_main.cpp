@@ -103,23 +103,22 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   return program;
 }
 
-// A part of the trace that a step is made of, and what differs between its iterations.
+// A part of the trace that a step is made of.
 struct Selected {
   std::shared_ptr<const Program> whole;
-  std::shared_ptr<const Program> program;  // `whole` itself without --range
-  std::vector<StepParameter> parameters;
+  std::shared_ptr<const Range> range;  // all of it without --range
 };
 
 Result<Selected> select_range(const Arguments& arguments, std::shared_ptr<const Program> whole) {
-  Selected selected;
-  selected.whole = whole;
-  selected.program = std::move(whole);
-  if (arguments.range.empty()) return selected;
-  GFXGRAPH_ASSIGN_OR_RETURN(const ranges::RangeSummary range,
-                            find_range(selected.whole->trace(), arguments.range));
-  selected.program = selected.whole->cut(range.first_event, range.end_event);
-  selected.parameters = find_parameters(*selected.program, range);
-  return selected;
+  std::vector<ranges::RangeSummary> all;
+  const ranges::RangeSummary* found = nullptr;
+  if (!arguments.range.empty()) {
+    all = ranges::summarize_ranges(whole->trace());
+    GFXGRAPH_ASSIGN_OR_RETURN(const size_t at, find_range(all, arguments.range));
+    found = &all[at];
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> range, open_range(whole, found));
+  return Selected{std::move(whole), std::move(range)};
 }
 
 void warn_ambiguous(const Arguments& arguments, const std::vector<AmbiguousWord>& words) {
@@ -190,7 +189,7 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
       std::shared_ptr<Session> session,
       Session::load(selected.whole, std::move(library), load_options(arguments)));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Instance> instance,
-                            Instance::load(std::move(session), selected.program));
+                            Instance::load(std::move(session), selected.range->program));
   ExecutorOptions options;
   options.operation_limit = request.operations;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
@@ -214,9 +213,9 @@ Result<int> replay_trace(const Arguments& arguments) {
   facts.layout = options.layout;
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
   GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
-  const std::shared_ptr<const Program>& program = selected.program;
+  const std::shared_ptr<const Program>& program = selected.range->program;
   if (arguments.list) {
-    const std::string text = list_text(*program, selected.parameters);
+    const std::string text = list_text(*selected.range);
     print("{}", Lines{text});
     return kExitOk;
   }
@@ -266,7 +265,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   const bool wrong = facts.report && facts.report->differs();
   if (!wrong && !arguments.iterate.empty()) {
     watchdog.enter("running the iterations");
-    GFXGRAPH_TRY(iterate(arguments.iterate, selected.parameters, *replay));
+    GFXGRAPH_TRY(iterate(arguments.iterate, *selected.range, *replay));
     say(arguments, fmt::format("ran {} iterations", arguments.iterate.iterations));
   }
   if (verdict.code == kExitFailed && !ambiguous.empty()) {

@@ -42,52 +42,46 @@ gfxgraph_mode_t parse_mode(const char* text) {
 }
 
 int replay(const char* path, gfxgraph_mode_t mode) {
-  const gfxgraph::TraceFile trace(path);
+  const gfxgraph::Trace trace(path);
   const gfxgraph_environment_t environment = trace.environment();
   std::printf("%s: %u launches of %u kernels for %s\n", path, environment.launch_count,
               environment.kernel_count, environment.gpu_arch);
 
-  // Declared before the replay: the buffers must outlive it.
+  // Declared before the session: the buffers must outlive it.
   std::vector<DeviceBuffer> buffers;
-  gfxgraph::Plan plan(trace);
   uint32_t last_bound = 0;
-  for (uint32_t id = 1; id <= (environment.allocation_count + 1) / 2; ++id) {
-    const gfxgraph_allocation_t allocation = trace.allocation(id);
-    if (allocation.kind != GFXGRAPH_ALLOCATION_DEVICE) continue;
-    // Mapped, not only requested, bytes may be in use.
-    buffers.emplace_back((allocation.size_bytes + 4095) / 4096 * 4096);
-    plan.bind(id, buffers.back().pointer, buffers.back().size_bytes);
-    last_bound = id;
-  }
-
   hipStream_t stream = nullptr;
   check(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking), "hipStreamCreateWithFlags");
   bool same = true;
   {
-    gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
-    options.mode = mode;
-    gfxgraph::Replay replay(plan, options);
-    replay.set_stream(stream);
-    const gfxgraph_replay_info_t info = replay.info();
-    std::printf("loaded onto %s as %d (%s), %zu buffers are ours\n", info.device_name, info.mode,
-                info.mode_reason, buffers.size());
+    gfxgraph::Session session(trace);
+    for (uint32_t id = 1; id <= (environment.buffer_count + 1) / 2; ++id) {
+      const gfxgraph_buffer_t buffer = trace.buffer(id);
+      if (buffer.kind != GFXGRAPH_BUFFER_DEVICE) continue;
+      buffers.emplace_back(buffer.extent_bytes);
+      session.bind(id, buffers.back().pointer, buffers.back().size_bytes, GFXGRAPH_BIND_FILL);
+      last_bound = id;
+    }
+    gfxgraph::Step step(session, GFXGRAPH_RANGE_ALL, mode);
+    std::printf("loaded onto %s as %d (%s), %zu buffers are ours\n", session.info().device_name,
+                step.info().mode, step.info().mode_reason, buffers.size());
     for (int run = 0; run < 3; ++run) {
-      replay.restore();
-      replay.run();
+      step.restore();
+      step.run(stream);
       check(hipStreamSynchronize(stream), "hipStreamSynchronize");
-      const gfxgraph_verification_t result = replay.verify();
+      const gfxgraph_verification_t result = step.verify();
       std::printf("run %d: %u buffers identical, %u different, %u not compared\n", run,
                   result.identical, result.different, result.uncompared);
       same = same && result.different == 0 && result.copies_different == 0 && result.identical != 0;
     }
     // The results are in our own memory.
     if (last_bound != 0) {
-      const uint64_t size = trace.allocation(last_bound).size_bytes;
+      const uint64_t size = trace.buffer(last_bound).size_bytes;
       std::vector<unsigned char> ours(size);
       std::vector<unsigned char> theirs(size);
       check(hipMemcpy(ours.data(), buffers.back().pointer, size, hipMemcpyDeviceToHost),
             "hipMemcpy");
-      replay.read(last_bound, 0, theirs.data(), size);
+      session.read(last_bound, 0, theirs.data(), size);
       same = same && ours == theirs;
     }
   }

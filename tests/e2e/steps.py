@@ -67,7 +67,7 @@ def settings(build, scratch):
     require("#0 rope argument 4 at 0x20: step +1, 3 here, in 25 places" in listed and "history: 256 bytes" in listed,
             listed)
     for options, message in ((("--range", "encode"), "no range encode"), (("--range", "decode#4"), "decode#0, decode#1"),
-                             ((*at, "--set", "position=1"), "no such parameter"),
+                             ((*at, "--set", "position=1"), "no parameter position"),
                              ((*at, "--set", "#0=x"), "neither a number nor a step"),
                              ((*at, "--set", "#0"), "not of the form NAME=VALUE"),
                              ((*at, "--output", "tokens=/tmp/x"), "no buffer tokens"),

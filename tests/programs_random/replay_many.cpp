@@ -39,8 +39,8 @@ std::string differences(const gfxgraph_verification_t& sums,
     std::snprintf(text, sizeof text,
                   " buffer %u: %" PRIu64 " of %" PRIu64 " bytes, the first at %" PRIu64
                   ": %02x, not %02x;",
-                  result.allocation, result.differing_bytes, result.size_bytes,
-                  result.first_difference, result.got, result.expected);
+                  result.buffer, result.differing_bytes, result.size_bytes, result.first_difference,
+                  result.got, result.expected);
     line += text;
   }
   std::snprintf(text, sizeof text, " buffers %u same %u different %u uncompared, copies %u %u %u",
@@ -49,31 +49,39 @@ std::string differences(const gfxgraph_verification_t& sums,
   return line + text;
 }
 
-std::string replay(gfxgraph_plan_t plan, uint32_t allocations, const Combination& combination) {
-  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
-  options.mode = combination.mode;
+std::string compare(gfxgraph_step_t step, uint32_t buffers) {
+  gfxgraph_verification_t sums = {};
+  sums.struct_size = sizeof sums;
+  std::vector<gfxgraph_buffer_result_t> results(64);
+  const gfxgraph_status_t status =
+      gfxgraph_step_verify(step, &sums, results.data(), 64, sizeof results[0]);
+  const bool other = sums.different != 0 || sums.copies_different != 0 || sums.uncompared != 0 ||
+                     sums.copies_uncompared != 0;
+  if (status == GFXGRAPH_MISMATCH || (status == GFXGRAPH_OK && other))
+    return "differs:" + differences(sums, results);
+  if (status != GFXGRAPH_OK) return failed("verify", status);
+  return sums.identical == 0 && buffers != 0 ? "nothing was compared" : "";
+}
+
+std::string replay(gfxgraph_trace_t trace, uint32_t buffers, const Combination& combination) {
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
   options.layout = combination.layout;
-  gfxgraph_replay_t replay = nullptr;
-  gfxgraph_status_t status = gfxgraph_replay_create(plan, &options, &replay);
-  if (status != GFXGRAPH_OK) return failed("create", status);
+  gfxgraph_session_t session = nullptr;
+  gfxgraph_status_t status = gfxgraph_session_create(trace, &options, &session);
+  if (status != GFXGRAPH_OK) return failed("session", status);
+  gfxgraph_step_options_t step_options = gfxgraph_step_options_default();
+  step_options.mode = combination.mode;
+  gfxgraph_step_t step = nullptr;
+  status = gfxgraph_step_create(session, GFXGRAPH_RANGE_ALL, &step_options, &step);
   std::string wrong;
-  status = gfxgraph_replay_run(replay);
-  if (status != GFXGRAPH_OK) wrong = failed("run", status);
-  if (wrong.empty()) {
-    gfxgraph_verification_t sums = {};
-    sums.struct_size = sizeof sums;
-    std::vector<gfxgraph_buffer_result_t> results(64);
-    status = gfxgraph_replay_verify(replay, &sums, results.data(), 64, sizeof results[0]);
-    const bool other = sums.different != 0 || sums.copies_different != 0 || sums.uncompared != 0 ||
-                       sums.copies_uncompared != 0;
-    if (status == GFXGRAPH_MISMATCH || (status == GFXGRAPH_OK && other))
-      wrong = "differs:" + differences(sums, results);
-    else if (status != GFXGRAPH_OK)
-      wrong = failed("verify", status);
-    else if (sums.identical == 0 && allocations != 0)
-      wrong = "nothing was compared";
-  }
-  gfxgraph_replay_destroy(replay);
+  if (status != GFXGRAPH_OK) wrong = failed("create", status);
+  void* stream = nullptr;
+  if (wrong.empty()) status = gfxgraph_step_stream(step, &stream);
+  if (wrong.empty() && status == GFXGRAPH_OK) status = gfxgraph_step_run(step, stream);
+  if (wrong.empty() && status != GFXGRAPH_OK) wrong = failed("run", status);
+  if (wrong.empty()) wrong = compare(step, buffers);
+  gfxgraph_step_destroy(step);
+  gfxgraph_session_destroy(session);
   return wrong;
 }
 
@@ -90,17 +98,13 @@ bool replay_trace(const char* path, bool automatic) {
   environment.struct_size = sizeof environment;
   status = gfxgraph_trace_environment(trace, &environment);
   if (status != GFXGRAPH_OK) return report("environment", failed("environment", status));
-  gfxgraph_plan_t plan = nullptr;
-  status = gfxgraph_plan_create(trace, nullptr, &plan);
-  gfxgraph_trace_destroy(trace);
-  if (status != GFXGRAPH_OK) return report("plan", failed("plan", status));
   bool good = true;
   for (const Combination& combination : kCombinations) {
     if (combination.mode == GFXGRAPH_MODE_AUTO && !automatic) continue;
-    const std::string wrong = replay(plan, environment.allocation_count, combination);
+    const std::string wrong = replay(trace, environment.buffer_count, combination);
     if (!wrong.empty()) good = report(combination.name, wrong);
   }
-  gfxgraph_plan_destroy(plan);
+  gfxgraph_trace_destroy(trace);
   if (good) {
     std::printf("%s ok\n", path);
     std::fflush(stdout);

@@ -3,6 +3,8 @@
 // fake_hip.h, whose own allocations succeed.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "gfxgraph/gfxgraph.h"
 #include "replayer/c_api_internal.h"
 #include "scenario.h"
@@ -17,11 +19,11 @@ namespace {
 
 struct Handles {
   gfxgraph_trace_t trace = nullptr;
-  gfxgraph_plan_t plan = nullptr;
-  gfxgraph_replay_t replay = nullptr;
+  gfxgraph_session_t session = nullptr;
+  gfxgraph_step_t step = nullptr;
   ~Handles() {
-    gfxgraph_replay_destroy(replay);
-    gfxgraph_plan_destroy(plan);
+    gfxgraph_step_destroy(step);
+    gfxgraph_session_destroy(session);
     gfxgraph_trace_destroy(trace);
   }
 };
@@ -33,22 +35,32 @@ gfxgraph_status_t whole_life(const char* path, uint32_t mode) {
   const auto then = [&](auto&& call) {
     if (status == GFXGRAPH_OK) status = call();
   };
-  then([&] { return gfxgraph_plan_create(handles.trace, nullptr, &handles.plan); });
-  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
-  options.mode = mode;
-  options.layout = GFXGRAPH_LAYOUT_SHIFT;
-  then([&] { return gfxgraph_replay_create(handles.plan, &options, &handles.replay); });
-  then([&] { return gfxgraph_replay_run(handles.replay); });
-  then([&] { return gfxgraph_replay_wait(handles.replay); });
+  gfxgraph_session_options_t session = gfxgraph_session_options_default();
+  session.layout = GFXGRAPH_LAYOUT_SHIFT;
+  then([&] { return gfxgraph_session_create(handles.trace, &session, &handles.session); });
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.mode = static_cast<gfxgraph_mode_t>(mode);
+  then([&] {
+    return gfxgraph_step_create(handles.session, GFXGRAPH_RANGE_ALL, &options, &handles.step);
+  });
+  void* stream = nullptr;
+  then([&] { return gfxgraph_step_stream(handles.step, &stream); });
+  then([&] { return gfxgraph_step_run(handles.step, stream); });
+  const uint8_t ones[64] = {1};  // in flight: another place for the input
+  then([&] { return gfxgraph_step_set_input(handles.step, 0, ones, sizeof ones); });
+  then([&] { return gfxgraph_step_wait(handles.step); });
+  uint8_t recorded[64];
+  std::memset(recorded, 1, sizeof recorded);
+  then([&] { return gfxgraph_step_set_input(handles.step, 0, recorded, sizeof recorded); });
   const uint32_t count = 16;  // as recorded
-  then([&] { return gfxgraph_replay_set_kernarg(handles.replay, 0, 8, &count, sizeof count); });
-  then([&] { return gfxgraph_replay_commit(handles.replay); });
-  then([&] { return gfxgraph_replay_restore(handles.replay); });
-  then([&] { return gfxgraph_replay_run(handles.replay); });
-  then([&] { return gfxgraph_replay_wait(handles.replay); });
+  then([&] { return gfxgraph_step_set_argument(handles.step, 0, 8, &count, sizeof count); });
+  then([&] { return gfxgraph_step_commit(handles.step); });
+  then([&] { return gfxgraph_step_restore(handles.step); });
+  then([&] { return gfxgraph_step_run(handles.step, stream); });
+  then([&] { return gfxgraph_step_wait(handles.step); });
   gfxgraph_verification_t verification{};
   verification.struct_size = sizeof verification;
-  then([&] { return gfxgraph_replay_verify(handles.replay, &verification, nullptr, 0, 0); });
+  then([&] { return gfxgraph_step_verify(handles.step, &verification, nullptr, 0, 0); });
   return status;
 }
 

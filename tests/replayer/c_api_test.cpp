@@ -1,7 +1,12 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "base/result.h"
@@ -13,6 +18,26 @@ namespace gfxgraph::replayer::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+// A file's bytes where gfxgraph_trace_open_memory takes them.
+class AlignedFile {
+ public:
+  explicit AlignedFile(const std::filesystem::path& path)
+      : size_(std::filesystem::file_size(path)) {
+    std::ifstream file(path, std::ios::binary);
+    data_.reset(static_cast<char*>(std::aligned_alloc(64, (size_ + 63) / 64 * 64)));
+    file.read(data_.get(), static_cast<std::streamsize>(size_));
+  }
+  const char* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+  size_t size_;
+  std::unique_ptr<char, Free> data_;
+};
 
 class CApi : public ::testing::Test {
  protected:
@@ -40,6 +65,7 @@ TEST_F(CApi, StatusValuesAreThoseOfTheLibrary) {
   EXPECT_EQ(GFXGRAPH_UNSAFE_LANE, static_cast<int>(Status::kUnsafeLane));
   EXPECT_EQ(GFXGRAPH_INTERNAL, static_cast<int>(Status::kInternal));
   EXPECT_EQ(GFXGRAPH_INCOMPLETE, static_cast<int>(Status::kIncomplete));
+  EXPECT_EQ(GFXGRAPH_NOT_READY, static_cast<int>(Status::kNotReady));
 }
 
 TEST_F(CApi, LimitsRefuseBeforeTheWork) {
@@ -55,22 +81,27 @@ TEST_F(CApi, LimitsRefuseBeforeTheWork) {
   // A caller that was built when the structure had no limits.
   limits.struct_size = offsetof(gfxgraph_trace_options_t, max_operations);
   ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), &limits, &opened), GFXGRAPH_OK);
-  gfxgraph_plan_t plan = nullptr;
-  ASSERT_EQ(gfxgraph_plan_create(opened, nullptr, &plan), GFXGRAPH_OK);
-  gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
   options.max_memory_bytes = 4096;  // the buffer, and nothing for the arguments
-  gfxgraph_replay_t replay = nullptr;
-  EXPECT_EQ(gfxgraph_replay_create(plan, &options, &replay), GFXGRAPH_OUT_OF_MEMORY);
+  gfxgraph_session_t session = nullptr;
+  ASSERT_EQ(gfxgraph_session_create(opened, &options, &session), GFXGRAPH_OK);
+  gfxgraph_session_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(gfxgraph_session_info(session, &info), GFXGRAPH_OK);
+  EXPECT_EQ(info.loaded, 0u);
+  EXPECT_GE(info.device_bytes, 4096u);
+  EXPECT_EQ(gfxgraph_session_load(session), GFXGRAPH_OUT_OF_MEMORY);
   EXPECT_THAT(gfxgraph_last_error(), HasSubstr("nothing was allocated"));
+  gfxgraph_session_destroy(session);
   options.max_memory_bytes = 1 << 20;
   options.max_load_seconds = 100;
-  EXPECT_EQ(gfxgraph_replay_create(plan, &options, &replay), GFXGRAPH_OK);
-  gfxgraph_replay_destroy(replay);
-  gfxgraph_plan_destroy(plan);
+  ASSERT_EQ(gfxgraph_session_create(opened, &options, &session), GFXGRAPH_OK);
+  EXPECT_EQ(gfxgraph_session_load(session), GFXGRAPH_OK);
+  gfxgraph_session_destroy(session);
   gfxgraph_trace_destroy(opened);
 }
 
-TEST_F(CApi, AllocationsHaveNames) {
+TEST_F(CApi, BuffersHaveNames) {
   trace.edit_begin = [](format::AllocationBegin& begin) { begin.name = "weights"; };
   const auto known = trace.allocate(64);
   const auto renamed = trace.allocate(64);
@@ -81,12 +112,12 @@ TEST_F(CApi, AllocationsHaveNames) {
   const auto unnamed = trace.allocate(64);
   trace.name(renamed, "kv cache");
   trace.finish();
-  const TraceFile file(trace.path().string());
-  EXPECT_STREQ(file.allocation(known).name, "weights");
-  EXPECT_STREQ(file.allocation(renamed).name, "kv cache");
-  EXPECT_STREQ(file.allocation(unnamed).name, "");
-  EXPECT_EQ(file.allocation(known).initial_state_unknown, 0u);
-  EXPECT_EQ(file.allocation(unnamed).initial_state_unknown, 1u);
+  const Trace file(trace.path().string());
+  EXPECT_STREQ(file.buffer(known).name, "weights");
+  EXPECT_STREQ(file.buffer(renamed).name, "kv cache");
+  EXPECT_STREQ(file.buffer(unnamed).name, "");
+  EXPECT_EQ(file.buffer(known).initial_state_unknown, 0u);
+  EXPECT_EQ(file.buffer(unnamed).initial_state_unknown, 1u);
 }
 
 TEST_F(CApi, WholeLifeThroughTheHandles) {
@@ -94,7 +125,7 @@ TEST_F(CApi, WholeLifeThroughTheHandles) {
   trace.finish();
   const size_t alive = fake.alive();
   {
-    auto file = std::make_unique<TraceFile>(trace.path().string());
+    auto file = std::make_unique<Trace>(trace.path().string());
     const gfxgraph_environment_t environment = file->environment();
     EXPECT_STREQ(environment.gpu_arch, "gfx1030");
     EXPECT_EQ(environment.complete, 1u);
@@ -102,39 +133,37 @@ TEST_F(CApi, WholeLifeThroughTheHandles) {
     const gfxgraph_launch_t launch = file->launch(0);
     EXPECT_STREQ(file->kernel(launch.kernel).name, "double");
     EXPECT_EQ(launch.relocation_count, 1u);
-    EXPECT_EQ(file->relocation(0, 0).allocation, scenario.a);
+    EXPECT_EQ(file->relocation(0, 0).buffer, scenario.a);
     EXPECT_EQ(file->argument(launch.kernel, 0).size_bytes, 8u);
-    EXPECT_EQ(file->allocation(scenario.global).kind,
-              static_cast<uint32_t>(GFXGRAPH_ALLOCATION_MODULE_GLOBAL));
+    EXPECT_EQ(file->buffer(scenario.global).kind,
+              static_cast<uint32_t>(GFXGRAPH_BUFFER_MODULE_GLOBAL));
 
     std::vector<uint32_t> mine(16);
-    gfxgraph::Plan plan(*file);
-    plan.bind(scenario.a, mine.data(), 64);
-    gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
-    options.mode = GFXGRAPH_MODE_GRAPH;
-    gfxgraph::Replay replay(plan, options);
-    file.reset();  // the replay keeps what it needs
-    replay.set_stream(nullptr);
-    replay.run();
-    replay.wait();
+    auto session = std::make_unique<gfxgraph::Session>(*file);
+    session->bind(scenario.a, mine.data(), 64, GFXGRAPH_BIND_FILL);
+    gfxgraph::Step step(*session, GFXGRAPH_RANGE_ALL, GFXGRAPH_MODE_GRAPH);
+    file.reset();  // the session keeps what it needs
+    step.run(nullptr);
+    step.wait();
     std::vector<gfxgraph_buffer_result_t> buffers;
-    const gfxgraph_verification_t result = replay.verify(&buffers);
+    const gfxgraph_verification_t result = step.verify(&buffers);
     EXPECT_EQ(result.different, 0u);
     EXPECT_EQ(result.identical, buffers.size());
-    EXPECT_EQ(replay.address(scenario.a), mine.data());
-    EXPECT_GT(replay.info().graph_nodes, 10u);
-    EXPECT_EQ(replay.info().mode, GFXGRAPH_MODE_GRAPH);
+    EXPECT_EQ(session->address(scenario.a), mine.data());
+    EXPECT_GT(step.info().graph_nodes, 10u);
+    EXPECT_EQ(step.info().mode, GFXGRAPH_MODE_GRAPH);
 
     const uint32_t wrong = 77;
-    replay.write(scenario.b, 4, &wrong, 4);
-    EXPECT_EQ(replay.verify(&buffers).different, 1u);
+    session->write(scenario.b, 4, &wrong, 4);
+    EXPECT_EQ(step.verify(&buffers).different, 1u);
     EXPECT_EQ(buffers[scenario.b - 1].first_difference, 4u);
     uint32_t read = 0;
-    replay.read(scenario.b, 4, &read, 4);
+    session->read(scenario.b, 4, &read, 4);
     EXPECT_EQ(read, 77u);
-    replay.restore();
-    replay.run();
-    EXPECT_EQ(replay.verify().different, 0u);
+    session.reset();  // the step keeps what it needs
+    step.restore();
+    step.run(step.stream());
+    EXPECT_EQ(step.verify().different, 0u);
   }
   EXPECT_EQ(fake.alive(), alive);
 }
@@ -143,13 +172,14 @@ TEST_F(CApi, NullsAndWrongSizesAreRefused) {
   trace.allocate(64);
   trace.finish();
   EXPECT_EQ(gfxgraph_trace_open(nullptr, nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(gfxgraph_plan_create(nullptr, nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(gfxgraph_replay_create(nullptr, nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(gfxgraph_replay_run(nullptr), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(gfxgraph_replay_verify(nullptr, nullptr, nullptr, 0, 0), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_session_create(nullptr, nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_session_load(nullptr), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_step_create(nullptr, 0, nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_step_run(nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_step_verify(nullptr, nullptr, nullptr, 0, 0), GFXGRAPH_INVALID_ARGUMENT);
   gfxgraph_trace_destroy(nullptr);
-  gfxgraph_plan_destroy(nullptr);
-  gfxgraph_replay_destroy(nullptr);
+  gfxgraph_session_destroy(nullptr);
+  gfxgraph_step_destroy(nullptr);
 
   gfxgraph_trace_t handle = nullptr;
   gfxgraph_trace_options_t options{};  // struct_size not set
@@ -158,24 +188,46 @@ TEST_F(CApi, NullsAndWrongSizesAreRefused) {
   ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), nullptr, &handle), GFXGRAPH_OK);
   gfxgraph_environment_t environment{};
   EXPECT_EQ(gfxgraph_trace_environment(handle, &environment), GFXGRAPH_INVALID_ARGUMENT);
-  gfxgraph_plan_t plan = nullptr;
-  ASSERT_EQ(gfxgraph_plan_create(handle, nullptr, &plan), GFXGRAPH_OK);
+  gfxgraph_session_t session = nullptr;
+  ASSERT_EQ(gfxgraph_session_create(handle, nullptr, &session), GFXGRAPH_OK);
   int byte = 0;
-  EXPECT_EQ(gfxgraph_plan_bind(plan, 1, &byte, 1000, 8), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(gfxgraph_plan_bind(plan, 9, &byte, 1000, 0), GFXGRAPH_NOT_FOUND);
-  gfxgraph_replay_options_t replay_options = gfxgraph_replay_options_default();
-  replay_options.mode = 17;
-  gfxgraph_replay_t replay = nullptr;
-  EXPECT_EQ(gfxgraph_replay_create(plan, &replay_options, &replay), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_EQ(replay, nullptr);
-  gfxgraph_plan_destroy(plan);
+  EXPECT_EQ(gfxgraph_session_bind(session, 1, &byte, 1000, 8), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_session_bind(session, 9, &byte, 1000, 0), GFXGRAPH_NOT_FOUND);
+  EXPECT_EQ(gfxgraph_session_bind(session, 1, &byte, 4, 0), GFXGRAPH_INVALID_ARGUMENT);
+  gfxgraph_step_options_t step_options = gfxgraph_step_options_default();
+  step_options.mode = 17;
+  gfxgraph_step_t step = nullptr;
+  EXPECT_EQ(gfxgraph_step_create(session, GFXGRAPH_RANGE_ALL, &step_options, &step),
+            GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_step_create(session, 0, nullptr, &step), GFXGRAPH_NOT_FOUND);
+  EXPECT_EQ(step, nullptr);
+  gfxgraph_session_destroy(session);
   gfxgraph_trace_destroy(handle);
+}
+
+TEST_F(CApi, OptionsOfANewerCallerAreRefusedByTheirFirstByte) {
+  trace.allocate(64);
+  trace.finish();
+  struct Newer {
+    gfxgraph_trace_options_t options = gfxgraph_trace_options_default();
+    uint32_t unknown[4] = {};  // without padding
+  } newer;
+  newer.options.struct_size = sizeof newer;
+  gfxgraph_trace_t handle = nullptr;
+  ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), &newer.options, &handle), GFXGRAPH_OK);
+  gfxgraph_trace_destroy(handle);
+  newer.unknown[1] = 1;
+  EXPECT_EQ(gfxgraph_trace_open(trace.path().c_str(), &newer.options, &handle),
+            GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_THAT(gfxgraph_last_error(),
+              HasSubstr("byte " + std::to_string(offsetof(Newer, unknown[1])) +
+                        " of gfxgraph_trace_options_t is set"));
 }
 
 TEST_F(CApi, OlderCallerGetsItsShorterStructure) {
   trace.allocate(64);
   trace.finish();
-  TraceFile file(trace.path().string());
+  Trace file(trace.path().string());
   struct {
     gfxgraph_environment_t environment;
     uint32_t behind = 0xABCD;
@@ -184,7 +236,7 @@ TEST_F(CApi, OlderCallerGetsItsShorterStructure) {
   older.environment.struct_size = offsetof(gfxgraph_environment_t, device_name);
   ASSERT_EQ(gfxgraph_trace_environment(file.get(), &older.environment), GFXGRAPH_OK);
   EXPECT_STREQ(older.environment.gpu_arch, "gfx1030");
-  EXPECT_EQ(older.environment.allocation_count, UINT32_MAX);  // not touched
+  EXPECT_EQ(older.environment.buffer_count, UINT32_MAX);  // not touched
   EXPECT_EQ(older.environment.struct_size, offsetof(gfxgraph_environment_t, device_name));
 }
 
@@ -192,15 +244,47 @@ TEST_F(CApi, IncompleteTraceNeedsPermission) {
   trace.allocate(64);
   trace.incomplete("hipMemcpyToArray");
   trace.finish();
-  TraceFile file(trace.path().string());
+  const Trace file(trace.path().string());
   try {
-    gfxgraph::Plan plan(file);
+    gfxgraph::Session session(file);
     FAIL() << "accepted";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.status(), GFXGRAPH_INCOMPLETE);
     EXPECT_THAT(failure.what(), HasSubstr("hipMemcpyToArray"));
   }
-  EXPECT_NO_THROW(gfxgraph::Plan(file, true));
+  gfxgraph_trace_options_t options = gfxgraph_trace_options_default();
+  options.allow_incomplete = 1;
+  EXPECT_NO_THROW(gfxgraph::Session(Trace(trace.path().string(), options)));
+}
+
+TEST_F(CApi, TracesAreOpenedFromADescriptorAndFromBytesInPlace) {
+  build_scenario(fake, trace);
+  trace.finish();
+  const int descriptor = ::open(trace.path().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  const Trace opened = Trace::from_descriptor(descriptor);
+  ::close(descriptor);
+  const uint32_t launches = opened.environment().launch_count;
+  EXPECT_GT(launches, 8u);
+  gfxgraph_trace_t handle = nullptr;
+  EXPECT_EQ(gfxgraph_trace_open_descriptor(descriptor, nullptr, &handle), GFXGRAPH_IO);
+  EXPECT_EQ(gfxgraph_trace_open_descriptor(-1, nullptr, &handle), GFXGRAPH_IO);
+
+  AlignedFile bytes(trace.path());
+  {
+    const Trace viewed = Trace::from_memory(bytes.data(), bytes.size());
+    EXPECT_EQ(viewed.environment().launch_count, launches);
+    const auto* const kernarg = static_cast<const std::byte*>(viewed.launch(0).kernarg);
+    EXPECT_NE(kernarg, nullptr);
+    gfxgraph::Session session(viewed);
+    gfxgraph::Step step(session);
+    step.run(step.stream());
+    EXPECT_EQ(step.verify().different, 0u);
+  }
+  EXPECT_EQ(gfxgraph_trace_open_memory(bytes.data() + 8, bytes.size() - 8, nullptr, &handle),
+            GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("multiple of 64"));
+  EXPECT_EQ(handle, nullptr);
 }
 
 TEST_F(CApi, ErrorTextBelongsToItsThread) {
@@ -214,8 +298,9 @@ TEST_F(CApi, ErrorTextBelongsToItsThread) {
 TEST_F(CApi, MissingAndForeignFilesAreErrors) {
   gfxgraph_trace_t handle = nullptr;
   EXPECT_NE(gfxgraph_trace_open("/nowhere/x.gfxg", nullptr, &handle), GFXGRAPH_OK);
-  const std::string text = "this is not a trace, but it is longer than a header would be";
-  EXPECT_NE(gfxgraph_trace_open_memory(text.data(), text.size(), nullptr, &handle), GFXGRAPH_OK);
+  alignas(64) static constexpr char kText[] =
+      "not a trace, but it is longer than a header would be";
+  EXPECT_NE(gfxgraph_trace_open_memory(kText, sizeof kText, nullptr, &handle), GFXGRAPH_OK);
   EXPECT_NE(gfxgraph_trace_open_memory(nullptr, 0, nullptr, &handle), GFXGRAPH_OK);
   EXPECT_EQ(handle, nullptr);
 }
@@ -223,29 +308,30 @@ TEST_F(CApi, MissingAndForeignFilesAreErrors) {
 TEST_F(CApi, EveryTruncationIsAnErrorOrATornTrace) {
   build_scenario(fake, trace);
   trace.finish();
-  std::ifstream file(trace.path(), std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const AlignedFile bytes(trace.path());
   gfxgraph_trace_options_t torn = gfxgraph_trace_options_default();
   torn.allow_torn = 1;
   for (size_t size = 0; size < bytes.size(); size += 61) {
     gfxgraph_trace_t handle = nullptr;
     EXPECT_NE(gfxgraph_trace_open_memory(bytes.data(), size, nullptr, &handle), GFXGRAPH_OK)
         << size;
+    torn.allow_incomplete = 0;
     if (gfxgraph_trace_open_memory(bytes.data(), size, &torn, &handle) != GFXGRAPH_OK) continue;
-    gfxgraph_plan_options_t allow = gfxgraph_plan_options_default();
-    gfxgraph_plan_t plan = nullptr;
-    EXPECT_EQ(gfxgraph_plan_create(handle, nullptr, &plan), GFXGRAPH_INCOMPLETE);
-    allow.allow_incomplete = 1;
-    if (gfxgraph_plan_create(handle, &allow, &plan) == GFXGRAPH_OK) {
-      gfxgraph_replay_options_t options = gfxgraph_replay_options_default();
+    gfxgraph_session_t session = nullptr;
+    EXPECT_EQ(gfxgraph_session_create(handle, nullptr, &session), GFXGRAPH_INCOMPLETE);
+    gfxgraph_trace_destroy(handle);
+    torn.allow_incomplete = 1;
+    ASSERT_EQ(gfxgraph_trace_open_memory(bytes.data(), size, &torn, &handle), GFXGRAPH_OK);
+    if (gfxgraph_session_create(handle, nullptr, &session) == GFXGRAPH_OK) {
+      gfxgraph_step_options_t options = gfxgraph_step_options_default();
       options.mode = GFXGRAPH_MODE_GRAPH;
-      gfxgraph_replay_t replay = nullptr;
+      gfxgraph_step_t step = nullptr;
       // A prefix of a program can be run or is refused; it is never a crash.
-      if (gfxgraph_replay_create(plan, &options, &replay) == GFXGRAPH_OK)
-        gfxgraph_replay_run(replay);
-      gfxgraph_replay_destroy(replay);
+      if (gfxgraph_step_create(session, GFXGRAPH_RANGE_ALL, &options, &step) == GFXGRAPH_OK)
+        gfxgraph_step_run(step, nullptr);
+      gfxgraph_step_destroy(step);
     }
-    gfxgraph_plan_destroy(plan);
+    gfxgraph_session_destroy(session);
     gfxgraph_trace_destroy(handle);
   }
 }

@@ -202,16 +202,17 @@ HipTable FakeHip::table() const {
   };
   t.hipGetDeviceCount = [](int* count) {
     ENTER("hipGetDeviceCount");
-    *count = 1;
+    *count = fake->devices;
     return 0;
   };
   t.hipGetDevice = [](int* device) {
     ENTER("hipGetDevice");
-    *device = 0;
+    *device = fake->current_device;
     return 0;
   };
-  t.hipSetDevice = [](int) {
+  t.hipSetDevice = [](int device) {
     ENTER("hipSetDevice");
+    fake->current_device = device;
     return 0;
   };
   t.hipRuntimeGetVersion = [](int* out) {
@@ -372,6 +373,10 @@ HipTable FakeHip::table() const {
     return 0;
   };
   t.hipEventDestroy = [](void* event) { return destroy(event); };
+  t.hipStreamQuery = [](void* stream) -> int {
+    ENTER("stream query");
+    return fake->busy.contains(stream) ? hip::kErrorNotReady : hip::kSuccess;
+  };
   t.hipEventRecord = [](void*, void*) {
     ENTER("record", true);
     return 0;

@@ -53,6 +53,10 @@ class FakeHip {
   bool skip_last_graph_kernel = false;  // a graph launch forgets its last kernel
   size_t stale_graph_nodes = 0;         // so do graphs of as many nodes; 0: none
 
+  int devices = 1;
+  int current_device = 0;
+  std::set<void*> busy;  // streams that hipStreamQuery says hold work
+
   int forget_from_graph_launch = 0;  // from this graph launch on; 0: never
   int graph_launches = 0;
 

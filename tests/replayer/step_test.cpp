@@ -36,6 +36,12 @@ std::unique_ptr<Step> prepare(const std::shared_ptr<Session>& session,
   return step ? std::move(*step) : nullptr;
 }
 
+Result<ranges::RangeSummary> find_range_in(const format::Trace& trace, std::string_view name) {
+  const std::vector<ranges::RangeSummary> all = ranges::summarize_ranges(trace);
+  GFXGRAPH_ASSIGN_OR_RETURN(const size_t at, find_range(all, name));
+  return all[at];
+}
+
 class StepInEveryMode : public ::testing::TestWithParam<Mode> {};
 
 // Wherever a program is cut in two, its second part ends where the whole ends, and the first part
@@ -127,7 +133,7 @@ class Decoding : public StepInEveryMode {
 
 TEST_P(Decoding, ParametersGoOnAsRecorded) {
   const auto whole = trace.program();
-  const auto range = find_range(whole->trace(), "decode#3");
+  const auto range = find_range_in(whole->trace(), "decode#3");
   ASSERT_TRUE(range) << range.error().message;
   const auto program = whole->cut(range->first_event, range->end_event);
   const std::vector<StepParameter> parameters = find_parameters(*program, *range);
@@ -156,7 +162,7 @@ TEST_P(Decoding, ParametersGoOnAsRecorded) {
 
 TEST_P(Decoding, ValuesThatLeaveTheirBuffersAreRefusedByName) {
   const auto whole = trace.program();
-  const auto range = find_range(whole->trace(), "decode");
+  const auto range = find_range_in(whole->trace(), "decode");
   ASSERT_TRUE(range);
   const auto program = whole->cut(range->first_event, range->end_event);
   const auto step = prepare(open_session(fake, whole), program, GetParam());
@@ -179,10 +185,10 @@ TEST_P(Decoding, ValuesThatLeaveTheirBuffersAreRefusedByName) {
 TEST_P(Decoding, RangesAreFoundByNameAndNumber) {
   const auto program = trace.program();
   const format::Trace& read = program->trace();
-  EXPECT_EQ(find_range(read, "decode")->ordinal, 0u);
-  EXPECT_EQ(find_range(read, "decode#2")->ordinal, 2u);
+  EXPECT_EQ(find_range_in(read, "decode")->ordinal, 0u);
+  EXPECT_EQ(find_range_in(read, "decode#2")->ordinal, 2u);
   for (const char* text : {"decode#4", "decode#", "decode#x", "decode#1x", "encode", ""}) {
-    const auto missing = find_range(read, text);
+    const auto missing = find_range_in(read, text);
     ASSERT_FALSE(missing) << text;
     EXPECT_EQ(missing.error().status, Status::kNotFound);
     EXPECT_THAT(missing.error().message, HasSubstr("the trace has decode#0, decode#1, decode#2"));
@@ -277,7 +283,7 @@ TEST_P(StepInEveryMode, PointersInMemoryFollowABoundBuffer) {
 // What the caller brings stays, whatever the work before a range did to that buffer.
 TEST_P(Decoding, TheCallersContentIsNotOverwrittenByTheWorkBefore) {
   const auto whole = trace.program();
-  const auto range = find_range(whole->trace(), "decode#2");
+  const auto range = find_range_in(whole->trace(), "decode#2");
   ASSERT_TRUE(range);
   const auto session = open_session(fake, whole);
   ASSERT_NE(session, nullptr);

@@ -1,0 +1,243 @@
+// The C ABI of steps.
+#include "replayer/c_api_internal.h"
+
+using namespace gfxgraph;            // NOLINT: this file is the border between the two worlds
+using namespace gfxgraph::replayer;  // NOLINT
+
+gfxgraph_step_s::~gfxgraph_step_s() {
+  OnDevice scope(step->instance().library(), step->instance().device().ordinal);
+  try {
+    (void)scope.enter();
+  } catch (...) {  // no memory for an error's text
+  }
+  step.reset();
+}
+
+namespace {
+
+// The body of a function of a step, on its device.
+template <typename Body>
+gfxgraph_status_t on_step(gfxgraph_step_t step, Body&& body) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(step != nullptr, "step is null"));
+    OnDevice scope(step->step->instance().library(), step->step->instance().device().ordinal);
+    GFXGRAPH_TRY(scope.enter());
+    return body(*step->step);
+  });
+}
+
+// One of a list of the step's range.
+template <typename Thing>
+Result<const Thing*> pick(const gfxgraph_step_s& step, const std::vector<Thing>& all,
+                          uint32_t index, const char* what) {
+  if (index < all.size()) [[likely]]
+    return &all[index];
+  return fail(Status::kNotFound, fmt::format("{} {} does not exist: range {} has {}", what, index,
+                                             step.range->name, all.size()));
+}
+
+gfxgraph_status_t set_parameter(gfxgraph_step_t step, uint32_t parameter,
+                                const PlaceValue& value) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const StepParameter* const found,
+                              pick(*step, step->range->parameters, parameter, "parameter"));
+    return one.set(*found, value);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+gfxgraph_step_options_t gfxgraph_step_options_default(void) noexcept {
+  gfxgraph_step_options_t options{};
+  options.struct_size = sizeof options;
+  options.mode = GFXGRAPH_MODE_AUTO;
+  return options;
+}
+
+gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_range_t range,
+                                       const gfxgraph_step_options_t* options,
+                                       gfxgraph_step_t* step) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(session != nullptr && step != nullptr, "session or step is null"));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        const gfxgraph_step_options_t chosen,
+        read_in(options, gfxgraph_step_options_default(), "gfxgraph_step_options_t"));
+    GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_AUTO,
+                         "unknown mode"));
+    StepOptions prepared;
+    prepared.mode = static_cast<Mode>(chosen.mode);
+    prepared.graph_max_nodes = chosen.graph_max_nodes;
+    prepared.graph_linear = chosen.graph_linear != 0;
+    prepared.keep_memory = chosen.keep_memory != 0;
+    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> open, session->open->range(range));
+    OnDevice scope(*session->library, session->device.ordinal);
+    GFXGRAPH_TRY(scope.enter());
+    const bool first = !session->session;
+    GFXGRAPH_TRY(session->load());
+    if (first) prepared.keep_memory = false;
+    GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Step> made,
+                              Step::prepare(session->session, open->program, prepared));
+    *step = new gfxgraph_step_s{std::move(open), std::move(made)};
+    return {};
+  });
+}
+
+void gfxgraph_step_destroy(gfxgraph_step_t step) noexcept { delete step; }
+
+gfxgraph_status_t gfxgraph_step_stream(gfxgraph_step_t step, void** hip_stream) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(step != nullptr && hip_stream != nullptr, "step or stream is null"));
+    *hip_stream = step->step->own_stream();
+    return {};
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_run(gfxgraph_step_t step, void* hip_stream) noexcept {
+  return on_step(step, [&](Step& one) {
+    one.set_stream(hip_stream);
+    return one.run();
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_query(gfxgraph_step_t step) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, one.is_complete());
+    if (complete) return {};
+    return fail(Status::kNotReady, "work is in flight");
+  });
+}
+
+#define GFXGRAPH_STEP_CALL(name)                                          \
+  gfxgraph_status_t gfxgraph_step_##name(gfxgraph_step_t step) noexcept { \
+    return on_step(step, [](Step& one) { return one.name(); });           \
+  }
+GFXGRAPH_STEP_CALL(wait)
+GFXGRAPH_STEP_CALL(restore)
+GFXGRAPH_STEP_CALL(commit)
+#undef GFXGRAPH_STEP_CALL
+
+gfxgraph_status_t gfxgraph_step_set_parameter(gfxgraph_step_t step, uint32_t parameter,
+                                              int64_t number) noexcept {
+  return set_parameter(step, parameter, PlaceValue{0, number});
+}
+
+gfxgraph_status_t gfxgraph_step_set_parameter_address(gfxgraph_step_t step, uint32_t parameter,
+                                                      uint32_t buffer,
+                                                      uint64_t offset_bytes) noexcept {
+  if (buffer == 0) {
+    return record_error(Status::kNotFound, "buffer 0 does not exist", 0);
+  }
+  return set_parameter(step, parameter, PlaceValue{buffer, static_cast<int64_t>(offset_bytes)});
+}
+
+gfxgraph_status_t gfxgraph_step_advance(gfxgraph_step_t step, uint64_t iterations) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    for (const StepParameter& parameter : step->range->parameters)
+      GFXGRAPH_TRY(one.set(parameter, parameter.value(iterations)));
+    return {};
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_set_argument(gfxgraph_step_t step, uint32_t launch,
+                                             uint32_t offset_bytes, const void* bytes,
+                                             uint32_t size_bytes) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_TRY(require(bytes != nullptr || size_bytes == 0, "bytes is null"));
+    return one.set_kernarg(launch, offset_bytes,
+                           {static_cast<const std::byte*>(bytes), size_bytes});
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_set_grid(gfxgraph_step_t step, uint32_t launch, uint32_t x,
+                                         uint32_t y, uint32_t z) noexcept {
+  return on_step(step, [&](Step& one) { return one.set_grid(launch, {x, y, z}); });
+}
+
+gfxgraph_status_t gfxgraph_step_set_input(gfxgraph_step_t step, uint32_t input, const void* bytes,
+                                          uint64_t size_bytes) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_TRY(require(bytes != nullptr, "bytes is null"));
+    GFXGRAPH_ASSIGN_OR_RETURN(const Transfer* const found,
+                              pick(*step, step->range->inputs, input, "input"));
+    return one.set_input(*found, {static_cast<const std::byte*>(bytes), size_bytes});
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_set_output(gfxgraph_step_t step, uint32_t output, void* bytes,
+                                           uint64_t size_bytes) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const Transfer* const found,
+                              pick(*step, step->range->outputs, output, "output"));
+    return one.set_output(*found,
+                          {static_cast<std::byte*>(bytes), bytes == nullptr ? 0 : size_bytes});
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_read_output(gfxgraph_step_t step, uint32_t output, void* bytes,
+                                            uint64_t size_bytes) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_TRY(require(bytes != nullptr, "bytes is null"));
+    GFXGRAPH_ASSIGN_OR_RETURN(const Transfer* const found,
+                              pick(*step, step->range->outputs, output, "output"));
+    return one.read_output(*found, {static_cast<std::byte*>(bytes), size_bytes});
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_verify(gfxgraph_step_t step, gfxgraph_verification_t* verification,
+                                       gfxgraph_buffer_result_t* results, uint32_t capacity,
+                                       uint32_t result_size_bytes) noexcept {
+  return on_step(step, [&](Step& one) -> Result<void> {
+    GFXGRAPH_TRY(require(results == nullptr || result_size_bytes >= sizeof(uint32_t) * 4,
+                         "result_size_bytes is not sizeof(gfxgraph_buffer_result_t)"));
+    GFXGRAPH_ASSIGN_OR_RETURN(const VerifyReport report, one.verify());
+    gfxgraph_verification_t result{};
+    result.identical = static_cast<uint32_t>(report.identical);
+    result.different = static_cast<uint32_t>(report.different);
+    result.uncompared = static_cast<uint32_t>(report.uncompared);
+    result.copies_identical = static_cast<uint32_t>(report.copies_identical);
+    result.copies_different = static_cast<uint32_t>(report.copies_different);
+    result.copies_uncompared = static_cast<uint32_t>(report.copies_uncompared);
+    GFXGRAPH_TRY(write_out(result, verification));
+    auto* out = reinterpret_cast<unsigned char*>(results);
+    for (size_t i = 0; results != nullptr && i < std::min<size_t>(capacity, report.buffers.size());
+         ++i) {
+      const BufferResult& buffer = report.buffers[i];
+      const gfxgraph_buffer_result_t entry{
+          result_size_bytes,        buffer.allocation, static_cast<uint32_t>(buffer.comparison),
+          buffer.by_hash ? 1u : 0u, buffer.size_bytes, buffer.first_difference,
+          buffer.differing_bytes,   buffer.expected,   buffer.got};
+      std::memcpy(out + i * result_size_bytes, &entry,
+                  std::min<size_t>(result_size_bytes, sizeof(entry)));
+    }
+    if (report.different == 0 && report.copies_different == 0) return {};
+    return fail(
+        Status::kMismatch,
+        fmt::format("{} of {} buffers and {} of {} received copies differ from the recording",
+                    report.different, report.buffers.size(), report.copies_different,
+                    report.copies.size()));
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_info(gfxgraph_step_t step, gfxgraph_step_info_t* info) noexcept {
+  return guarded([&]() -> Result<void> {
+    GFXGRAPH_TRY(require(step != nullptr, "step is null"));
+    const Step& one = *step->step;
+    const GraphStatistics graph = one.graph_statistics();
+    gfxgraph_step_info_t result{};
+    result.mode = static_cast<gfxgraph_mode_t>(one.mode());
+    result.mode_reason = one.mode_reason().c_str();
+    result.launches = one.instance().program().launch_count();
+    result.first_launch = one.instance().program().first_launch();
+    result.graphs = graph.graphs;
+    result.graph_nodes = graph.nodes;
+    result.prepare_us = one.load_times().load_us;
+    result.restore_us = one.load_times().restore_us;
+    result.build_us = one.load_times().build_us;
+    result.instantiate_us = one.load_times().instantiate_us;
+    return write_out(result, info);
+  });
+}
+
+}  // extern "C"

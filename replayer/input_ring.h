@@ -1,0 +1,49 @@
+// The bytes of one input: four places for them in pinned memory, so that the next run's bytes can
+// be set while earlier runs still read theirs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+
+namespace gfxgraph::replayer {
+
+// Not thread-safe. The work that reads the places has ended before it is destroyed.
+class InputRing {
+ public:
+  static constexpr size_t kPlaces = 4;
+
+  // `first` holds the recorded bytes; it belongs to the instance.
+  InputRing(std::shared_ptr<const HipLibrary> library, uint8_t* first, uint64_t size_bytes);
+  ~InputRing();
+  InputRing(const InputRing&) = delete;
+  InputRing& operator=(const InputRing&) = delete;
+
+  // Makes current() a place that no run in flight reads. `in_flight`: runs that `stream` holds read
+  // the one that is current now. Allocates at the first such call, and waits where all places
+  // are in flight.
+  Result<void> turn(bool in_flight, hip::Stream stream);
+  uint8_t* current() const { return places_[at_].bytes; }
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  struct Place {
+    uint8_t* bytes = nullptr;
+    hip::Event read = nullptr;  // behind the last run that reads it
+    bool pending = false;
+  };
+  Result<void> allocate();
+
+  std::shared_ptr<const HipLibrary> library_;
+  uint64_t size_bytes_;
+  uint8_t* memory_ = nullptr;  // of all places but the first
+  std::array<Place, kPlaces> places_;
+  size_t at_ = 0;
+};
+
+}  // namespace gfxgraph::replayer

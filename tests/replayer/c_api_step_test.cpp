@@ -1,0 +1,386 @@
+// Sessions and steps through the C ABI and its C++ header, on the fake runtime.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gfxgraph/gfxgraph.hpp"
+#include "replayer/c_api_internal.h"
+#include "scenario.h"
+
+namespace gfxgraph::replayer::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+// Three iterations of a step: four numbers come from the host, are added to the state, and the
+// state goes to the host; a flag in pinned memory is written by the host and doubled; the position
+// is an argument.
+class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
+ protected:
+  CApiStep() : trace((add_test_kernels(fake), fake)) {
+    input = named("input", trace.allocate(16));
+    state = named("state", trace.allocate_words({0, 0, 0, 0}));
+    history = named("history", trace.allocate(64 * 4));
+    flag = named("flag", trace.allocate(16, {}, format::AllocationKind::kHostPinned));
+    for (uint32_t i = 0; i < kRecorded; ++i) iterate(i);
+    trace.finish();
+    use_hip_library_for_tests(fake.library());
+  }
+  ~CApiStep() override { use_hip_library_for_tests(nullptr); }
+
+  format::AllocationId named(const char* name, format::AllocationId id) {
+    trace.name(id, name);
+    return id;
+  }
+  void iterate(uint32_t i) {
+    trace.range_begins("step", i + 1, i);
+    trace.copy_to_device(input, std::vector<uint8_t>(16, static_cast<uint8_t>(i + 1)));
+    trace.launch("add", Arguments()
+                            .value(trace.address(state))
+                            .value(trace.address(input))
+                            .value(trace.address(state))
+                            .value(4u));
+    trace.copy_to_host(state);
+    trace.launch("fill", Arguments().value(trace.address(history) + 4 * i).value(i + 10).value(1u));
+    trace.synchronize_device();
+    trace.host_write(flag, 4, {5, 0, 0, 0});
+    trace.launch("double", Arguments().value(trace.address(flag)).value(2u));
+    trace.range_ends("step", i + 1);
+  }
+
+  Trace open() { return Trace(trace.path().string()); }
+  std::vector<uint32_t> read(gfxgraph::Session& session, uint32_t buffer, size_t words) {
+    std::vector<uint32_t> result(words);
+    session.read(buffer, 0, result.data(), words * 4);
+    return result;
+  }
+
+  static constexpr uint32_t kRecorded = 3;
+  FakeHip fake;
+  TestTrace trace;
+  format::AllocationId input = 0, state = 0, history = 0, flag = 0;
+};
+
+using Words = std::vector<uint32_t>;
+
+TEST_P(CApiStep, RangesAndWhatMayBeSetInThemAreListed) {
+  const Trace file = open();
+  EXPECT_EQ(file.environment().range_count, kRecorded);
+  const gfxgraph_range_t range = file.find_range("step#1");
+  EXPECT_EQ(range, 1u);
+  EXPECT_EQ(file.find_range("step"), 0u);
+  EXPECT_EQ(file.find_range("all"), GFXGRAPH_RANGE_ALL);
+  EXPECT_STREQ(file.range(range).name, "step");
+  EXPECT_EQ(file.range(range).ordinal, 1u);
+  EXPECT_EQ(file.range(range).launches, 3u);
+  EXPECT_EQ(file.range(GFXGRAPH_RANGE_ALL).launches, 9u);
+  EXPECT_EQ(file.range(GFXGRAPH_RANGE_ALL).copies, 6u);
+  const auto inputs = file.inputs(range);
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_STREQ(inputs[0].name, "input");
+  EXPECT_EQ(inputs[0].kind, static_cast<uint32_t>(GFXGRAPH_TRANSFER_COPY));
+  EXPECT_EQ(inputs[0].size_bytes, 16u);
+  EXPECT_STREQ(inputs[1].name, "flag+0x4");
+  EXPECT_EQ(inputs[1].kind, static_cast<uint32_t>(GFXGRAPH_TRANSFER_HOST_WRITE));
+  const auto outputs = file.outputs(range);
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_STREQ(outputs[0].name, "state");
+  EXPECT_EQ(file.inputs(GFXGRAPH_RANGE_ALL).size(), 6u);
+  EXPECT_STREQ(file.inputs(GFXGRAPH_RANGE_ALL)[2].name, "input@3");
+  const auto parameters = file.parameters(range);
+  ASSERT_EQ(parameters.size(), 2u);
+  for (const gfxgraph_parameter_t& parameter : parameters) {
+    EXPECT_EQ(parameter.pattern, static_cast<uint32_t>(GFXGRAPH_PATTERN_STEP));
+    EXPECT_EQ(parameter.step, parameter.buffer == history ? 4 : 1);
+    EXPECT_EQ(parameter.number, parameter.buffer == history ? 4 : 11);
+  }
+  EXPECT_EQ(file.find_parameter(range, parameters[1].name), 1u);
+  EXPECT_EQ(file.find_parameter(range, "#1"), 1u);
+  EXPECT_EQ(file.find_input(range, "flag+0x4"), 1u);
+  EXPECT_EQ(file.find_output(range, "#0"), 0u);
+  EXPECT_EQ(file.find_buffer("state", range), state);
+  EXPECT_EQ(file.find_buffer("#" + std::to_string(state)), state);
+  for (const auto& wrong : {+[](const Trace& one) { one.find_range("stop"); },
+                            +[](const Trace& one) { one.find_buffer("nothing"); },
+                            +[](const Trace& one) { one.find_parameter(0, "#7"); },
+                            +[](const Trace& one) { one.find_input(0, "state"); },
+                            +[](const Trace& one) { (void)one.range(3); },
+                            +[](const Trace& one) { (void)one.inputs(3); }}) {
+    try {
+      wrong(open());
+      ADD_FAILURE() << "found";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.status(), GFXGRAPH_NOT_FOUND) << failure.what();
+    }
+  }
+}
+
+TEST_P(CApiStep, InputsOutputsAndParametersFollowTheCallerFromRunToRun) {
+  const Trace file = open();
+  const gfxgraph_range_t range = file.find_range("step#2");
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, range, GetParam());
+  // What the first two iterations left: 1 + 2 in each byte.
+  EXPECT_EQ(read(session, state, 1)[0], 0x03030303u);
+  Words expected(4, 0x03030303);
+  Words flags(2, 0);
+  session.read(flag, 0, flags.data(), 8);
+  for (uint32_t n = 0; n < 9; ++n) {
+    const Words in = {n, 2 * n, 3, 100 * n};
+    for (size_t i = 0; i < 4; ++i) expected[i] += in[i];
+    step.set_input(0, in.data(), 16);
+    const uint32_t written = 1000 + n;
+    step.set_input(1, &written, 4);
+    step.advance(n);
+    step.run(step.stream());
+    Words out(4);
+    step.read_output(0, out.data(), 16);
+    EXPECT_EQ(out, expected) << n;
+    EXPECT_EQ(read(session, flag, 2)[1], 2 * (1000 + n) + 1);
+  }
+  Words decided(11);
+  for (uint32_t i = 0; i < 11; ++i) decided[i] = i + 10;
+  EXPECT_EQ(read(session, history, 11), decided);
+}
+
+// Each run gets the bytes that stood there when it was submitted, however many are in flight.
+TEST_P(CApiStep, AnInputThatIsSetAgainDoesNotChangeRunsSessionStep) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, 0, GetParam());
+  fake.log.clear();
+  std::vector<const void*> places;
+  const auto size = static_cast<uint32_t>(sizeof(uint32_t) * 4);
+  for (uint32_t n = 0; n < 6; ++n) {
+    const Words in(4, n);
+    step.set_input(0, in.data(), size);
+    step.run(step.stream());  // not waited for
+  }
+  EXPECT_EQ(std::ranges::count(fake.log, "event sync"), GetParam() == GFXGRAPH_MODE_EAGER ? 0 : 2)
+      << "four places: the fifth and sixth input wait for one";
+  EXPECT_EQ(read(session, state, 1)[0], 0u + 1 + 2 + 3 + 4 + 5);
+}
+
+TEST_P(CApiStep, OutputsGoToTheCallersMemory) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, 0, GetParam());
+  Words mine(4);
+  step.set_output(0, mine.data(), 16);
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(mine, Words(4, 0x01010101));
+  EXPECT_EQ(step.verify().copies_identical, 1u);
+  Words other(4);
+  step.set_output(0, other.data(), 16);
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(mine, Words(4, 0x01010101)) << "written once";
+  EXPECT_EQ(other, Words(4, 0x02020202));
+  step.set_output(0, nullptr, 0);
+  step.run(step.stream());
+  step.read_output(0, mine.data(), 16);
+  EXPECT_EQ(mine, Words(4, 0x03030303));
+  EXPECT_EQ(other, Words(4, 0x02020202));
+  EXPECT_THROW(step.set_output(0, mine.data(), 15), Failure);
+  EXPECT_THROW(step.set_output(1, mine.data(), 16), Failure);
+  EXPECT_THROW(step.set_input(0, mine.data(), 15), Failure);
+  EXPECT_THROW(step.read_output(0, mine.data(), 17), Failure);
+}
+
+TEST_P(CApiStep, ArgumentsAndGridsAreSetByTheirLaunchInTheTrace) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, file.find_range("step#1"), GetParam());
+  const gfxgraph_step_info_t info = step.info();
+  EXPECT_EQ(info.first_launch, 3u);
+  EXPECT_EQ(info.launches, 3u);
+  step.set_argument(info.first_launch + 1, 8, uint32_t{99});
+  step.set_grid(info.first_launch + 1, 2);
+  step.run(step.stream());
+  EXPECT_EQ(read(session, history, 2), (Words{10, 99}));
+  EXPECT_THROW(step.set_argument(0, 8, uint32_t{1}), Failure) << "not of this range";
+  EXPECT_THROW(step.set_grid(info.first_launch, 0), Failure);
+  EXPECT_THROW(step.set_grid(9, 1), Failure);
+}
+
+TEST_P(CApiStep, MemoryOfTheCallerIsBoundBeforeAndAfterLoading) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  Words mine(4, 1000), filled(4, 1000), later(64, 7);
+  session.bind(state, mine.data(), 16);
+  const size_t alive = fake.alive();
+  gfxgraph::Step step(session, file.find_range("step#1"), GetParam());
+  EXPECT_EQ(mine, Words(4, 1000)) << "setup does not write it, though a copy ran before the range";
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(mine, Words(4, 1000 + 0x02020202));
+  EXPECT_GT(fake.alive(), alive);
+  // From now on another one; what it holds stays.
+  session.bind(history, later.data(), 256);
+  session.bind(state, filled.data(), 16, GFXGRAPH_BIND_FILL);
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(filled, Words(4, 1000 + 0x02020202));
+  EXPECT_EQ(later[1], 11u);
+  EXPECT_EQ(later[0], 7u);
+  step.restore();
+  EXPECT_EQ(filled, Words(4, 0x01010101)) << "as the first iteration left it";
+  EXPECT_EQ(later[0], 7u);
+}
+
+TEST_P(CApiStep, StepsOfOneSessionShareItsMemory) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step first(session, 0, GetParam());
+  first.run(first.stream());
+  first.wait();
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.keep_memory = 1;
+  options.mode = GetParam();
+  gfxgraph::Step second(session, 1, options);
+  EXPECT_EQ(read(session, state, 1)[0], 0x01010101u) << "kept";
+  second.run(second.stream());
+  second.wait();
+  EXPECT_EQ(read(session, state, 1)[0], 0x03030303u);
+  gfxgraph::Step third(session, 2, GetParam());
+  EXPECT_EQ(read(session, state, 1)[0], 0x03030303u) << "what the recorded work before it leaves";
+  options.mode = GFXGRAPH_MODE_AUTO;
+  EXPECT_THROW(gfxgraph::Step(session, 2, options), Failure);
+}
+
+TEST_P(CApiStep, StepsInFlightThatShareWrittenMemoryAreRefusedByName) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step first(session, 0, GetParam());
+  gfxgraph::Step second(session, 1, GetParam());
+  first.run(first.stream());
+  fake.busy = {nullptr, first.stream()};
+  EXPECT_FALSE(first.is_complete());
+  try {
+    second.run(second.stream());
+    FAIL() << "submitted";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.status(), GFXGRAPH_UNSUPPORTED);
+    EXPECT_THAT(failure.what(), HasSubstr("(input)"));
+    EXPECT_THAT(failure.what(), HasSubstr("nothing was submitted"));
+  }
+  if (GetParam() != GFXGRAPH_MODE_EAGER) second.run(first.stream());  // behind it: no conflict
+  fake.busy.clear();
+  EXPECT_TRUE(first.is_complete());
+  second.run(second.stream());
+
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
+  options.concurrent_steps = 1;
+  gfxgraph::Session ordered(file, options);
+  gfxgraph::Step third(ordered, 0, GetParam());
+  gfxgraph::Step fourth(ordered, 1, GetParam());
+  third.run(third.stream());
+  fake.busy = {nullptr, third.stream()};
+  EXPECT_NO_THROW(fourth.run(fourth.stream()));
+  fake.busy.clear();
+}
+
+TEST_P(CApiStep, TheThreadsDeviceIsPutBack) {
+  fake.devices = 3;
+  fake.current_device = 2;
+  const Trace file = open();
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
+  options.device = 1;
+  {
+    gfxgraph::Session session(file, options);
+    EXPECT_EQ(fake.current_device, 2);
+    EXPECT_EQ(session.info().device, 1);
+    gfxgraph::Step step(session, 0, GetParam());
+    EXPECT_EQ(fake.current_device, 2);
+    step.run(step.stream());
+    step.wait();
+    (void)step.verify();
+    EXPECT_EQ(fake.current_device, 2);
+  }
+  EXPECT_EQ(fake.current_device, 2);
+  options.device = 3;
+  try {
+    gfxgraph::Session session(file, options);
+    FAIL() << "there are three";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.status(), GFXGRAPH_DEVICE);
+    EXPECT_EQ(failure.hip_error(), 0);
+  }
+  EXPECT_EQ(fake.current_device, 2);
+}
+
+TEST_P(CApiStep, HipsErrorsComeWithTheirNumber) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, 0, GetParam());
+  fake.fail_call(3, 719);
+  try {
+    step.run(step.stream());
+    FAIL() << "submitted";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.status(), GFXGRAPH_DEVICE);
+    EXPECT_EQ(failure.hip_error(), 719);
+  }
+  EXPECT_EQ(gfxgraph_step_run(nullptr, nullptr), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_EQ(gfxgraph_last_hip_error(), 0);
+}
+
+TEST_P(CApiStep, TheLogSaysWhatWasLoadedAndPrepared) {
+  std::vector<std::string> lines;
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
+  options.log_context = &lines;
+  options.log = [](void* context, int32_t level, const char* text) {
+    static_cast<std::vector<std::string>*>(context)->push_back(std::to_string(level) + text);
+  };
+  const Trace file = open();
+  gfxgraph::Session session(file, options);
+  gfxgraph::Step step(session, 0, GetParam());
+  EXPECT_THAT(lines, Contains(HasSubstr("0loaded 1 code objects and 4 buffers")));
+  EXPECT_THAT(lines, Contains(HasSubstr("step of 5 operations, 3 of them launches, in mode ")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CApiStep,
+                         ::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
+                                           GFXGRAPH_MODE_GRAPH));
+
+// Steps on memory that they only read, or that no other uses, run at the same time.
+TEST(CApiSteps, RunSideBySideWhereNobodyWritesWhatTheOtherUses) {
+  FakeHip fake;
+  add_test_kernels(fake);
+  use_hip_library_for_tests(fake.library());
+  {
+    TestTrace trace(fake);
+    const auto weights = trace.allocate_words({1, 2, 3, 4});
+    const auto add = [&](format::AllocationId state) {
+      trace.launch("add", Arguments()
+                              .value(trace.address(state))
+                              .value(trace.address(weights))
+                              .value(trace.address(state))
+                              .value(4u));
+    };
+    for (uint32_t i = 0; i < 2; ++i) {
+      const auto state = trace.allocate_words({0, 0, 0, 0});
+      trace.range_begins("half", i + 1, i);
+      add(state);
+      trace.range_ends("half", i + 1);
+    }
+    trace.finish();
+    const Trace file(trace.path().string());
+    gfxgraph::Session session(file);
+    gfxgraph::Step first(session, 0, GFXGRAPH_MODE_BATCH);
+    gfxgraph::Step second(session, 1, GFXGRAPH_MODE_BATCH);
+    first.run(first.stream());
+    fake.busy = {first.stream()};
+    EXPECT_NO_THROW(second.run(second.stream()));
+    fake.busy.clear();
+  }
+  use_hip_library_for_tests(nullptr);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer::testing
