@@ -1,0 +1,97 @@
+"""The Python module says the same as the C header: structures, functions, values."""
+
+import ctypes
+import importlib
+import os
+import re
+import sys
+
+from harness import main, require, run
+
+SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
+
+
+def load(build):
+    os.environ["GFXGRAPH_LIBRARY"] = str(build.root / "lib" / "libgfxgraph.so.0")
+    sys.path.insert(0, os.path.join(SOURCE, "replayer", "python"))
+    return importlib.import_module("gfxgraph")
+
+
+# The module's name of each structure of the header that it uses.
+STRUCTURES = {
+    "_TraceOptions": "trace_options_t", "_SessionOptions": "session_options_t", "_StepOptions": "step_options_t",
+    "_Environment": "environment_t", "_BufferInfo": "buffer_t", "_RangeInfo": "range_info_t",
+    "_ParameterInfo": "parameter_t", "_TransferInfo": "transfer_t", "_SessionInfo": "session_info_t",
+    "_StepInfo": "step_info_t", "_BufferResult": "buffer_result_t", "_Verification": "verification_t"}
+
+
+def structures(build, scratch):
+    """Size of each structure, offset and size of each of its fields, as the C compiler has them."""
+    module = load(build)
+    lines = []
+    expected = []
+    for ours, theirs in STRUCTURES.items():
+        structure = getattr(module, ours)
+        lines.append(f'printf("{ours} %zu\\n", sizeof(gfxgraph_{theirs}));')
+        expected.append(f"{ours} {ctypes.sizeof(structure)}")
+        for name, _ in structure._fields_:
+            field = getattr(structure, name)
+            lines.append(f'printf("{ours}.{name} %zu %zu\\n", offsetof(gfxgraph_{theirs}, {name}), '
+                         f'sizeof(((gfxgraph_{theirs}*)0)->{name}));')
+            expected.append(f"{ours}.{name} {field.offset} {field.size}")
+    source = scratch / "layout.c"
+    source.write_text("#include <gfxgraph/gfxgraph.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) +
+                      "\nreturn 0;\n}\n")
+    run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(SOURCE, "include"), "-o",
+         str(scratch / "layout"), str(source)])
+    require(run([str(scratch / "layout")]).stdout.split("\n")[:-1] == expected, "structures differ from the header")
+
+
+def functions(build, scratch):
+    """Every function of the header is called by the module, or left out for a reason."""
+    module = load(build)
+    with open(os.path.join(SOURCE, "include", "gfxgraph", "gfxgraph.h"), encoding="utf-8") as header:
+        text = header.read()
+    declared = set(re.findall(r"\bgfxgraph_(\w+)\(", text))
+    known = set(module._FUNCTIONS) | set(module._DESTROYS) | set(module._DEFAULTS) | {
+        "last_error", "last_hip_error", "status_name", "version"}
+    # Bytes in place need an address that Python does not promise to keep; the rest looks at single launches.
+    left_out = {"trace_open_memory", "trace_kernel", "trace_argument", "trace_launch", "trace_relocation"}
+    require(declared == known | left_out, f"differ: {sorted(declared ^ (known | left_out))}")
+    values = dict(re.findall(r"\bGFXGRAPH_(\w+) = (\d+)", text))
+    require([module.MODES[int(values["MODE_" + mode.upper()])] for mode in module.MODES] == list(module.MODES), "modes")
+    require(module._MISMATCH == int(values["MISMATCH"]) and module._NOT_READY == int(values["NOT_READY"]), "statuses")
+    require(all(module._PATTERNS[int(values["PATTERN_" + name.upper()])] == name for name in ("step", "swap", "free")),
+            "patterns")
+
+
+def errors(build, scratch):
+    """Wrong files, names and sizes raise, and nothing else happens."""
+    module = load(build)
+    missing = scratch / "missing.gfxg"
+    try:
+        module.Trace(missing)
+        require(False, "opened")
+    except module.Error as error:
+        require(error.status == 2 and "missing.gfxg" in str(error), str(error))
+    trace = scratch / "decode.gfxg"
+    run(build.record(trace, build.samples / "decode_step", "--tokens", "3"))
+    with open(trace, "rb") as file:
+        opened = module.Trace(file.fileno())
+    require(opened.launches == 324 and opened.complete and opened.gpu_arch == "gfx1030", "environment")
+    decode = opened.range("decode#1")
+    require([one.name for one in opened.ranges()] == ["decode"] * 3 and decode.launches == 108, "ranges")
+    pattern = decode.parameters()[0]
+    require((pattern.pattern, pattern.step, pattern.number) == ("step", 1, 1), str(pattern))
+    require(opened.buffer("history").size_bytes == 256 and opened.range("all").name == "all", "buffers")
+    require(decode.inputs() == [] and len(opened.range("all").inputs()) > 10, "inputs")
+    for call in (lambda: opened.range("encode"), lambda: opened.buffer("nothing"), lambda: opened.buffer(100000)):
+        try:
+            call()
+            require(False, "found")
+        except module.Error as error:
+            require(error.status == 2, str(error))
+
+
+if __name__ == "__main__":
+    main({"structures": structures, "functions": functions, "errors": errors})
