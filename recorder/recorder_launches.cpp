@@ -213,16 +213,17 @@ void Recorder::hold_launches() noexcept {
 // With the lane's lock. Whether another thread gave work to the stream meanwhile.
 bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
                           const LaunchShape& shape) {
-  PendingLaunch launch;
-  launch.ticket = queue_.draw();
+  const uint64_t ticket = queue_.draw();
+  PendingLaunch& launch = EventQueue::add(lane);
+  launch.ticket = ticket;
   launch.kernel = kernel.kernel.id;
   launch.stream = stream;
   launch.thread = thread_number();
   launch.site = sites_.here();
   launch.time_ns = now_ns();
   launch.shape = shape;
-  if (EventQueue::add(lane, launch) % EventQueue::kSome == 0) flush_wanted_.notify_one();
-  return uses_.overlaps(stream, launch.ticket, drawn_before(), launch.thread, &lane,
+  if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flush_wanted_.notify_one();
+  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane,
                         queue_.lanes());
 }
 

@@ -32,9 +32,16 @@ void kernarg_from_params(const format::Kernel& kernel, void* const* params,
     if (argument.kind == ArgumentKind::kHidden) continue;
     const void* value = params[index++];
     if (value == nullptr || argument.offset_bytes > kernarg.size()) continue;
-    const size_t room = kernarg.size() - argument.offset_bytes;
-    std::memcpy(kernarg.data() + argument.offset_bytes, value,
-                std::min<size_t>(argument.size_bytes, room));
+    uint8_t* const place = kernarg.data() + argument.offset_bytes;
+    const size_t size = std::min<size_t>(argument.size_bytes, kernarg.size() - argument.offset_bytes);
+    // Most are pointers and numbers: no call for them.
+    if (size == 8) {
+      std::memcpy(place, value, 8);
+    } else if (size == 4) {
+      std::memcpy(place, value, 4);
+    } else {
+      std::memcpy(place, value, size);
+    }
   }
 }
 

@@ -17,10 +17,7 @@ bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t bef
   Use& use = streams_[stream];
   bool found = overlaps(use.last.exchange(own));
   if (!use.blocking) return found;
-  if (lane != nullptr) {
-    const uint64_t last = lane->last_blocking.exchange(own);
-    if (stream == 0) found |= overlaps(last);  // of a thread that ended: the lane was its own
-  }
+  if (lane != nullptr && stream != 0) lane->last_blocking.store(own);
   if (ticket == before + 1) return found;  // nobody has given work to anything
   if (stream != 0) return found || overlaps(streams_[0].last.load());
   lanes.each([&](const LaunchLane& one) { found |= overlaps(one.last_blocking.load()); });

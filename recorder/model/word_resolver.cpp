@@ -221,41 +221,50 @@ WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
   const uint64_t lowest = map_.lowest();
   const uint64_t highest = map_.highest();
   Doubts doubts;
+  const auto leads = [&](const KernargSlot& slot, uint64_t value, Relocation& relocation) {
+    const uint64_t offset = slot.offset_bytes;
+    if (slot.place == WordPlace::kTyped) {
+      const Answer answer = typed(value, relocation);
+      if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;
+      return answer == Answer::kPointer;
+    }
+    const Allocation* target = nullptr;
+    if (value >= lowest && value <= highest) target = map_.find(value);
+    if (target != nullptr) {
+      // The aligned one of two that overlap.
+      if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
+          map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
+        return false;
+      }
+      const uint64_t addend = value - target->address;
+      point(relocation, *target, addend);
+      relocation.ambiguous = slot.place == WordPlace::kLoose || unusual_target(*target, addend);
+      return true;
+    }
+    if (code(value, relocation)) {
+      relocation.ambiguous = slot.place == WordPlace::kLoose;
+      return true;
+    }
+    if (offset % 8 == 0 && tagged(value, relocation)) return true;
+    if (slot.place == WordPlace::kField && doubts.near == kNone && near(value)) {
+      doubts.near = slot.offset_bytes;
+    }
+    return false;
+  };
   uint64_t free_from = 0;
+  found.reserve(std::min<size_t>(slots.size(), 8));  // once, not at 1, 2, 4
   for (const KernargSlot& slot : slots) {
     const uint64_t offset = slot.offset_bytes;
     if (offset < free_from) continue;
     if (offset + 8 > kernarg.size()) break;
-    const uint64_t value = word_at(kernarg.data() + offset);
-    Relocation relocation;
+    // In place: a copy would wait for what was just written to it.
+    Relocation& relocation = found.emplace_back();
     relocation.offset_bytes = offset;
-    if (slot.place == WordPlace::kTyped) {
-      const Answer answer = typed(value, relocation);
-      if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;
-      if (answer != Answer::kPointer) continue;
+    if (leads(slot, word_at(kernarg.data() + offset), relocation)) {
+      free_from = offset + 8;
     } else {
-      const Allocation* target = nullptr;
-      if (value >= lowest && value <= highest) target = map_.find(value);
-      if (target != nullptr) {
-        // The aligned one of two that overlap.
-        if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
-            map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
-          continue;
-        }
-        const uint64_t addend = value - target->address;
-        point(relocation, *target, addend);
-        relocation.ambiguous = slot.place == WordPlace::kLoose || unusual_target(*target, addend);
-      } else if (code(value, relocation)) {
-        relocation.ambiguous = slot.place == WordPlace::kLoose;
-      } else if (offset % 8 != 0 || !tagged(value, relocation)) {
-        if (slot.place == WordPlace::kField && doubts.near == kNone && near(value))
-          doubts.near = slot.offset_bytes;
-        continue;
-      }
+      found.pop_back();
     }
-    if (found.empty()) found.reserve(8);  // once, not at 1, 2, 4
-    found.push_back(relocation);
-    free_from = offset + 8;
   }
   return doubts;
 }

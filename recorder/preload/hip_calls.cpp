@@ -56,9 +56,9 @@ void* const kHooks[kCallCount] = {
 #undef GFXGRAPH_HIP_CALL
 };
 
-constinit std::atomic<void*> real_functions[kCallCount];
-
 }  // namespace
+
+constinit std::atomic<void*> real_functions[kCallCount];
 
 DlsymFunction hip_dlsym() noexcept {
   static std::atomic<DlsymFunction> cached{nullptr};
@@ -79,10 +79,7 @@ int find_call(std::string_view name) noexcept {
   return -1;
 }
 
-std::string_view display_name(int index) noexcept {
-  const std::string_view name = kCallRows[index].name;
-  if (!name.starts_with("_Z")) [[likely]]
-    return name;
+std::string_view demangled_call(std::string_view name) noexcept {
   for (const std::string_view plain :
        {"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel", "hipLaunchKernelGGLImpl",
         "hipCreateSurfaceObject", "hipDestroySurfaceObject"}) {
@@ -91,11 +88,8 @@ std::string_view display_name(int index) noexcept {
   return name;
 }
 
-void* real_function(int index) noexcept {
-  void* function = real_functions[index].load(std::memory_order_acquire);
-  if (function != nullptr) [[likely]]
-    return function;
-  function = preload::find_hip_function(hip_dlsym(), kCallRows[index].name.data());
+void* find_real_function(int index) noexcept {
+  void* const function = preload::find_hip_function(hip_dlsym(), kCallRows[index].name.data());
   if (function != nullptr) real_functions[index].store(function, std::memory_order_release);
   return function;
 }

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -30,11 +31,20 @@ extern const CallRow kCallRows[kCallCount];
 // -1: not a row.
 int find_call(std::string_view name) noexcept;
 // The symbol as a person writes it: "hipExtModuleLaunchKernel" for its C++-mangled form.
-std::string_view display_name(int index) noexcept;
+std::string_view demangled_call(std::string_view name) noexcept;
+inline std::string_view display_name(int index) noexcept {
+  const std::string_view name = kCallRows[index].name;
+  return name.starts_with("_Z") ? demangled_call(name) : name;
+}
 
 // The runtime's own function: the next definition after this library (RTLD_NEXT), else that of a
 // libamdhip64 that was loaded apart from the global scope. Looked up once. nullptr: there is none.
-void* real_function(int index) noexcept;
+extern constinit std::atomic<void*> real_functions[kCallCount];
+void* find_real_function(int index) noexcept;
+inline void* real_function(int index) noexcept {
+  void* const function = real_functions[index].load(std::memory_order_acquire);
+  return function != nullptr ? function : find_real_function(index);
+}
 // Whether the call gives work to the device: launches, copies, memsets.
 bool gives_work(int index) noexcept;
 // Whether all that the call does is to wait for the device, maybe for ever.

@@ -436,7 +436,7 @@ template <typename Call>
 hipError_t launch_graph(hipGraphExec_t executable, Handle stream, Call&& call) {
   const Scope scope(CallKind::kMayJoin);
   if (!scope.record) return call();
-  const Turn turn({.executable = executable, .stream = stream});
+  const Turn turn{{.executable = executable, .stream = stream}};
   Work work;
   recorder().prepare_graph_launch(executable, stream, work);
   const hipError_t result = call();

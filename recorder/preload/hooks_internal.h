@@ -6,6 +6,7 @@
 #endif
 #include <hip/hip_runtime_api.h>
 
+#include <atomic>
 #include <type_traits>
 #include <utility>
 
@@ -17,7 +18,12 @@
 namespace gfxgraph::recorder {
 
 // The process's recorder; lives until the process is gone, because hooks do.
-Recorder& recorder() noexcept;
+extern constinit std::atomic<Recorder*> made_recorder;
+Recorder& make_recorder() noexcept;
+inline Recorder& recorder() noexcept {
+  Recorder* const made = made_recorder.load(std::memory_order_acquire);
+  return made != nullptr ? *made : make_recorder();
+}
 
 // HIP functions call each other through the dynamic linker, and the recorder's own thread calls
 // HIP: only the outermost call of a program's thread is recorded.
@@ -65,7 +71,8 @@ class Scope {
         registration_(kind == CallKind::kRegistration) {
     if (!record) return;
     if (program_call == nullptr) program_call = site;
-    learned = Learned{.open = true};
+    learned.open = true;
+    learned.index = -1;
     if (CallGate* const gate = recorder().gate()) [[unlikely]]
       gate->enter();
     recorder().call_begins(kind != CallKind::kOther);
@@ -80,18 +87,13 @@ class Scope {
 };
 
 // Around a launch and what is recorded of it.
-class Turn {
- public:
-  explicit Turn(const LaunchCall& call) noexcept
-      : call_(call), turn_(recorder().launch_begins(call)) {}
+struct Turn {
+  const LaunchCall call;  // made in place: a copy of what was just written is slow
+  const LaunchTurn turn = recorder().launch_begins(call);
   hipError_t ended(hipError_t result) const noexcept {
-    recorder().launch_ended(call_, turn_, result == hipSuccess);
+    recorder().launch_ended(call, turn, result == hipSuccess);
     return result;
   }
-
- private:
-  const LaunchCall call_;
-  const LaunchTurn turn_;
 };
 
 // The runtime's function of row `index`, called with exactly these argument types.

@@ -103,11 +103,11 @@ template <typename Call>
 hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3& block,
                        void** params, size_t shared_bytes, Handle stream, bool cooperative,
                        Call&& call, hipEvent_t start = nullptr, hipEvent_t stop = nullptr) {
-  const Turn turn({.function = stub,
+  const Turn turn{{.function = stub,
                    .host_function = true,
                    .stream = stream,
                    .never_captured = cooperative,
-                   .cooperative = cooperative});
+                   .cooperative = cooperative}};
   Launched launched = stub_kernel(stub, index);
   if (start != nullptr) recorder().event_recorded(start, stream);
   // HIP 5.2 runs a cooperative launch at once, also in a capture.
@@ -123,7 +123,7 @@ template <typename Call>
 hipError_t launch_function(int index, hipFunction_t function, const LaunchShape& shape,
                            void** params, void** extra, Handle stream, bool never_captured,
                            Call&& call) {
-  const Turn turn(function_call(function, stream, never_captured, shape.cooperative));
+  const Turn turn{function_call(function, stream, never_captured, shape.cooperative)};
   return turn.ended(launch(index, module_kernel(function, index), shape, params, extra, stream,
                            std::forward<Call>(call), never_captured));
 }
@@ -138,7 +138,7 @@ hipError_t launch_items(int index, hipFunction_t function, const std::array<uint
   const Scope scope(CallKind::kMayJoin, site);
   if (!scope.record) return call();
   const Handle key = stream_key(stream);
-  const Turn turn(function_call(function, key, true, false));
+  const Turn turn{function_call(function, key, true, false)};
   Launched launched = module_kernel(function, index);
   if (start != nullptr) recorder().event_recorded(start, key);
   const hipError_t result =

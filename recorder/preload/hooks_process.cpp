@@ -44,12 +44,15 @@ Function next(const char* name) noexcept {
 
 }  // namespace
 
-Recorder& recorder() noexcept {
+constinit std::atomic<Recorder*> made_recorder{nullptr};
+
+Recorder& make_recorder() noexcept {
   static Recorder* const instance = [] {
     set_log_level(LogLevel::kOff);  // the process's stderr is not ours
     auto* made = new Recorder(options_from_environment(), make_hip_device());
     recorded_process = getpid();
     (void)pthread_atfork(nullptr, nullptr, forked_child);
+    made_recorder.store(made, std::memory_order_release);
     return made;
   }();
   return *instance;

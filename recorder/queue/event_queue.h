@@ -28,8 +28,11 @@ class EventQueue {
   // Events, or launches of one lane, after which their thread writes them itself.
   static constexpr size_t kMost = 8192;
   static constexpr size_t kMostOfLane = LaunchBatch::kMost;
-  // After as many more, the flusher is woken.
+  // After as many more events, the flusher is woken.
   static constexpr size_t kSome = 256;
+  // At as many launches of one lane. A program that waits for the device more often never shares
+  // its processors with the flusher while it launches: what it waits for is written then.
+  static constexpr size_t kSomeOfLane = kMostOfLane / 2;
 
   LaunchLanes& lanes() noexcept { return lanes_; }
   // Any thread. Tickets rise; the first is 1.
@@ -42,8 +45,9 @@ class EventQueue {
   size_t add(uint64_t ticket, Pending item);
   // Any thread, without a lock: not exact.
   bool full() const noexcept { return count_.load(std::memory_order_relaxed) >= kMost; }
-  // With the lane's lock, with the bytes that the lane has at hand. The number that wait in it.
-  static size_t add(LaunchLane& lane, const PendingLaunch& launch);
+  // With the lane's lock: one more, with the bytes that the lane has at hand. The rest is the
+  // caller's to fill in, before it lets go of the lock.
+  static PendingLaunch& add(LaunchLane& lane);
 
   // With both locks. Items that stand there are not written, nor what comes after them.
   void unblock() { blocked_.clear(); }

@@ -19,6 +19,7 @@ namespace gfxgraph::recorder {
 
 // A launch as its call leaves it: kernarg bytes and relocations stand in the lane's buffer.
 struct PendingLaunch {
+  PendingLaunch() noexcept {}  // unlike a default one it does not clear all of it first
   uint64_t ticket = 0;
   format::KernelId kernel = 0;
   format::StreamId stream = 0;
