@@ -206,7 +206,8 @@ void print_periods(const TraceSteps& steps) {
       print(" and {} other work{}", period.works - period.launches,
             period.works - period.launches == 1 ? "" : "s");
     }
-    print("\n");
+    print("\n    of a whole recording: gfxgraph-record --launches {}:{} records the first\n",
+          period.first_kernel, period.first_kernel + period.kernels);
   }
 }
 
@@ -323,9 +324,10 @@ void print_comparison_json(JsonStream& json, const format::Trace& trace,
 }
 
 Json period_json(const Period& period) {
-  return {{"repeats", period.repeats},         {"works", period.works},
-          {"launches", period.launches},       {"first_launch", period.first_launch},
-          {"last_launch", period.last_launch}, {"first_event", period.first_event},
+  return {{"repeats", period.repeats},           {"works", period.works},
+          {"launches", period.launches},         {"first_launch", period.first_launch},
+          {"last_launch", period.last_launch},   {"kernels", period.kernels},
+          {"first_kernel", period.first_kernel}, {"first_event", period.first_event},
           {"last_event", period.last_event}};
 }
 

@@ -20,6 +20,18 @@ bool is_launch(const format::Action& action) {
          std::holds_alternative<format::GraphLaunch>(action);
 }
 
+// By graph: kernels that a launch of it executes.
+std::vector<uint64_t> count_graph_kernels(const format::Trace& trace) {
+  std::vector<uint64_t> kernels;
+  for (const format::Graph& graph : trace.graphs()) {
+    kernels.push_back(
+        static_cast<uint64_t>(std::ranges::count_if(graph.nodes, [](const format::GraphNode& node) {
+          return std::holds_alternative<format::Launch>(node.action);
+        })));
+  }
+  return kernels;
+}
+
 // The host goes on only when the device has come here. A blocking copy of bytes that the host gives
 // is no sign of that: a step may begin with several.
 bool waits(const format::Action& action) {
@@ -31,7 +43,8 @@ bool waits(const format::Action& action) {
 
 class Finder {
  public:
-  explicit Finder(const format::Trace& trace) : trace_(trace) {}
+  explicit Finder(const format::Trace& trace)
+      : trace_(trace), graph_kernels_(count_graph_kernels(trace)) {}
 
   std::vector<Period> run() {
     collect();
@@ -48,6 +61,7 @@ class Finder {
     std::unordered_map<uint64_t, uint32_t, SeededHash> numbers;  // of shapes
     std::unordered_set<format::RangeId, SeededHash> open;
     uint64_t launches = 0;
+    uint64_t kernels = 0;
     bool waited = false;
     for (const format::Event& event : trace_.events()) {
       if (const auto* marker = std::get_if<format::Marker>(&event.action)) {
@@ -64,14 +78,24 @@ class Finder {
         tokens_.push_back(numbers.try_emplace(shape, next).first->second);
         events_.push_back(event.sequence);
         launches_.push_back(launches);
+        kernels_.push_back(kernels);
         launch_tokens_.push_back(launch_tokens_.back() + is_launch(event.action));
         waited_.push_back(waited);
         waited = false;
       }
       waited = waited || waits(event.action);
       launches += is_launch(event.action);
+      kernels += kernels_of(event.action);
     }
+    kernels_.push_back(kernels);
     sections_.push_back(tokens_.size());
+  }
+
+  uint64_t kernels_of(const format::Action& action) const {
+    const auto* launch = std::get_if<format::GraphLaunch>(&action);
+    if (launch == nullptr) return std::holds_alternative<format::Launch>(action);
+    const bool known = launch->graph != 0 && launch->graph <= graph_kernels_.size();
+    return known ? graph_kernels_[launch->graph - 1] : 0;
   }
 
   std::vector<Repeat> all_repeats() const {
@@ -164,6 +188,8 @@ class Finder {
     period.launches = launches_of(repeat.begin, repeat.period);
     period.first_launch = launches_[repeat.begin];
     period.last_launch = period.first_launch + period.launches * period.repeats - 1;
+    period.first_kernel = kernels_[repeat.begin];
+    period.kernels = kernels_[repeat.begin + repeat.period] - period.first_kernel;
     period.first_event = events_[repeat.begin];
     period.last_event = events_[repeat.end - 1];
     uint64_t from = period.first_event;
@@ -178,9 +204,11 @@ class Finder {
   }
 
   const format::Trace& trace_;
+  std::vector<uint64_t> graph_kernels_;  // by graph
   std::vector<uint32_t> tokens_;
   std::vector<uint64_t> events_;            // by token
   std::vector<uint64_t> launches_;          // of the trace before each token
+  std::vector<uint64_t> kernels_;           // the same
   std::vector<uint64_t> launch_tokens_{0};  // that are launches, among the first n
   std::vector<bool> waited_;                // the host, since the token before
   std::vector<size_t> sections_{0};

@@ -11,13 +11,16 @@
 namespace gfxgraph::ranges {
 
 // Launches are numbered through the trace from 0: kernel launches and graph launches of the stream,
-// without the nodes of graphs.
+// without the nodes of graphs. Kernels are numbered as gfxgraph-record --launches does, which
+// counts a graph launch with its kernel nodes.
 struct Period {
   uint64_t repeats = 0;       // at least kLeastRepeats
   uint64_t works = 0;         // of each: launches, copies, memsets, host functions
   uint64_t launches = 0;      // of each, at least 1
   uint64_t first_launch = 0;  // of the first repetition
   uint64_t last_launch = 0;   // of the last repetition
+  uint64_t kernels = 0;       // of each
+  uint64_t first_kernel = 0;  // of the first repetition
   uint64_t first_event = 0;   // of the first repetition: its first work
   uint64_t last_event = 0;    // of the last repetition: its last work
   uint64_t covers = 0;        // works of all repetitions

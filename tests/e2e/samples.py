@@ -169,7 +169,8 @@ def periods(build, scratch):
     trace = record_sample(build, scratch, "streams_events")
     report = json.loads(run(build.tool("gfxgraph", "info", trace, "--ranges", "--lint", "--json")).stdout)
     (period,) = report["periods"]
-    require([period[key] for key in ("repeats", "launches", "first_launch", "last_launch")] == [4, 7, 0, 27], f"{period}")
+    keys = ("repeats", "launches", "first_launch", "last_launch", "kernels", "first_kernel")
+    require([period[key] for key in keys] == [4, 7, 0, 27, 7, 0], f"{period}")
     (rounds,) = report["iterations"]
     require((rounds["name"], rounds["kind"], len(rounds["iterations"])) == ("period 1", "period", 4), f"{rounds}")
     seeds = [parameter["values"] for parameter in rounds["parameters"]]

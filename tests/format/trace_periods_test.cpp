@@ -101,6 +101,32 @@ TEST_F(TracePeriods, CopiesAloneAreNone) {
   EXPECT_TRUE(find_periods(trace_).empty());
 }
 
+// gfxgraph-record --launches counts these.
+TEST_F(TracePeriods, KernelsOfGraphsAreNumbered) {
+  format::Graph graph;
+  graph.id = 1;
+  graph.nodes.resize(3);
+  graph.nodes[0].action = format::Launch{};
+  graph.nodes[1].action = format::Copy{};
+  graph.nodes[2].action = format::Launch{};
+  trace_.graphs_.push_back(graph);
+  format::GraphLaunch launched;
+  launched.graph = 1;
+  trace_.add(launched);
+  launches({8, 9});
+  for (int step = 0; step < 3; ++step) {
+    launch(1);
+    trace_.add(launched);
+    copy_out();
+  }
+  const auto periods = find_periods(trace_);
+  ASSERT_EQ(periods.size(), 1u);
+  EXPECT_EQ(periods[0].first_launch, 3u);
+  EXPECT_EQ(periods[0].launches, 2u);
+  EXPECT_EQ(periods[0].first_kernel, 4u);
+  EXPECT_EQ(periods[0].kernels, 3u);
+}
+
 TEST_F(TracePeriods, SeveralBesideEachOther) {
   for (int i = 0; i < 20; ++i) launches({1, 2});
   launch(3);
