@@ -20,10 +20,12 @@ struct Setting {
   int64_t number = 0;
 };
 
-// What a file brings or takes: a transfer of the step, or a buffer.
+// What a file brings or takes: a transfer of the step, or a part of a buffer.
 struct Stream {
   const Transfer* transfer = nullptr;
   format::AllocationId buffer = 0;
+  uint64_t offset_bytes = 0;
+  uint64_t size_bytes = 0;  // as the user gave it, else to the buffer's end
   std::string path;
   std::vector<std::byte> bytes;
 };
@@ -56,6 +58,40 @@ Result<Setting> parse_setting(const std::string& option, std::string_view text) 
   return setting;
 }
 
+// Takes `mark` and the number behind it from the end of `name`, if that is how it ends.
+std::optional<uint64_t> take_number(std::string& name, char mark) {
+  const size_t at = name.rfind(mark);
+  if (at == std::string::npos) return std::nullopt;
+  uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + at + 1, end, number);
+  if (rest != end || error != std::errc()) return std::nullopt;
+  name.resize(at);
+  return number;
+}
+
+// By its name, or by its number in the trace, "#3"; with a part of it: "#3+4096:16" are 16 bytes at
+// 4096. Names may hold '+' and ':' themselves.
+Result<Stream> find_part(const Program& program, const std::string& text) {
+  std::string name = text;
+  Result<format::AllocationId> found = find_buffer(program, name);
+  const auto missing = [&] { return !found && found.error().status == Status::kNotFound; };
+  std::optional<uint64_t> offset, size;
+  if (missing() && (size = take_number(name, ':'))) found = find_buffer(program, name);
+  if (missing() && (offset = take_number(name, '+'))) found = find_buffer(program, name);
+  if (missing()) {
+    return fail(Status::kNotFound,
+                fmt::format("the range has no buffer {}; --list shows all", text));
+  }
+  if (!found) return tl::unexpected<Error>(std::move(found).error());
+  const uint64_t whole = program.allocations()[*found - 1].begin->size_bytes;
+  const uint64_t begin = offset.value_or(0);
+  if (begin > whole || size.value_or(0) > whole - begin) {
+    return fail(Status::kInvalidArgument, fmt::format("{}: the buffer has {} bytes", text, whole));
+  }
+  return Stream{nullptr, *found, begin, size.value_or(whole - begin), {}, {}};
+}
+
 // Transfers come before buffers of the same name: what a copy brings to a buffer would overwrite
 // what a file has put there.
 Result<std::vector<Stream>> streams(const Range& range, const std::vector<Transfer>& transfers,
@@ -64,18 +100,15 @@ Result<std::vector<Stream>> streams(const Range& range, const std::vector<Transf
   for (const std::string& text : texts) {
     GFXGRAPH_ASSIGN_OR_RETURN(auto parts, split(text, option));
     Stream stream;
-    stream.path = std::move(parts.second);
     const auto found = std::ranges::find(transfers, parts.first, &Transfer::name);
     if (found != transfers.end()) {
       stream.transfer = &*found;
     } else {
-      Result<format::AllocationId> buffer = find_buffer(*range.program, parts.first);
-      if (!buffer) {
-        buffer.error().message += "; --list shows all";
-        return with_context(std::move(buffer).error(), option);
-      }
-      stream.buffer = *buffer;
+      Result<Stream> part = find_part(*range.program, parts.first);
+      if (!part) return with_context(std::move(part).error(), option);
+      stream = std::move(*part);
     }
+    stream.path = std::move(parts.second);
     result.push_back(std::move(stream));
   }
   return result;
@@ -83,7 +116,14 @@ Result<std::vector<Stream>> streams(const Range& range, const std::vector<Transf
 
 Result<void> read_input(Stream& input, uint64_t iterations, const Memory& memory) {
   GFXGRAPH_ASSIGN_OR_RETURN(input.bytes, read_file(input.path));
-  if (input.transfer == nullptr) return memory.write(input.buffer, 0, input.bytes);
+  if (input.transfer == nullptr) {
+    if (input.bytes.size() > input.size_bytes) {
+      return fail(Status::kInvalidArgument,
+                  fmt::format("--input: {} has {} bytes, and {} fit", input.path,
+                              input.bytes.size(), input.size_bytes));
+    }
+    return memory.write(input.buffer, input.offset_bytes, input.bytes);
+  }
   const uint64_t size = input.transfer->size_bytes;
   if (input.bytes.size() == size ||
       (input.bytes.size() % size == 0 && input.bytes.size() / size == iterations)) {
@@ -156,8 +196,8 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
   }
   for (Stream& output : outputs) {
     if (output.transfer == nullptr) {
-      output.bytes.resize(range.program->allocations()[output.buffer - 1].begin->size_bytes);
-      GFXGRAPH_TRY(memory.read(output.buffer, 0, output.bytes));
+      output.bytes.resize(output.size_bytes);
+      GFXGRAPH_TRY(memory.read(output.buffer, output.offset_bytes, output.bytes));
     }
     GFXGRAPH_TRY(write_file_atomic(output.path, output.bytes));
   }

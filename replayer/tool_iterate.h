@@ -20,7 +20,7 @@ struct IterateRequest {
   // the other; of a buffer, its bytes before the first one.
   std::vector<std::string> inputs;
   // "NAME=FILE": of an output, its bytes of all iterations; of a buffer, its bytes after the last
-  // one.
+  // one. BUFFER+OFFSET and BUFFER+OFFSET:BYTES are a part of a buffer.
   std::vector<std::string> outputs;
   bool empty() const { return iterations == 1 && set.empty() && inputs.empty() && outputs.empty(); }
 };

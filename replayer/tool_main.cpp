@@ -309,10 +309,14 @@ int run_tool(int argc, char** argv) {
   app.add_option("--set", arguments.iterate.set,
                  "PARAMETER=VALUE in all iterations, or =+STEP, =-STEP from one to the next")
       ->needs(range);
-  app.add_option("--input", arguments.iterate.inputs,
-                 "BUFFER=FILE: its first bytes before the first of the iterations");
-  app.add_option("--output", arguments.iterate.outputs,
-                 "BUFFER=FILE: write there what it holds after the last of the iterations");
+  app.add_option(
+      "--input", arguments.iterate.inputs,
+      "BUFFER=FILE or BUFFER+OFFSET=FILE: its bytes from there on before the first of the "
+      "iterations");
+  app.add_option(
+      "--output", arguments.iterate.outputs,
+      "BUFFER=FILE or BUFFER+OFFSET:BYTES=FILE: write there what it holds after the last "
+      "of the iterations");
   auto* verify =
       app.add_flag("--verify", arguments.verify,
                    "compare memory after every run, not only after the first and the last");

@@ -63,6 +63,13 @@ def settings(build, scratch):
     before.write_bytes(struct.pack("<i", 400))
     got = step(build, scratch, trace, *at, "--input", f"token={before}", "--set", "#0=3", "--set", "#1=16")
     require(got[:3] == expected[:3] and got[3] != expected[3], f"{got}")
+    # A part of a buffer: a token of its own goes to the third place, and two are read from the second on.
+    part, two = scratch / "part.bin", scratch / "two.bin"
+    part.write_bytes(struct.pack("<i", 77))
+    for name in ("history", "#" + re.search(r"#(\d+) history", run(build.tool("gfxgraph-replay", trace, "--list")).stdout).group(1)):
+        got = step(build, scratch, trace, *at, "--input", f"{name}+8={part}", "--output", f"{name}+4:8={two}")
+        require(got[:4] == [*expected[:2], 77, expected[3]], f"{got}")
+        require(struct.unpack("<2i", two.read_bytes()) == (expected[1], 77), f"{two.read_bytes()}")
     listed = run(build.tool("gfxgraph-replay", trace, "--range", "decode#3", "--list")).stdout
     require("#0 rope argument 4 at 0x20: step +1, 3 here, in 25 places" in listed and "history: 256 bytes" in listed,
             listed)
@@ -71,6 +78,10 @@ def settings(build, scratch):
                              ((*at, "--set", "#0=x"), "neither a number nor a step"),
                              ((*at, "--set", "#0"), "not of the form NAME=VALUE"),
                              ((*at, "--output", "tokens=/tmp/x"), "no buffer tokens"),
+                             ((*at, "--output", "history+300=/tmp/x"), "the buffer has 256 bytes"),
+                             ((*at, "--output", "history+200:60=/tmp/x"), "the buffer has 256 bytes"),
+                             ((*at, "--output", "history+-1=/tmp/x"), "no buffer history+-1"),
+                             ((*at, "--input", f"history+254={part}"), "has 4 bytes, and 2 fit"),
                              ((*at, "--input", f"history={scratch / 'none'}"), "none")):
         done = run(build.tool("gfxgraph-replay", trace, "--device", "emulated", *options), expect=1)
         require(message in done.stderr, f"{options}: {done.stderr}")
