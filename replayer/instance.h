@@ -69,6 +69,7 @@ struct PreparedHostWrite {
   std::vector<std::byte> bytes;  // relocated
   bool in_doubt = false;
   bool given = false;  // by the caller
+  bool made = false;  // by a kernel, as a run from the recorded memory has shown
 };
 
 // Host writes that a kernel may have made instead (format::HostWrite::in_doubt), in the last run.
@@ -182,6 +183,7 @@ class Instance {
   std::vector<PreparedMemset> memsets_;
   std::vector<PreparedHostWrite> host_writes_;
   DoubtfulWrites doubtful_;
+  uint64_t runs_ = 0;  // that made host writes, since memory was restored
   std::vector<HostResult> host_results_;
   std::vector<uint8_t> arena_;  // kernarg bytes
   uint8_t* staging_ = nullptr;  // pinned host memory of copies from and to plain host memory

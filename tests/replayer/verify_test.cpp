@@ -84,6 +84,34 @@ TEST_F(VerifyTest, HostWritesInDoubtAreThoseThatNoKernelMakes) {
   }
 }
 
+// A run as recorded has shown that they are its kernel's: with another argument it makes other
+// bytes.
+TEST_F(VerifyTest, HostWritesThatAKernelMadeDoNotUndoWhatItMakesNext) {
+  const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  trace.launch("fill", Arguments().value(trace.address(pinned)).value(0x07070707u).value(8u));
+  trace.host_write(pinned, 4, {7, 7, 7, 7}, true);
+  trace.host_write(pinned, 40, {9}, true);
+  const auto program = trace.program();
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options = shifted();
+    options.mode = mode;
+    load(program, options);
+    ASSERT_TRUE(replay->run());
+    for (const uint32_t value : {5u, 6u}) {
+      if (value == 6) {
+        ASSERT_TRUE(replay->restore());
+      }
+      ASSERT_TRUE(replay->set_kernarg(0, 8, std::as_bytes(std::span(&value, 1))));
+      ASSERT_TRUE(replay->run());
+      ASSERT_TRUE(replay->wait());
+      std::vector<std::byte> bytes(64);
+      ASSERT_TRUE(replay->instance().memory().read(pinned, 0, bytes));
+      EXPECT_EQ(std::to_integer<uint32_t>(bytes[4]), value) << mode_name(mode);
+      EXPECT_EQ(std::to_integer<int>(bytes[40]), 9) << mode_name(mode);
+    }
+  }
+}
+
 // What the runtime does with a large graph is wrong: it is seen, and smaller graphs are right.
 TEST_F(VerifyTest, LargeGraphsThatReadStalePointersDifferAndCanBeSplit) {
   const auto a = trace.allocate(64);
