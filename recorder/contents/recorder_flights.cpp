@@ -197,7 +197,15 @@ bool Recorder::kernels_end_soon(Handle stream) {
 // prepare() was changed by kernels.
 void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
   if (work.may_write.empty()) return;
+  const auto take_in_all = [&](bool named_only) {
+    for (const Flight& flight : work.may_write) {
+      if (named_only && !flight.named) continue;
+      if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
+    }
+  };
   if (kernels_end_soon(work.stream)) {
+    // First: kernels that land and were not given this memory would leave it to the program.
+    take_in_all(true);
     land(flights_.land_kernels(stream));
   } else {
     for (Flight& flight : work.may_write) {
@@ -206,9 +214,7 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
       flights_.issue(stream, flight);
     }
   }
-  for (const Flight& flight : work.may_write) {
-    if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
-  }
+  take_in_all(false);
 }
 
 // Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.

@@ -190,6 +190,28 @@ TEST_F(RecorderFlightsTest, MemoryThatNoKernelInFlightWasGivenIsTheProgramsWitho
   EXPECT_THAT(trace->findings(), SizeIs(0));
 }
 
+// The one before it, which ends with it, was not given the memory: its end leaves nothing to the
+// program.
+TEST_F(RecorderFlightsTest, WhatAKernelWritesThatHasEndedAtOnceIsNotTheProgramsBesideAnother) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  launch(host_);
+  wait();
+  launch(other_);
+  Work work;
+  work.raw = raw_launch(host_);
+  work.stream = handle(10);
+  work.call = "hipModuleLaunchKernel";
+  recorder_->prepare(work);
+  host_[100] = 1;
+  state_.stream = StreamState::kIdle;
+  recorder_->commit(std::move(work));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+  EXPECT_THAT(trace->findings(), SizeIs(0));
+}
+
 TEST_F(RecorderFlightsTest, KernelsOfTwoStreamsLandOneByOne) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_, handle(10));
