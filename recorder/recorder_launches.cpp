@@ -223,8 +223,7 @@ bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::S
   launch.time_ns = now_ns();
   launch.shape = shape;
   if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flush_wanted_.notify_one();
-  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane,
-                        queue_.lanes());
+  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());
 }
 
 void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,

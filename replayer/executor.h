@@ -18,6 +18,8 @@ struct GraphStatistics {
   uint64_t edges_before_reduction = 0;
   double build_us = 0;  // adding the nodes
   double instantiate_us = 0;
+  uint64_t nodes_updated = 0;  // in place
+  uint64_t graphs_rebuilt = 0;
   // Operations that run between the graphs, and why: "launch 3 kernel x: cooperative".
   std::vector<std::string> outside;
 };
@@ -37,8 +39,11 @@ class Executor {
   virtual Result<void> wait(hip::Stream stream) = 0;
   // Whether it is complete, and all else on the streams that it uses. Any thread may ask.
   virtual Result<bool> is_complete(hip::Stream stream) = 0;
-  // Kernel arguments have changed: makes the next run use them.
-  virtual Result<void> arguments_changed() { return {}; }
+  // Values of this operation have changed: the next apply_changes() makes the runs behind it use
+  // them. Allocates nothing.
+  virtual void changed(uint32_t operation) noexcept { (void)operation; }
+  // Runs in flight keep the values that they were submitted with.
+  virtual Result<void> apply_changes() { return {}; }
   virtual GraphStatistics graph_statistics() const { return {}; }
 };
 

@@ -3,16 +3,20 @@
 // type can express; all are launched into one stream, so their order is kept.
 //
 // Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
-// nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them) and
-// never updated in place (base/hip_quirks.inc, kExecUpdateUnreliable).
+// nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them).
+//
+// Changed values are set in the executable graph where a trial has shown that the runtime does it
+// (graph_updates.h); else the graph with that node is built again.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "replayer/dag.h"
 #include "replayer/executor.h"
+#include "replayer/graph_updates.h"
 #include "replayer/pattern_buffers.h"
 
 namespace gfxgraph::replayer {
@@ -26,6 +30,10 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
 // Beyond so many rows a memset that needs a node per row is not worth its nodes.
 constexpr uint64_t kMaxRowNodes = 256;
 
+// Updates leak in some runtimes, most of it until the executable graph is destroyed: 128 to 480
+// bytes each in HIP 6.4. After so many a graph is built again, when something waits for it.
+constexpr uint64_t kUpdatesOfOneGraph = 100'000;
+
 // One thing to do in a run, in order.
 struct Part {
   uint32_t first_host_write = 0;
@@ -33,8 +41,13 @@ struct Part {
   uint32_t first_operation = 0;
   uint32_t operation_count = 0;  // 0: only host writes
   bool direct = false;           // submitted to the stream, not in a graph
+  bool in_graph() const { return !direct && operation_count != 0; }
   hip::Graph graph = nullptr;
   hip::GraphExec executable = nullptr;
+  bool stale = false;  // to be built again before the next run
+  uint64_t updates = 0;
+  uint64_t nodes = 0;
+  uint64_t edges = 0;
 };
 
 class GraphExecutor : public Executor {
@@ -45,7 +58,9 @@ class GraphExecutor : public Executor {
         limit_(std::min(options.operation_limit,
                         static_cast<uint32_t>(instance.program().operations().size()))) {}
 
-  ~GraphExecutor() override { destroy_graphs(); }
+  ~GraphExecutor() override {
+    for (Part& part : parts_) destroy(part);
+  }
 
   Result<void> prepare() {
     if (!instance_.library().has_graphs()) {
@@ -60,14 +75,22 @@ class GraphExecutor : public Executor {
     }
     dag_ = build_dag(instance_.program());
     split();
-    return build_graphs();
+    updates_ =
+        instance_.library().update_trials().find(instance_.library(), instance_.device().arch);
+    nodes_.resize(instance_.program().operations().size());
+    is_changed_.resize(nodes_.size());
+    changed_.reserve(nodes_.size());
+    statistics_.outside = outside_;
+    statistics_.edges_before_reduction = dag_.edges_before_reduction;
+    for (Part& part : parts_) part.stale = part.in_graph();
+    return build_stale();
   }
 
   Result<void> run(hip::Stream stream) override {
     const HipTable& hip = instance_.hip();
     for (const Part& part : parts_) {
       if (part.host_write_count != 0) {
-        GFXGRAPH_TRY(wait(stream));
+        GFXGRAPH_TRY(synchronize(stream));
         for (uint32_t i = 0; i < part.host_write_count; ++i)
           instance_.apply_host_write(part.first_host_write + i);
       }
@@ -86,21 +109,37 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> wait(hip::Stream stream) override {
-    const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-    if (code == hip::kSuccess) [[likely]]
-      return {};
-    return instance_.library().check(code, "hipStreamSynchronize after the graph");
+    GFXGRAPH_TRY(synchronize(stream));
+    if (many_updates_) [[unlikely]]
+      return shed_updates();
+    return {};
   }
 
   Result<bool> is_complete(hip::Stream stream) override {
     return instance_.library().is_idle(stream);
   }
 
-  Result<void> arguments_changed() override {
-    // A graph in flight must not be destroyed.
-    GFXGRAPH_TRY(instance_.synchronize());
-    destroy_graphs();
-    return build_graphs();
+  void changed(uint32_t operation) noexcept override {
+    if (operation >= limit_ || is_changed_[operation] != 0) return;
+    is_changed_[operation] = 1;
+    changed_.push_back(operation);  // reserved
+  }
+
+  Result<void> apply_changes() override {
+    if (changed_.empty() && !any_stale_) [[likely]]
+      return {};
+    for (const uint32_t operation : changed_) {
+      is_changed_[operation] = 0;
+      Part& part = part_of(operation);
+      if (!part.in_graph() || part.stale) continue;  // direct ones read their values when submitted
+      if (update(part, operation)) continue;
+      part.stale = true;
+      any_stale_ = true;
+    }
+    changed_.clear();
+    if (!any_stale_) [[likely]]
+      return {};
+    return rebuild_stale();
   }
 
   GraphStatistics graph_statistics() const override { return statistics_; }
@@ -155,20 +194,92 @@ class GraphExecutor : public Executor {
     }
   }
 
-  Result<void> build_graphs() {
-    statistics_ = GraphStatistics{};
-    statistics_.outside = outside_;
-    statistics_.edges_before_reduction = dag_.edges_before_reduction;
-    for (Part& part : parts_) {
-      if (part.direct || part.operation_count == 0) continue;
-      GFXGRAPH_TRY(build_graph(part));
+  Part& part_of(uint32_t operation) {
+    const auto behind = std::ranges::upper_bound(parts_, operation, {}, &Part::first_operation);
+    Part* part = &*std::prev(behind);
+    while (part->operation_count == 0) --part;  // of host writes alone
+    return *part;
+  }
+
+  Result<void> synchronize(hip::Stream stream) const {
+    const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
+    if (code == hip::kSuccess) [[likely]]
+      return {};
+    return instance_.library().check(code, "hipStreamSynchronize after the graph");
+  }
+
+  // In place; no: it cannot be done so.
+  bool update(Part& part, uint32_t index) {
+    const PreparedOperation& operation = instance_.operation(index);
+    const hip::GraphNode node = nodes_[index];
+    // Made of several nodes, or of none.
+    if (operation.empty || node == nullptr) return false;
+    const HipTable& hip = instance_.hip();
+    hip::Error code = hip::kSuccess;
+    switch (operation.kind) {
+      case OperationKind::kLaunch: {
+        if (!updates_.kernels) return false;
+        const hip::KernelNodeParams parameters = parameters_of(instance_.launch(operation.index));
+        code = hip.hipGraphExecKernelNodeSetParams(part.executable, node, &parameters);
+        break;
+      }
+      case OperationKind::kCopy: {
+        const PreparedCopy& copy = instance_.copy(operation.index);
+        if (!updates_.copies || !copy.linear()) return false;
+        code = hip.hipGraphExecMemcpyNodeSetParams1D(part.executable, node, copy.destination,
+                                                     copy.source, copy.width, copy.kind);
+        break;
+      }
+      case OperationKind::kMemset: {
+        const PreparedMemset& memset = instance_.memset(operation.index);
+        if (!updates_.memsets || by_copies() || memset.small_row != nullptr) return false;
+        const hip::MemsetParams parameters = parameters_of(memset);
+        code = hip.hipGraphExecMemsetNodeSetParams(part.executable, node, &parameters);
+        break;
+      }
     }
+    if (code != hip::kSuccess) [[unlikely]] {
+      hip.hipGetLastError();
+      return false;
+    }
+    ++statistics_.nodes_updated;
+    if (++part.updates >= kUpdatesOfOneGraph) many_updates_ = true;
+    if (part.updates >= 2 * kUpdatesOfOneGraph) return false;  // nobody has waited for it
+    return true;
+  }
+
+  // Graphs in flight must not be destroyed.
+  Result<void> rebuild_stale() {
+    GFXGRAPH_TRY(instance_.synchronize());
+    for (Part& part : parts_) {
+      if (!part.stale) continue;
+      destroy(part);
+      ++statistics_.graphs_rebuilt;
+    }
+    return build_stale();
+  }
+
+  Result<void> shed_updates() {
+    for (Part& part : parts_) {
+      if (part.updates >= kUpdatesOfOneGraph) part.stale = any_stale_ = true;
+    }
+    many_updates_ = false;
+    return rebuild_stale();
+  }
+
+  Result<void> build_stale() {
+    for (Part& part : parts_) {
+      if (part.stale) GFXGRAPH_TRY(build_graph(part));
+    }
+    any_stale_ = false;
     return {};
   }
 
   Result<void> build_graph(Part& part) {
     const HipLibrary& library = instance_.library();
     const auto start = std::chrono::steady_clock::now();
+    const uint64_t edges_before = statistics_.edges;
+    destroy(part);
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphCreate(&part.graph, 0), "hipGraphCreate"));
     const std::vector<std::vector<uint32_t>> waits = predecessors(part);
     std::vector<uint32_t> followers(part.operation_count);
@@ -180,6 +291,7 @@ class GraphExecutor : public Executor {
     size_t expected = 0;
     for (uint32_t i = 0; i < part.operation_count; ++i) {
       GFXGRAPH_TRY(instance_.deadline().check("building the graphs"));
+      nodes_[part.first_operation + i] = nullptr;
       if (ends_nothing(part, i)) continue;
       std::vector<hip::GraphNode> dependencies;
       for (const uint32_t before : waits[i]) {
@@ -189,8 +301,10 @@ class GraphExecutor : public Executor {
         }
         dependencies.push_back(end.front());
       }
+      const size_t nodes_before = expected;
       GFXGRAPH_TRY(add_nodes(part.graph, part.first_operation + i, dependencies, expected));
       ends[i] = dependencies.front();
+      nodes_[part.first_operation + i] = expected == nodes_before + 1 ? ends[i] : nullptr;
     }
     size_t count = 0;
     GFXGRAPH_TRY(library.check(instance_.hip().hipGraphGetNodes(part.graph, nullptr, &count),
@@ -210,6 +324,9 @@ class GraphExecutor : public Executor {
     statistics_.instantiate_us += microseconds_since(instantiate);
     ++statistics_.graphs;
     statistics_.nodes += expected;
+    part.nodes = expected;
+    part.edges = statistics_.edges - edges_before;
+    part.stale = false;
     return {};
   }
 
@@ -290,12 +407,8 @@ class GraphExecutor : public Executor {
     const bool small_rows = memset.small_row != nullptr && (memset.height == 1 || by_rows(memset));
     if (by_copies() || small_rows) return add_copies_of_pattern(graph, memset, dependencies, chain);
     const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;
-    hip::MemsetParams parameters;
-    parameters.element_bytes = memset.element_bytes;
-    parameters.value = memset.value;
-    parameters.width = memset.width;
+    hip::MemsetParams parameters = parameters_of(memset);
     parameters.height = rows_per_node;
-    parameters.pitch_bytes = memset.pitch;
     for (uint64_t slice = 0; slice < memset.depth; ++slice) {
       for (uint64_t row = 0; row < memset.height; row += rows_per_node) {
         parameters.destination = memset.destination + slice * memset.slice + row * memset.pitch;
@@ -334,15 +447,31 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph,
-                        const std::vector<hip::GraphNode>& dependencies,
-                        const PreparedLaunch& launch) {
+  static hip::KernelNodeParams parameters_of(const PreparedLaunch& launch) {
     hip::KernelNodeParams parameters;
     parameters.function = launch.function;
     parameters.grid = launch.grid;
     parameters.block = launch.block;
     parameters.shared_bytes = launch.lds_bytes;
     parameters.extra = const_cast<void**>(launch.extra);
+    return parameters;
+  }
+
+  static hip::MemsetParams parameters_of(const PreparedMemset& memset) {
+    hip::MemsetParams parameters;
+    parameters.destination = memset.destination;
+    parameters.element_bytes = memset.element_bytes;
+    parameters.value = memset.value;
+    parameters.width = memset.width;
+    parameters.height = memset.height;
+    parameters.pitch_bytes = memset.pitch;
+    return parameters;
+  }
+
+  hip::Error add_launch(hip::GraphNode& node, hip::Graph graph,
+                        const std::vector<hip::GraphNode>& dependencies,
+                        const PreparedLaunch& launch) {
+    const hip::KernelNodeParams parameters = parameters_of(launch);
     return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(),
                                                  dependencies.size(), &parameters);
   }
@@ -359,13 +488,17 @@ class GraphExecutor : public Executor {
                                                  dependencies.size(), &parameters);
   }
 
-  void destroy_graphs() {
-    for (Part& part : parts_) {
-      if (part.executable != nullptr) instance_.hip().hipGraphExecDestroy(part.executable);
-      if (part.graph != nullptr) instance_.hip().hipGraphDestroy(part.graph);
-      part.executable = nullptr;
-      part.graph = nullptr;
+  void destroy(Part& part) {
+    if (part.executable != nullptr) {
+      instance_.hip().hipGraphExecDestroy(part.executable);
+      --statistics_.graphs;
     }
+    if (part.graph != nullptr) instance_.hip().hipGraphDestroy(part.graph);
+    part.executable = nullptr;
+    part.graph = nullptr;
+    statistics_.nodes -= std::exchange(part.nodes, 0);
+    statistics_.edges -= std::exchange(part.edges, 0);
+    part.updates = 0;
   }
 
   Instance& instance_;
@@ -376,6 +509,12 @@ class GraphExecutor : public Executor {
   PatternBuffers patterns_;
   std::vector<std::string> outside_;
   GraphStatistics statistics_;
+  GraphUpdates updates_;
+  std::vector<hip::GraphNode> nodes_;  // of each operation that is a single one
+  std::vector<uint8_t> is_changed_;    // by operation
+  std::vector<uint32_t> changed_;
+  bool any_stale_ = false;
+  bool many_updates_ = false;
 };
 
 }  // namespace

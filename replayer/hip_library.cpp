@@ -89,11 +89,21 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load() {
              "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
              "P11ihipEvent_tS6_j"));
   }
-  return from_table(table, library_path(opened.handle, opened.name));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library,
+                            make(table, library_path(opened.handle, opened.name)));
+  // A process has one runtime, however often it is asked for.
+  static auto* const trials = new std::shared_ptr<UpdateTrials>(library->update_trials_);
+  library->update_trials_ = *trials;
+  return std::shared_ptr<const HipLibrary>(std::move(library));
 }
 
 Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable& table,
                                                                  std::string path) {
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library, make(table, std::move(path)));
+  return std::shared_ptr<const HipLibrary>(std::move(library));
+}
+
+Result<std::shared_ptr<HipLibrary>> HipLibrary::make(const HipTable& table, std::string path) {
 #define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments)                   \
   if (Requirement::requirement == Requirement::REQUIRED && table.name == nullptr) { \
     return fail(Status::kUnsupported,                                               \
@@ -109,7 +119,7 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable&
   library->path_ = std::move(path);
   GFXGRAPH_TRY(library->check(table.hipRuntimeGetVersion(&library->runtime_version_),
                               "hipRuntimeGetVersion"));
-  return std::shared_ptr<const HipLibrary>(std::move(library));
+  return library;
 }
 
 bool HipLibrary::has_graphs() const {

@@ -9,6 +9,7 @@
 
 #include "base/hip_quirks.h"
 #include "base/result.h"
+#include "replayer/graph_updates.h"
 #include "replayer/hip_abi.h"
 
 namespace gfxgraph::replayer {
@@ -43,6 +44,8 @@ class HipLibrary {
   bool avoids(HipQuirk quirk) const { return hip_quirk_avoided(quirk, runtime_version_); }
   // Whether every entry point of graph mode is there.
   bool has_graphs() const;
+  // Tried once in a process where load() found the runtime.
+  UpdateTrials& update_trials() const { return *update_trials_; }
 
   // Initialises HIP, makes device `ordinal` the calling thread's current one (-1: leaves the
   // current one) and describes it. kDevice when there is none.
@@ -55,9 +58,12 @@ class HipLibrary {
   Error error(hip::Error code, std::string_view what) const;
 
  private:
+  static Result<std::shared_ptr<HipLibrary>> make(const HipTable& table, std::string path);
+
   HipTable table_;
   std::string path_;
   int runtime_version_ = 0;
+  std::shared_ptr<UpdateTrials> update_trials_ = std::make_shared<UpdateTrials>();
 };
 
 }  // namespace gfxgraph::replayer

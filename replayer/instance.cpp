@@ -427,13 +427,13 @@ Result<void> Instance::run_before() {
     GFXGRAPH_ASSIGN_OR_RETURN(before->executor, make_eager_executor(*before->instance, {}));
     before_ = std::move(before);
   }
-  (void)before_->instance->follow_moves();
+  before_->instance->follow_moves(before_->executor.get());
   GFXGRAPH_TRY(before_->executor->run(nullptr));
   GFXGRAPH_TRY(before_->executor->wait(nullptr));
   return synchronize();
 }
 
-Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset,
+Result<bool> Instance::set_kernarg(uint32_t launch_index, uint64_t offset,
                                    std::span<const std::byte> bytes) {
   const uint32_t first = program_->first_launch();
   if (launch_index < first || launch_index - first >= launches_.size()) {
@@ -446,8 +446,10 @@ Result<void> Instance::set_kernarg(uint32_t launch_index, uint64_t offset,
                 fmt::format("bytes {}+{} lie outside the {} argument bytes of launch {}", offset,
                             bytes.size(), launch.kernarg_bytes, launch_index));
   }
-  if (!bytes.empty()) std::memcpy(launch.kernarg + offset, bytes.data(), bytes.size());
-  return {};
+  if (bytes.empty() || std::memcmp(launch.kernarg + offset, bytes.data(), bytes.size()) == 0)
+    return false;
+  std::memcpy(launch.kernarg + offset, bytes.data(), bytes.size());
+  return true;
 }
 
 }  // namespace gfxgraph::replayer

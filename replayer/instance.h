@@ -43,6 +43,7 @@ struct PreparedCopy {
   bool given = false;         // the source holds the caller's bytes
   uint8_t* staged = nullptr;  // memory of the instance for the end outside of buffers
   bool linear() const { return height == 1 && depth == 1; }
+  bool empty() const { return width == 0 || height == 0 || depth == 0; }
   hip::Memcpy3dParams parameters() const;
 };
 
@@ -69,7 +70,7 @@ struct PreparedHostWrite {
   std::vector<std::byte> bytes;  // relocated
   bool in_doubt = false;
   bool given = false;  // by the caller
-  bool made = false;  // by a kernel, as a run from the recorded memory has shown
+  bool made = false;   // by a kernel, as a run from the recorded memory has shown
 };
 
 // Host writes that a kernel may have made instead (format::HostWrite::in_doubt), in the last run.
@@ -88,6 +89,7 @@ struct HostResult {
 };
 
 struct Before;
+class Executor;
 
 // Not thread-safe.
 class Instance {
@@ -126,8 +128,8 @@ class Instance {
   const PreparedMemset& memset(uint32_t index) const { return memsets_[index]; }
   const std::vector<HostResult>& host_results() const { return host_results_; }
 
-  // Overwrites bytes of a launch's kernarg segment; the next submit uses them.
-  Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
+  // Overwrites bytes of a launch's kernarg segment; the next submit uses them. Whether they differ.
+  Result<bool> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
   // The memory outside of buffers that a copy reads or writes, its own or the caller's. `operation`
   // is such a copy. Null: its own again.
@@ -145,11 +147,13 @@ class Instance {
   }
   // As many bytes as recorded.
   void set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept;
-  // Follows what was bound in the session since: whether anything was. Work in flight has ended.
-  bool follow_moves() noexcept;
-  // Changes one value of an operation; the next submit uses it. kInvalidArgument: the operation
-  // would leave its buffers; kUnsupported: such a place cannot be set, and says so.
-  Result<void> set_place(const PlaceTarget& target, const PlaceValue& value);
+  // Follows what was bound in the session since, and tells `executor` what changed; null: nobody.
+  // Work in flight has ended.
+  void follow_moves(Executor* executor) noexcept;
+  // Changes one value of an operation; the next submit uses it. Whether it differs.
+  // kInvalidArgument: the operation would leave its buffers; kUnsupported: such a place cannot be
+  // set, and says so.
+  Result<bool> set_place(const PlaceTarget& target, const PlaceValue& value);
 
  private:
   Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program);
@@ -159,15 +163,15 @@ class Instance {
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
   Result<void> run_before();
-  Result<void> set_launch(PreparedLaunch& launch, const PlaceTarget& target,
+  Result<bool> set_launch(PreparedLaunch& launch, const PlaceTarget& target,
                           const PlaceValue& value);
-  Result<void> set_copy(const format::Copy& recorded, PreparedCopy& copy, const PlaceTarget& target,
+  Result<bool> set_copy(const format::Copy& recorded, PreparedCopy& copy, const PlaceTarget& target,
                         const PlaceValue& value);
-  Result<void> set_memset(PreparedMemset& memset, const PlaceTarget& target,
+  Result<bool> set_memset(PreparedMemset& memset, const PlaceTarget& target,
                           const PlaceValue& value);
   uint64_t room(const format::Copy& recorded, const format::CopyEnd& end, const uint8_t* at) const;
   Result<uint64_t> address(const PlaceValue& value, uint64_t size_bytes, bool by_host) const;
-  void follow(const Move& move) noexcept;
+  void follow(const Move& move, Executor* executor) noexcept;
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/checked.h"
+#include "replayer/executor.h"
 #include "replayer/instance.h"
 
 namespace gfxgraph::replayer {
@@ -21,6 +23,12 @@ tl::unexpected<Error> cannot_set(const std::string& operation, PlaceKind kind) {
 tl::unexpected<Error> out_of_place(const std::string& operation, PlaceKind kind) {
   return fail(Status::kInvalidArgument, fmt::format("{}: with this {} it would leave its buffer",
                                                     operation, ranges::place_kind_name(kind)));
+}
+
+// Whether it was something else.
+template <typename Value>
+bool assign(Value& at, Value value) {
+  return std::exchange(at, value) != value;
 }
 
 }  // namespace
@@ -43,34 +51,36 @@ Result<uint64_t> Instance::address(const PlaceValue& value, uint64_t size_bytes,
   return reinterpret_cast<uint64_t>(base) + static_cast<uint64_t>(value.number);
 }
 
-bool Instance::follow_moves() noexcept {
+void Instance::follow_moves(Executor* executor) noexcept {
   const std::vector<Move>& moves = session_->moves();
-  if (moves_followed_ == moves.size()) [[likely]]
-    return false;
-  for (; moves_followed_ < moves.size(); ++moves_followed_) follow(moves[moves_followed_]);
-  return true;
+  for (; moves_followed_ < moves.size(); ++moves_followed_)
+    follow(moves[moves_followed_], executor);
 }
 
 // What the caller has set to something else is left alone.
-void Instance::follow(const Move& move) noexcept {
+void Instance::follow(const Move& move, Executor* executor) noexcept {
+  bool changed = false;
   const auto moved = [&](uint64_t word, format::AllocationId recorded) {
     return recorded == move.allocation ? move.moved(word) : move.moved_inside(word);
   };
   const auto pointer = [&](auto*& at, format::AllocationId recorded) {
     if (recorded == 0) return;  // staging
-    at = reinterpret_cast<std::remove_reference_t<decltype(at)>>(
-        moved(reinterpret_cast<uint64_t>(at), recorded));
+    changed |= assign(at, reinterpret_cast<std::remove_reference_t<decltype(at)>>(
+                              moved(reinterpret_cast<uint64_t>(at), recorded)));
   };
   const auto words = [&](std::span<std::byte> bytes,
                          const std::vector<format::Relocation>& relocations) {
     for (const format::Relocation& word : relocations) {
       if (!range_fits(word.offset_bytes, sizeof(uint64_t), bytes.size())) continue;
       const uint64_t before = load_word(bytes, word.offset_bytes);
-      store_word(bytes, word.offset_bytes, moved(before, word.allocation));
+      const uint64_t now = moved(before, word.allocation);
+      changed |= now != before;
+      store_word(bytes, word.offset_bytes, now);
     }
   };
   for (size_t i = 0; i < operations_.size(); ++i) {
     const Operation& recorded = program_->operations()[i];
+    changed = false;
     switch (operations_[i].kind) {
       case OperationKind::kLaunch: {
         const PreparedLaunch& launch = launches_[operations_[i].index];
@@ -95,6 +105,7 @@ void Instance::follow(const Move& move) noexcept {
         break;
       }
     }
+    if (changed && executor != nullptr) executor->changed(static_cast<uint32_t>(i));
   }
   for (size_t i = 0; i < host_writes_.size(); ++i) {
     const format::HostWrite& recorded = *program_->host_writes()[i];
@@ -132,9 +143,9 @@ uint64_t Instance::room(const format::Copy& recorded, const format::CopyEnd& end
   return memory().size(end.allocation) - static_cast<uint64_t>(at - base);
 }
 
-Result<void> Instance::set_place(const PlaceTarget& target, const PlaceValue& value) {
+Result<bool> Instance::set_place(const PlaceTarget& target, const PlaceValue& value) {
   const PreparedOperation& prepared = operations_[target.operation];
-  Result<void> done;
+  Result<bool> done = false;
   switch (prepared.kind) {
     case OperationKind::kLaunch: done = set_launch(launches_[prepared.index], target, value); break;
     case OperationKind::kCopy:
@@ -143,19 +154,22 @@ Result<void> Instance::set_place(const PlaceTarget& target, const PlaceValue& va
       break;
     case OperationKind::kMemset: done = set_memset(memsets_[prepared.index], target, value); break;
   }
-  if (done) return {};
+  if (done) {
+    if (prepared.kind == OperationKind::kCopy)
+      operations_[target.operation].empty = copies_[prepared.index].empty();
+    return done;
+  }
   return with_context(std::move(done).error(), program_->describe(target.operation));
 }
 
-Result<void> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& target,
+Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& target,
                                   const PlaceValue& value) {
-  const auto set_size = [&](uint32_t& size) -> Result<void> {
+  const auto set_size = [&](uint32_t& size) -> Result<bool> {
     if (launch.partial) return cannot_set("a launch with partial workgroups", target.kind);
     if (value.allocation != 0 || value.number < 0 || value.number > UINT32_MAX) {
       return fail(Status::kInvalidArgument, fmt::format("{} is no size", value.number));
     }
-    size = static_cast<uint32_t>(value.number);
-    return {};
+    return assign(size, static_cast<uint32_t>(value.number));
   };
   switch (target.kind) {
     case PlaceKind::kArgument: {
@@ -169,8 +183,10 @@ Result<void> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& tar
                     fmt::format("bytes {}+{} lie outside the {} argument bytes",
                                 target.offset_bytes, target.size_bytes, launch.kernarg_bytes));
       }
-      std::memcpy(launch.kernarg + target.offset_bytes, &word, target.size_bytes);
-      return {};
+      uint8_t* const at = launch.kernarg + target.offset_bytes;
+      if (std::memcmp(at, &word, target.size_bytes) == 0) return false;
+      std::memcpy(at, &word, target.size_bytes);
+      return true;
     }
     case PlaceKind::kGridX: return set_size(launch.grid.x);
     case PlaceKind::kGridY: return set_size(launch.grid.y);
@@ -183,21 +199,19 @@ Result<void> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& tar
   }
 }
 
-Result<void> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy,
+Result<bool> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy,
                                 const PlaceTarget& target, const PlaceValue& value) {
   if (!copy.linear()) return cannot_set("a pitched copy", target.kind);
   switch (target.kind) {
     case PlaceKind::kSource: {
       if (recorded.source.allocation == 0) break;
       GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t source, address(value, copy.width, true));
-      copy.source = reinterpret_cast<const uint8_t*>(source);
-      return {};
+      return assign(copy.source, reinterpret_cast<const uint8_t*>(source));
     }
     case PlaceKind::kDestination: {
       if (recorded.destination.allocation == 0) break;
       GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t destination, address(value, copy.width, true));
-      copy.destination = reinterpret_cast<uint8_t*>(destination);
-      return {};
+      return assign(copy.destination, reinterpret_cast<uint8_t*>(destination));
     }
     case PlaceKind::kWidth: {
       if (value.number < 0 ||
@@ -206,28 +220,27 @@ Result<void> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy
               room(recorded, recorded.destination, copy.destination)) {
         return out_of_place("a copy", target.kind);
       }
-      copy.width = copy.source_pitch = copy.destination_pitch = static_cast<uint64_t>(value.number);
-      return {};
+      const auto width = static_cast<uint64_t>(value.number);
+      copy.source_pitch = copy.destination_pitch = width;
+      return assign(copy.width, width);
     }
     default: break;
   }
   return cannot_set("a copy", target.kind);
 }
 
-Result<void> Instance::set_memset(PreparedMemset& memset, const PlaceTarget& target,
+Result<bool> Instance::set_memset(PreparedMemset& memset, const PlaceTarget& target,
                                   const PlaceValue& value) {
   const bool linear = memset.height == 1 && memset.depth == 1 && memset.small_row == nullptr;
   if (target.kind == PlaceKind::kMemsetValue && memset.small_row == nullptr) {
-    memset.value = static_cast<uint32_t>(value.number);
-    return {};
+    return assign(memset.value, static_cast<uint32_t>(value.number));
   }
   if (target.kind == PlaceKind::kDestination && linear) {
     const uint64_t size = memset.width * memset.element_bytes;
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t device, address(value, size, false));
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t host, address(value, size, true));
-    memset.destination = reinterpret_cast<uint8_t*>(device);
     memset.copy_destination = reinterpret_cast<uint8_t*>(host);
-    return {};
+    return assign(memset.destination, reinterpret_cast<uint8_t*>(device));
   }
   return cannot_set("a memset", target.kind);
 }

@@ -201,9 +201,7 @@ Result<void> Step::refuse_capture() const {
 
 Result<void> Step::run() {
   GFXGRAPH_TRY(refuse_capture());
-  if (instance_->follow_moves()) arguments_changed_ = true;
-  if (arguments_changed_) [[unlikely]]
-    GFXGRAPH_TRY(commit());
+  GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
   // nothing.
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
@@ -239,15 +237,15 @@ Result<void> Step::restore() {
                                             "hipStreamSynchronize"));
   }
   if (executor_) GFXGRAPH_TRY(wait());
-  if (instance_->follow_moves()) arguments_changed_ = true;
+  instance_->follow_moves(executor_.get());
   return instance_->restore();
 }
 
 Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
                                std::span<const std::byte> bytes) {
-  GFXGRAPH_TRY(instance_->set_kernarg(launch_index, offset, bytes));
-  arguments_changed_ = true;
-  origins_.reset();
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool changed,
+                            instance_->set_kernarg(launch_index, offset, bytes));
+  if (changed) operation_changed(instance_->program().launch_operation(launch_index));
   return {};
 }
 
@@ -267,9 +265,8 @@ Result<void> Step::set_grid(uint32_t launch_index, const hip::Dim3& grid) {
 }
 
 Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value) {
-  GFXGRAPH_TRY(instance_->set_place(target, value));
-  arguments_changed_ = true;
-  origins_.reset();
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool changed, instance_->set_place(target, value));
+  if (changed) operation_changed(target.operation);
   return {};
 }
 
@@ -315,14 +312,14 @@ Result<void> Step::set_input(const Transfer& input, std::span<const std::byte> b
     return {};
   }
   instance_->set_host_source(input.index, ring->current());
-  arguments_changed_ = true;
+  operation_changed(input.index);
   return {};
 }
 
 Result<void> Step::set_output(const Transfer& output, std::span<std::byte> bytes) {
   if (bytes.data() != nullptr) GFXGRAPH_TRY(check_size(output, bytes.size()));
   instance_->set_host_destination(output.index, reinterpret_cast<uint8_t*>(bytes.data()));
-  arguments_changed_ = true;
+  operation_changed(output.index);
   return {};
 }
 
@@ -333,11 +330,14 @@ Result<void> Step::read_output(const Transfer& output, std::span<std::byte> byte
   return {};
 }
 
+void Step::operation_changed(uint32_t operation) {
+  executor_->changed(operation);
+  origins_.reset();
+}
+
 Result<void> Step::commit() {
-  if (!arguments_changed_) return {};
-  GFXGRAPH_TRY(executor_->arguments_changed());
-  arguments_changed_ = false;
-  return {};
+  instance_->follow_moves(executor_.get());
+  return executor_->apply_changes();
 }
 
 Result<VerifyReport> Step::verify() {

@@ -105,6 +105,7 @@ class Step : public SessionStep {
   Result<void> refuse_capture() const;
   void log_prepared() const;
   Result<void> choose_mode();
+  void operation_changed(uint32_t operation);
   Result<void> use(Mode mode);
   Result<Measurement> measure_with(Executor& executor, size_t repetitions);
   Result<std::vector<format::BlobId>> outcome(Executor& executor);
@@ -116,7 +117,6 @@ class Step : public SessionStep {
   std::unique_ptr<Executor> executor_;
   hip::Stream own_stream_ = nullptr;
   hip::Stream stream_ = nullptr;
-  bool arguments_changed_ = false;
   bool entered_ = false;                                  // the session's steps
   std::map<uint32_t, std::unique_ptr<InputRing>> rings_;  // by operation
   LoadTimes load_times_;

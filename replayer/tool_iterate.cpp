@@ -191,9 +191,9 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
     }
     for (const Stream& input : inputs) GFXGRAPH_TRY(give_input(input, n, step));
     GFXGRAPH_TRY(step.run());
-    GFXGRAPH_TRY(step.wait());
     for (Stream& output : outputs) GFXGRAPH_TRY(take_output(output, step));
   }
+  GFXGRAPH_TRY(step.wait());
   for (Stream& output : outputs) {
     if (output.transfer == nullptr) {
       output.bytes.resize(output.size_bytes);

@@ -33,7 +33,8 @@ void kernarg_from_params(const format::Kernel& kernel, void* const* params,
     const void* value = params[index++];
     if (value == nullptr || argument.offset_bytes > kernarg.size()) continue;
     uint8_t* const place = kernarg.data() + argument.offset_bytes;
-    const size_t size = std::min<size_t>(argument.size_bytes, kernarg.size() - argument.offset_bytes);
+    const size_t size =
+        std::min<size_t>(argument.size_bytes, kernarg.size() - argument.offset_bytes);
     // Most are pointers and numbers: no call for them.
     if (size == 8) {
       std::memcpy(place, value, 8);

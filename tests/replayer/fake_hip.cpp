@@ -8,6 +8,8 @@ namespace {
 
 FakeHip* fake = nullptr;
 
+using NodeKind = FakeHip::NodeKind;
+
 constexpr hip::Error kInvalidValue = 1;
 
 void* allocate(size_t size) {
@@ -73,13 +75,35 @@ void copy_3d(const hip::Memcpy3dParams& p) {
   }
 }
 
-hip::Error add_node(void** node, void* graph, void* const* dependencies, size_t count, bool kernel,
-                    std::function<void()> run) {
+std::function<void()> make_memset(hip::MemsetParams p) {
+  // As HIP 5 does.
+  if (fake->version < 60000000 && p.height > 1) p.value = p.element_bytes;
+  return [p] {
+    for (size_t y = 0; y < p.height; ++y) {
+      fill(static_cast<uint8_t*>(p.destination) + y * p.pitch_bytes, p.element_bytes, p.value,
+           p.width);
+    }
+  };
+}
+
+hip::Error update_node(void* executable, void* node, NodeKind kind, std::function<void()> run) {
+  const auto found = fake->graphs.find(executable);
+  const auto index = reinterpret_cast<uintptr_t>(node) - 1;
+  if (!run || fake->refuse_updates == kind || found == fake->graphs.end() ||
+      index >= found->second.nodes.size() || found->second.nodes[index].kind != kind) {
+    return kInvalidValue;
+  }
+  if (fake->forget_updates != kind) found->second.nodes[index].run = std::move(run);
+  return 0;
+}
+
+hip::Error add_node(void** node, void* graph, void* const* dependencies, size_t count,
+                    NodeKind kind, std::function<void()> run) {
   if (!run || !fake->graphs.contains(graph)) return kInvalidValue;
   FakeHip::Graph& target = fake->graphs[graph];
   FakeHip::Node added;
   added.run = std::move(run);
-  added.kernel = kernel;
+  added.kind = kind;
   for (size_t i = 0; i < count; ++i) {
     const auto index = reinterpret_cast<uintptr_t>(dependencies[i]) - 1;
     if (index >= target.nodes.size()) return kInvalidValue;
@@ -110,7 +134,7 @@ void run_graph(const FakeHip::Graph& graph) {
       const bool large =
           fake->stale_graph_nodes != 0 && graph.nodes.size() >= fake->stale_graph_nodes;
       const bool forget = (fake->skip_last_graph_kernel || again || large) &&
-                          graph.nodes[i].kernel && i + 1 == graph.nodes.size();
+                          graph.nodes[i].kind == NodeKind::kKernel && i + 1 == graph.nodes.size();
       if (!forget) graph.nodes[i].run();
       break;
     }
@@ -134,7 +158,13 @@ hip::Error destroy(void* handle) { return fake->handles.erase(handle) == 1 ? 0 :
 
 }  // namespace
 
-FakeHip::FakeHip() { fake = this; }
+FakeHip::FakeHip() {
+  fake = this;
+  // What replay tries updates of graphs with.
+  kernels["gfxgraph_trial"] = [](const FakeLaunch& launch) {
+    *launch.argument<uint32_t*>(0) = launch.argument<uint32_t>(8);
+  };
+}
 FakeHip::~FakeHip() {
   for (auto& [pointer, size] : memory) std::free(pointer);
   fake = nullptr;
@@ -404,36 +434,29 @@ HipTable FakeHip::table() const {
     ENTER("kernel node", true);
     const uint64_t items =
         uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
-    return add_node(node, graph, dependencies, count, true,
+    return add_node(node, graph, dependencies, count, NodeKind::kKernel,
                     make_launch(p->function, p->grid, p->block, p->extra, items));
   };
   t.hipGraphAddMemcpyNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::Memcpy3dParams* p) {
     ENTER("copy3d node", true);
-    return add_node(node, graph, dependencies, count, false,
+    return add_node(node, graph, dependencies, count, NodeKind::kOther,
                     [parameters = *p] { copy_3d(parameters); });
   };
   t.hipGraphAddMemcpyNode1D = [](void** node, void* graph, void* const* dependencies, size_t count,
                                  void* to, const void* from, size_t size, int) {
     ENTER("copy node", true);
-    return add_node(node, graph, dependencies, count, false, [=] { std::memmove(to, from, size); });
+    return add_node(node, graph, dependencies, count, NodeKind::kCopy,
+                    [=] { std::memmove(to, from, size); });
   };
   t.hipGraphAddMemsetNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::MemsetParams* p) {
     ENTER("memset node", true);
-    hip::MemsetParams q = *p;
-    // As HIP 5 does.
-    if (fake->version < 60000000 && q.height > 1) q.value = q.element_bytes;
-    return add_node(node, graph, dependencies, count, false, [q] {
-      for (size_t y = 0; y < q.height; ++y) {
-        fill(static_cast<uint8_t*>(q.destination) + y * q.pitch_bytes, q.element_bytes, q.value,
-             q.width);
-      }
-    });
+    return add_node(node, graph, dependencies, count, NodeKind::kMemset, make_memset(*p));
   };
   t.hipGraphAddEmptyNode = [](void** node, void* graph, void* const* dependencies, size_t count) {
     ENTER("empty node", true);
-    return add_node(node, graph, dependencies, count, false, [] {});
+    return add_node(node, graph, dependencies, count, NodeKind::kOther, [] {});
   };
   t.hipGraphGetNodes = [](void* graph, void**, size_t* count) {
     ENTER("hipGraphGetNodes");
@@ -454,6 +477,23 @@ HipTable FakeHip::table() const {
   t.hipGraphExecDestroy = [](void* executable) {
     fake->graphs.erase(executable);
     return destroy(executable);
+  };
+  t.hipGraphExecKernelNodeSetParams = [](void* executable, void* node,
+                                         const hip::KernelNodeParams* p) {
+    ENTER("kernel update", true);
+    const uint64_t items =
+        uint64_t{p->grid.x} * p->block.x * p->grid.y * p->block.y * p->grid.z * p->block.z;
+    return update_node(executable, node, NodeKind::kKernel,
+                       make_launch(p->function, p->grid, p->block, p->extra, items));
+  };
+  t.hipGraphExecMemcpyNodeSetParams1D = [](void* executable, void* node, void* to, const void* from,
+                                           size_t size, int) {
+    ENTER("copy update", true);
+    return update_node(executable, node, NodeKind::kCopy, [=] { std::memmove(to, from, size); });
+  };
+  t.hipGraphExecMemsetNodeSetParams = [](void* executable, void* node, const hip::MemsetParams* p) {
+    ENTER("memset update", true);
+    return update_node(executable, node, NodeKind::kMemset, make_memset(*p));
   };
   if (registers_kernels) add_registration(t);
   return t;

@@ -56,6 +56,9 @@ class FakeHip {
   int devices = 1;
   int current_device = 0;
   std::set<void*> busy;  // streams that hipStreamQuery says hold work
+  enum class NodeKind { kNone, kKernel, kCopy, kMemset, kOther };
+  NodeKind refuse_updates = NodeKind::kNone;  // updates of such nodes fail
+  NodeKind forget_updates = NodeKind::kNone;  // or report success and do nothing
 
   int forget_from_graph_launch = 0;  // from this graph launch on; 0: never
   int graph_launches = 0;
@@ -79,7 +82,7 @@ class FakeHip {
   struct Node {
     std::function<void()> run;
     std::vector<size_t> dependencies;
-    bool kernel = false;
+    NodeKind kind = NodeKind::kOther;
   };
   struct Graph {
     std::vector<Node> nodes;

@@ -33,12 +33,12 @@ TEST_P(EveryFault, ComesBackAsAnErrorAndLeavesNothing) {
   TestTrace trace(fake);
   build_scenario(fake, trace);
   const auto program = trace.program();
-  const auto library = fake.library();
   LoadOptions options;
   options.mode = mode;
   options.layout = Layout::kShift;
   int faults = 0;
   for (int n = 1;; ++n) {
+    const auto library = fake.library();  // with a trial of its own (graph_updates.h)
     fake.fail_call(n, code);
     const Result<void> result = whole_life(program, library, options);
     const bool failed = fake.failed;

@@ -1,0 +1,229 @@
+#include "replayer/graph_updates.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "format/zstd_codec.h"
+#include "replayer/hip_library.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+#include "replayer/trial_code.inc"
+
+constexpr size_t kNameBytes = 16;
+
+// The code object of the trial kernel, which writes its second argument to where the first points.
+std::vector<std::byte> trial_code(const std::string& architecture) {
+  std::vector<std::byte> packed(kTrialCodeBytes);
+  if (!format::decompress(std::as_bytes(std::span(kTrialCode)), packed)) return {};
+  for (std::span<const std::byte> rest = packed; rest.size() > kNameBytes + sizeof(uint32_t);) {
+    uint32_t size = 0;
+    std::memcpy(&size, rest.data() + kNameBytes, sizeof(size));
+    const auto* const name = reinterpret_cast<const char*>(rest.data());
+    rest = rest.subspan(kNameBytes + sizeof(size));
+    if (architecture == name) return {rest.begin(), rest.begin() + size};
+    rest = rest.subspan(size);
+  }
+  return {};
+}
+
+// Words of the scratch memory.
+enum Place : size_t { kKernel = 0, kCopy = 4, kSet = 8, kOther = 16, kSources = 48, kWords = 64 };
+using Words = std::array<uint32_t, kWords>;
+
+// What the three nodes are told to write: one word each, `shift` words behind their places.
+struct Values {
+  size_t shift = 0;
+  uint32_t kernel = 0;
+  size_t source = 0;
+  uint32_t set = 0;
+};
+
+class Trial {
+ public:
+  explicit Trial(const HipLibrary& library) : hip_(library.table()) {}
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  ~Trial() {
+    if (executable_ != nullptr) hip_.hipGraphExecDestroy(executable_);
+    if (graph_ != nullptr) hip_.hipGraphDestroy(graph_);
+    if (stream_ != nullptr) hip_.hipStreamDestroy(stream_);
+    if (module_ != nullptr) hip_.hipModuleUnload(module_);
+    if (device_ != nullptr) hip_.hipFree(device_);
+    if (host_ != nullptr) hip_.hipHostFree(host_);
+    hip_.hipGetLastError();  // what failed here is not the program's
+  }
+
+  GraphUpdates run(const std::string& architecture) {
+    code_ = trial_code(architecture);
+    if (!prepare()) return {};
+    const Values first{0, 0x11111111, 0, 0x22222222};
+    const Values second{1, 0x33333333, 1, 0x44444444};
+    set(first);
+    if (!build() || !launch()) return {};
+    GraphUpdates works{function_ != nullptr, true, true};
+    look(first, works);
+    for (const Values& values : {second, first, second}) {
+      set(values);
+      update(works);
+      if (!launch()) return {};
+      look(values, works);
+    }
+    return works;
+  }
+
+ private:
+  bool prepare() {
+    if (hip_.hipMalloc(&device_, sizeof(Words)) != hip::kSuccess) return false;
+    void* host = nullptr;
+    if (hip_.hipHostMalloc(&host, sizeof(Words), 0) != hip::kSuccess) return false;
+    host_ = new (host) Words();
+    // Non-blocking: the null stream and the caller's streams do not wait for it.
+    if (hip_.hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking) != hip::kSuccess)
+      return false;
+    // Without the kernel, the other two are tried.
+    if (code_.empty() || hip_.hipModuleLoadData(&module_, code_.data()) != hip::kSuccess ||
+        hip_.hipModuleGetFunction(&function_, module_, "gfxgraph_trial") != hip::kSuccess) {
+      function_ = nullptr;
+    }
+    return true;
+  }
+
+  uint32_t* at(size_t word) const { return static_cast<uint32_t*>(device_) + word; }
+
+  void set(const Values& values) {
+    arguments_.out = at(kKernel + values.shift);
+    arguments_.value = values.kernel;
+    copy_to_ = at(kCopy + values.shift);
+    copy_from_ = at(kSources + values.source);
+    memset_.destination = at(kSet + values.shift);
+    memset_.element_bytes = sizeof(uint32_t);
+    memset_.value = values.set;
+    memset_.width = 1;
+  }
+
+  hip::KernelNodeParams kernel() {
+    extra_ = {hip::kLaunchBufferPointer, &arguments_, hip::kLaunchBufferSize, &arguments_bytes_,
+              hip::kLaunchEnd};
+    hip::KernelNodeParams parameters;
+    parameters.function = function_;
+    parameters.extra = extra_.data();
+    return parameters;
+  }
+
+  bool build() {
+    if (hip_.hipGraphCreate(&graph_, 0) != hip::kSuccess) return false;
+    if (function_ != nullptr) {
+      const hip::KernelNodeParams parameters = kernel();
+      if (hip_.hipGraphAddKernelNode(&nodes_[0], graph_, nullptr, 0, &parameters) != hip::kSuccess)
+        return false;
+    }
+    const size_t before = function_ == nullptr ? 0 : 1;
+    if (hip_.hipGraphAddMemcpyNode1D(&nodes_[1], graph_, nodes_.data(), before, copy_to_,
+                                     copy_from_, sizeof(uint32_t),
+                                     hip::kDeviceToDevice) != hip::kSuccess ||
+        hip_.hipGraphAddMemsetNode(&nodes_[2], graph_, &nodes_[1], 1, &memset_) != hip::kSuccess) {
+      return false;
+    }
+    return hip_.hipGraphInstantiate(&executable_, graph_, nullptr, nullptr, 0) == hip::kSuccess;
+  }
+
+  // An update that is refused changes nothing.
+  void update(GraphUpdates& works) {
+    if (works.kernels) {
+      const hip::KernelNodeParams parameters = kernel();
+      works.kernels = hip_.hipGraphExecKernelNodeSetParams != nullptr &&
+                      hip_.hipGraphExecKernelNodeSetParams(executable_, nodes_[0], &parameters) ==
+                          hip::kSuccess;
+    }
+    if (works.copies) {
+      works.copies = hip_.hipGraphExecMemcpyNodeSetParams1D != nullptr &&
+                     hip_.hipGraphExecMemcpyNodeSetParams1D(executable_, nodes_[1], copy_to_,
+                                                            copy_from_, sizeof(uint32_t),
+                                                            hip::kDeviceToDevice) == hip::kSuccess;
+    }
+    if (works.memsets) {
+      works.memsets =
+          hip_.hipGraphExecMemsetNodeSetParams != nullptr &&
+          hip_.hipGraphExecMemsetNodeSetParams(executable_, nodes_[2], &memset_) == hip::kSuccess;
+    }
+  }
+
+  // From a known content of the scratch memory; what it holds then is in *host_.
+  bool launch() {
+    host_->fill(kUntouched);
+    for (size_t i = kSources; i < kWords; ++i) (*host_)[i] = static_cast<uint32_t>(100 + i);
+    return hip_.hipMemcpyAsync(device_, host_, sizeof(Words), hip::kHostToDevice, stream_) ==
+               hip::kSuccess &&
+           hip_.hipStreamSynchronize(stream_) == hip::kSuccess &&
+           hip_.hipGraphLaunch(executable_, stream_) == hip::kSuccess &&
+           hip_.hipMemcpyAsync(host_, device_, sizeof(Words), hip::kDeviceToHost, stream_) ==
+               hip::kSuccess &&
+           hip_.hipStreamSynchronize(stream_) == hip::kSuccess;
+  }
+
+  // Only at its place, and nothing at the other one.
+  bool wrote(size_t place, size_t shift, uint32_t value) const {
+    return (*host_)[place + shift] == value && (*host_)[place + 1 - shift] == kUntouched;
+  }
+
+  void look(const Values& values, GraphUpdates& works) const {
+    works.kernels = works.kernels && wrote(kKernel, values.shift, values.kernel);
+    works.copies = works.copies && wrote(kCopy, values.shift,
+                                         static_cast<uint32_t>(100 + kSources + values.source));
+    works.memsets = works.memsets && wrote(kSet, values.shift, values.set);
+    // What went elsewhere is nobody's in particular.
+    for (size_t i = 0; i < kSources; ++i) {
+      const bool place = i % 4 < 2 && i < kSet + 4;
+      if (!place && (*host_)[i] != kUntouched) works = {};
+    }
+  }
+
+  static constexpr uint32_t kUntouched = 0x5a5a5a5a;
+
+  const HipTable& hip_;
+  std::vector<std::byte> code_;
+  hip::Module module_ = nullptr;
+  hip::Function function_ = nullptr;
+  hip::Stream stream_ = nullptr;
+  hip::Graph graph_ = nullptr;
+  hip::GraphExec executable_ = nullptr;
+  void* device_ = nullptr;
+  Words* host_ = nullptr;
+  std::array<hip::GraphNode, 3> nodes_ = {};
+  struct Arguments {
+    uint32_t* out = nullptr;
+    uint32_t value = 0;
+    uint32_t padding = 0;
+  } arguments_;
+  size_t arguments_bytes_ = sizeof(Arguments);
+  std::array<void*, 5> extra_ = {};
+  uint32_t* copy_to_ = nullptr;
+  const uint32_t* copy_from_ = nullptr;
+  hip::MemsetParams memset_;
+};
+
+}  // namespace
+
+GraphUpdates UpdateTrials::find(const HipLibrary& library, const std::string& architecture) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, updates] : found_) {
+    if (name == architecture) return updates;
+  }
+  const GraphUpdates updates = Trial(library).run(architecture);
+  found_.emplace_back(architecture, updates);
+  return updates;
+}
+
+void UpdateTrials::assume(const std::string& architecture, GraphUpdates updates) {
+  const std::lock_guard lock(mutex_);
+  found_.emplace_back(architecture, updates);
+}
+
+}  // namespace gfxgraph::replayer
