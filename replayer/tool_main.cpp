@@ -172,10 +172,21 @@ LoadOptions load_options(const Arguments& arguments) {
   return options;
 }
 
-Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, bool emulated) {
+bool calls_host(const format::Kernel& kernel) {
+  return std::ranges::any_of(kernel.arguments, [](const format::Argument& argument) {
+    return argument.value_kind == "hidden_hostcall_buffer";
+  });
+}
+
+Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, bool emulated,
+                                                   const Program& program) {
   // Read by the software agent: what a kernel's arguments in a trace ask the host to call is only
   // called in programs, not for a trace.
   ::setenv("GFXGRAPH_HOST_CALLS", arguments.allow_host_calls ? "allow" : "deny", 1);
+  // HipQuirk::kHostCallsOfOneQueue: its version is not known before it has read this.
+  if (std::ranges::any_of(program.trace().kernels(), calls_host)) {
+    ::setenv("GPU_MAX_HW_QUEUES", "1", 0);
+  }
   if (emulated) GFXGRAPH_TRY(load_software_agent());
   return HipLibrary::load();
 }
@@ -184,7 +195,7 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
 Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Selected& selected,
                            const ProbeRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
-                            load_hip(arguments, emulated));
+                            load_hip(arguments, emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(
       std::shared_ptr<Session> session,
       Session::load(selected.whole, std::move(library), load_options(arguments)));
@@ -233,7 +244,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   Watchdog watchdog(arguments.max_seconds, arguments.trace);
   watchdog.enter("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
-                            load_hip(arguments, facts.emulated));
+                            load_hip(arguments, facts.emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(selected.whole, std::move(library), options));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Step> replay,
