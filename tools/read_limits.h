@@ -4,24 +4,16 @@
 
 #include <cstdint>
 
+#include "base/sanitized.h"
+
 namespace CLI {
 class App;
 }
 
 namespace gfxgraph::tools {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GFXGRAPH_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GFXGRAPH_SANITIZED 1
-#endif
-#endif
-#ifdef GFXGRAPH_SANITIZED
-inline constexpr bool kLimitsMemory = false;  // the sanitizers' tables count as data, too
-#else
-inline constexpr bool kLimitsMemory = true;
-#endif
+// The sanitizers' tables count as data, too.
+inline constexpr bool kLimitsMemory = !kSanitized;
 
 struct ReadLimits {
   double seconds = 3600;      // wall clock; 0: no limit

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/sanitized.h"
+
 namespace gfxgraph {
 namespace {
 
@@ -29,16 +31,8 @@ std::string doubling(size_t parts) {
   return name;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1  // as g++ says it
-#endif
-#endif
-
 TEST(Demangle, ManyReferencesAreNoHindrance) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers need more memory than the child process may have";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more memory than the child process may have";
   const std::string text = demangle(doubling(8));
   EXPECT_TRUE(text.starts_with("f(A<int, int>, A<A<int, int>, A<int, int> >,")) << text;
   EXPECT_GT(text.size(), 4000U);

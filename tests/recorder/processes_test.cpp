@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/sanitized.h"
 #include "format/reader.h"
 #include "recorder/tool/manifest.h"
 #include "tests/recorder/process.h"
@@ -24,9 +25,9 @@ const std::string kProgram = std::string(PROGRAMS) + "/program_process ";
 class ProcessesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
-#endif
+    if (kSanitized) {
+      GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
+    }
   }
 
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }

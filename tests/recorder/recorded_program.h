@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/sanitized.h"
 #include "tests/recorder/process.h"
 
 namespace gfxgraph::recorder {
@@ -12,9 +13,9 @@ namespace gfxgraph::recorder {
 class RecordedProgramTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
-#endif
+    if (kSanitized) {
+      GTEST_SKIP() << "a sanitizer's runtime cannot be preloaded into the recorded program";
+    }
   }
 
   std::string path() const { return (folder_.path() / "t.gfxg").string(); }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/sanitized.h"
 #include "format/writer.h"
 #include "tests/recorder/recorder_fixture.h"
 
@@ -64,19 +65,6 @@ class RecorderBoundTest : public ::testing::Test {
   TemporaryFolder folder_;
   EndlessDevice* device_ = nullptr;
 };
-
-// gcc defines a macro, clang a feature.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
 
 uint64_t peak_kib() {
   std::ifstream status("/proc/self/status");

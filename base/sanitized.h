@@ -1,0 +1,19 @@
+// Whether this is a build for the address or the thread sanitizer. g++ defines a macro, clang a
+// feature.
+#pragma once
+
+namespace gfxgraph {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace gfxgraph
