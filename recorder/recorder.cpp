@@ -55,7 +55,7 @@ std::unique_ptr<Segments> segments_of(const Options& options) {
 
 }  // namespace
 
-uint32_t thread_number() noexcept {
+[[gnu::hot]] uint32_t thread_number() noexcept {
   static std::atomic<uint32_t> next{0};
   static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
   return number;
@@ -203,7 +203,7 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
-uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
+[[gnu::hot]] uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
 
 void Recorder::stamp(format::Event& event) const {
   event.thread = thread_number();

@@ -474,8 +474,25 @@ class Recorder {
   const Options options_;
   Claim claim_;
   const std::unique_ptr<Segments> segments_;  // of a flight recorder
-  std::unique_ptr<Device> device_;
+  // What each launch looks at, side by side: few lines of cache. The first three say how much more
+  // it has to look at (recorder_launches.cpp), and fall with LaunchLanes::Alone.
+  alignas(64) std::atomic<bool> plain_{false};
+  std::atomic<bool> light_{false};
+  std::atomic<bool> idle_{false};
   std::atomic<bool> active_{true};
+  std::atomic<bool> any_ran_{false};    // of ran_
+  std::atomic<bool> in_flight_{false};  // whether flights_ follows anything
+  // The recorded stretch is over, and is left at the next call of the program: if that begins
+  // another one, both are one.
+  std::atomic<bool> leaving_{false};
+  // Inside of a range that is recorded; always, if all of the program is.
+  bool recording_ = true;
+  std::atomic<uint64_t> span_{0};  // changes when a recorded stretch begins or ends
+  uint64_t start_ns_ = 0;
+  FreshMemory fresh_;
+  LaunchSelection launch_selection_;
+  RangeSelection selection_;
+  std::unique_ptr<Device> device_;
   static constinit inline std::atomic<bool> elsewhere_{false};
   bool begun_ = false;
   bool finished_ = false;
@@ -492,11 +509,6 @@ class Recorder {
   std::mutex mutex_;
   std::unique_ptr<format::Writer> writer_;
   EventQueue queue_;
-  // How much a launch has to look at (recorder_launches.cpp). Fall with LaunchLanes::Alone.
-  std::atomic<bool> plain_{false};
-  std::atomic<bool> light_{false};
-  std::atomic<bool> idle_{false};
-  uint64_t start_ns_ = 0;
   std::thread flusher_;
   std::condition_variable flush_wanted_;
   std::mutex flush_mutex_;
@@ -510,7 +522,6 @@ class Recorder {
   std::vector<std::shared_ptr<Allocation>> adopted_;
   Flights flights_;
   std::atomic<bool> kernels_fly_{false};
-  std::atomic<bool> in_flight_{false};  // whether flights_ follows anything
   // Whether kernels may reach memory that the host sees; to be counted anew.
   bool any_reachable_ = false;
   bool recount_reachable_ = false;
@@ -545,20 +556,11 @@ class Recorder {
   format::GraphId next_graph_ = 1;
   format::HostFunctionId next_host_function_ = 1;
   std::unordered_map<std::string, uint32_t> range_counts_;
-  RangeSelection selection_;
-  // Inside of a range that is recorded; always, if all of the program is.
-  bool recording_ = true;
-  FreshMemory fresh_;
-  std::atomic<uint64_t> span_{0};       // changes when a recorded stretch begins or ends
   std::set<format::RangeId> selected_;  // open ranges that are recorded
   std::set<format::RangeId> traced_;    // open ranges whose beginning is in the trace
-  // The recorded stretch is over, and is left at the next call of the program: if that begins
-  // another one, both are one.
-  std::atomic<bool> leaving_{false};
-  LaunchSelection launch_selection_;
-  std::atomic<uint64_t> launches_{0};  // that returned, if launches are selected
-  size_t selected_launches_ = 0;       // under way
-  bool in_interval_ = false;           // a launch of an interval has begun, and more are to come
+  std::atomic<uint64_t> launches_{0};   // that returned, if launches are selected
+  size_t selected_launches_ = 0;        // under way
+  bool in_interval_ = false;            // a launch of an interval has begun, and more are to come
   Filling filling_ = Filling::kNothing;
   unsigned taking_in_ = 0;  // calls of take_in_trace() that are under way
   std::vector<format::AllocationId> in_a_cycle_;
@@ -576,7 +578,6 @@ class Recorder {
   // Taken last, and never while anything is waited for: the runtime's threads take it.
   std::mutex ran_mutex_;
   std::vector<uint64_t> ran_;
-  std::atomic<bool> any_ran_{false};
   std::unordered_map<HostCall*, std::shared_ptr<HostCall>> host_calls_;  // that the runtime has
   std::unordered_set<uint64_t> running_;  // runs that began and have not ended
   std::vector<DeferredSource> deferred_;
@@ -587,12 +588,6 @@ class Recorder {
   std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
   std::atomic<bool> any_effect_{false};
 
-  struct FindingCount {
-    format::FindingKind kind = format::FindingKind::kIncomplete;
-    std::string call;
-    std::string detail;
-    uint64_t count = 0;
-  };
   std::vector<FindingCount> findings_;
   HeldFindings* held_ = nullptr;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_

@@ -16,15 +16,15 @@ constexpr size_t kMostAmbiguousLines = 100;
 
 }  // namespace
 
-KernelEntry* Recorder::find_kernel(Handle function, bool host_function, const char* call,
-                                   HeldFindings& held) noexcept {
+[[gnu::hot]] KernelEntry* Recorder::find_kernel(Handle function, bool host_function,
+                                                const char* call, HeldFindings& held) noexcept {
   if (!launches_are_idle()) return look_up_kernel(function, host_function, call, held);
   fresh_.kernels_run();
   return nullptr;
 }
 
-KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function, const char* call,
-                                      HeldFindings& held) noexcept {
+[[gnu::hot]] KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function,
+                                                   const char* call, HeldFindings& held) noexcept {
   // A thread launches few kernels again and again. Entries live as long as the recorder; what they
   // were found by may be taken away, which changes the registry's generation.
   struct Known {
@@ -159,7 +159,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
 // Whether nothing has to be said of the launch whose kernarg bytes the lane has at hand, nor done
 // before it: no memory that the program may write beside it, none that is not in the trace yet.
 // With the lane's lock.
-bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
+[[gnu::hot]] bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
   const auto [unknown, near] = words_.arguments(kernel.slots, lane.kernarg, lane.relocations);
   if (unknown != WordResolver::kNone && !kernel.unknown_pointer_reported) return false;
   if (near != WordResolver::kNone && !kernel.near_pointer_reported) return false;
@@ -178,8 +178,8 @@ bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) con
   });
 }
 
-LaunchWay Recorder::launch_way(KernelEntry& kernel, void* const* params,
-                               void* const* extra) noexcept {
+[[gnu::hot]] LaunchWay Recorder::launch_way(KernelEntry& kernel, void* const* params,
+                                            void* const* extra) noexcept {
   LaunchWay way = LaunchWay::kWhole;
   guarded_unlocked([&] {
     LaunchLane* const lane = queue_.lanes().mine();
@@ -211,8 +211,8 @@ void Recorder::hold_launches() noexcept {
 }
 
 // With the lane's lock. Whether another thread gave work to the stream meanwhile.
-bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
-                          const LaunchShape& shape) {
+[[gnu::hot]] bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel,
+                                       format::StreamId stream, const LaunchShape& shape) {
   const uint64_t ticket = queue_.draw();
   PendingLaunch& launch = EventQueue::add(lane);
   launch.ticket = ticket;
@@ -226,9 +226,9 @@ bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel, format::S
   return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());
 }
 
-void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
-                        void* const* params, void* const* extra, Handle stream,
-                        const char* call) noexcept {
+[[gnu::hot]] void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
+                                     void* const* params, void* const* extra, Handle stream,
+                                     const char* call) noexcept {
   bool full = false;
   guarded_unlocked([&] {
     LaunchLane& lane = *queue_.lanes().mine();

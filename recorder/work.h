@@ -30,6 +30,14 @@ struct HeldFinding {
 };
 using HeldFindings = std::vector<HeldFinding>;
 
+// One that counts, and how often beyond what is in the trace.
+struct FindingCount {
+  format::FindingKind kind = format::FindingKind::kIncomplete;
+  std::string call;
+  std::string detail;
+  uint64_t count = 0;
+};
+
 // One piece of device work between prepare() and commit().
 struct Work {
   Work() = default;

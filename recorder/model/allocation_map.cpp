@@ -42,7 +42,7 @@ const Allocation* AllocationMap::nearest(uint64_t address) const noexcept {
   return below->distance(address) < above->distance(address) ? below : above;
 }
 
-Allocation* AllocationMap::find(uint64_t address) const noexcept {
+[[gnu::hot]] Allocation* AllocationMap::find(uint64_t address) const noexcept {
   auto next = first_behind(address);
   if (next == ranges_.begin()) return nullptr;
   --next;

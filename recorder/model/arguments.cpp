@@ -23,8 +23,8 @@ bool describes_arguments(const format::Kernel& kernel) {
 
 }  // namespace
 
-void kernarg_from_params(const format::Kernel& kernel, void* const* params,
-                         std::vector<uint8_t>& kernarg) {
+[[gnu::hot]] void kernarg_from_params(const format::Kernel& kernel, void* const* params,
+                                      std::vector<uint8_t>& kernarg) {
   kernarg.assign(kernel.explicit_size_bytes, 0);
   if (params == nullptr) return;
   size_t index = 0;

@@ -80,7 +80,7 @@ size_t first_slot(const void* address, size_t slots) {
 
 }  // namespace
 
-format::SiteId CallSites::at(const void* address) noexcept {
+[[gnu::hot]] format::SiteId CallSites::at(const void* address) noexcept {
   if (address == nullptr) return 0;
   if (const Slot* const slots = slots_.load(std::memory_order_acquire); slots != nullptr) {
     for (size_t i = first_slot(address, kSlots);; i = (i + 1) & (kSlots - 1)) {

@@ -84,7 +84,7 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
   return kernels;
 }
 
-LaunchTurn Recorder::launch_begins(const LaunchCall& launch) noexcept {
+[[gnu::hot]] LaunchTurn Recorder::launch_begins(const LaunchCall& launch) noexcept {
   LaunchTurn turn;
   if (segments_) {
     if (segments_->over() && next_segment(1)) call_begins();
@@ -134,8 +134,8 @@ void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
   });
 }
 
-void Recorder::launch_ended(const LaunchCall& launch, const LaunchTurn& turn,
-                            bool success) noexcept {
+[[gnu::hot]] void Recorder::launch_ended(const LaunchCall& launch, const LaunchTurn& turn,
+                                         bool success) noexcept {
   if (segments_ && success) return count_for_segment(launch);
   if (!turn.counts || (!success && !turn.selected)) return;
   constexpr const char* kOverlapped =

@@ -23,7 +23,7 @@ thread_local uint64_t span_of_call = 0;
 // that run at the same time nothing is known: a program whose result depends on their order has a
 // race.
 
-void Recorder::call_begins(bool joins) noexcept {
+[[gnu::hot]] void Recorder::call_begins(bool joins) noexcept {
   if (!joins && leaving_.load(std::memory_order_acquire)) [[unlikely]]
     leave_now();
   drawn_before_call = queue_.last_drawn();

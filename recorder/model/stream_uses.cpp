@@ -7,8 +7,9 @@ void StreamUses::add(format::StreamId stream, bool blocking) {
   streams_[stream].blocking = blocking;
 }
 
-bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
-                          uint32_t thread, LaunchLane* lane, const LaunchLanes& lanes) {
+[[gnu::hot]] bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
+                                       uint32_t thread, LaunchLane* lane,
+                                       const LaunchLanes& lanes) {
   const uint64_t own = stamped(ticket, thread);
   const auto overlaps = [&](uint64_t last) {
     return (last >> 16) > before && (last & 0xFFFF) != (own & 0xFFFF);

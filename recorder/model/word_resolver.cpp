@@ -176,7 +176,8 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
   return true;
 }
 
-WordResolver::Answer WordResolver::typed(uint64_t value, Relocation& relocation) const {
+[[gnu::hot]] WordResolver::Answer WordResolver::typed(uint64_t value,
+                                                      Relocation& relocation) const {
   if (value < kLowestAddress) return Answer::kValue;
   relocation.source = RelocationSource::kTyped;
   if (const Allocation* target = map_.find(value)) {
@@ -214,9 +215,9 @@ bool WordResolver::near(uint64_t value) const {
   return nearest != nullptr && nearest->distance(value) <= format::kOutsideMostBytes;
 }
 
-WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
-                                             std::span<const uint8_t> kernarg,
-                                             std::vector<Relocation>& found) const {
+[[gnu::hot]] WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
+                                                          std::span<const uint8_t> kernarg,
+                                                          std::vector<Relocation>& found) const {
   found.clear();
   const uint64_t lowest = map_.lowest();
   const uint64_t highest = map_.highest();

@@ -296,8 +296,10 @@ GFXGRAPH_HOOK hipError_t hipGetSymbolAddress(void** address, const void* symbol)
 
 // ---- launches by host stub ----------------------------------------------------------------------
 
-GFXGRAPH_HOOK hipError_t hipLaunchKernel(const void* stub, dim3 grid, dim3 block, void** args,
-                                         size_t shared_bytes, hipStream_t stream) {
+GFXGRAPH_HOOK __attribute__((hot)) hipError_t hipLaunchKernel(const void* stub, dim3 grid,
+                                                              dim3 block, void** args,
+                                                              size_t shared_bytes,
+                                                              hipStream_t stream) {
   const auto call = [&] {
     return real(kCall_hipLaunchKernel, stub, grid, block, args, shared_bytes, stream);
   };
@@ -384,11 +386,10 @@ void gfxgraph_launch_ggl(uintptr_t stub, const dim3& grid, const dim3& block, ui
 
 // ---- launches by module function ----------------------------------------------------------------
 
-GFXGRAPH_HOOK hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned int grid_x,
-                                               unsigned int grid_y, unsigned int grid_z,
-                                               unsigned int block_x, unsigned int block_y,
-                                               unsigned int block_z, unsigned int shared_bytes,
-                                               hipStream_t stream, void** params, void** extra) {
+GFXGRAPH_HOOK __attribute__((hot)) hipError_t hipModuleLaunchKernel(
+    hipFunction_t function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+    unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+    hipStream_t stream, void** params, void** extra) {
   const auto call = [&] {
     return real(kCall_hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
                 block_z, shared_bytes, stream, params, extra);

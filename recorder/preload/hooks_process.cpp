@@ -94,7 +94,7 @@ void note_unrecorded(int index) noexcept {
   if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
 }
 
-Scope::~Scope() {
+[[gnu::hot]] Scope::~Scope() {
   --hook_depth;
   if (record) {
     if (learned.index >= 0) tell_learned();

@@ -44,7 +44,7 @@ size_t EventQueue::add(uint64_t ticket, Pending item) {
   return pending_.size();
 }
 
-PendingLaunch& EventQueue::add(LaunchLane& lane) {
+[[gnu::hot]] PendingLaunch& EventQueue::add(LaunchLane& lane) {
   LaunchBatch& batch = lane.pending;
   const size_t offset = batch.bytes.size();
   const size_t relocation_bytes = lane.relocations.size() * sizeof(format::Relocation);

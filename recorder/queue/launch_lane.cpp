@@ -64,7 +64,7 @@ uint64_t LaunchLanes::next_number() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-LaunchLane* LaunchLanes::mine() noexcept {
+[[gnu::hot]] LaunchLane* LaunchLanes::mine() noexcept {
   if (mine_now.owner == number_) [[likely]]
     return mine_now.lane;
   return ended ? nullptr : take();
