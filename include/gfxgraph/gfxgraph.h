@@ -440,7 +440,8 @@ typedef struct gfxgraph_step_options_t {
   uint32_t graph_max_nodes; /* split graphs into parts of at most so many nodes; 0: a safe number */
   uint32_t graph_linear;    /* 1: make every graph a chain in recorded order */
   uint32_t keep_memory;     /* 1: memory stays what it is, for another step beside steps that ran;
-                             * 0, the default: as after gfxgraph_step_restore. Not with auto. */
+                             * 0, the default: as after gfxgraph_step_restore, and so for the first
+                             * step of a session. Not with auto. */
   uint32_t reserved;        /* zero */
 } gfxgraph_step_options_t;
 GFXGRAPH_API gfxgraph_step_options_t gfxgraph_step_options_default(void) GFXGRAPH_NOEXCEPT;
@@ -502,7 +503,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_step_set_argument(gfxgraph_step_t step, 
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_set_grid(gfxgraph_step_t step, uint32_t launch,
                                                       uint32_t x, uint32_t y,
                                                       uint32_t z) GFXGRAPH_NOEXCEPT;
-/* Exactly size_bytes of the input, which are copied. */
+/* Exactly size_bytes of the input, which are copied. The first call while a run is in flight
+ * allocates three more places for them in pinned memory. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_set_input(gfxgraph_step_t step, uint32_t input,
                                                        const void* bytes,
                                                        uint64_t size_bytes) GFXGRAPH_NOEXCEPT;

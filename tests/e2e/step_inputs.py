@@ -4,6 +4,7 @@ buffers that take turns, a pointer that moves on. Called by itself within `gfxgr
 import os
 import struct
 import sys
+import threading
 
 from harness import main, require, run
 
@@ -58,21 +59,57 @@ def iterate(trace_path, mode, shift, first):
         require(bool(report) and report.copies_identical == 1, f"{report}")
 
 
+def iterate_all(trace):
+    for mode in MODES:
+        for shift in (False, True):
+            for first in (1, 2, 5):  # step 0 writes the 0 that stood there
+                iterate(trace, mode, shift, first)
+
+
+def iterate_at_once(trace):
+    """A session for each of four threads, which share nothing but the runtime; ctypes lets them run side by side."""
+    errors = []
+
+    def work(number):
+        try:
+            for n in range(6):
+                iterate(trace, MODES[(number + n) % 3], number % 2 == 1, (1, 2, 5)[n % 3])
+        except BaseException as error:  # shown by the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def call_itself(build, trace, what):
+    run(build.tool("gfxgraph", "run", "--device", "emulated", "--", sys.executable, __file__, what, trace),
+        env={"GFXGRAPH_LIBRARY": str(build.root / "lib" / "libgfxgraph.so.0"),
+             "PYTHONPATH": os.path.join(SOURCE, "replayer", "python")})
+
+
+def threads(build, scratch):
+    trace = scratch / "steps.gfxg"
+    run(build.record(trace, build.programs / "steps", options=("--range", "step#0-5")))
+    call_itself(build, trace, "--at-once")
+
+
 def inputs(build, scratch):
     """From an early, a middle and the last recorded step, of a recording of all of them and of the program."""
     for options in ((), ("--range", "step#0-5")):
         trace = scratch / "steps.gfxg"
         run(build.record(trace, build.programs / "steps", options=("--force", *options)))
-        run(build.tool("gfxgraph", "run", "--device", "emulated", "--", sys.executable, __file__, "--iterate", trace),
-            env={"GFXGRAPH_LIBRARY": str(build.root / "lib" / "libgfxgraph.so.0"),
-                 "PYTHONPATH": os.path.join(SOURCE, "replayer", "python")})
+        call_itself(build, trace, "--iterate")
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--iterate":
-        for mode in MODES:
-            for shift in (False, True):
-                for first in (1, 2, 5):  # step 0 writes the 0 that stood there
-                    iterate(sys.argv[2], mode, shift, first)
+        iterate_all(sys.argv[2])
+    elif sys.argv[1] == "--at-once":
+        iterate_at_once(sys.argv[2])
     else:
-        main({"inputs": inputs})
+        main({"inputs": inputs, "threads": threads})
