@@ -25,8 +25,10 @@ int usage() {
   std::printf(
       "random_program SEED [--size ACTIONS] [--to SEED] [--drop 3,7,9.1] [--list] [--code FILE]\n"
       "               [--features all|none|default,+NAME,-NAME]\n"
+      "               [--steps ITERATIONS [--fresh] [--dump FOLDER]]\n"
       "--to: one program after another in this process. --list: the program in words, without "
-      "HIP.\n");
+      "HIP.\n"
+      "--steps: a step again and again; --fresh: the last time with other inputs and numbers.\n");
   for (const FeatureRow& row : kFeatures)
     std::printf("  %-18s %-3s %s\n", row.name, row.on ? "on" : "off", row.help);
   return 2;
@@ -75,7 +77,7 @@ bool choose(const std::string& list, uint64_t& features) {
 int perform(const Options& options) {
   Program program(options);
   try {
-    const uint64_t hash = program.run();
+    const uint64_t hash = options.steps > 0 ? program.run_steps() : program.run();
     std::printf("seed %llu: ok %016llx\n", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(hash));
     std::fflush(stdout);
@@ -105,10 +107,18 @@ int run(int argc, char** argv) {
       options.list = true;
       continue;
     }
+    if (word == "--fresh") {
+      options.fresh = true;
+      continue;
+    }
     if (i + 1 == argc) return usage();
     const std::string value = argv[++i];
     if (word == "--size")
       options.size = std::atoi(value.c_str());
+    else if (word == "--steps")
+      options.steps = std::atoi(value.c_str());
+    else if (word == "--dump")
+      options.dump = value;
     else if (word == "--to")
       last = std::strtoull(value.c_str(), nullptr, 10);
     else if (word == "--drop")

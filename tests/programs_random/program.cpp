@@ -164,11 +164,16 @@ void Program::settle(int stream, const Accesses& accesses, Rng& rng) {
   }
 }
 
+// The stream that it can be given to.
+int Program::stream_of(const Work& work, int stream) {
+  if (on_null_stream(work)) return kNullStream;
+  // HIP 5.2.3 takes hipStreamPerThread for a pointer in hipModuleLaunchKernel.
+  return stream == kOwnStream && work.module >= 0 ? kNullStream : stream;
+}
+
 // Gives work to a stream. False: it would not be legal.
 bool Program::issue(int stream, Work work, Rng& rng) {
-  if (on_null_stream(work)) stream = kNullStream;
-  // HIP 5.2.3 takes hipStreamPerThread for a pointer in hipModuleLaunchKernel.
-  if (stream == kOwnStream && work.module >= 0) stream = kNullStream;
+  stream = stream_of(work, stream);
   Accesses accesses;
   define_inputs(work, rng);
   if (!accesses_of(work, memory_, accesses)) return false;
@@ -199,7 +204,7 @@ bool Program::issue(int stream, Work work, Rng& rng) {
 // ---- the program
 // ---------------------------------------------------------------------------------
 
-uint64_t Program::run() {
+void Program::begin() {
   Rng rng(options_.seed, 1ull << 40);
   now_ = -1;
   Region& scratch = memory_.add(Kind::kPageable, 64);
@@ -220,6 +225,10 @@ uint64_t Program::run() {
   issue(kNullStream, set, rng);
   sync_device();
   if (on(Feature::globals)) add_globals(-1);
+}
+
+uint64_t Program::run() {
+  begin();
   // A range of the program, which can be recorded alone.
   Rng cut(options_.seed, 3ull << 40);
   const int first = static_cast<int>(cut.below(static_cast<uint32_t>(options_.size)));

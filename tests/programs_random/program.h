@@ -31,6 +31,9 @@ struct Options {
   uint64_t features = 0;       // a bit per Feature
   bool list = false;
   std::string code_object;
+  int steps = 0;       // iterations of one step instead of actions
+  bool fresh = false;  // the last of them gets other inputs and numbers than its turn would bring
+  std::string dump;    // folder for what memory holds after them
 };
 
 class Program {
@@ -38,6 +41,8 @@ class Program {
   explicit Program(const Options& options);
   // Performs the program and compares; the hash of what memory holds in the end.
   uint64_t run();
+  // The same with a step that is run options.steps times (steps.cpp).
+  uint64_t run_steps();
   // The actions in words, as far as they were performed.
   const std::vector<std::string>& lines() const { return lines_; }
 
@@ -79,6 +84,18 @@ class Program {
     OpSet after;  // places in the flat list
   };
 
+  // What of a work changes from one iteration to the next.
+  enum class Rule { kConstant, kNumberStep, kNumberSwap, kOffsetStep, kBufferSwap, kSizeStep };
+  struct StepWork {
+    Work work;
+    int stream = 0;
+    Rule rule = Rule::kConstant;
+    uint32_t by = 0;    // what a number or an offset grows by; the seed of what takes turns
+    uint32_t turn = 2;  // numbers that take turns
+    int ref = 0;        // whose offset grows
+    Accesses all;       // of all iterations: what orders one of them orders each
+  };
+
   bool on(Feature feature) const {
     return (options_.features >> static_cast<int>(feature) & 1) != 0;
   }
@@ -87,6 +104,7 @@ class Program {
 
   // core
   bool issue(int stream, Work work, Rng& rng);
+  static int stream_of(const Work& work, int stream);
   void settle(int stream, const Accesses& accesses, Rng& rng);
   bool settle_once(int stream, int op, Rng& rng);
   void host_waits_for(int op, Rng& rng);
@@ -146,6 +164,20 @@ class Program {
   bool host_knows_launches(const Exec& exec) const;
   void settle_exec(Exec& exec, Rng& rng);
 
+  // steps
+  void make_steps();
+  void make_step_memory();
+  void write_inputs(int iteration);
+  Work step_work(const StepWork& step, int iteration) const;
+  Accesses all_accesses(const StepWork& step) const;
+  bool fits(const Accesses& accesses) const;
+  bool is_fresh(int iteration) const { return options_.fresh && iteration == options_.steps - 1; }
+  static uint32_t* number_of(Work& work);
+  static bool number_changes(const StepWork& step);
+  static uint32_t step_number(StepWork step, int iteration, bool fresh);
+  void dump() const;
+
+  void begin();
   uint64_t finish();
 
   Options options_;
@@ -163,6 +195,9 @@ class Program {
   int scratch_ = -1;  // pageable: for copies that only wait
   int probe_ = -1;    // device: their source
   int end_ = -1;      // device: written last by captured graphs
+  std::vector<StepWork> steps_;
+  std::vector<int> inputs_;  // regions that the host gives other bytes before each iteration
+  int source_ = -1;          // pageable: where these come from
 };
 
 }  // namespace random_programs
