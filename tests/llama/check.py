@@ -88,10 +88,12 @@ def go_on(llama, steps, way, end, hold=()):
     """continue_step.py: the tokens, and what it said."""
     job = llama.scratch / "job.json"
     mode, layout = way
-    job.write_text(json.dumps({"library": str(llama.build / "lib/libgfxgraph.so"), "seed": SEED, "mode": mode,
-                               "layout": layout, "steps": [step.job() for step in steps], "end": end, "hold": hold}),
+    job.write_text(json.dumps({"seed": SEED, "mode": mode, "layout": layout,
+                               "steps": [step.job() for step in steps], "end": end, "hold": hold}),
                    encoding="utf-8")
-    done = llama.gfxgraph("gfxgraph", "run", "--device", "emulated", "--", "/usr/bin/python3", "tests/llama/continue_step.py", job)
+    done = llama.gfxgraph("gfxgraph", "run", "--device", "emulated", "--", "/usr/bin/env",
+                          f"GFXGRAPH_LIBRARY={llama.build}/lib/libgfxgraph.so.0", "PYTHONPATH=replayer/python",
+                          "PYTHONDONTWRITEBYTECODE=1", "/usr/bin/python3", "tests/llama/continue_step.py", job)
     said = json.loads(done.stdout)
     return said["tokens"], said
 
