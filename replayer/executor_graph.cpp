@@ -428,7 +428,7 @@ class GraphExecutor : public Executor {
                                      const Chain& chain) {
     GFXGRAPH_ASSIGN_OR_RETURN(
         const PatternBuffer* const pattern,
-        patterns_.get(instance_.library(), memset.element_bytes, memset.value));
+        patterns_.get(instance_.memory().source(), memset.element_bytes, memset.value));
     const uint64_t row_bytes = memset.width * memset.element_bytes;
     for (uint64_t row = 0; row < memset.depth * memset.height; ++row) {
       uint8_t* const destination = memset.copy_destination + row / memset.height * memset.slice +

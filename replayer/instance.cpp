@@ -55,9 +55,7 @@ Instance::Instance(std::shared_ptr<Session> session, std::shared_ptr<const Progr
       program_(std::move(program)),
       moves_followed_(session_->moves().size()) {}
 
-Instance::~Instance() {
-  if (staging_ != nullptr) hip().hipHostFree(staging_);
-}
+Instance::~Instance() { memory().source().release(MemoryKind::kPinned, staging_); }
 
 Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<Session> session,
                                                  std::shared_ptr<const Program> program) {
@@ -83,8 +81,8 @@ Result<void> Instance::prepare() {
   arena_.resize(arena_bytes);
   if (staged_bytes != 0) {
     const std::string what = fmt::format("{} bytes of pinned memory for host copies", staged_bytes);
-    void* staging = nullptr;
-    GFXGRAPH_TRY(library().check(hip().hipHostMalloc(&staging, staged_bytes, 0), what));
+    GFXGRAPH_ASSIGN_OR_RETURN(void* const staging, memory().source().allocate(
+                                                       MemoryKind::kPinned, staged_bytes, 0, what));
     staging_ = static_cast<uint8_t*>(staging);
   }
   operations_.reserve(program_->operations().size());
@@ -280,8 +278,9 @@ Result<void> Instance::prepare_memset(const Operation& operation) {
   }
   const bool empty = memset.width == 0 || memset.height == 0 || memset.depth == 0;
   if (!empty && library().avoids(HipQuirk::kSmallFillOverruns) && has_small_rows(memset)) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const PatternBuffer* const pattern,
-                              small_rows_.get(library(), memset.element_bytes, memset.value));
+    GFXGRAPH_ASSIGN_OR_RETURN(
+        const PatternBuffer* const pattern,
+        small_rows_.get(memory().source(), memset.element_bytes, memset.value));
     memset.small_row = pattern->pointer;
   }
   operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});

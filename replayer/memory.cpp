@@ -55,8 +55,9 @@ void Memory::release(Buffer& buffer) const {
   const HipTable& hip = library_->table();
   switch (std::exchange(buffer.owner, Owner::kNone)) {
     case Owner::kNone: break;
-    case Owner::kDevice: hip.hipFree(buffer.base); break;
-    case Owner::kHost: hip.hipHostFree(buffer.base); break;
+    case Owner::kDevice: source_.release(MemoryKind::kDevice, buffer.base); break;
+    case Owner::kManaged: source_.release(MemoryKind::kManaged, buffer.base); break;
+    case Owner::kPinned: source_.release(MemoryKind::kPinned, buffer.base); break;
     case Owner::kRegistered:
       if (buffer.host != nullptr) hip.hipHostUnregister(buffer.base);
       std::free(buffer.base);
@@ -66,13 +67,13 @@ void Memory::release(Buffer& buffer) const {
 
 Memory::~Memory() {
   for (Buffer& buffer : buffers_) release(buffer);
-  if (guard_ != nullptr) library_->table().hipFree(guard_);
+  source_.release(MemoryKind::kDevice, guard_);
 }
 
 Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
                                                const Program& program, const Modules& modules,
                                                const SessionOptions& options) {
-  std::unique_ptr<Memory> memory(new Memory(std::move(library)));
+  std::unique_ptr<Memory> memory(new Memory(std::move(library), options.allocator));
   memory->zero_unknown_ = options.zero_unknown;
   memory->fresh_fill_ = options.poison_fresh ? kPoison : 0;
   const std::vector<AllocationInfo>& allocations = program.allocations();
@@ -82,9 +83,9 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
   }
   const bool shift = options.layout == Layout::kShift;
   if (shift) {
-    GFXGRAPH_TRY(
-        memory->library_->check(memory->library_->table().hipMalloc(&memory->guard_, kGuardBytes),
-                                fmt::format("guard allocation of {} bytes", kGuardBytes)));
+    GFXGRAPH_ASSIGN_OR_RETURN(memory->guard_,
+                              memory->source_.allocate(MemoryKind::kDevice, kGuardBytes, 0,
+                                                       "guard allocation of a shifted layout"));
   }
   for (const RigidGroup& group : rigid_groups(program)) {
     GFXGRAPH_TRY(memory->place_group(program, group, options.layout));
@@ -192,19 +193,16 @@ Result<void> Memory::place_group(const Program& program, const RigidGroup& group
   const std::string what =
       fmt::format("allocations {} to {} in one piece", group.members.front(), group.members.back());
   if (!size) return fail(Status::kCorrupt, fmt::format("{}: the size overflows", what));
-  void* base = nullptr;
-  const HipTable& hip = library_->table();
-  if (group_kind == AllocationKind::kHostPinned) {
-    GFXGRAPH_TRY(library_->check(hip.hipHostMalloc(&base, *size, first.flags), what));
-  } else if (group_kind == AllocationKind::kManaged) {
-    if (hip.hipMallocManaged == nullptr) return refuse(first.id, "is managed memory");
-    const unsigned flags = first.flags == 0 ? hip::kMemAttachGlobal : first.flags;
-    GFXGRAPH_TRY(library_->check(hip.hipMallocManaged(&base, *size, flags), what));
-  } else {
-    GFXGRAPH_TRY(library_->check(hip.hipMalloc(&base, *size), what));
-  }
   const bool pinned = group_kind == AllocationKind::kHostPinned;
-  buffers_[first.id - 1].owner = pinned ? Owner::kHost : Owner::kDevice;
+  const bool managed = group_kind == AllocationKind::kManaged;
+  const MemoryKind memory_kind = pinned    ? MemoryKind::kPinned
+                                 : managed ? MemoryKind::kManaged
+                                           : MemoryKind::kDevice;
+  GFXGRAPH_ASSIGN_OR_RETURN(void* const base,
+                            source_.allocate(memory_kind, *size, first.flags, what));
+  buffers_[first.id - 1].owner = pinned    ? Owner::kPinned
+                                 : managed ? Owner::kManaged
+                                           : Owner::kDevice;
   buffers_[first.id - 1].base = base;
   Buffer whole;
   whole.device = static_cast<uint8_t*>(base);
@@ -263,8 +261,9 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
   buffer.used = true;
   void* base = nullptr;
   if (begin.kind == AllocationKind::kHostPinned) {
-    GFXGRAPH_TRY(library_->check(hip.hipHostMalloc(&base, *size, begin.flags), what));
-    buffer.owner = Owner::kHost;
+    GFXGRAPH_ASSIGN_OR_RETURN(base,
+                              source_.allocate(MemoryKind::kPinned, *size, begin.flags, what));
+    buffer.owner = Owner::kPinned;
     buffer.base = base;
     buffer.host = static_cast<uint8_t*>(base);
   } else if (begin.kind == AllocationKind::kHostRegistered) {
@@ -276,17 +275,13 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
     GFXGRAPH_TRY(library_->check(hip.hipHostRegister(base, *size, begin.flags), what));
     buffer.host = static_cast<uint8_t*>(base);
   } else if (begin.kind == AllocationKind::kManaged) {
-    if (hip.hipMallocManaged == nullptr) {
-      return fail(Status::kUnsupported,
-                  fmt::format("{}: the runtime {} lacks hipMallocManaged", what, library_->path()));
-    }
-    const unsigned flags = begin.flags == 0 ? hip::kMemAttachGlobal : begin.flags;
-    GFXGRAPH_TRY(library_->check(hip.hipMallocManaged(&base, *size, flags), what));
-    buffer.owner = Owner::kDevice;
+    GFXGRAPH_ASSIGN_OR_RETURN(base,
+                              source_.allocate(MemoryKind::kManaged, *size, begin.flags, what));
+    buffer.owner = Owner::kManaged;
     buffer.base = base;
     buffer.host = static_cast<uint8_t*>(base);
   } else {
-    GFXGRAPH_TRY(library_->check(hip.hipMalloc(&base, *size), what));
+    GFXGRAPH_ASSIGN_OR_RETURN(base, source_.allocate(MemoryKind::kDevice, *size, 0, what));
     buffer.owner = Owner::kDevice;
     buffer.base = base;
     buffer.device = static_cast<uint8_t*>(base);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
+#include "replayer/memory_source.h"
 #include "replayer/modules.h"
 #include "replayer/options.h"
 #include "replayer/program.h"
@@ -55,6 +56,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   const AddressMap& addresses() const { return addresses_; }
+  const MemorySource& source() const { return source_; }
   // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
   // fresh_byte() where there is none, since nobody had written it.
   // Bindings with keep_content are left alone, unless `all`.
@@ -95,7 +97,7 @@ class Memory {
   size_t movable() const;
 
  private:
-  enum class Owner : uint8_t { kNone, kDevice, kHost, kRegistered };
+  enum class Owner : uint8_t { kNone, kDevice, kManaged, kPinned, kRegistered };
   struct Buffer {
     bool used = false;
     bool bound = false;
@@ -107,7 +109,8 @@ class Memory {
     uint8_t* host = nullptr;
   };
 
-  explicit Memory(std::shared_ptr<const HipLibrary> library) : library_(std::move(library)) {}
+  Memory(std::shared_ptr<const HipLibrary> library, const Allocator& allocator)
+      : library_(library), source_(std::move(library), allocator) {}
   Result<void> place_group(const Program& program, const RigidGroup& group, Layout layout);
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
@@ -122,6 +125,7 @@ class Memory {
   Result<void> move_words(const Program& program, const Move& move) const;
 
   std::shared_ptr<const HipLibrary> library_;
+  MemorySource source_;
   std::vector<Buffer> buffers_;  // index = id - 1
   void* guard_ = nullptr;        // keeps the first recorded address taken
   AddressMap addresses_;

@@ -1,6 +1,7 @@
 // What a caller may choose about a replay.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,22 @@ struct Binding {
   bool keep_content = false;  // do not write the recorded initial content
 };
 
+enum class MemoryKind : int { kDevice = 0, kManaged = 1, kPinned = 2 };
+
+// The caller's, for the memory that a session and its steps take from HIP otherwise: device,
+// managed and pinned memory of recorded allocations, staging of copies, patterns of memsets. Both
+// functions or neither. Not asked for memory that the program registered: the host's own,
+// registered here. Called by the threads that load, run and destroy, never by two for one session
+// at the same time.
+struct Allocator {
+  void* context = nullptr;
+  // A hipError_t; `kind` is a MemoryKind. Aligned to at least 256 bytes, valid until it is
+  // released; pinned memory as hipHostMalloc gives it.
+  int (*allocate)(void* context, void** pointer, size_t bytes, int kind) = nullptr;
+  // Work that uses it has ended.
+  void (*release)(void* context, void* pointer) = nullptr;
+};
+
 // Operations of one run, the nodes of launched graphs included, that a trace may have by default.
 inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 
@@ -54,6 +71,7 @@ struct SessionOptions {
   bool concurrent_steps = false;  // the caller orders steps that share written memory
   LogSink log;
   std::vector<Binding> bindings;
+  Allocator allocator;
 };
 
 struct StepOptions {

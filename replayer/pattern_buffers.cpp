@@ -12,24 +12,26 @@ constexpr uint64_t kPatternBytes = 64 << 10;
 }  // namespace
 
 PatternBuffers::~PatternBuffers() {
-  for (auto& [key, buffer] : buffers_) {
-    if (buffer.pointer != nullptr) hip_->hipFree(buffer.pointer);
-  }
+  for (auto& [key, buffer] : buffers_) source_->release(MemoryKind::kDevice, buffer.pointer);
 }
 
-Result<const PatternBuffer*> PatternBuffers::get(const HipLibrary& library, uint32_t element_bytes,
+Result<const PatternBuffer*> PatternBuffers::get(const MemorySource& source, uint32_t element_bytes,
                                                  uint32_t value) {
-  hip_ = &library.table();
+  source_ = &source;
   PatternBuffer& buffer = buffers_[{element_bytes, value}];
   if (buffer.size_bytes != 0) return &buffer;
-  GFXGRAPH_TRY(library.check(hip_->hipMalloc(&buffer.pointer, kPatternBytes),
-                             "buffer for the pattern of a memset"));
+  const char* const what = "buffer for the pattern of a memset";
+  if (buffer.pointer == nullptr) {
+    GFXGRAPH_ASSIGN_OR_RETURN(buffer.pointer,
+                              source.allocate(MemoryKind::kDevice, kPatternBytes, 0, what));
+  }
   std::vector<std::byte> bytes(kPatternBytes);
   for (uint64_t at = 0; at < kPatternBytes; at += element_bytes)
     std::memcpy(bytes.data() + at, &value, element_bytes);
   GFXGRAPH_TRY(
-      library.check(hip_->hipMemcpy(buffer.pointer, bytes.data(), bytes.size(), hip::kHostToDevice),
-                    "pattern of a memset"));
+      source.library().check(source.library().table().hipMemcpy(buffer.pointer, bytes.data(),
+                                                                bytes.size(), hip::kHostToDevice),
+                             "pattern of a memset"));
   buffer.size_bytes = kPatternBytes;
   return &buffer;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "replayer/hip_library.h"
+#include "replayer/memory_source.h"
 
 namespace gfxgraph::replayer {
 
@@ -17,7 +17,8 @@ struct PatternBuffer {
   uint64_t size_bytes = 0;  // whole elements
 };
 
-// Owns the buffers; outlives the graphs that read them. Not thread-safe.
+// Owns the buffers; outlives the graphs that read them, and is outlived by their source. Not
+// thread-safe.
 class PatternBuffers {
  public:
   PatternBuffers() = default;
@@ -26,11 +27,11 @@ class PatternBuffers {
   PatternBuffers& operator=(const PatternBuffers&) = delete;
 
   // The buffer with the pattern of a memset, made by the first call. Valid as long as this object.
-  Result<const PatternBuffer*> get(const HipLibrary& library, uint32_t element_bytes,
+  Result<const PatternBuffer*> get(const MemorySource& source, uint32_t element_bytes,
                                    uint32_t value);
 
  private:
-  const HipTable* hip_ = nullptr;
+  const MemorySource* source_ = nullptr;
   std::map<std::pair<uint32_t, uint32_t>, PatternBuffer> buffers_;  // by element size and value
 };
 

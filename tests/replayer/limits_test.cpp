@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 
-#include "replayer/step.h"
-#include "test_trace.h"
+#include "replay_fixture.h"
+#include "scenario.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -80,6 +81,72 @@ TEST(DeadlineTest, PassesOnlyWhenItIsOver) {
     over = over || !soon.check("building");
   }
   EXPECT_TRUE(over);
+}
+
+// Everything that a session takes comes from the caller's allocator, and goes back to it.
+TEST(Allocator, GivesAllMemoryOfASession) {
+  FakeHip fake;
+  static FakeHip* hip = nullptr;
+  static std::map<void*, int> given;
+  static std::vector<size_t> of_kind;
+  static size_t fail_at = 0;
+  hip = &fake;
+  of_kind.assign(3, 0);
+  Allocator allocator;
+  allocator.context = &given;
+  allocator.allocate = [](void* context, void** pointer, size_t bytes, int kind) {
+    if (fail_at != 0 && --fail_at == 0) return hip::kErrorOutOfMemory;
+    EXPECT_EQ(context, &given);
+    const hip::Error code = hip->table().hipMalloc(pointer, bytes);
+    given[*pointer] = kind;
+    ++of_kind[static_cast<size_t>(kind)];
+    return code;
+  };
+  allocator.release = [](void* context, void* pointer) {
+    EXPECT_EQ(context, &given);
+    EXPECT_EQ(given.erase(pointer), 1u);
+    hip->table().hipFree(pointer);
+  };
+  TestTrace trace(fake);
+  build_scenario(fake, trace);
+  trace.allocate(64, {}, format::AllocationKind::kManaged);
+  const auto program = trace.program();
+  // HIP's own give nothing, but for the trial's.
+  HipTable table = fake.table();
+  table.hipMalloc = [](void**, size_t) { return 1; };
+  table.hipHostMalloc = [](void**, size_t, unsigned) { return 1; };
+  table.hipMallocManaged = [](void**, size_t, unsigned) { return 1; };
+  table.hipFree = [](void*) -> int {
+    ADD_FAILURE() << "hipFree";
+    return 1;
+  };
+  table.hipHostFree = [](void*) -> int {
+    ADD_FAILURE() << "hipHostFree";
+    return 1;
+  };
+  const auto library = *HipLibrary::from_table(table, "fake");
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    LoadOptions options;
+    options.mode = mode;
+    options.layout = Layout::kShift;
+    options.allocator = allocator;
+    {
+      const auto step = Step::load(program, library, options);
+      ASSERT_TRUE(step) << step.error().message;
+      EXPECT_FALSE(given.empty());
+      expect_identical(**step);
+    }
+    EXPECT_TRUE(given.empty()) << mode_name(mode);
+    for (size_t n = 1; n < 5; ++n) {
+      fail_at = n;
+      const auto refused = Step::load(program, library, options);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+      EXPECT_TRUE(given.empty());
+    }
+    fail_at = 0;
+  }
+  for (const size_t count : of_kind) EXPECT_GT(count, 0u);
 }
 
 }  // namespace
