@@ -50,6 +50,9 @@ Result<SessionOptions> read_options(const gfxgraph_session_options_t* options) {
   result.max_load_seconds = chosen.max_load_seconds;
   result.max_memory_bytes = chosen.max_memory_bytes;
   result.log = {chosen.log, chosen.log_context};
+  GFXGRAPH_TRY(require((chosen.allocate == nullptr) == (chosen.release == nullptr),
+                       "allocate and release: one of both is null"));
+  result.allocator = {chosen.allocator_context, chosen.allocate, chosen.release};
   return result;
 }
 

@@ -5,11 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "base/result.h"
-#include "replayer/hip_library.h"
+#include "replayer/memory_source.h"
 
 namespace gfxgraph::replayer {
 
@@ -19,7 +18,7 @@ class InputRing {
   static constexpr size_t kPlaces = 4;
 
   // `first` holds the recorded bytes; it belongs to the instance.
-  InputRing(std::shared_ptr<const HipLibrary> library, uint8_t* first, uint64_t size_bytes);
+  InputRing(const MemorySource& source, uint8_t* first, uint64_t size_bytes);
   ~InputRing();
   InputRing(const InputRing&) = delete;
   InputRing& operator=(const InputRing&) = delete;
@@ -39,7 +38,7 @@ class InputRing {
   };
   Result<void> allocate();
 
-  std::shared_ptr<const HipLibrary> library_;
+  const MemorySource& source_;  // of the session, which outlives it
   uint64_t size_bytes_;
   uint8_t* memory_ = nullptr;  // of all places but the first
   std::array<Place, kPlaces> places_;

@@ -35,8 +35,7 @@ enum class MemoryKind : int { kDevice = 0, kManaged = 1, kPinned = 2 };
 // The caller's, for the memory that a session and its steps take from HIP otherwise: device,
 // managed and pinned memory of recorded allocations, staging of copies, patterns of memsets. Both
 // functions or neither. Not asked for memory that the program registered: the host's own,
-// registered here. Called by the threads that load, run and destroy, never by two for one session
-// at the same time.
+// registered here. Called by the threads that load, set, run and destroy.
 struct Allocator {
   void* context = nullptr;
   // A hipError_t; `kind` is a MemoryKind. Aligned to at least 256 bytes, valid until it is

@@ -298,7 +298,7 @@ Result<void> Step::set_input(const Transfer& input, std::span<const std::byte> b
   }
   std::unique_ptr<InputRing>& ring = rings_[input.index];
   if (!ring) {
-    ring = std::make_unique<InputRing>(instance_->session().shared_library(),
+    ring = std::make_unique<InputRing>(instance_->memory().source(),
                                        instance_->host_source(input.index), bytes.size());
   }
   // Its own streams: eager work is not behind an event on the caller's.

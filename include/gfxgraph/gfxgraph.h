@@ -351,6 +351,19 @@ enum {
 enum { GFXGRAPH_LOG_INFO = 0, GFXGRAPH_LOG_WARNING = 1 };
 typedef void (*gfxgraph_log_t)(void* context, int32_t level, const char* text);
 
+/* Memory of the caller's for what a session and its steps take from HIP otherwise: buffers, places
+ * for inputs and outputs, patterns of fills. Not asked for memory that the program registered. */
+enum {
+  GFXGRAPH_MEMORY_DEVICE = 0,
+  GFXGRAPH_MEMORY_MANAGED = 1,
+  GFXGRAPH_MEMORY_PINNED = 2 /* as hipHostMalloc gives it */
+};
+/* Gives a hipError_t. The memory is aligned to at least 256 bytes and valid until it is released,
+ * when work that uses it has ended. Called within calls of the library, by the threads of these. */
+typedef int32_t (*gfxgraph_allocate_t)(void* context, void** pointer, size_t size_bytes,
+                                       int32_t kind);
+typedef void (*gfxgraph_release_t)(void* context, void* pointer);
+
 typedef struct gfxgraph_session_options_t {
   uint32_t struct_size;
   int32_t layout;            /* GFXGRAPH_LAYOUT_..., default same */
@@ -369,6 +382,9 @@ typedef struct gfxgraph_session_options_t {
                               * before allocating; 0, the default: what device and machine have */
   gfxgraph_log_t log;        /* may be NULL */
   void* log_context;
+  gfxgraph_allocate_t allocate; /* NULL, the default: HIP's; with it `release` */
+  gfxgraph_release_t release;
+  void* allocator_context;
 } gfxgraph_session_options_t;
 GFXGRAPH_API gfxgraph_session_options_t gfxgraph_session_options_default(void) GFXGRAPH_NOEXCEPT;
 

@@ -46,7 +46,8 @@ _TraceOptions = _structure("_TraceOptions", ("allow_torn", c_uint32), ("allow_in
 _SessionOptions = _structure(
     "_SessionOptions", ("layout", c_int32), ("device", c_int32), ("keep_ambiguous", c_uint32), ("zero_unknown", c_uint32),
     ("poison_fresh", c_uint32), ("concurrent_steps", c_uint32), ("max_load_seconds", c_uint32),
-    ("max_memory_bytes", c_uint64), ("log", _LOG), ("log_context", c_void_p))
+    ("max_memory_bytes", c_uint64), ("log", _LOG), ("log_context", c_void_p), ("allocate", c_void_p),
+    ("release", c_void_p), ("allocator_context", c_void_p))
 _StepOptions = _structure("_StepOptions", ("mode", c_int32), ("graph_max_nodes", c_uint32), ("graph_linear", c_uint32),
                           ("keep_memory", c_uint32), ("reserved", c_uint32))
 _Environment = _structure(

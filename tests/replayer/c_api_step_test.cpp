@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -342,6 +343,47 @@ TEST_P(CApiStep, TheLogSaysWhatWasLoadedAndPrepared) {
   gfxgraph::Step step(session, 0, GetParam());
   EXPECT_THAT(lines, Contains(HasSubstr("0loaded 1 code objects and 4 buffers")));
   EXPECT_THAT(lines, Contains(HasSubstr("step of 5 operations, 3 of them launches, in mode ")));
+}
+
+TEST_P(CApiStep, MemoryComesFromTheCallersAllocator) {
+  struct Pool {
+    FakeHip& fake;
+    std::map<void*, int32_t> kinds;
+  } pool{fake, {}};
+  gfxgraph_session_options_t options = gfxgraph_session_options_default();
+  options.allocator_context = &pool;
+  options.allocate = [](void* context, void** pointer, size_t size, int32_t kind) -> int32_t {
+    auto& self = *static_cast<Pool*>(context);
+    const HipTable hip = self.fake.table();
+    const int32_t code = kind == GFXGRAPH_MEMORY_PINNED ? hip.hipHostMalloc(pointer, size, 0)
+                                                        : hip.hipMalloc(pointer, size);
+    if (code == 0) self.kinds[*pointer] = kind;
+    return code;
+  };
+  const Trace file = open();
+  EXPECT_THROW(gfxgraph::Session(file, options), Failure) << "nothing to release with";
+  options.release = [](void* context, void* pointer) {
+    auto& self = *static_cast<Pool*>(context);
+    const HipTable hip = self.fake.table();
+    if (self.kinds.at(pointer) == GFXGRAPH_MEMORY_PINNED)
+      hip.hipHostFree(pointer);
+    else
+      hip.hipFree(pointer);
+    self.kinds.erase(pointer);
+  };
+  {
+    gfxgraph::Session session(file, options);
+    gfxgraph::Step step(session, 0, GetParam());
+    const size_t loaded = pool.kinds.size();
+    EXPECT_GE(loaded, 5u) << "four buffers, one place for copies";
+    const Words in(4, 7);
+    step.run(step.stream());
+    step.set_input(0, in.data(), 16);
+    EXPECT_EQ(pool.kinds.size(), loaded + (GetParam() == GFXGRAPH_MODE_EAGER ? 0 : 1));
+    step.run(step.stream());
+    EXPECT_EQ(read(session, state, 1)[0], 0x01010101u + 7);
+  }
+  EXPECT_TRUE(pool.kinds.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, CApiStep,
