@@ -88,6 +88,8 @@ class GraphExecutor : public Executor {
 
   Result<void> run(hip::Stream stream) override {
     const HipTable& hip = instance_.hip();
+    last_stream_ = stream;
+    has_run_ = true;
     for (const Part& part : parts_) {
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(synchronize(stream));
@@ -249,8 +251,9 @@ class GraphExecutor : public Executor {
   }
 
   // Graphs in flight must not be destroyed.
+  // Waits for its own runs only: other steps of the session may run on other threads.
   Result<void> rebuild_stale() {
-    GFXGRAPH_TRY(instance_.synchronize());
+    if (has_run_) GFXGRAPH_TRY(synchronize(last_stream_));
     for (Part& part : parts_) {
       if (!part.stale) continue;
       destroy(part);
@@ -513,6 +516,8 @@ class GraphExecutor : public Executor {
   std::vector<hip::GraphNode> nodes_;  // of each operation that is a single one
   std::vector<uint8_t> is_changed_;    // by operation
   std::vector<uint32_t> changed_;
+  hip::Stream last_stream_ = nullptr;
+  bool has_run_ = false;
   bool any_stale_ = false;
   bool many_updates_ = false;
 };

@@ -98,6 +98,27 @@ class GraphUpdateTest : public ReplayTest {
   std::shared_ptr<const Program> program_;
 };
 
+// Another step of the session may run on another thread meanwhile.
+TEST_F(GraphUpdateTest, BuildingAgainWaitsForItsOwnRunsOnly) {
+  fake.refuse_updates = NodeKind::kKernel;
+  SessionOptions options;
+  auto session = Session::load(program(), fake.library(), options);
+  ASSERT_TRUE(session) << session.error().message;
+  StepOptions graph;
+  graph.mode = Mode::kGraph;
+  auto first = Step::prepare(*session, program(), graph);
+  auto second = Step::prepare(*session, program(), graph);
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE((*second)->run());
+  ASSERT_TRUE((*second)->wait());
+  ASSERT_TRUE((*first)->run());
+  fake.log.clear();
+  set(**first, 0, PlaceKind::kArgument, {0, 70}, 8);
+  ASSERT_TRUE((*first)->run());
+  EXPECT_EQ((*first)->graph_statistics().graphs_rebuilt, 1u);
+  EXPECT_EQ(std::ranges::count(fake.log, "stream sync"), 1);
+}
+
 TEST_F(GraphUpdateTest, ValuesAreSetInTheNodesThatHaveThem) {
   const auto step = load_graph();
   ASSERT_NE(step, nullptr);
