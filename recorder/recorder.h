@@ -393,7 +393,8 @@ class Recorder {
                       format::Content post);
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                          const Work* reader = nullptr);
-  void check_reachable_host_writes(const Work& reader);
+  void check_reachable_host_writes(const Work& reader, format::StreamId stream);
+  bool may_find(Allocation& allocation, format::StreamId stream);
   void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes,
                        bool in_doubt = false);
   void write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes);
@@ -407,8 +408,8 @@ class Recorder {
 
   // flights
   std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
-  void check_around_flights(Allocation& allocation, uint64_t block,
-                            std::span<const Flight> flights);
+  void check_around_flights(Allocation& allocation, uint64_t block, std::span<const Flight> flights,
+                            std::span<const std::byte> now);
   void take_in(Allocation& allocation, uint64_t block);
   void take_in(Allocation& allocation);
   void take_off(Work& work, format::StreamId stream);
@@ -421,10 +422,15 @@ class Recorder {
   void kernels_take_off(Work& work, format::StreamId stream);
   void look_before_wait();
   void land(const std::vector<Flight>& landing);
-  void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing);
+  void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
+                  std::span<const std::byte> now);
+  bool told_unchanged(const Allocation& allocation, uint64_t block, bool copies);
+  void land_plain(Allocation& allocation, std::span<const Flight> landing,
+                  std::vector<std::byte> now);
   void adopt_host_memory(const ExecutableGraph& graph, Work& work);
   Allocation* find_adopted(uint64_t address, uint64_t size_bytes);
   Allocation* find_adopted_for(uint64_t address, uint64_t size_bytes);
+  void write_around_adopted(const RawCopy& raw);
   format::Content last_content(const Allocation& allocation);
 
   // work

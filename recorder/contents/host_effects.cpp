@@ -58,6 +58,11 @@ void HostEffects::begin(Run run) {
   for (const auto& [allocation, memory] : watched_) {
     if (auto bytes = read_host_bytes(memory.address, memory.size_bytes)) {
       if (memory.keep) kept_[run][allocation] = *bytes;
+      std::vector<uint64_t>& hashes = began_[run][allocation];
+      for (uint64_t at = 0; at < bytes->size(); at += kHostBlockBytes) {
+        hashes.push_back(
+            XXH3_64bits(bytes->data() + at, std::min<size_t>(kHostBlockBytes, bytes->size() - at)));
+      }
       snapshots[allocation] = {std::move(*bytes), {}};
     }
   }
@@ -70,10 +75,22 @@ std::vector<std::byte> HostEffects::seen(Run run, format::AllocationId allocatio
   return found == kept->second.end() ? std::vector<std::byte>() : found->second;
 }
 
+std::optional<uint64_t> HostEffects::hash_at_begin(Run run, format::AllocationId allocation,
+                                                   uint64_t block) const {
+  const auto began = began_.find(run);
+  if (began == began_.end()) return std::nullopt;
+  const auto found = began->second.find(allocation);
+  if (found == began->second.end() || block >= found->second.size()) return std::nullopt;
+  return found->second[block];
+}
+
 HostEffects::Effect HostEffects::end(Run run) {
   Effect effect;
   // Nobody was told of these.
-  if (run > kMostKept) kept_.erase(kept_.begin(), kept_.lower_bound(run - kMostKept));
+  if (run > kMostKept) {
+    kept_.erase(kept_.begin(), kept_.lower_bound(run - kMostKept));
+    began_.erase(began_.begin(), began_.lower_bound(run - kMostKept));
+  }
   const auto found = running_.find(run);
   if (found == running_.end()) return effect;
   for (const auto& [allocation, snapshot] : found->second) {

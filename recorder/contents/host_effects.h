@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -48,7 +49,13 @@ class HostEffects {
   // What kept memory held when the run began, or ended if it has; empty: not known. drop(): nobody
   // asks any more.
   std::vector<std::byte> seen(Run run, format::AllocationId allocation) const;
-  void drop(Run run) { kept_.erase(run); }
+  void drop(Run run) {
+    kept_.erase(run);
+    began_.erase(run);
+  }
+  // Of a block of what was watched when the run began, until drop(): XXH3.
+  std::optional<uint64_t> hash_at_begin(Run run, format::AllocationId allocation,
+                                        uint64_t block) const;
 
   // Of a piece of memory that holds `now`, and in the trace what has the hash `known`: whether
   // functions that have not ended may write it. kTold: `changes` gets what has changed since they
@@ -74,6 +81,7 @@ class HostEffects {
   std::map<format::AllocationId, Memory> watched_;
   std::unordered_map<Run, Snapshots> running_;
   std::map<Run, std::map<format::AllocationId, std::vector<std::byte>>> kept_;
+  std::map<Run, std::map<format::AllocationId, std::vector<uint64_t>>> began_;
 };
 
 }  // namespace gfxgraph::recorder

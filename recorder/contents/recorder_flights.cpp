@@ -11,9 +11,9 @@
 // - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
 //   known to have ended is recorded as written by the program: the bytes are right either way,
 //   but a replay does not compare what it is told to write. A finding says so.
-// - When work is issued that was given the same memory and may read what is in doubt, the bytes may
-//   not be the kernel's last ones: they are read behind the work that the reader follows
-//   (recorder_reads.cpp).
+// - When work is issued that was given the same memory, or follows a kernel that was and may have
+//   stored the address, and may read what is in doubt, the bytes may not be the kernel's last ones:
+//   they are read behind the work that the reader follows (recorder_reads.cpp).
 // Nothing waits. With --wait there is less doubt: each launch of a kernel that reaches memory of
 // the host waits for a short while, and a reader of what is in doubt waits for the kernel; a
 // program that does this once is from then on waited for at each launch. A kernel that does not end
@@ -23,8 +23,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "recorder/recorder_internal.h"
 
@@ -89,22 +91,21 @@ std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& all
 
 // What the program, or a kernel, wrote into a block beside what copies among `flights` write.
 void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
-                                    std::span<const Flight> flights) {
+                                    std::span<const Flight> flights,
+                                    std::span<const std::byte> now) {
   take_effects();
   const auto saved = allocation.saved_blocks.find(block);
-  if (saved == allocation.saved_blocks.end()) return;
-  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
-  if (!now || now->size() != saved->second.size()) return;
+  if (saved == allocation.saved_blocks.end() || now.size() != saved->second.size()) return;
   const uint64_t base = block * kHostBlockBytes;
-  const std::vector<bool> written = changed_beside_copies(*now, saved->second, base, flights);
+  const std::vector<bool> written = changed_beside_copies(now, saved->second, base, flights);
   const bool named = named_kernel(flights);
   bool any = false;
-  for (size_t i = 0; i < now->size(); ++i) {
+  for (size_t i = 0; i < now.size(); ++i) {
     size_t end = i;
-    while (end < now->size() && written[end]) ++end;
+    while (end < now.size() && written[end]) ++end;
     if (end == i) continue;
-    write_from_host(allocation, base + i, std::span(*now).subspan(i, end - i), named);
-    std::copy(now->begin() + i, now->begin() + end, saved->second.begin() + i);
+    write_from_host(allocation, base + i, now.subspan(i, end - i), named);
+    std::copy(now.begin() + i, now.begin() + end, saved->second.begin() + i);
     any = true;
     i = end;
   }
@@ -156,7 +157,10 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
       const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
       if (flight.row_bytes == 0 && flight.begin <= begin && end <= flight.end) continue;
       if (allocation->saved_blocks.contains(block)) continue;
-      if (auto bytes = host_block(*allocation, block)) {
+      if (allocation->last_known) {  // it may have changed since that was looked for
+        const auto known = std::span(*allocation->last_known).subspan(begin, end - begin);
+        allocation->saved_blocks[block].assign(known.begin(), known.end());
+      } else if (auto bytes = host_block(*allocation, block)) {
         allocation->saved_blocks.emplace(block, std::move(*bytes));
       }
     }
@@ -305,35 +309,37 @@ void Recorder::land(const std::vector<Flight>& landing) {
       blocks.emplace(flight.allocation, block);
     }
   }
-  std::set<Allocation*> plain;
+  // Each block is read once: what is written from it into the trace is what is known of it then.
+  // Memory that the program has given back changes all the time, by the recorder, too.
+  std::map<Allocation*, std::vector<std::byte>> plain;
   for (const auto& [id, block] : blocks) {
     Allocation* allocation = by_id(id);
     if (allocation == nullptr) continue;
-    if (allocation->plain_host) plain.insert(allocation);
-    land_block(*allocation, block, landing);
-  }
-  for (Allocation* allocation : plain) {
-    const bool late = std::ranges::any_of(landing, [&](const Flight& flight) {
-      return flight.allocation == allocation->id && flight.late;
-    });
-    if (!late) {
-      allocation->last_known = read_host_bytes(allocation->host_address, allocation->size_bytes);
+    if (!allocation->plain_host) {
+      land_block(*allocation, block, landing, *host_block(*allocation, block));
       continue;
     }
-    // The host may have used it since, or given it back.
-    allocation->last_known.reset();
-    const std::lock_guard lock(ran_mutex_);
-    std::vector<std::byte> then = effects_.seen(landing_run_, allocation->id);
-    if (!then.empty()) allocation->last_known = std::move(then);
+    auto [all, first] = plain.try_emplace(allocation);
+    if (first) {
+      if (auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes))
+        all->second = std::move(*bytes);
+    }
+    const auto now = std::span<const std::byte>(all->second);
+    const uint64_t begin = std::min<uint64_t>(block * kHostBlockBytes, now.size());
+    land_block(*allocation, block, landing,
+               now.subspan(begin, std::min(kHostBlockBytes, now.size() - begin)));
   }
+  for (auto& [allocation, now] : plain) land_plain(*allocation, landing, std::move(now));
 }
 
-void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing) {
+void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
+                          std::span<const std::byte> now) {
   const uint64_t base = block * kHostBlockBytes;
   const std::vector<Flight> left = flights_.over(allocation.id, base, base + kHostBlockBytes);
   std::vector<Flight> over = left;
   bool late = false;
   bool kernel = false;
+  bool copies = false;
   for (const Flight& flight : landing) {
     if (flight.allocation != allocation.id || flight.begin >= base + kHostBlockBytes ||
         flight.end <= base) {
@@ -342,191 +348,46 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
     over.push_back(flight);
     over.back().done = true;
     late = late || flight.late;
+    copies = copies || !flight.kernel;
     kernel = kernel || (flight.kernel && flight.named);
   }
   // Beside copies: the program wrote it; under kernels: what was in doubt.
   if (kernel ? allocation.doubted_blocks.contains(block) : !named_kernel(left)) {
-    check_around_flights(allocation, block, over);
+    check_around_flights(allocation, block, over, now);
   }
-  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
   const auto saved = allocation.saved_blocks.find(block);
   if (left.empty()) {
     if (saved != allocation.saved_blocks.end()) allocation.saved_blocks.erase(saved);
     allocation.doubted_blocks.erase(block);
+    allocation.found_in_doubt = 0;
   }
-  if (!now || late || block >= allocation.known_blocks.size()) return;
+  if (now.empty() || block >= allocation.known_blocks.size()) return;
+  const uint64_t hash = XXH3_64bits(now.data(), now.size());
+  if (late) {
+    // Were it left to be compared with what it held before the work, the host's writing that again
+    // would not be found.
+    uint64_t& known = allocation.known_blocks[block];
+    if (left.empty() && (hash != known || !told_unchanged(allocation, block, copies))) known = 0;
+    return;
+  }
   if (left.empty()) {
-    allocation.known_blocks[block] = XXH3_64bits(now->data(), now->size());
+    allocation.known_blocks[block] = hash;
   } else if (saved != allocation.saved_blocks.end()) {
-    for (size_t i = 0; i < now->size(); ++i) {
+    for (size_t i = 0; i < now.size(); ++i) {
       if (kernel ? !copied(left, base + i) : copied(over, base + i) && !copied(left, base + i)) {
-        saved->second[i] = (*now)[i];
+        saved->second[i] = now[i];
       }
     }
   }
 }
 
-// ---- plain host memory that copy nodes write ----------------------------------------------------
-
-Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    if (address >= allocation->host_address &&
-        address - allocation->host_address < allocation->size_bytes &&
-        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
-      return allocation.get();
-    }
-  }
-  return nullptr;
-}
-
-format::Content Recorder::last_content(const Allocation& allocation) {
-  take_effects();
-  if (allocation.last_known && !allocation.spoiled && options_.post != PostState::kNone) {
-    return make_content(*allocation.last_known, options_.post == PostState::kFull);
-  }
-  format::Content unknown;
-  unknown.size_bytes = allocation.size_bytes;
-  unknown.stored = false;
-  return unknown;
-}
-
-// A copy to plain host memory, of which a part may be memory that copy nodes write: in the trace
-// both write it, or its last state is not known.
-Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
-  if (Allocation* inside = find_adopted(address, size_bytes)) return inside;
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    if (address < allocation->host_address + allocation->size_bytes &&
-        allocation->host_address < address + size_bytes) {
-      allocation->spoiled = true;
-      finding(format::FindingKind::kNote, "host memory",
-              "copy nodes and other copies write parts of it that overlap: its last state is not "
-              "compared");
-    }
-  }
-  return nullptr;
-}
-
-namespace {
-
-struct HostRange {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
-// Those that overlap are one. Sorted.
-void merge(std::vector<HostRange>& ranges) {
-  std::ranges::sort(ranges, {}, &HostRange::begin);
-  std::vector<HostRange> merged;
-  for (const HostRange& range : ranges) {
-    if (merged.empty() || range.begin >= merged.back().end) {
-      merged.push_back(range);
-    } else {
-      merged.back().end = std::max(merged.back().end, range.end);
-    }
-  }
-  ranges = std::move(merged);
-}
-
-}  // namespace
-
-// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
-// must stay copies. The memory, with all that is read along with it, becomes an allocation that
-// lives from the first such launch on.
-void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
-  std::vector<HostRange> merged;
-  std::vector<HostRange> reads;
-  const auto plain = [&](const RawCopy& copy, const RawCopyEnd& end, MemorySide side,
-                         std::vector<HostRange>& ranges) {
-    if (side == MemorySide::kDevice) return;
-    const uint64_t begin = end.address;
-    const uint64_t size = copy_extent(copy, end);
-    const Allocation* inside = map_.find(begin);
-    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
-        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
-      return;
-    }
-    ranges.push_back({begin, begin + size});
-  };
-  for (const FlatNode& node : graph.nodes) {
-    const auto* copy = std::get_if<RawCopy>(&node.action);
-    if (copy == nullptr) continue;
-    plain(*copy, copy->destination, copy->destination_side, merged);
-    plain(*copy, copy->source, copy->source_side, reads);
-  }
-  if (merged.empty() && (reads.empty() || adopted_.empty())) return;
-  for (const std::shared_ptr<Allocation>& old : adopted_) {
-    merged.push_back({old->host_address, old->host_address + old->size_bytes});
-  }
-  merge(merged);
-  const auto beside = [&](const HostRange& read) {
-    return std::ranges::none_of(merged, [&](const HostRange& range) {
-      return read.begin < range.end && range.begin < read.end;
-    });
-  };
-  while (true) {
-    const auto apart = std::ranges::partition(reads, beside);
-    if (apart.empty()) break;
-    merged.insert(merged.end(), apart.begin(), apart.end());
-    reads.erase(apart.begin(), apart.end());
-    merge(merged);
-  }
-  for (const HostRange& range : merged) {
-    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
-    // What is on its way into a part of it is not in the trace once that is another allocation.
-    const bool in_flight = std::ranges::any_of(adopted_, [&](const auto& old) {
-      return range.begin <= old->host_address && old->host_address < range.end &&
-             !flights_.over(old->id, 0, old->size_bytes).empty();
-    });
-    const bool ended = !in_flight || (options_.wait && device_->synchronize(kSettleTimeoutMs));
-    if (!ended) {
-      finding_now(format::FindingKind::kIncomplete, work.call,
-                  "copy nodes of an earlier graph may still write a part of what this one reads: "
-                  "--wait lets this launch wait for them");
-    }
-    auto made = std::make_shared<Allocation>();
-    made->id = next_allocation_;
-    made->kind = format::AllocationKind::kHostPinned;
-    made->address = made->host_address = range.begin;
-    made->size_bytes = range.end - range.begin;
-    made->plain_host = true;
-    made->begun = true;
-    watch(*made);  // before it is read: a host function may be writing it
-    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
-    if (!bytes) {
-      unwatch(*made);
-      finding_now(format::FindingKind::kIncomplete, work.call,
-                  "a copy node's destination in host memory cannot be read");
-      continue;
-    }
-    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
-      if (old->host_address < range.begin || old->host_address >= range.end) return false;
-      if (in_flight) old->last_known = read_host_bytes(old->host_address, old->size_bytes);
-      end_allocation(*old, true, 0, last_content(*old));
-      flights_.forget(old->id);
-      unwatch(*old);
-      forget_id(*old);
-      return true;
-    });
-    ++next_allocation_;
-    for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
-      const auto part = std::span(*bytes).subspan(
-          block * kHostBlockBytes,
-          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
-      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
-    }
-    format::AllocationBegin begin;
-    begin.id = made->id;
-    begin.kind = made->kind;
-    begin.recorded_address = begin.host_address = range.begin;
-    begin.size_bytes = made->size_bytes;
-    begin.initial = make_content(*bytes, true);
-    {
-      const LaunchLanes::Alone alone(queue_.lanes());
-      by_id_[made->id] = made.get();
-    }
-    adopted_.push_back(std::move(made));
-    append_beginning(std::move(begin), *bytes);
-  }
+// Whether the block, which holds that now, held what is known of it when the host function began
+// that told of the work, too. Where that was not looked at, kernels are taken to have written
+// nothing that the program undid.
+bool Recorder::told_unchanged(const Allocation& allocation, uint64_t block, bool copies) {
+  const std::lock_guard lock(ran_mutex_);
+  const std::optional<uint64_t> then = effects_.hash_at_begin(landing_run_, allocation.id, block);
+  return then ? *then == allocation.known_blocks[block] : !copies;
 }
 
 }  // namespace gfxgraph::recorder

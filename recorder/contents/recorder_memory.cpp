@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "recorder/recorder_internal.h"
 
@@ -419,9 +420,14 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
   uint64_t run_begin = 0;
   uint64_t run_end = 0;
+  std::vector<std::byte> plain;  // the run's: such memory may change before it is read again
   const auto write_run = [&] {
     if (run_begin == run_end) return;
     const uint64_t begin = run_begin * kHostBlockBytes;
+    if (!plain.empty()) {
+      write_from_host(allocation, begin, plain);
+      return plain.clear();
+    }
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
     write_from_host(allocation, begin, end - begin);
   };
@@ -431,7 +437,9 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (!flights_.empty()) {
       const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
       if (!over.empty()) {
-        if (reader != nullptr || !named_kernel(over)) check_around_flights(allocation, block, over);
+        if (reader == nullptr && named_kernel(over)) continue;
+        if (const auto now = host_block(allocation, block))
+          check_around_flights(allocation, block, over, *now);
         continue;
       }
     }
@@ -445,14 +453,15 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
       write_run();
       run_begin = block;
     }
+    if (allocation.plain_host) plain.insert(plain.end(), bytes->begin(), bytes->end());
     run_end = block + 1;
   }
   write_run();
 }
 
-// Before kernels that were given these: memory that is in doubt and that they were not given stays
-// so.
-void Recorder::check_reachable_host_writes(const Work& reader) {
+// Before kernels that were given these, or follow a kernel in flight that was: it may have stored
+// the address where they find it. Other memory that is in doubt stays so.
+void Recorder::check_reachable_host_writes(const Work& reader, format::StreamId stream) {
   // What a buffer's new content points to becomes reachable: until nothing is added.
   for (bool again = true; again;) {
     again = false;
@@ -462,11 +471,26 @@ void Recorder::check_reachable_host_writes(const Work& reader) {
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) {
       if (!a->reachable) continue;
       const bool given = a->in_memory || reader.given.contains(a->id);
-      check_host_writes(*a, 0, a->size_bytes, given ? &reader : nullptr);
+      check_host_writes(*a, 0, a->size_bytes, given || may_find(*a, stream) ? &reader : nullptr);
     }
     for (const std::shared_ptr<Allocation>& a : map_.host_visible()) after += a->reachable;
     again = after != before;
   }
+}
+
+// Whether kernels that were not given the memory, next in the stream, may read what is in doubt
+// there, and such kernels before them did not find the same.
+bool Recorder::may_find(Allocation& allocation, format::StreamId stream) {
+  if (!flights_.any_kernel() || allocation.saved_blocks.empty()) return false;
+  const auto flights = flights_.over(allocation.id, 0, allocation.size_bytes, stream);
+  if (std::ranges::none_of(flights, [](const Flight& one) { return one.named && one.done; }))
+    return false;
+  uint64_t hash = allocation.saved_blocks.size();
+  for (const auto& [block, saved] : allocation.saved_blocks) {
+    const auto now = host_block(allocation, block);
+    if (now) hash = XXH3_64bits_withSeed(now->data(), now->size(), hash + block);
+  }
+  return std::exchange(allocation.found_in_doubt, hash) != hash;
 }
 
 void Recorder::write_from_host(Allocation& allocation, uint64_t begin,

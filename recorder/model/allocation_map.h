@@ -56,6 +56,7 @@ struct Allocation {
   std::map<uint64_t, std::vector<std::byte>> saved_blocks;
   // Of them, those that changed before the end of a kernel which may write them was known.
   std::set<uint64_t> doubted_blocks;
+  uint64_t found_in_doubt = 0;  // hash of what kernels may have read there that were not given it
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
   // plain_host: what it held when the host last knew of it, with what host functions wrote since.

@@ -55,7 +55,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
 void Recorder::reachable_may_be_written(Work& work, format::StreamId stream) {
   if (map_.host_visible().empty()) return;
   look_before_wait();  // what is in doubt before this work is not taken for its own
-  check_reachable_host_writes(work);
+  check_reachable_host_writes(work, stream);
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
     if (!allocation->reachable) continue;
     const bool named = allocation->in_memory || work.given.contains(allocation->id);
@@ -286,12 +286,14 @@ void Recorder::commit(Work&& work) noexcept {
     }
     if (!work.action) return;
     if (outside()) return note_left_range(work.call);
+    bool around = false;
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
       if (!read_copy_source(std::get<RawCopy>(work.raw), *copy)) {
         finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");
         return;
       }
       receive_copy_result(work, *copy);
+      around = copy->destination.allocation == 0 && !adopted_.empty();
     }
     const auto blocking = [](const auto* action) { return action && !action->asynchronous; };
     work.told = blocking(std::get_if<format::Copy>(&*work.action)) ||
@@ -305,6 +307,7 @@ void Recorder::commit(Work&& work) noexcept {
                std::move(work.source_runs), std::nullopt});
       }
     }
+    if (around) write_around_adopted(std::get<RawCopy>(work.raw));
     kernels_take_off(work, stream_id(work.stream));
     for (const Handle event : work.records) {
       captures_.forget_event(event);

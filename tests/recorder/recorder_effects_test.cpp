@@ -306,6 +306,112 @@ TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheFunctionWrote) {
   }
 }
 
+// The function tells that the copy is done; then the program writes what lay there before the copy.
+TEST_F(RecorderEffectsTest, WhatTheProgramUndoesOfACopyThatAFunctionToldOfIsWritten) {
+  for (const bool reachable : {true, false}) {
+    SCOPED_TRACE(reachable);
+    std::filesystem::remove(path());
+    SetUp();
+    std::memset(host_, 1, sizeof(host_));
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    if (reachable) launch(host_);
+    wait();
+    async_copy(host_ + 3204, device_, 2, Knows::NOTHING);
+    std::memset(host_ + 3204, 9, 2);
+    host_function([] {});
+    during_call_();
+    wait();
+    std::memset(host_ + 3204, 1, 2);
+    async_copy(device_, host_ + 3200, 64, Knows::NOTHING);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    const auto writes = actions<format::HostWrite>(*trace);
+    ASSERT_FALSE(writes.empty());
+    const auto bytes = trace->content(writes.back().content);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[3204 - writes.back().offset_bytes]), 1);
+    const auto copies = places<format::Copy>(*trace);
+    EXPECT_GT(places<format::HostWrite>(*trace).back(), copies.front());
+    EXPECT_LT(places<format::HostWrite>(*trace).back(), copies.back());
+  }
+}
+
+// A kernel, too.
+TEST_F(RecorderEffectsTest, WhatTheProgramUndoesOfAKernelThatAFunctionToldOfIsWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_function([] {});
+  host_[100] = 1;  // the kernel
+  during_call_();
+  host_[100] = 0;
+  wait();
+  launch(host_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto launched = places<format::Launch>(*trace);
+  const auto written = places<format::HostWrite>(*trace);
+  ASSERT_FALSE(written.empty());
+  EXPECT_GT(written[0], launched[0]);
+  EXPECT_LT(written[0], launched[1]);
+}
+
+// What the program, or whoever has the memory now, writes beside a copy into a part of it.
+TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndNothingThatIsNotInTheTrace) {
+  copy_node(1, host_, MemorySide::kHost, device_, MemorySide::kDevice, 4096);
+  copy_node(2, host_ + 4000, MemorySide::kHost, device_, MemorySide::kDevice, 4000, {handle(1)});
+  launch_graph();
+  wait();
+  host_[5000] = 5;
+  copy(host_, device_, 64);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto begins = actions<format::AllocationBegin>(*trace);
+  ASSERT_THAT(begins, SizeIs(2));
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0));
+  for (const format::AllocationEnd& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.id != begins[1].id) continue;
+    const auto post = trace->content(end.post);
+    ASSERT_TRUE(post);
+    EXPECT_EQ(static_cast<int>((*post)[5000]), 0);
+  }
+}
+
+// The trace says that the copy leads out of every allocation.
+TEST_F(RecorderEffectsTest, WhatACopyLeavesInMemoryOfCopyNodesBesideOthersIsTheHosts) {
+  char* const shared = host_ + 4096;
+  copy_node(1, device_ + 2048, MemorySide::kDevice, shared, MemorySide::kHost, 64);
+  copy_node(2, shared, MemorySide::kHost, device_, MemorySide::kDevice, 64, {handle(1)});
+  launch_graph();
+  std::memset(shared, 3, 64);  // the second node
+  Work work;
+  RawCopy raw;
+  raw.destination.address = reinterpret_cast<uint64_t>(shared) - 96;
+  raw.destination_side = MemorySide::kHost;
+  raw.source.address = reinterpret_cast<uint64_t>(device_);
+  raw.width_bytes = 256;
+  work.raw = raw;
+  work.stream = handle(10);
+  work.call = "hipMemcpyWithStream";
+  work.knows = Knows::STREAM;
+  recorder_->prepare(work);
+  std::memset(shared - 96, 7, 256);
+  recorder_->commit(std::move(work));
+  launch_graph(false);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  const auto bytes = trace->content(writes.back().content);
+  ASSERT_TRUE(bytes);
+  ASSERT_THAT(*bytes, SizeIs(64));
+  EXPECT_EQ(static_cast<int>((*bytes)[0]), 7);
+  const auto graphs = places<format::GraphLaunch>(*trace);
+  ASSERT_THAT(graphs, SizeIs(2));
+  EXPECT_LT(places<format::HostWrite>(*trace).back(), graphs[1]);
+}
+
 TEST_F(RecorderEffectsTest, APlainSourceIsReadWhenTheRuntimeReadsIt) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
     SCOPED_TRACE(version);

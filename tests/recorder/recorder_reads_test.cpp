@@ -203,6 +203,36 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[0]);
 }
 
+// It follows a kernel that was given the memory, and may have stored the address where this one
+// finds it.
+TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadBeforeKernelsThatMayFindIt) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  launch(host_);
+  host_[100] = 1;
+  launch(other_, handle(11));
+  EXPECT_THAT(state_.under_way, SizeIs(0)) << "it does not follow the first one";
+  launch(other_);
+  EXPECT_THAT(state_.under_way, SizeIs(1));
+  launch(other_);
+  EXPECT_THAT(state_.under_way, SizeIs(1)) << "it finds the same";
+  host_[100] = 2;
+  launch(other_);
+  EXPECT_THAT(state_.under_way, SizeIs(2));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_EQ(writes[0].offset_bytes, 96u);
+  EXPECT_TRUE(writes[0].in_doubt);
+  const auto launched = places<format::Launch>(*trace);
+  const auto written = places<format::HostWrite>(*trace);
+  ASSERT_THAT(launched, SizeIs(5));
+  EXPECT_GT(written[0], launched[1]);
+  EXPECT_LT(written[0], launched[2]);
+}
+
 TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadBehindThePerThreadStream) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_, per_thread_stream());

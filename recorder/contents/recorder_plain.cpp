@@ -1,0 +1,241 @@
+// Plain host memory that copy nodes write: HIP was never told of it, and the program may have given
+// it back.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    if (address >= allocation->host_address &&
+        address - allocation->host_address < allocation->size_bytes &&
+        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
+      return allocation.get();
+    }
+  }
+  return nullptr;
+}
+
+// What the memory holds as the trace has it: the landed copies' bytes, and of the rest what is in
+// the trace, not what lies there. `now` is empty when it cannot be read.
+void Recorder::land_plain(Allocation& allocation, std::span<const Flight> landing,
+                          std::vector<std::byte> now) {
+  const auto lands = [&](const Flight& flight) { return flight.allocation == allocation.id; };
+  const bool late = std::ranges::any_of(
+      landing, [&](const Flight& flight) { return lands(flight) && flight.late; });
+  if (late) {  // the host may have used it since, or given it back
+    const std::lock_guard lock(ran_mutex_);
+    now = effects_.seen(landing_run_, allocation.id);
+  }
+  std::optional<std::vector<std::byte>> known = std::exchange(allocation.last_known, std::nullopt);
+  if (now.empty()) return;
+  if (known && known->size() == now.size()) {
+    for (const Flight& flight : landing) {
+      if (!lands(flight)) continue;
+      const uint64_t step = flight.row_bytes == 0 ? flight.end - flight.begin : 1;
+      for (uint64_t at = flight.begin; at < flight.end; at += step) {
+        if (flight.writes(at)) std::copy_n(now.begin() + at, step, known->begin() + at);
+      }
+    }
+    allocation.last_known = std::move(known);
+    return;
+  }
+  for (uint64_t block = 0; block < allocation.known_blocks.size() && !late; ++block) {
+    const uint64_t begin = block * kHostBlockBytes;
+    const uint64_t end = std::min<uint64_t>(begin + kHostBlockBytes, now.size());
+    const bool landed = std::ranges::any_of(landing, [&](const Flight& flight) {
+      return lands(flight) && flight.begin < end && begin < flight.end;
+    });
+    // Else the program wrote it, and that is not in the trace yet.
+    if (!landed && XXH3_64bits(&now[begin], end - begin) != allocation.known_blocks[block]) return;
+  }
+  allocation.last_known = std::move(now);
+}
+
+format::Content Recorder::last_content(const Allocation& allocation) {
+  take_effects();
+  if (allocation.last_known && !allocation.spoiled && options_.post != PostState::kNone) {
+    return make_content(*allocation.last_known, options_.post == PostState::kFull);
+  }
+  format::Content unknown;
+  unknown.size_bytes = allocation.size_bytes;
+  unknown.stored = false;
+  return unknown;
+}
+
+// A copy to plain host memory, of which a part may be memory that copy nodes write: in the trace
+// both write it, or its last state is not known, and what the copy leaves there is the host's
+// (write_around_adopted).
+Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
+  if (Allocation* inside = find_adopted(address, size_bytes)) return inside;
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    if (address < allocation->host_address + allocation->size_bytes &&
+        allocation->host_address < address + size_bytes) {
+      allocation->spoiled = true;
+      finding(format::FindingKind::kNote, "host memory",
+              "copy nodes and other copies write parts of it that overlap: its last state is not "
+              "compared");
+    }
+  }
+  return nullptr;
+}
+
+// The copy, which is done and in the trace, writes memory of copy nodes in part, and the trace says
+// that it leads out of every allocation.
+void Recorder::write_around_adopted(const RawCopy& raw) {
+  const uint64_t from = raw.destination.address;
+  const uint64_t to = from + copy_extent(raw, raw.destination);
+  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+    const uint64_t base = allocation->host_address;
+    const uint64_t begin = std::max(from, base);
+    const uint64_t end = std::min(to, base + allocation->size_bytes);
+    if (begin >= end) continue;
+    const auto bytes = read_host_bytes(begin, end - begin);
+    if (!bytes) continue;
+    write_from_host(*allocation, begin - base, *bytes);
+    for (auto& [block, saved] : allocation->saved_blocks) {
+      for (uint64_t i = 0; i < saved.size(); ++i) {
+        const uint64_t at = base + block * kHostBlockBytes + i;
+        if (at >= begin && at < end) saved[i] = (*bytes)[at - begin];
+      }
+    }
+    // Found once more where it is read, whatever else lies in these blocks.
+    for (uint64_t block = (begin - base) / kHostBlockBytes;
+         block < allocation->known_blocks.size() && base + block * kHostBlockBytes < end; ++block) {
+      allocation->known_blocks[block] = 0;
+    }
+  }
+}
+
+namespace {
+
+struct HostRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Those that overlap are one. Sorted.
+void merge(std::vector<HostRange>& ranges) {
+  std::ranges::sort(ranges, {}, &HostRange::begin);
+  std::vector<HostRange> merged;
+  for (const HostRange& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  ranges = std::move(merged);
+}
+
+}  // namespace
+
+// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
+// must stay copies. The memory, with all that is read along with it, becomes an allocation that
+// lives from the first such launch on.
+void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
+  std::vector<HostRange> merged;
+  std::vector<HostRange> reads;
+  const auto plain = [&](const RawCopy& copy, const RawCopyEnd& end, MemorySide side,
+                         std::vector<HostRange>& ranges) {
+    if (side == MemorySide::kDevice) return;
+    const uint64_t begin = end.address;
+    const uint64_t size = copy_extent(copy, end);
+    const Allocation* inside = map_.find(begin);
+    if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
+        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
+      return;
+    }
+    ranges.push_back({begin, begin + size});
+  };
+  for (const FlatNode& node : graph.nodes) {
+    const auto* copy = std::get_if<RawCopy>(&node.action);
+    if (copy == nullptr) continue;
+    plain(*copy, copy->destination, copy->destination_side, merged);
+    plain(*copy, copy->source, copy->source_side, reads);
+  }
+  if (merged.empty() && (reads.empty() || adopted_.empty())) return;
+  for (const std::shared_ptr<Allocation>& old : adopted_) {
+    merged.push_back({old->host_address, old->host_address + old->size_bytes});
+  }
+  merge(merged);
+  const auto beside = [&](const HostRange& read) {
+    return std::ranges::none_of(merged, [&](const HostRange& range) {
+      return read.begin < range.end && range.begin < read.end;
+    });
+  };
+  while (true) {
+    const auto apart = std::ranges::partition(reads, beside);
+    if (apart.empty()) break;
+    merged.insert(merged.end(), apart.begin(), apart.end());
+    reads.erase(apart.begin(), apart.end());
+    merge(merged);
+  }
+  for (const HostRange& range : merged) {
+    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
+    // What is on its way into a part of it is not in the trace once that is another allocation.
+    const bool in_flight = std::ranges::any_of(adopted_, [&](const auto& old) {
+      return range.begin <= old->host_address && old->host_address < range.end &&
+             !flights_.over(old->id, 0, old->size_bytes).empty();
+    });
+    const bool ended = !in_flight || (options_.wait && device_->synchronize(kSettleTimeoutMs));
+    if (!ended) {
+      finding_now(format::FindingKind::kIncomplete, work.call,
+                  "copy nodes of an earlier graph may still write a part of what this one reads: "
+                  "--wait lets this launch wait for them");
+    }
+    auto made = std::make_shared<Allocation>();
+    made->id = next_allocation_;
+    made->kind = format::AllocationKind::kHostPinned;
+    made->address = made->host_address = range.begin;
+    made->size_bytes = range.end - range.begin;
+    made->plain_host = true;
+    made->begun = true;
+    watch(*made);  // before it is read: a host function may be writing it
+    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
+    if (!bytes) {
+      unwatch(*made);
+      finding_now(format::FindingKind::kIncomplete, work.call,
+                  "a copy node's destination in host memory cannot be read");
+      continue;
+    }
+    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
+      if (old->host_address < range.begin || old->host_address >= range.end) return false;
+      if (in_flight) old->last_known = read_host_bytes(old->host_address, old->size_bytes);
+      end_allocation(*old, true, 0, last_content(*old));
+      flights_.forget(old->id);
+      unwatch(*old);
+      forget_id(*old);
+      return true;
+    });
+    ++next_allocation_;
+    for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
+      const auto part = std::span(*bytes).subspan(
+          block * kHostBlockBytes,
+          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
+      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
+      made->saved_blocks[block].assign(part.begin(), part.end());
+    }
+    format::AllocationBegin begin;
+    begin.id = made->id;
+    begin.kind = made->kind;
+    begin.recorded_address = begin.host_address = range.begin;
+    begin.size_bytes = made->size_bytes;
+    begin.initial = make_content(*bytes, true);
+    {
+      const LaunchLanes::Alone alone(queue_.lanes());
+      by_id_[made->id] = made.get();
+    }
+    adopted_.push_back(std::move(made));
+    append_beginning(std::move(begin), *bytes);
+  }
+}
+
+}  // namespace gfxgraph::recorder
