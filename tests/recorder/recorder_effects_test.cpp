@@ -337,26 +337,6 @@ TEST_F(RecorderEffectsTest, WhatTheProgramUndoesOfACopyThatAFunctionToldOfIsWrit
   }
 }
 
-// A kernel, too.
-TEST_F(RecorderEffectsTest, WhatTheProgramUndoesOfAKernelThatAFunctionToldOfIsWritten) {
-  recorder_->host_registered(host_, sizeof(host_), 0);
-  launch(host_);
-  host_function([] {});
-  host_[100] = 1;  // the kernel
-  during_call_();
-  host_[100] = 0;
-  wait();
-  launch(host_);
-  const auto trace = finish();
-  ASSERT_TRUE(trace);
-  EXPECT_TRUE(trace->complete());
-  const auto launched = places<format::Launch>(*trace);
-  const auto written = places<format::HostWrite>(*trace);
-  ASSERT_FALSE(written.empty());
-  EXPECT_GT(written[0], launched[0]);
-  EXPECT_LT(written[0], launched[1]);
-}
-
 // What the program, or whoever has the memory now, writes beside a copy into a part of it.
 TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndNothingThatIsNotInTheTrace) {
   copy_node(1, host_, MemorySide::kHost, device_, MemorySide::kDevice, 4096);

@@ -212,6 +212,26 @@ TEST_F(RecorderFlightsTest, WhatAKernelWritesThatHasEndedAtOnceIsNotTheProgramsB
   EXPECT_THAT(trace->findings(), SizeIs(0));
 }
 
+// A host function tells that the kernel is done; then the program undoes what that wrote.
+TEST_F(RecorderFlightsTest, WhatTheProgramUndoesOfAKernelThatAFunctionToldOfIsWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_function([] {});
+  host_[100] = 1;  // the kernel
+  during_call_();
+  host_[100] = 0;
+  wait();
+  launch(host_);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto launched = places<format::Launch>(*trace);
+  const auto written = places<format::HostWrite>(*trace);
+  ASSERT_FALSE(written.empty());
+  EXPECT_GT(written[0], launched[0]);
+  EXPECT_LT(written[0], launched[1]);
+}
+
 TEST_F(RecorderFlightsTest, KernelsOfTwoStreamsLandOneByOne) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_, handle(10));
