@@ -48,7 +48,7 @@ TEST_F(ToolRunTest, IdenticalRunsHaveTimes) {
 
 TEST_F(ToolRunTest, AGraphThatIsWrongLaterIsWrong) {
   launch_double(trace.allocate_words({1, 2, 3, 4}));
-  fake.forget_from_graph_launch = 3;
+  fake.forget_from_graph_launch = 7;  // four are the trial's (graph_updates.h)
   const Verdict verdict = run(Mode::kGraph, {10});
   EXPECT_EQ(verdict.code, kExitFailed);
   EXPECT_THAT(verdict.reason, HasSubstr("run 11"));
