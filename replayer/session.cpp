@@ -68,7 +68,7 @@ void Session::log_loaded() const {
   const std::vector<AmbiguousWord> words = program_->ambiguous_words();
   if (words.empty()) return;
   log(kLogWarning, fmt::format("{} places hold words that only look like pointers: {} (docs/"
-                               "replay.md, \"Ambiguous words\")",
+                               "replay.md, \"Pointers\")",
                                words.size(), options_.keep_ambiguous ? "left alone" : "relocated"));
 }
 

@@ -322,12 +322,11 @@ int run_tool(int argc, char** argv) {
       ->needs(range);
   app.add_option(
       "--input", arguments.iterate.inputs,
-      "BUFFER=FILE or BUFFER+OFFSET=FILE: its bytes from there on before the first of the "
-      "iterations");
-  app.add_option(
-      "--output", arguments.iterate.outputs,
-      "BUFFER=FILE or BUFFER+OFFSET:BYTES=FILE: write there what it holds after the last "
-      "of the iterations");
+      "NAME=FILE: bytes of an input, for all iterations or one piece for each; or BUFFER=FILE, "
+      "BUFFER+OFFSET=FILE: the buffer's bytes from there on before the first of them");
+  app.add_option("--output", arguments.iterate.outputs,
+                 "NAME=FILE: write there what an output gets in all iterations; or BUFFER=FILE, "
+                 "BUFFER+OFFSET:BYTES=FILE: what the buffer holds after the last of them");
   auto* verify =
       app.add_flag("--verify", arguments.verify,
                    "compare memory after every run, not only after the first and the last");

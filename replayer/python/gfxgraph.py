@@ -25,13 +25,13 @@ import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
 
-__all__ = ["ALL", "Buffer", "BufferResult", "Error", "Input", "Output", "Parameter", "Range", "Session", "Step", "Trace",
+__all__ = ["Buffer", "BufferResult", "Error", "Input", "Output", "Parameter", "Range", "Session", "Step", "Trace",
            "Verification", "version"]
 
 MODES = ("eager", "batch", "graph", "auto")
 _PATTERNS = {1: "step", 2: "swap", 3: "free"}
 _COMPARISONS = ("identical", "different", "uncompared")
-_MISMATCH, _NOT_READY = 10, 14
+_NOT_FOUND, _MISMATCH, _NOT_READY = 2, 10, 14
 _RANGE_ALL = 0xFFFFFFFF
 _BIND_FILL = 1
 
@@ -327,8 +327,9 @@ class Trace(_Owner):
         for i in range(1, self._environment().buffer_count + 1):
             try:
                 found.append(self.buffer(i))
-            except Error:  # an id without a buffer
-                continue
+            except Error as error:
+                if error.status != _NOT_FOUND:  # an id without a buffer
+                    raise
         return found
 
     def buffer(self, which: Union[int, str, Buffer]) -> Buffer:
@@ -542,6 +543,3 @@ class Step(_Owner):
 
     def _info(self) -> Any:
         return _describe("step_info", _StepInfo, self._handle)
-
-
-ALL = "all"

@@ -60,7 +60,8 @@ def functions(build, scratch):
     require(declared == known | left_out, f"differ: {sorted(declared ^ (known | left_out))}")
     values = dict(re.findall(r"\bGFXGRAPH_(\w+) = (\d+)", text))
     require([module.MODES[int(values["MODE_" + mode.upper()])] for mode in module.MODES] == list(module.MODES), "modes")
-    require(module._MISMATCH == int(values["MISMATCH"]) and module._NOT_READY == int(values["NOT_READY"]), "statuses")
+    require(all(getattr(module, "_" + name) == int(values[name]) for name in ("NOT_FOUND", "MISMATCH", "NOT_READY")),
+            "statuses")
     require(all(module._PATTERNS[int(values["PATTERN_" + name.upper()])] == name for name in ("step", "swap", "free")),
             "patterns")
 
