@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -34,12 +35,15 @@ tl::unexpected<Error> not_regular(const std::filesystem::path& path) {
 
 // A write past RLIMIT_FSIZE kills the process by SIGXFSZ unless it is ignored; a library may not
 // change a program's signals, so it looks at the limit first.
-bool exceeds_file_size_limit(int fd, uint64_t more_bytes) {
+bool exceeds_file_size_limit(uint64_t offset, uint64_t more_bytes) {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  return !range_fits(offset, more_bytes, limit.rlim_cur);
+}
+
+bool exceeds_file_size_limit_here(int fd, uint64_t more_bytes) {
   const off_t position = ::lseek(fd, 0, SEEK_CUR);
-  if (position < 0) return false;
-  return !range_fits(static_cast<uint64_t>(position), more_bytes, limit.rlim_cur);
+  return position >= 0 && exceeds_file_size_limit(static_cast<uint64_t>(position), more_bytes);
 }
 
 }  // namespace
@@ -107,6 +111,21 @@ Result<File> File::open_guarded_folder(const std::filesystem::path& path) {
   return folder;
 }
 
+Result<File> File::open_unnamed(const std::filesystem::path& folder) {
+  const std::filesystem::path in = folder.empty() ? "." : folder;
+  const std::filesystem::path name = in / "(temporary file)";
+  int fd = ::open(in.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+    std::string pattern = (in / ".gfxgraph-XXXXXX").string();  // not every file system has the flag
+    fd = ::mkostemp(pattern.data(), O_CLOEXEC);
+    if (fd >= 0) (void)::unlink(pattern.c_str());
+  }
+  if (fd < 0) return fail_errno("create", name, errno);
+  File file(fd, name);
+  GFXGRAPH_TRY(file.guard());
+  return file;
+}
+
 Result<void> File::guard() {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -150,7 +169,7 @@ Result<void> File::write_all(std::span<const std::span<const std::byte>> parts) 
   uint64_t total = 0;
   for (const std::span<const std::byte>& part : parts) total += part.size();
   GFXGRAPH_TRY(check_intact());
-  if (exceeds_file_size_limit(fd_, total)) return fail_errno("write", path_, EFBIG);
+  if (exceeds_file_size_limit_here(fd_, total)) return fail_errno("write", path_, EFBIG);
 
   size_t next = 0;        // first part not completely written
   size_t done_of_it = 0;  // bytes of that part already written
@@ -181,6 +200,19 @@ Result<void> File::write_all(std::span<const std::span<const std::byte>> parts) 
 
 Result<void> File::write_all(std::span<const std::byte> bytes) {
   return write_all(std::span(&bytes, 1));
+}
+
+Result<void> File::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+  GFXGRAPH_TRY(check_intact());
+  if (exceeds_file_size_limit(offset, bytes.size())) return fail_errno("write", path_, EFBIG);
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return fail_errno("write", path_, written < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset += static_cast<uint64_t>(written);
+  }
+  return {};
 }
 
 Result<void> File::read_at(uint64_t offset, std::span<std::byte> bytes) const {

@@ -39,6 +39,8 @@ class File {
   static Result<File> open_guarded(const std::filesystem::path& path);
   // The folder of a guarded file, for rename_in(): works also after chroot(). Guarded as well.
   static Result<File> open_guarded_folder(const std::filesystem::path& path);
+  // A new file in the folder that no name leads to: it is gone when it is closed. Guarded as well.
+  static Result<File> open_unnamed(const std::filesystem::path& folder);
 
   [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
@@ -49,6 +51,8 @@ class File {
   // size limit (RLIMIT_FSIZE) is an error, not the signal SIGXFSZ.
   [[nodiscard]] Result<void> write_all(std::span<const std::span<const std::byte>> parts);
   [[nodiscard]] Result<void> write_all(std::span<const std::byte> bytes);
+  // All bytes at `offset`, whatever the current position is; else as write_all().
+  [[nodiscard]] Result<void> write_at(uint64_t offset, std::span<const std::byte> bytes);
   // Exactly `bytes.size()` bytes from `offset`; kTruncated when the file is shorter.
   [[nodiscard]] Result<void> read_at(uint64_t offset, std::span<std::byte> bytes) const;
   [[nodiscard]] Result<void> truncate(uint64_t size_bytes);

@@ -145,6 +145,7 @@ void Recorder::open() {
   queue_.reserve();
   writer_ = check(new_writer());
   report_.trace = claim_.output;
+  store_.place_in(std::filesystem::path(claim_.output).parent_path());
 
   format::Environment environment;
   environment.gfxgraph_version = GFXGRAPH_VERSION;
@@ -338,6 +339,7 @@ bool Recorder::abandon() noexcept {
   active_.store(false);
   claim_.report.close();
   if (writer_) writer_->abandon();
+  store_.abandon();
   // The flusher does not exist in the child, where nothing destroys or joins this object.
   return true;
 }
@@ -422,6 +424,7 @@ void Recorder::seal_trace() {
   write_taken();
   queue_.take();
   write_taken();
+  note_lost_bytes();
   for (const FindingCount& found : findings_) {
     if (found.count == 0) continue;
     check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));

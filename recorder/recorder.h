@@ -30,6 +30,7 @@
 #include "recorder/contents/deferred.h"
 #include "recorder/contents/flights.h"
 #include "recorder/contents/host_effects.h"
+#include "recorder/contents/kept_bytes.h"
 #include "recorder/device.h"
 #include "recorder/model/allocation_map.h"
 #include "recorder/model/arguments.h"
@@ -174,9 +175,8 @@ class Recorder {
   // It returned, and what it wrote is there: sources of copies that wait behind it are read.
   void host_function_ran(const HostRun& run) noexcept;
   // Keeps it alive until it has run. Those of graph nodes stay for the life of the process: the
-  // runtime copies their pointers into clones, parents and executables, and runs them after
-  // hipGraphExecDestroy() has returned if a launch is still in flight, so that no call tells when
-  // the last one is gone. nullptr: there is no memory.
+  // runtime copies their pointers, and runs them after hipGraphExecDestroy() has returned if a
+  // launch is still in flight: no call tells when the last one is gone. nullptr: no memory.
   std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
 
   // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
@@ -214,8 +214,8 @@ class Recorder {
   void finish() noexcept;
   // Hands what was gathered to the kernel; safe to call from abort().
   void flush() noexcept;
-  // In a forked child: forgets everything without touching the file. False if there is nothing to
-  // forget: the recording has not begun, and this process may still be the one that is recorded.
+  // In a forked child: forgets everything without touching the file. False: the recording has not
+  // begun, and this process may still be the one that is recorded.
   bool abandon() noexcept;
   // In a process that does not record although another one of this recording does: `call` gave work
   // to the device. Leaves a mark for gfxgraph-record, once.
@@ -277,14 +277,14 @@ class Recorder {
                                    bool early);
   std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
                                       const format::Copy& pattern);
-  void leave_to_copies(DeferredEffect& effect);
   bool beside(const DeferredEffect& effect, format::StreamId stream) const;
   bool functions_beside(format::StreamId stream);
   void read_beside_functions(const Allocation& source, uint64_t offset, uint64_t size_bytes,
                              format::StreamId stream);
   void write_effect(DeferredEffect& effect);
   void write_into_beginning(const HostEffects::Change& change);
-  void append_beginning(format::AllocationBegin begin, std::span<const std::byte> bytes);
+  // `read`: what its content was made of.
+  void append_beginning(format::AllocationBegin begin, const ReadPiece& read);
   void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
                            Work& work, std::vector<std::pair<size_t, DeferredSource>>& found);
 
@@ -374,8 +374,8 @@ class Recorder {
   // `holder`: whose first content it is, or is read.
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr);
+  void note_lost_bytes();
   // In pieces that `read` fills. Nothing: it failed (recorder_contents.cpp).
-  using ReadPiece = std::function<bool(uint64_t offset, std::span<std::byte> piece)>;
   std::optional<format::Content> take_content(uint64_t size_bytes, bool store,
                                               const WordResolver& words, const Allocation* holder,
                                               const ReadPiece& read);
@@ -397,7 +397,8 @@ class Recorder {
   bool may_find(Allocation& allocation, format::StreamId stream);
   void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes,
                        bool in_doubt = false);
-  void write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes);
+  void write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes,
+                       const ReadPiece& read);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
   Allocation* by_id(format::AllocationId id);
@@ -407,10 +408,9 @@ class Recorder {
   void forget_id(const Allocation& allocation);
 
   // flights
-  std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
   void check_around_flights(Allocation& allocation, uint64_t block, std::span<const Flight> flights,
                             std::span<const std::byte> now);
-  void take_in(Allocation& allocation, uint64_t block);
+  void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
   void take_in(Allocation& allocation);
   void take_off(Work& work, format::StreamId stream);
   bool idle_within(Handle stream, std::chrono::microseconds time);
@@ -425,8 +425,7 @@ class Recorder {
   void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
                   std::span<const std::byte> now);
   bool told_unchanged(const Allocation& allocation, uint64_t block, bool copies);
-  void land_plain(Allocation& allocation, std::span<const Flight> landing,
-                  std::vector<std::byte> now);
+  void land_plain(Allocation& allocation, std::span<const Flight> landing, KeptBytes now);
   void adopt_host_memory(const ExecutableGraph& graph, Work& work);
   Allocation* find_adopted(uint64_t address, uint64_t size_bytes);
   Allocation* find_adopted_for(uint64_t address, uint64_t size_bytes);
@@ -523,6 +522,7 @@ class Recorder {
   CallSites sites_{options_.redact};
   CodeRegistry code_;
   DeviceFacts facts_;
+  ByteStore store_;
   AllocationMap map_;
   // Plain host memory that copy nodes write: not in map_, because no kernel can reach it.
   std::vector<std::shared_ptr<Allocation>> adopted_;
@@ -541,11 +541,6 @@ class Recorder {
   std::unordered_map<Handle, format::StreamId> streams_;
   std::unordered_set<format::StreamId> own_streams_;  // per-thread ones, or not seen being made
   std::unordered_map<Handle, format::EventId> events_;
-  // Made outside of the ranges that are recorded, and not used in one yet.
-  struct UnusedStream {
-    uint32_t flags = 0;
-    int priority = 0;
-  };
   std::unordered_map<Handle, UnusedStream> unused_streams_;
   std::unordered_map<Handle, uint32_t> unused_events_;  // flags
   StreamUses uses_;
@@ -590,7 +585,7 @@ class Recorder {
   std::vector<DeferredEffect> deferred_effects_;
   std::vector<DeferredBegin> deferred_begins_;  // with mutex_
   uint64_t landing_run_ = 0;                    // the function that tells of what lands
-  HostEffects effects_;
+  HostEffects effects_{store_};
   std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
   std::atomic<bool> any_effect_{false};
 

@@ -33,6 +33,9 @@ Flight flight_of(const format::Memset& set);
 std::span<const std::byte> visible_bytes(const Allocation& allocation);
 std::vector<uint64_t> block_hashes(const Allocation& allocation);
 
+// recorder_flights.cpp: a block of memory that the host sees. Nothing: it cannot be read.
+std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
+
 // recorder_flights.cpp: which bytes of a block at `base` differ from `saved`, but for those that
 // copies among `flights` write; of words that no copy still writes, all. As many of both.
 std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
@@ -96,6 +99,7 @@ void Recorder::guarded(F&& function) noexcept {
     if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
     if (!begun_) open();
     std::forward<F>(function)();
+    note_lost_bytes();
     update_ways();
   });
 }

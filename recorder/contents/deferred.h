@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "format/trace.h"
 #include "recorder/contents/flights.h"
 #include "recorder/contents/host_effects.h"
+#include "recorder/contents/kept_bytes.h"
 #include "recorder/device.h"
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/word_resolver.h"
@@ -37,7 +37,7 @@ struct DeferredSource {
   format::Copy* copy = nullptr;  // in queue_
   const void* item = nullptr;    // what holds it there
   std::vector<uint64_t> runs;
-  std::optional<std::vector<std::byte>> bytes;
+  KeptBytes bytes = {};  // none: not known
 };
 
 // Memory that kernels reach: in the trace copies, before the function.
@@ -68,7 +68,8 @@ struct DeferredEffect {
 struct DeferredBegin {
   format::AllocationId id = 0;
   format::AllocationBegin* begin = nullptr;
-  std::vector<std::byte> bytes;
+  KeptBytes bytes;
+  bool written = false;  // since its content was made of them
 };
 
 // Bytes that are read behind the work of a stream (recorder_reads.cpp).
@@ -84,7 +85,7 @@ struct DeferredRead {
   struct Block {
     uint64_t offset_bytes = 0;  // in the allocation
     uint64_t place_bytes = 0;   // in what is read
-    std::vector<std::byte> saved;
+    KeptBytes saved;
     std::vector<Flight> over;
   };
   std::vector<Block> blocks = {};

@@ -16,9 +16,10 @@ namespace {
 // Whole words: a pointer of which few bytes changed must stay one.
 constexpr size_t kWordBytes = sizeof(uint64_t);
 
-void find_changes(format::AllocationId allocation, uint64_t offset,
-                  std::span<const std::byte> before, std::span<const std::byte> now,
-                  std::vector<HostEffects::Change>& changes) {
+// `kept` holds what `now` does.
+void find_words(format::AllocationId allocation, uint64_t offset, std::span<const std::byte> before,
+                std::span<const std::byte> now, const KeptBytes& kept,
+                std::vector<HostEffects::Change>& changes) {
   const size_t size = std::min(before.size(), now.size());
   const auto same = [&](size_t word) {
     return std::memcmp(before.data() + word, now.data() + word,
@@ -29,7 +30,7 @@ void find_changes(format::AllocationId allocation, uint64_t offset,
     size_t end = begin + kWordBytes;
     while (end < size && !same(end)) end += kWordBytes;
     end = std::min(end, size);
-    changes.push_back({allocation, offset + begin, {now.begin() + begin, now.begin() + end}});
+    changes.push_back({allocation, offset + begin, kept.part(begin, end - begin)});
     begin = end;  // the word there is the same, or there is none
   }
 }
@@ -38,13 +39,17 @@ constexpr HostEffects::Run kMostKept = 256;
 
 }  // namespace
 
+KeptBytes HostEffects::read(const Memory& memory) const {
+  return store_.keep(memory.size_bytes, [&](uint64_t offset, std::span<std::byte> piece) {
+    return read_host_piece(memory.address + offset, piece);
+  });
+}
+
 void HostEffects::watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
                         bool keep) {
-  watched_[allocation] = {host_address, size_bytes, keep};
+  const Memory& memory = watched_[allocation] = {host_address, size_bytes, keep};
   for (auto& [run, snapshots] : running_) {
-    if (auto bytes = read_host_bytes(host_address, size_bytes)) {
-      snapshots[allocation] = {std::move(*bytes), {}};
-    }
+    if (const KeptBytes bytes = read(memory)) snapshots[allocation] = {bytes, bytes};
   }
 }
 
@@ -56,23 +61,29 @@ void HostEffects::forget(format::AllocationId allocation) {
 void HostEffects::begin(Run run) {
   Snapshots& snapshots = running_[run];
   for (const auto& [allocation, memory] : watched_) {
-    if (auto bytes = read_host_bytes(memory.address, memory.size_bytes)) {
-      if (memory.keep) kept_[run][allocation] = *bytes;
-      std::vector<uint64_t>& hashes = began_[run][allocation];
-      for (uint64_t at = 0; at < bytes->size(); at += kHostBlockBytes) {
-        hashes.push_back(
-            XXH3_64bits(bytes->data() + at, std::min<size_t>(kHostBlockBytes, bytes->size() - at)));
+    std::vector<uint64_t> hashes;
+    const auto hashed = [&, &address = memory.address](uint64_t offset,
+                                                       std::span<std::byte> piece) {
+      if (!read_host_piece(address + offset, piece)) return false;
+      for (size_t at = 0; at < piece.size(); at += kHostBlockBytes) {
+        const size_t size = std::min<size_t>(kHostBlockBytes, piece.size() - at);
+        hashes.push_back(XXH3_64bits(&piece[at], size));
       }
-      snapshots[allocation] = {std::move(*bytes), {}};
-    }
+      return true;
+    };
+    const KeptBytes bytes = store_.keep(memory.size_bytes, hashed);
+    if (!bytes) continue;
+    if (memory.keep) kept_[run][allocation] = bytes;
+    began_[run][allocation] = store_.keep(std::as_bytes(std::span(hashes)));
+    snapshots[allocation] = {bytes, bytes};
   }
 }
 
-std::vector<std::byte> HostEffects::seen(Run run, format::AllocationId allocation) const {
+KeptBytes HostEffects::seen(Run run, format::AllocationId allocation) const {
   const auto kept = kept_.find(run);
   if (kept == kept_.end()) return {};
   const auto found = kept->second.find(allocation);
-  return found == kept->second.end() ? std::vector<std::byte>() : found->second;
+  return found == kept->second.end() ? KeptBytes() : found->second;
 }
 
 std::optional<uint64_t> HostEffects::hash_at_begin(Run run, format::AllocationId allocation,
@@ -80,8 +91,48 @@ std::optional<uint64_t> HostEffects::hash_at_begin(Run run, format::AllocationId
   const auto began = began_.find(run);
   if (began == began_.end()) return std::nullopt;
   const auto found = began->second.find(allocation);
-  if (found == began->second.end() || block >= found->second.size()) return std::nullopt;
-  return found->second[block];
+  uint64_t hash = 0;
+  const bool known =
+      found != began->second.end() && (block + 1) * sizeof(hash) <= found->second.size() &&
+      found->second.read(block * sizeof(hash), std::as_writable_bytes(std::span(&hash, 1)));
+  return known ? std::optional(hash) : std::nullopt;
+}
+
+// In pieces. Blocks side by side that have changed are kept in one.
+void HostEffects::find_changes(format::AllocationId allocation, const Snapshot& snapshot,
+                               const Memory& memory, const KeptBytes& now, Effect& effect) const {
+  std::vector<std::byte> before_piece(ByteStore::kPieceBytes);
+  std::vector<std::byte> now_piece(ByteStore::kPieceBytes);
+  const uint64_t all = snapshot.before.size();
+  for (uint64_t base = 0; base < all; base += ByteStore::kPieceBytes) {
+    const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all - base);
+    const std::span before = std::span(before_piece).first(size);
+    const std::span after = std::span(now_piece).first(size);
+    if (!snapshot.before.read(base, before)) return;
+    if (now ? !now.read(base, after) : !read_host_piece(memory.address + base, after)) return;
+    const auto block_bytes = [&](size_t at) {
+      return std::min<size_t>(kHostBlockBytes, size - at);
+    };
+    const auto changed = [&](size_t at) {
+      return std::memcmp(&before[at], &after[at], block_bytes(at)) != 0;
+    };
+    for (size_t begin = 0; begin < size; begin += kHostBlockBytes) {
+      size_t end = begin;
+      while (end < size && changed(end)) end += block_bytes(end);
+      if (end == begin) continue;
+      const KeptBytes kept = now ? now.part(base + begin, end - begin)
+                                 : store_.keep(after.subspan(begin, end - begin));
+      if (!kept) return;
+      for (size_t at = begin; at < end; at += kHostBlockBytes) {
+        const size_t bytes = block_bytes(at);
+        find_words(allocation, base + at, before.subspan(at, bytes), after.subspan(at, bytes),
+                   kept.part(at - begin, bytes), effect.changes);
+        effect.blocks.push_back({allocation, (base + at) / kHostBlockBytes,
+                                 XXH3_64bits(&before[at], bytes), XXH3_64bits(&after[at], bytes)});
+      }
+      begin = end;  // that block has not changed, or there is none
+    }
+  }
 }
 
 HostEffects::Effect HostEffects::end(Run run) {
@@ -94,21 +145,15 @@ HostEffects::Effect HostEffects::end(Run run) {
   const auto found = running_.find(run);
   if (found == running_.end()) return effect;
   for (const auto& [allocation, snapshot] : found->second) {
-    const std::span<const std::byte> before = snapshot.before;
-    const auto now = read_host_bytes(watched_.at(allocation).address, before.size());
-    if (!now) continue;
-    if (const auto kept = kept_.find(run); kept != kept_.end() && kept->second.contains(allocation))
-      kept->second[allocation] = *now;
-    for (uint64_t offset = 0; offset < before.size(); offset += kHostBlockBytes) {
-      const size_t size = std::min<uint64_t>(kHostBlockBytes, before.size() - offset);
-      const auto block_before = before.subspan(offset, size);
-      const auto block_now = std::span(*now).subspan(offset, size);
-      if (std::memcmp(block_before.data(), block_now.data(), size) == 0) continue;
-      find_changes(allocation, offset, block_before, block_now, effect.changes);
-      effect.blocks.push_back({allocation, offset / kHostBlockBytes,
-                               XXH3_64bits(block_before.data(), size),
-                               XXH3_64bits(block_now.data(), size)});
+    const Memory& memory = watched_.at(allocation);
+    KeptBytes now;
+    if (const auto kept = kept_.find(run);
+        kept != kept_.end() && kept->second.contains(allocation)) {
+      now = read(memory);
+      if (!now) continue;
+      kept->second[allocation] = now;
     }
+    find_changes(allocation, snapshot, memory, now, effect);
   }
   running_.erase(found);
   return effect;
@@ -124,13 +169,16 @@ HostEffects::Meanwhile HostEffects::changed_meanwhile(format::AllocationId alloc
     const auto found = snapshots.find(allocation);
     if (found == snapshots.end()) continue;
     Snapshot& snapshot = found->second;
-    const auto before = std::span(snapshot.before).subspan(offset_bytes, now.size());
-    if (XXH3_64bits(before.data(), before.size()) != known) return Meanwhile::kMixed;
+    std::vector<std::byte> then(now.size());
+    if (!snapshot.before.read(offset_bytes, then) ||
+        XXH3_64bits(then.data(), then.size()) != known) {
+      return Meanwhile::kMixed;
+    }
+    const KeptBytes kept = store_.keep(now);
+    if (!kept || !snapshot.told.read(offset_bytes, then)) return Meanwhile::kMixed;
     result = Meanwhile::kTold;
-    if (snapshot.told.empty()) snapshot.told = snapshot.before;
-    const auto told = std::span(snapshot.told).subspan(offset_bytes, now.size());
-    find_changes(allocation, offset_bytes, told, now, changes);
-    std::copy(now.begin(), now.end(), told.begin());
+    find_words(allocation, offset_bytes, then, now, kept, changes);
+    if (!snapshot.told.write(offset_bytes, now)) return Meanwhile::kMixed;
   }
   return result;
 }

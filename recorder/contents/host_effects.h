@@ -10,9 +10,11 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "format/trace.h"
+#include "recorder/contents/kept_bytes.h"
 
 namespace gfxgraph::recorder {
 
@@ -23,7 +25,7 @@ class HostEffects {
   struct Change {
     format::AllocationId allocation = 0;
     uint64_t offset_bytes = 0;
-    std::vector<std::byte> bytes;
+    KeptBytes bytes;
   };
   // A block of kHostBlockBytes with changes, by hash (XXH3).
   struct Block {
@@ -37,6 +39,8 @@ class HostEffects {
     std::vector<Block> blocks;
   };
 
+  explicit HostEffects(ByteStore& store) : store_(store) {}
+
   // Kernels reach the memory from now on: runs that are under way are compared from here.
   // `keep`: for seen().
   void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
@@ -48,7 +52,7 @@ class HostEffects {
 
   // What kept memory held when the run began, or ended if it has; empty: not known. drop(): nobody
   // asks any more.
-  std::vector<std::byte> seen(Run run, format::AllocationId allocation) const;
+  KeptBytes seen(Run run, format::AllocationId allocation) const;
   void drop(Run run) {
     kept_.erase(run);
     began_.erase(run);
@@ -73,15 +77,19 @@ class HostEffects {
     bool keep = false;
   };
   struct Snapshot {
-    std::vector<std::byte> before;
-    std::vector<std::byte> told;  // before, and what changed_meanwhile() gave; empty: nothing yet
+    KeptBytes before;
+    KeptBytes told;  // before, and what changed_meanwhile() gave
   };
+  KeptBytes read(const Memory& memory) const;
+  void find_changes(format::AllocationId allocation, const Snapshot& snapshot, const Memory& memory,
+                    const KeptBytes& now, Effect& effect) const;
   using Snapshots = std::map<format::AllocationId, Snapshot>;
 
+  ByteStore& store_;
   std::map<format::AllocationId, Memory> watched_;
   std::unordered_map<Run, Snapshots> running_;
-  std::map<Run, std::map<format::AllocationId, std::vector<std::byte>>> kept_;
-  std::map<Run, std::map<format::AllocationId, std::vector<uint64_t>>> began_;
+  std::map<Run, std::map<format::AllocationId, KeptBytes>> kept_;
+  std::map<Run, std::map<format::AllocationId, KeptBytes>> began_;  // one hash for each block
 };
 
 }  // namespace gfxgraph::recorder

@@ -34,10 +34,10 @@ bool read_bytes(std::byte* destination, uint64_t address, uint64_t size_bytes) {
 
 }  // namespace
 
-std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t size_bytes) {
-  std::vector<std::byte> bytes(size_bytes);
-  if (!read_bytes(bytes.data(), address, size_bytes)) return std::nullopt;
-  return bytes;
+KeptBytes keep_host_bytes(ByteStore& store, uint64_t address, uint64_t size_bytes) {
+  return store.keep(size_bytes, [&](uint64_t offset, std::span<std::byte> piece) {
+    return read_bytes(piece.data(), address + offset, piece.size());
+  });
 }
 
 std::optional<HostRows> HostRows::of(const RawCopy& raw, const RawCopyEnd& end) {
@@ -71,12 +71,12 @@ bool HostRows::read(uint64_t offset, std::span<std::byte> piece) const {
   return true;
 }
 
-std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end) {
+KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd& end) {
   const std::optional<HostRows> box = HostRows::of(raw, end);
-  if (!box) return std::nullopt;
-  std::vector<std::byte> rows(box->size_bytes());
-  if (!box->read(0, rows)) return std::nullopt;
-  return rows;
+  if (!box) return {};
+  return store.keep(box->size_bytes(), [&](uint64_t offset, std::span<std::byte> piece) {
+    return box->read(offset, piece);
+  });
 }
 
 bool read_host_piece(uint64_t address, std::span<std::byte> piece) {

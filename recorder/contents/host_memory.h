@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "recorder/contents/kept_bytes.h"
 #include "recorder/model/raw_actions.h"
 
 namespace gfxgraph::recorder {
@@ -30,9 +30,9 @@ class HostRows {
   uint64_t size_bytes_ = 0;
 };
 
-// All of them. Nothing when the sizes overflow or any byte is not mapped.
-std::optional<std::vector<std::byte>> read_host_rows(const RawCopy& raw, const RawCopyEnd& end);
+// All of them. None when the sizes overflow or any byte is not mapped.
+KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd& end);
 bool read_host_piece(uint64_t address, std::span<std::byte> piece);
-std::optional<std::vector<std::byte>> read_host_bytes(uint64_t address, uint64_t size_bytes);
+KeptBytes keep_host_bytes(ByteStore& store, uint64_t address, uint64_t size_bytes);
 
 }  // namespace gfxgraph::recorder

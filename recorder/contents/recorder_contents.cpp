@@ -34,4 +34,15 @@ std::optional<format::Content> Recorder::take_content(uint64_t size_bytes, bool 
   return content;
 }
 
+// What was to be kept for later, and is lost.
+void Recorder::note_lost_bytes() {
+  if (!store_.failed()) return;
+  if (const std::optional<std::string> why = store_.take_error()) {
+    finding_now(format::FindingKind::kIncomplete, "temporary file",
+                *why +
+                    ": what memory held that the program may write meanwhile is lost; the file "
+                    "stands beside the trace");
+  }
+}
+
 }  // namespace gfxgraph::recorder

@@ -1,7 +1,7 @@
 // What waits for host functions of the program: bytes that they write before device work reads
 // them. It is known when they have run, and until then nothing from there on goes to the writer.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "recorder/recorder_internal.h"
@@ -70,16 +70,12 @@ void Recorder::take_effects() {
     for (const HostEffects::Change& change : effect.changes) {
       Allocation* allocation = by_id(change.allocation);
       if (allocation == nullptr) continue;
-      if (allocation->last_known) {
-        std::ranges::copy(change.bytes, allocation->last_known->begin() +
-                                            static_cast<ptrdiff_t>(change.offset_bytes));
-      }
+      const std::vector<std::byte> bytes = change.bytes.all();
+      allocation->write_known(change.offset_bytes, bytes);
       const uint64_t block = change.offset_bytes / kHostBlockBytes;  // changes do not cross blocks
       const auto saved = allocation->saved_blocks.find(block);
       if (saved == allocation->saved_blocks.end()) continue;
-      std::ranges::copy(change.bytes,
-                        saved->second.begin() +
-                            static_cast<ptrdiff_t>(change.offset_bytes - block * kHostBlockBytes));
+      saved->second.write(change.offset_bytes - block * kHostBlockBytes, bytes);
     }
   }
 }
@@ -109,7 +105,7 @@ bool Recorder::told_meanwhile(Allocation& allocation, uint64_t block,
             "of them read what is not known");
   }
   for (const HostEffects::Change& change : changes) {
-    write_from_host(allocation, change.offset_bytes, change.bytes);
+    write_from_host(allocation, change.offset_bytes, change.bytes.all());
   }
   if (meanwhile == Meanwhile::kTold) return true;
   // The block is written as it is now. A function that is to come may change it, and stands before
@@ -175,8 +171,8 @@ void Recorder::read_beside_functions(const Allocation& source, uint64_t offset, 
   const std::lock_guard lock(ran_mutex_);
   for (DeferredEffect& effect : deferred_effects_) {
     if (!beside(effect, stream)) continue;
-    if (auto bytes = read_host_bytes(source.host_address + offset, size_bytes))
-      effect.read.push_back({source.id, offset, std::move(*bytes)});
+    if (auto bytes = keep_host_bytes(store_, source.host_address + offset, size_bytes))
+      effect.read.push_back({source.id, offset, std::move(bytes)});
   }
 }
 
@@ -187,9 +183,9 @@ bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
   return std::ranges::any_of(read, [&](const HostEffects::Change& then) {
     const uint64_t from = std::max(begin, then.offset_bytes);
     const uint64_t to = std::min(end, then.offset_bytes + then.bytes.size());
-    return then.allocation == change.allocation && from < to &&
-           std::memcmp(change.bytes.data() + (from - begin),
-                       then.bytes.data() + (from - then.offset_bytes), to - from) != 0;
+    if (then.allocation != change.allocation || from >= to) return false;
+    return change.bytes.part(from - begin, to - from).all() !=
+           then.bytes.part(from - then.offset_bytes, to - from).all();
   });
 }
 
@@ -258,15 +254,37 @@ bool Recorder::waits_for_effects(const Work& work) {
   });
 }
 
+// One for changes side by side.
 std::vector<format::Copy> Recorder::copies_of(const std::vector<HostEffects::Change>& changes,
                                               const format::Copy& pattern) {
   std::vector<format::Copy> copies;
-  for (const HostEffects::Change& change : changes) {
+  const auto end_of = [](const HostEffects::Change& change) {
+    return change.offset_bytes + change.bytes.size();
+  };
+  for (size_t first = 0, next = 0; first < changes.size(); first = next) {
+    const HostEffects::Change& change = changes[first];
+    for (next = first + 1; next < changes.size() && changes[next].allocation == change.allocation &&
+                           changes[next].offset_bytes == end_of(changes[next - 1]);) {
+      ++next;
+    }
+    const auto run = std::span(changes).subspan(first, next - first);
+    const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+      offset += change.offset_bytes;
+      auto at = std::ranges::upper_bound(run, offset, {}, end_of);
+      for (size_t size = 0; !piece.empty(); piece = piece.subspan(size), offset += size, ++at) {
+        size = std::min<uint64_t>(piece.size(), end_of(*at) - offset);
+        if (!at->bytes.read(offset - at->offset_bytes, piece.first(size))) return false;
+      }
+      return true;
+    };
+    auto content =
+        take_content(end_of(run.back()) - change.offset_bytes, true, words_, nullptr, read);
+    if (!content) continue;  // note_lost_bytes() says so
     format::Copy& copy = copies.emplace_back(pattern);
     copy.destination.allocation = change.allocation;
     copy.destination.offset_bytes = change.offset_bytes;
-    copy.width_bytes = change.bytes.size();
-    copy.host_source = make_content(change.bytes, true);
+    copy.width_bytes = content->size_bytes;
+    copy.host_source = *std::move(content);
     report_ambiguous(copy);
   }
   return copies;
@@ -281,24 +299,25 @@ void Recorder::write_into_beginning(const HostEffects::Change& change) {
             "it wrote memory that began while it ran: what that held first is not known");
     return;
   }
-  std::ranges::copy(change.bytes,
-                    found->bytes.begin() + static_cast<ptrdiff_t>(change.offset_bytes));
-  found->begin->initial = make_content(found->bytes, true);
+  found->written |= found->bytes.write(change.offset_bytes, change.bytes.all());
 }
 
 // An allocation of the host's memory, which functions that have not ended may write.
-void Recorder::append_beginning(format::AllocationBegin begin, std::span<const std::byte> bytes) {
+void Recorder::append_beginning(format::AllocationBegin begin, const ReadPiece& read) {
   const format::AllocationId id = begin.id;
+  const uint64_t size = begin.size_bytes;
   if (any_ran_.load(std::memory_order_acquire)) note_runs();
   format::Event& event = push(std::move(begin));
   const std::lock_guard lock(ran_mutex_);
   if (deferred_effects_.empty()) return;
   deferred_begins_.push_back(
-      {id, &std::get<format::AllocationBegin>(event.action), {bytes.begin(), bytes.end()}});
+      {id, &std::get<format::AllocationBegin>(event.action), store_.keep(size, read)});
 }
 
+namespace {
+
 // What copies and memsets wrote while the function ran is not its own.
-void Recorder::leave_to_copies(DeferredEffect& effect) {
+void leave_to_copies(DeferredEffect& effect) {
   if (effect.copied.empty()) return;
   std::vector<HostEffects::Change> left;
   for (HostEffects::Change& change : effect.changes) {
@@ -321,14 +340,14 @@ void Recorder::leave_to_copies(DeferredEffect& effect) {
       uint64_t end = at;
       while (end < size && !copied(end)) ++end;
       if (end == at) continue;
-      const auto first = change.bytes.begin() + static_cast<ptrdiff_t>(at);
-      left.push_back(
-          {change.allocation, begin + at, {first, first + static_cast<ptrdiff_t>(end - at)}});
+      left.push_back({change.allocation, begin + at, change.bytes.part(at, end - at)});
       at = end;
     }
   }
   effect.changes = std::move(left);
 }
+
+}  // namespace
 
 void Recorder::write_effect(DeferredEffect& effect) {
   std::erase_if(effect.changes, [&](const HostEffects::Change& change) {
@@ -412,7 +431,9 @@ void Recorder::resolve_deferred(bool all) {
       finding(format::FindingKind::kIncomplete, "host function",
               "the source of a copy that it fills is not known");
     }
-    if (source.bytes) source.copy->host_source = make_content(*source.bytes, true);
+    if (!source.bytes) continue;
+    auto content = take_content(source.bytes.size(), true, words_, nullptr, source.bytes.reader());
+    if (content) source.copy->host_source = *std::move(content);
   }
   for (DeferredEffect& effect : effects) {
     leave_to_copies(effect);
@@ -427,6 +448,12 @@ void Recorder::resolve_deferred(bool all) {
           "read what is not known");
     }
     write_effect(effect);
+  }
+  for (size_t i = 0; i < deferred_begins_.size(); ++i) {  // what they lead to may add some
+    if (!std::exchange(deferred_begins_[i].written, false)) continue;
+    const KeptBytes bytes = deferred_begins_[i].bytes;
+    auto content = take_content(bytes.size(), true, words_, nullptr, bytes.reader());
+    if (content) deferred_begins_[i].begin->initial = *std::move(content);
   }
   {
     const std::lock_guard lock(ran_mutex_);

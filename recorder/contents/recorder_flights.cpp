@@ -77,17 +77,17 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
   return written;
 }
 
-// ---- copies and memsets on their way into memory that the host sees -----------------------------
-
-std::optional<std::vector<std::byte>> Recorder::host_block(const Allocation& allocation,
-                                                           uint64_t block) {
+std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block) {
   const uint64_t begin = block * kHostBlockBytes;
   const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
   const uint64_t address = allocation.host_address + begin;
-  if (allocation.plain_host) return read_host_bytes(address, size);
   const auto* const bytes = reinterpret_cast<const std::byte*>(address);
-  return std::vector<std::byte>(bytes, bytes + size);
+  if (!allocation.plain_host) return std::vector<std::byte>(bytes, bytes + size);
+  std::vector<std::byte> read(size);
+  return read_host_piece(address, read) ? std::optional(std::move(read)) : std::nullopt;
 }
+
+// ---- copies and memsets on their way into memory that the host sees -----------------------------
 
 // What the program, or a kernel, wrote into a block beside what copies among `flights` write.
 void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
@@ -95,9 +95,11 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
                                     std::span<const std::byte> now) {
   take_effects();
   const auto saved = allocation.saved_blocks.find(block);
-  if (saved == allocation.saved_blocks.end() || now.size() != saved->second.size()) return;
+  if (saved == allocation.saved_blocks.end() || saved->second.holds(now)) return;
+  std::vector<std::byte> then = saved->second.bytes.all();
+  if (now.size() != then.size()) return;
   const uint64_t base = block * kHostBlockBytes;
-  const std::vector<bool> written = changed_beside_copies(now, saved->second, base, flights);
+  const std::vector<bool> written = changed_beside_copies(now, then, base, flights);
   const bool named = named_kernel(flights);
   bool any = false;
   for (size_t i = 0; i < now.size(); ++i) {
@@ -105,40 +107,71 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
     while (end < now.size() && written[end]) ++end;
     if (end == i) continue;
     write_from_host(allocation, base + i, now.subspan(i, end - i), named);
-    std::copy(now.begin() + i, now.begin() + end, saved->second.begin() + i);
+    std::copy(now.begin() + i, now.begin() + end, then.begin() + i);
     any = true;
     i = end;
   }
+  if (any) saved->second = store_.keep_hashed(then);
   if (!any || !has_kernel(flights)) return;
   // A kernel may write it once more: then that is recorded as well, when it is known to have ended.
   allocation.doubted_blocks.insert(block);
   if (named) finding(format::FindingKind::kNote, "host memory", kInDoubt);
 }
 
-// The block's bytes as they are now were written by the device, or are in the trace, or in doubt.
-void Recorder::take_in(Allocation& allocation, uint64_t block) {
-  if (allocation.doubted_blocks.contains(block)) return;
-  std::optional<std::vector<std::byte>> now = host_block(allocation, block);
-  if (!now || block >= allocation.known_blocks.size()) return;
-  const uint64_t base = block * kHostBlockBytes;
-  const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
-  if (over.empty()) {
-    allocation.known_blocks[block] = XXH3_64bits(now->data(), now->size());
-    return;
-  }
-  const auto saved = allocation.saved_blocks.find(block);
-  if (saved == allocation.saved_blocks.end()) {
-    allocation.saved_blocks.emplace(block, std::move(*now));
-    return;
-  }
-  for (size_t i = 0; i < now->size(); ++i) {
-    if (!copied(over, base + i)) saved->second[i] = (*now)[i];
+// The bytes as they are now were written by the device, or are in the trace, or in doubt.
+void Recorder::take_in(Allocation& allocation) {
+  const std::span<const std::byte> all = visible_bytes(allocation);
+  std::vector<std::byte> piece(std::min(all.size(), ByteStore::kPieceBytes));
+  for (uint64_t begin = 0; begin < all.size(); begin += piece.size()) {
+    const size_t size = std::min<uint64_t>(piece.size(), all.size() - begin);
+    std::ranges::copy(all.subspan(begin, size), piece.begin());  // the device goes on
+    take_in(allocation, begin, std::span(piece).first(size));
   }
 }
 
-void Recorder::take_in(Allocation& allocation) {
-  for (uint64_t block = 0; block < allocation.known_blocks.size(); ++block) {
-    take_in(allocation, block);
+// `now`: what lies from `begin` on.
+void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
+  std::vector<uint64_t> fresh;  // blocks that are saved as they are
+  const auto bytes_of = [&](uint64_t block) {
+    const uint64_t offset = block * kHostBlockBytes - begin;
+    return now.subspan(offset, std::min<uint64_t>(kHostBlockBytes, now.size() - offset));
+  };
+  for (uint64_t block = begin / kHostBlockBytes;
+       block * kHostBlockBytes < begin + now.size() && block < allocation.known_blocks.size();
+       ++block) {
+    if (allocation.doubted_blocks.contains(block)) continue;
+    const uint64_t base = block * kHostBlockBytes;
+    const std::span<const std::byte> bytes = bytes_of(block);
+    const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
+    if (over.empty()) {
+      allocation.known_blocks[block] = XXH3_64bits(bytes.data(), bytes.size());
+      continue;
+    }
+    const auto saved = allocation.saved_blocks.find(block);
+    if (saved == allocation.saved_blocks.end()) {
+      fresh.push_back(block);
+      continue;
+    }
+    if (saved->second.holds(bytes)) continue;
+    std::vector<std::byte> then = saved->second.bytes.all();
+    if (then.size() != bytes.size()) continue;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (!copied(over, base + i)) then[i] = bytes[i];
+    }
+    saved->second = store_.keep_hashed(then);
+  }
+  // Most of the piece, in one.
+  KeptBytes kept;
+  if (fresh.size() * kHostBlockBytes * 2 > now.size()) kept = store_.keep(now);
+  for (const uint64_t block : fresh) {
+    const std::span<const std::byte> bytes = bytes_of(block);
+    HashedBytes& saved = allocation.saved_blocks[block];
+    if (!kept) {
+      saved = store_.keep_hashed(bytes);
+      continue;
+    }
+    saved.bytes = kept.part(block * kHostBlockBytes - begin, bytes.size());
+    saved.hash = XXH3_64bits(bytes.data(), bytes.size());
   }
 }
 
@@ -158,10 +191,10 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
       if (flight.row_bytes == 0 && flight.begin <= begin && end <= flight.end) continue;
       if (allocation->saved_blocks.contains(block)) continue;
       if (allocation->last_known) {  // it may have changed since that was looked for
-        const auto known = std::span(*allocation->last_known).subspan(begin, end - begin);
-        allocation->saved_blocks[block].assign(known.begin(), known.end());
-      } else if (auto bytes = host_block(*allocation, block)) {
-        allocation->saved_blocks.emplace(block, std::move(*bytes));
+        allocation->saved_blocks[block] =
+            store_.keep_hashed(allocation->last_known.part(begin, end - begin).all());
+      } else if (const auto bytes = host_block(*allocation, block)) {
+        allocation->saved_blocks.emplace(block, store_.keep_hashed(*bytes));
       }
     }
     flight.late = work.runs != 0;
@@ -232,9 +265,10 @@ bool Recorder::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t l
     const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
     if (!named_kernel(over)) continue;
     const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
-    if (!now || *now == saved) continue;
-    for (size_t i = 0; i < now->size(); ++i) {
-      if ((*now)[i] != saved[i] && !copied(over, base + i)) return true;
+    if (!now || saved.holds(*now)) continue;
+    const std::vector<std::byte> then = saved.bytes.all();
+    for (size_t i = 0; i < std::min(now->size(), then.size()); ++i) {
+      if ((*now)[i] != then[i] && !copied(over, base + i)) return true;
     }
   }
   return false;
@@ -311,7 +345,7 @@ void Recorder::land(const std::vector<Flight>& landing) {
   }
   // Each block is read once: what is written from it into the trace is what is known of it then.
   // Memory that the program has given back changes all the time, by the recorder, too.
-  std::map<Allocation*, std::vector<std::byte>> plain;
+  std::map<Allocation*, KeptBytes> plain;
   for (const auto& [id, block] : blocks) {
     Allocation* allocation = by_id(id);
     if (allocation == nullptr) continue;
@@ -321,13 +355,12 @@ void Recorder::land(const std::vector<Flight>& landing) {
     }
     auto [all, first] = plain.try_emplace(allocation);
     if (first) {
-      if (auto bytes = read_host_bytes(allocation->host_address, allocation->size_bytes))
-        all->second = std::move(*bytes);
+      all->second = keep_host_bytes(store_, allocation->host_address, allocation->size_bytes);
     }
-    const auto now = std::span<const std::byte>(all->second);
+    const KeptBytes& now = all->second;
     const uint64_t begin = std::min<uint64_t>(block * kHostBlockBytes, now.size());
     land_block(*allocation, block, landing,
-               now.subspan(begin, std::min(kHostBlockBytes, now.size() - begin)));
+               now.part(begin, std::min(kHostBlockBytes, now.size() - begin)).all());
   }
   for (auto& [allocation, now] : plain) land_plain(*allocation, landing, std::move(now));
 }
@@ -372,12 +405,14 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
   }
   if (left.empty()) {
     allocation.known_blocks[block] = hash;
-  } else if (saved != allocation.saved_blocks.end()) {
-    for (size_t i = 0; i < now.size(); ++i) {
+  } else if (saved != allocation.saved_blocks.end() && !saved->second.holds(now)) {
+    std::vector<std::byte> then = saved->second.bytes.all();
+    for (size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
       if (kernel ? !copied(left, base + i) : copied(over, base + i) && !copied(left, base + i)) {
-        saved->second[i] = now[i];
+        then[i] = now[i];
       }
     }
+    saved->second = store_.keep_hashed(then);
   }
 }
 

@@ -429,7 +429,9 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
       return plain.clear();
     }
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
-    write_from_host(allocation, begin, end - begin);
+    write_from_host(allocation, begin, end - begin, [&](uint64_t at, std::span<std::byte> piece) {
+      return read_host_piece(allocation.host_address + begin + at, piece);
+    });
   };
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
@@ -449,7 +451,7 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
     if (hash == allocation.known_blocks[block]) continue;
     if (told_meanwhile(allocation, block, *bytes)) continue;
     allocation.known_blocks[block] = hash;
-    if (block != run_end || run_begin == run_end) {
+    if (block != run_end || run_begin == run_end || plain.size() >= ByteStore::kPieceBytes) {
       write_run();
       run_begin = block;
     }
@@ -495,26 +497,22 @@ bool Recorder::may_find(Allocation& allocation, format::StreamId stream) {
 
 void Recorder::write_from_host(Allocation& allocation, uint64_t begin,
                                std::span<const std::byte> bytes, bool in_doubt) {
-  if (allocation.last_known) {
-    std::ranges::copy(bytes, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin));
-  }
+  allocation.write_known(begin, bytes);
   // Not append(): landing what host functions told of would end here.
   push(format::HostWrite{allocation.id, begin, make_content(bytes, true), in_doubt});
 }
 
-// What lies there now, of any size.
-void Recorder::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes) {
-  auto content = take_content(
-      size_bytes, true, words_, nullptr, [&](uint64_t offset, std::span<std::byte> piece) {
-        if (!read_host_piece(allocation.host_address + begin + offset, piece)) return false;
-        if (allocation.last_known) {
-          std::ranges::copy(
-              piece, allocation.last_known->begin() + static_cast<ptrdiff_t>(begin + offset));
-        }
-        return true;
-      });
+// Of any size.
+void Recorder::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes,
+                               const ReadPiece& read) {
+  auto content = take_content(size_bytes, true, words_, nullptr,
+                              [&](uint64_t offset, std::span<std::byte> piece) {
+                                if (!read(offset, piece)) return false;
+                                allocation.write_known(begin + offset, piece);
+                                return true;
+                              });
   if (!content) {
-    allocation.last_known.reset();  // a part of it is in no write
+    allocation.last_known = {};  // a part of it is in no write
     return;
   }
   push(format::HostWrite{allocation.id, begin, *std::move(content)});

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,45 +25,58 @@ Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
 }
 
 // What the memory holds as the trace has it: the landed copies' bytes, and of the rest what is in
-// the trace, not what lies there. `now` is empty when it cannot be read.
-void Recorder::land_plain(Allocation& allocation, std::span<const Flight> landing,
-                          std::vector<std::byte> now) {
-  const auto lands = [&](const Flight& flight) { return flight.allocation == allocation.id; };
-  const bool late = std::ranges::any_of(
-      landing, [&](const Flight& flight) { return lands(flight) && flight.late; });
+// the trace, not what lies there. `now`: none when it cannot be read.
+void Recorder::land_plain(Allocation& allocation, std::span<const Flight> landing, KeptBytes now) {
+  std::vector<Flight> flights;
+  std::ranges::copy_if(landing, std::back_inserter(flights),
+                       [&](const Flight& flight) { return flight.allocation == allocation.id; });
+  const bool late = std::ranges::any_of(flights, &Flight::late);
   if (late) {  // the host may have used it since, or given it back
     const std::lock_guard lock(ran_mutex_);
     now = effects_.seen(landing_run_, allocation.id);
   }
-  std::optional<std::vector<std::byte>> known = std::exchange(allocation.last_known, std::nullopt);
-  if (now.empty()) return;
-  if (known && known->size() == now.size()) {
-    for (const Flight& flight : landing) {
-      if (!lands(flight)) continue;
-      const uint64_t step = flight.row_bytes == 0 ? flight.end - flight.begin : 1;
-      for (uint64_t at = flight.begin; at < flight.end; at += step) {
-        if (flight.writes(at)) std::copy_n(now.begin() + at, step, known->begin() + at);
-      }
-    }
-    allocation.last_known = std::move(known);
+  KeptBytes known = std::exchange(allocation.last_known, {});
+  if (!now) return;
+  const bool whole = !known || known.size() != now.size();
+  if (whole && late) {
+    allocation.last_known = std::move(now);
     return;
   }
-  for (uint64_t block = 0; block < allocation.known_blocks.size() && !late; ++block) {
+  for (uint64_t block = 0; block < allocation.known_blocks.size(); ++block) {
     const uint64_t begin = block * kHostBlockBytes;
-    const uint64_t end = std::min<uint64_t>(begin + kHostBlockBytes, now.size());
-    const bool landed = std::ranges::any_of(landing, [&](const Flight& flight) {
-      return lands(flight) && flight.begin < end && begin < flight.end;
+    const uint64_t size = std::min<uint64_t>(kHostBlockBytes, now.size() - begin);
+    const bool landed = std::ranges::any_of(flights, [&](const Flight& flight) {
+      return flight.begin < begin + size && begin < flight.end;
     });
-    // Else the program wrote it, and that is not in the trace yet.
-    if (!landed && XXH3_64bits(&now[begin], end - begin) != allocation.known_blocks[block]) return;
+    if (landed == whole) continue;
+    const std::vector<std::byte> bytes = now.part(begin, size).all();
+    if (whole) {
+      // Else the program wrote it, and that is not in the trace yet.
+      if (XXH3_64bits(bytes.data(), bytes.size()) != allocation.known_blocks[block]) return;
+      continue;
+    }
+    std::vector<std::byte> then = known.part(begin, size).all();
+    if (then.size() != bytes.size()) return;
+    for (const Flight& flight : flights) {
+      const uint64_t from = std::clamp(flight.begin, begin, begin + size) - begin;
+      const uint64_t to = std::clamp(flight.end, begin, begin + size) - begin;
+      const uint64_t step = flight.row_bytes == 0 ? to - from : 1;
+      for (uint64_t at = from; at < to; at += step) {
+        if (flight.writes(begin + at)) std::copy_n(&bytes[at], step, &then[at]);
+      }
+    }
+    if (!known.write(begin, then)) return;
   }
-  allocation.last_known = std::move(now);
+  allocation.last_known = whole ? std::move(now) : std::move(known);
 }
 
 format::Content Recorder::last_content(const Allocation& allocation) {
   take_effects();
   if (allocation.last_known && !allocation.spoiled && options_.post != PostState::kNone) {
-    return make_content(*allocation.last_known, options_.post == PostState::kFull);
+    const KeptBytes& known = allocation.last_known;
+    auto content = take_content(known.size(), options_.post == PostState::kFull, words_, nullptr,
+                                known.reader());
+    if (content) return *std::move(content);
   }
   format::Content unknown;
   unknown.size_bytes = allocation.size_bytes;
@@ -97,14 +111,14 @@ void Recorder::write_around_adopted(const RawCopy& raw) {
     const uint64_t begin = std::max(from, base);
     const uint64_t end = std::min(to, base + allocation->size_bytes);
     if (begin >= end) continue;
-    const auto bytes = read_host_bytes(begin, end - begin);
+    const KeptBytes bytes = keep_host_bytes(store_, begin, end - begin);
     if (!bytes) continue;
-    write_from_host(*allocation, begin - base, *bytes);
+    write_from_host(*allocation, begin - base, bytes.size(), bytes.reader());
     for (auto& [block, saved] : allocation->saved_blocks) {
-      for (uint64_t i = 0; i < saved.size(); ++i) {
-        const uint64_t at = base + block * kHostBlockBytes + i;
-        if (at >= begin && at < end) saved[i] = (*bytes)[at - begin];
-      }
+      const uint64_t first = base + block * kHostBlockBytes;
+      const uint64_t low = std::max(begin, first);
+      const uint64_t high = std::min(end, first + saved.bytes.size());
+      if (low < high) saved.write(low - first, bytes.part(low - begin, high - low).all());
     }
     // Found once more where it is read, whatever else lies in these blocks.
     for (uint64_t block = (begin - base) / kHostBlockBytes;
@@ -199,7 +213,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     made->plain_host = true;
     made->begun = true;
     watch(*made);  // before it is read: a host function may be writing it
-    const auto bytes = read_host_bytes(range.begin, range.end - range.begin);
+    const KeptBytes bytes = keep_host_bytes(store_, range.begin, range.end - range.begin);
     if (!bytes) {
       unwatch(*made);
       finding_now(format::FindingKind::kIncomplete, work.call,
@@ -208,7 +222,9 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     }
     std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
       if (old->host_address < range.begin || old->host_address >= range.end) return false;
-      if (in_flight) old->last_known = read_host_bytes(old->host_address, old->size_bytes);
+      if (in_flight) {
+        old->last_known = keep_host_bytes(store_, old->host_address, old->size_bytes);
+      }
       end_allocation(*old, true, 0, last_content(*old));
       flights_.forget(old->id);
       unwatch(*old);
@@ -217,24 +233,27 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     });
     ++next_allocation_;
     for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
-      const auto part = std::span(*bytes).subspan(
-          block * kHostBlockBytes,
-          std::min(kHostBlockBytes, made->size_bytes - block * kHostBlockBytes));
-      made->known_blocks.push_back(XXH3_64bits(part.data(), part.size()));
-      made->saved_blocks[block].assign(part.begin(), part.end());
+      const uint64_t offset = block * kHostBlockBytes;
+      const KeptBytes part =
+          bytes.part(offset, std::min(kHostBlockBytes, made->size_bytes - offset));
+      const std::vector<std::byte> held = part.all();
+      const uint64_t hash = XXH3_64bits(held.data(), held.size());
+      made->known_blocks.push_back(hash);
+      made->saved_blocks[block] = {part, hash};
     }
     format::AllocationBegin begin;
     begin.id = made->id;
     begin.kind = made->kind;
     begin.recorded_address = begin.host_address = range.begin;
     begin.size_bytes = made->size_bytes;
-    begin.initial = make_content(*bytes, true);
+    auto content = take_content(bytes.size(), true, words_, nullptr, bytes.reader());
+    if (content) begin.initial = *std::move(content);
     {
       const LaunchLanes::Alone alone(queue_.lanes());
       by_id_[made->id] = made.get();
     }
     adopted_.push_back(std::move(made));
-    append_beginning(std::move(begin), *bytes);
+    append_beginning(std::move(begin), bytes.reader());
   }
 }
 

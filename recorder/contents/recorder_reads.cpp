@@ -43,7 +43,7 @@ std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
     numbers.insert(block);
     const uint64_t base = block * kHostBlockBytes;
     blocks.push_back(
-        {base, 0, saved,
+        {base, 0, saved.bytes,
          flights_.over(allocation.id, base, base + kHostBlockBytes, stream_id(reader.stream))});
   }
   if (blocks.empty()) return numbers;
@@ -78,8 +78,10 @@ void Recorder::take_read(DeferredRead& read) {
   read.writes->clear();
   for (const DeferredRead::Block& block : read.blocks) {
     const auto now = bytes.subspan(block.place_bytes, block.saved.size());
+    const std::vector<std::byte> saved = block.saved.all();
+    if (saved.size() != now.size()) continue;  // note_lost_bytes() says so
     const std::vector<bool> written =
-        changed_beside_copies(now, block.saved, block.offset_bytes, block.over);
+        changed_beside_copies(now, saved, block.offset_bytes, block.over);
     for (size_t i = 0; i < now.size(); ++i) {
       size_t end = i;
       while (end < now.size() && written[end]) ++end;

@@ -10,9 +10,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "format/trace.h"
+#include "recorder/contents/kept_bytes.h"
 #include "recorder/model/fresh_memory.h"
 
 namespace gfxgraph::recorder {
@@ -45,6 +47,10 @@ struct Allocation {
   uint32_t site_ordinal = 0;
 
   bool host_visible() const { return host_address != 0; }
+  // Into what is last known.
+  void write_known(uint64_t offset, std::span<const std::byte> bytes) {
+    if (last_known && !last_known.write(offset, bytes)) last_known = {};
+  }
   // Bytes between it and a device address; 0: inside, or one past the end.
   uint64_t distance(uint64_t word) const {
     if (word < address) return address - word;
@@ -53,14 +59,15 @@ struct Allocation {
   // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
   std::vector<uint64_t> known_blocks;
   // What blocks in the trace hold that work in flight writes in part: the rest is the program's.
-  std::map<uint64_t, std::vector<std::byte>> saved_blocks;
+  std::map<uint64_t, HashedBytes> saved_blocks;
   // Of them, those that changed before the end of a kernel which may write them was known.
   std::set<uint64_t> doubted_blocks;
   uint64_t found_in_doubt = 0;  // hash of what kernels may have read there that were not given it
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
   // plain_host: what it held when the host last knew of it, with what host functions wrote since.
-  std::optional<std::vector<std::byte>> last_known;
+  // None: not known.
+  KeptBytes last_known;
   bool spoiled = false;  // plain_host: written in part by what is not in the trace
   // Host-visible: what its words in the trace lead to.
   std::set<format::AllocationId> points_to;

@@ -227,7 +227,7 @@ void Recorder::host_function_ran(const HostRun& run) noexcept {
     host_function_ended(run.token);
     for (DeferredSource& source : deferred_) {
       if (std::erase(source.runs, run.token) == 0) continue;
-      source.bytes = read_host_rows(source.raw, source.raw.source);
+      source.bytes = keep_host_rows(store_, source.raw, source.raw.source);
     }
   } catch (const std::exception& caught) {
     note_incomplete("host function", caught.what());
@@ -253,7 +253,7 @@ void Recorder::defer(DeferredSource source) {
                                 [&](const HostCall::Run& run) { return run.token == token; });
            });
   });
-  source.bytes = read_host_rows(source.raw, source.raw.source);
+  source.bytes = keep_host_rows(store_, source.raw, source.raw.source);
   deferred_.push_back(std::move(source));
 }
 

@@ -227,7 +227,9 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   }
   if (!allocation.host_visible()) return append(std::move(begin));
   allocation.known_blocks = block_hashes(allocation);
-  append_beginning(std::move(begin), visible_bytes(allocation));
+  append_beginning(std::move(begin), [&](uint64_t offset, std::span<std::byte> piece) {
+    return read_host_piece(allocation.host_address + offset, piece);
+  });
 }
 
 void Recorder::take_in_trace(Allocation& allocation) {

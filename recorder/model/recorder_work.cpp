@@ -304,7 +304,7 @@ void Recorder::commit(Work&& work) noexcept {
       format::Event& event = append_work(work);
       if (!work.source_runs.empty()) {
         defer({std::get<RawCopy>(work.raw), &std::get<format::Copy>(event.action), &event,
-               std::move(work.source_runs), std::nullopt});
+               std::move(work.source_runs)});
       }
     }
     if (around) write_around_adopted(std::get<RawCopy>(work.raw));

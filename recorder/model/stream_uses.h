@@ -11,6 +11,12 @@
 
 namespace gfxgraph::recorder {
 
+// Made outside of the ranges that are recorded, and not used in one yet.
+struct UnusedStream {
+  uint32_t flags = 0;
+  int priority = 0;
+};
+
 class StreamUses {
  public:
   // Alone (LaunchLanes::Alone).

@@ -11,6 +11,8 @@ namespace {
 // have to wait until each piece is written.
 constexpr size_t kMostBytes = size_t{128} << 20;
 constexpr size_t kLeastBytes = size_t{64} << 10;
+// Of the device's memory that pinned memory of the program passes through, piece after piece.
+constexpr size_t kPassBytes = size_t{8} << 20;
 
 }  // namespace
 
@@ -43,7 +45,8 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
   bytes_ += capacity;
   const bool made = real(kCall_hipEventCreateWithFlags, &place->done,
                          static_cast<unsigned>(hipEventDisableTiming)) == hipSuccess &&
-                    (!host_memory || real(kCall_hipMalloc, &place->device, capacity) == hipSuccess);
+                    (!host_memory || real(kCall_hipMalloc, &place->device,
+                                          std::min(capacity, kPassBytes)) == hipSuccess);
   if (made) return place;
   release(*place);
   return nullptr;
@@ -51,17 +54,23 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
 
 bool StreamReads::copy(const Place& place, hipStream_t stream, uint64_t address,
                        size_t size_bytes) {
-  void* source = reinterpret_cast<void*>(address);
-  if (place.device != nullptr) {
-    if (real(kCall_hipMemcpyAsync, place.device, source, size_bytes, hipMemcpyHostToDevice,
-             stream) != hipSuccess) {
+  const size_t most = place.device == nullptr ? size_bytes : kPassBytes;
+  for (size_t at = 0; at < size_bytes; at += most) {
+    const size_t size = std::min(most, size_bytes - at);
+    void* source = reinterpret_cast<void*>(address + at);
+    if (place.device != nullptr) {
+      if (real(kCall_hipMemcpyAsync, place.device, source, size, hipMemcpyHostToDevice, stream) !=
+          hipSuccess) {
+        return false;
+      }
+      source = place.device;
+    }
+    if (real(kCall_hipMemcpyAsync, static_cast<char*>(place.pinned) + at, source, size,
+             hipMemcpyDeviceToHost, stream) != hipSuccess) {
       return false;
     }
-    source = place.device;
   }
-  return real(kCall_hipMemcpyAsync, place.pinned, source, size_bytes, hipMemcpyDeviceToHost,
-              stream) == hipSuccess &&
-         real(kCall_hipEventRecord, place.done, stream) == hipSuccess;
+  return real(kCall_hipEventRecord, place.done, stream) == hipSuccess;
 }
 
 hipError_t StreamReads::state(const Place& place) { return real(kCall_hipEventQuery, place.done); }

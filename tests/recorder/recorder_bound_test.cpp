@@ -1,13 +1,7 @@
 // Large contents: in chunks, with the same words, and without more memory than the bound.
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fstream>
-#include <functional>
-
 #include "base/sanitized.h"
 #include "format/writer.h"
+#include "tests/recorder/peak.h"
 #include "tests/recorder/recorder_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -66,40 +60,10 @@ class RecorderBoundTest : public ::testing::Test {
   EndlessDevice* device_ = nullptr;
 };
 
-uint64_t peak_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
-  }
-  return 0;
-}
-
 class RecorderPeakTest : public RecorderBoundTest {
  protected:
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what was freed";
-  }
-  // In a process of its own, whose peak is that of the recording. `record`: whether all is well.
-  // `ready`: of what the program's own memory holds by then.
-  static void expect_small_peak(
-      const std::function<bool()>& record, const std::function<void()>& ready = [] {}) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ready();
-      const uint64_t before = peak_kib();
-      const bool good = record();
-      const bool small = before != 0 && peak_kib() - before < 128 * 1024;
-      ::_exit(good && small ? 0 : good ? 1 : 2);
-    }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  // Reads as zeros. While nobody writes there, it takes no memory itself.
-  static char* host_memory(uint64_t bytes) {
-    return static_cast<char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   }
 };
 
