@@ -1,4 +1,4 @@
-// Much of one thing: launches, allocations, copies, threads with streams, memory. Each way ends with
+// Much of one thing: launches, allocations, copies, threads with streams, memory, pinned memory. Each way ends with
 // a sum that the host knows, too. scale WAY COUNT [MORE]
 #include <hip/hip_runtime.h>
 
@@ -131,6 +131,58 @@ bool memory(uint64_t gigabytes) {
   return same(sum_of(sum, 1024), 20);
 }
 
+struct Pinned {
+  uint32_t* words;
+  size_t count;
+  uint32_t factor;
+};
+
+void fill(const Pinned& pinned) {
+  for (size_t i = 0; i < pinned.count; ++i) {
+    pinned.words[i] = static_cast<uint32_t>(i) * pinned.factor | 1;
+  }
+}
+
+void fill_later(hipStream_t, hipError_t, void* data) { fill(*static_cast<const Pinned*>(data)); }
+
+// Pinned memory that kernels reach, that the program writes beside them, that a host function
+// writes as a whole, and that copies read behind one.
+bool pinned(uint64_t megabytes) {
+  constexpr size_t kParts = 8;
+  Pinned all{nullptr, (megabytes << 20) / sizeof(uint32_t), 3};
+  HIP_CHECK(hipHostMalloc(reinterpret_cast<void**>(&all.words), all.count * sizeof(uint32_t), 0));
+  fill(all);
+  hipStream_t stream = nullptr;
+  HIP_CHECK(hipStreamCreate(&stream));
+  for (uint32_t i = 0; i < 3; ++i) {
+    add<<<1, 32, 0, stream>>>(all.words + i, 1);
+    all.words[all.count - 1 - i] = 7;
+  }
+  HIP_CHECK(hipStreamSynchronize(stream));
+  Pinned later = all;
+  later.factor = 5;
+  HIP_CHECK(hipStreamAddCallback(stream, fill_later, &later, 0));
+  add<<<1, 32, 0, stream>>>(all.words, 1);
+  HIP_CHECK(hipStreamSynchronize(stream));
+
+  const size_t part = all.count / kParts;
+  Pinned source{nullptr, part * kParts, 9};
+  HIP_CHECK(hipHostMalloc(reinterpret_cast<void**>(&source.words), source.count * sizeof(uint32_t), 0));
+  fill(source);
+  uint32_t* device = zeroed(part);
+  source.factor = 11;
+  HIP_CHECK(hipStreamAddCallback(stream, fill_later, &source, 0));
+  for (size_t i = 0; i < kParts; ++i) {
+    HIP_CHECK(hipMemcpyAsync(device, source.words + i * part, part * sizeof(uint32_t), hipMemcpyHostToDevice, stream));
+  }
+  HIP_CHECK(hipStreamSynchronize(stream));
+  uint64_t expected = 0;
+  uint64_t sum = all.words[0] + uint64_t{all.words[all.count - 1]};
+  for (size_t i = 0; i < part; ++i) expected += source.words[(kParts - 1) * part + i];
+  std::printf("%llu\n", static_cast<unsigned long long>(sum));
+  return same(sum_of(device, part), expected);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,5 +195,6 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "copies") == 0) right = copies(count);
   if (std::strcmp(argv[1], "threads") == 0) right = threads(count, more);
   if (std::strcmp(argv[1], "memory") == 0) right = memory(count);
+  if (std::strcmp(argv[1], "pinned") == 0) right = pinned(count);
   return right ? 0 : 1;
 }

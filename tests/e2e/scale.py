@@ -11,15 +11,18 @@ import time
 from harness import Failure, info, main, require, run
 
 # name: (arguments few, arguments many, options of the recorder, replay in batch mode)
+# What pinned memory holds that kernels and host functions write is kept by the recorder until they have ended.
 WAYS = {
     "launches": ((20_000,), (1_000_000,), (), True),
     "allocations": ((4_000,), (100_000,), (), True),
     "copies": ((20_000,), (1_000_000,), (), True),
     "threads": ((20, 10), (200, 50), (), True),
     "memory": ((2,), (20,), ("--range", "step#1-2"), True),
+    "pinned": ((320,), (1024,), ("--compress", "0"), False),
 }
 # What recording may add to the largest resident size of the process. Events wait in memory only until they are written.
 MOST_KIB = 256 * 1024
+FEW_MOST_KIB = {"pinned": 160 * 1024}  # where less than that many bytes are written
 # More than the card that the agent stands for has; only what is written takes memory of this machine.
 os.environ["GFXGRAPH_DEVICE_MEMORY_GIB"] = "24"
 
@@ -34,7 +37,7 @@ def measured(command, timeout):
     return lines, time.monotonic() - start, int(last.split()[1])
 
 
-def way(build, scratch, name, arguments, options, replay):
+def way(build, scratch, name, most_kib, arguments, options, replay):
     program = [str(build.programs / "scale"), name, *map(str, arguments)]
     alone, seconds_alone, rss_alone = measured(build.tool("gfxgraph", "run", "--", *program), 1800)
     trace = scratch / f"{name}.gfxg"
@@ -43,7 +46,7 @@ def way(build, scratch, name, arguments, options, replay):
     require(own == alone, f"{name}: {alone} alone, {own} recorded")
     facts = info(build, trace)
     require(facts["complete"] and facts["sealed"], f"{name}: {json.dumps(facts)[:2000]}")
-    require(rss - rss_alone <= MOST_KIB, f"{name}: {rss_alone} KiB alone, {rss} KiB recorded")
+    require(rss - rss_alone <= most_kib, f"{name}: {rss_alone} KiB alone, {rss} KiB recorded")
     text = f"{name} {' '.join(map(str, arguments))}: alone {seconds_alone:.1f} s, recorded {seconds:.1f} s, " \
            f"{(rss - rss_alone) / 1024:.0f} MiB more, {os.path.getsize(trace) / 1e6:.1f} MB"
     if replay:
@@ -59,7 +62,8 @@ def all_ways(build, scratch, number, names):
         if names and name not in names:
             continue
         try:
-            way(build, scratch, name, sizes[number], options, replay)
+            most_kib = FEW_MOST_KIB.get(name, MOST_KIB) if number == 0 else MOST_KIB
+            way(build, scratch, name, most_kib, sizes[number], options, replay)
         except Failure as failure:
             failures.append(str(failure))
     require(not failures, "\n".join(failures))
