@@ -25,12 +25,6 @@ constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wai
 constexpr size_t kMostFindings =
     1000;  // distinct ones; a trace needs no more to be called incomplete
 
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 // For ends of the process that cannot wait for ever. The caller unlocks if this is true.
 bool lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
   for (const uint64_t end = monotonic_ns() + uint64_t{milliseconds} * 1'000'000u;;) {
@@ -142,7 +136,7 @@ void Recorder::apply_registrations() {
 void Recorder::open() {
   begun_ = true;
   start_ns_ = monotonic_ns();
-  queue_.reserve();
+  queue_.reserve(start_ns_);
   writer_ = check(new_writer());
   report_.trace = claim_.output;
   store_.place_in(std::filesystem::path(claim_.output).parent_path());
@@ -204,7 +198,7 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
-[[gnu::hot]] uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
+uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
 
 void Recorder::stamp(format::Event& event) const {
   event.thread = thread_number();

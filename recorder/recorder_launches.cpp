@@ -220,7 +220,7 @@ void Recorder::hold_launches() noexcept {
   launch.stream = stream;
   launch.thread = thread_number();
   launch.site = sites_.here();
-  launch.time_ns = now_ns();
+  launch.ticks = queue_.ticks();
   launch.shape = shape;
   if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flush_wanted_.notify_one();
   return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());

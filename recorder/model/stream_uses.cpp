@@ -14,11 +14,13 @@ void StreamUses::add(format::StreamId stream, bool blocking) {
   const auto overlaps = [&](uint64_t last) {
     return (last >> 16) > before && (last & 0xFFFF) != (own & 0xFFFF);
   };
-  // Whoever comes second, of two that exchange, finds the first one.
   Use& use = streams_[stream];
+  // Seen by whoever exchanges the null stream's after the exchange that follows.
+  if (use.blocking && lane != nullptr && stream != 0)
+    lane->last_blocking.store(own, std::memory_order_release);
+  // Whoever comes second, of two that exchange, finds the first one.
   bool found = overlaps(use.last.exchange(own));
   if (!use.blocking) return found;
-  if (lane != nullptr && stream != 0) lane->last_blocking.store(own);
   if (ticket == before + 1) return found;  // nobody has given work to anything
   if (stream != 0) return found || overlaps(streams_[0].last.load());
   lanes.each([&](const LaunchLane& one) { found |= overlaps(one.last_blocking.load()); });

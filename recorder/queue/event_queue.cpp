@@ -33,7 +33,9 @@ Result<void> add_event(format::Writer& writer, format::Event&& event) {
 
 }  // namespace
 
-void EventQueue::reserve() {
+void EventQueue::reserve(uint64_t start_ns) {
+  start_ns_ = start_ns;
+  clock_.start();
   pending_.reserve(kMost);
   draining_.reserve(kMost);
 }
@@ -74,6 +76,7 @@ bool EventQueue::take() {
       count += lane.draining.launches.size();
     });
   }
+  clock_.mark();
   taken_.reserve(count + draining_.size());
   for (Item& item : draining_) taken_.push_back({item.ticket, &item, nullptr, nullptr});
   lanes_.each([&](const LaunchLane& lane) {
@@ -123,7 +126,9 @@ void EventQueue::forget_taken() {
 
 Result<void> EventQueue::write(format::Writer& writer, Taken& taken) {
   if (taken.launch != nullptr) {
-    return add_event(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes)));
+    const uint64_t ns = clock_.ns_at(taken.launch->ticks);
+    return add_event(writer, launch_event(*taken.launch, std::span(taken.lane->draining.bytes),
+                                          std::max(ns, start_ns_) - start_ns_));
   }
   Pending& event = taken.item->event;
   if (auto* graph = std::get_if<std::unique_ptr<format::Graph>>(&event)) return writer.add(**graph);

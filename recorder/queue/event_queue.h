@@ -15,6 +15,7 @@
 #include "format/trace.h"
 #include "format/writer.h"
 #include "recorder/queue/launch_lane.h"
+#include "recorder/queue/tick_clock.h"
 
 namespace gfxgraph::recorder {
 
@@ -39,8 +40,9 @@ class EventQueue {
   uint64_t draw() noexcept { return tickets_.fetch_add(1, std::memory_order_acq_rel) + 1; }
   uint64_t last_drawn() const noexcept { return tickets_.load(std::memory_order_acquire); }
 
-  // Before the recording begins.
-  void reserve();
+  // Before the recording begins, at this time (monotonic_ns()): that of launches counts from it.
+  void reserve(uint64_t start_ns);
+  uint64_t ticks() const noexcept { return clock_.ticks(); }
   // With mutex. The number of items that wait in the list.
   size_t add(uint64_t ticket, Pending item);
   // Any thread, without a lock: not exact.
@@ -72,10 +74,12 @@ class EventQueue {
     const PendingLaunch* launch = nullptr;
     const LaunchLane* lane = nullptr;
   };
-  static Result<void> write(format::Writer& writer, Taken& taken);
+  Result<void> write(format::Writer& writer, Taken& taken);
   void forget_taken();
 
   LaunchLanes lanes_;
+  TickClock clock_;
+  uint64_t start_ns_ = 0;
   alignas(128) std::atomic<uint64_t> tickets_{0};  // each launch writes it
   alignas(128) std::vector<Item> pending_;
   std::atomic<size_t> count_{0};

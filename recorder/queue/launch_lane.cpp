@@ -32,7 +32,8 @@ thread_local GiveBack give_back;
 
 }  // namespace
 
-format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes) {
+format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
+                           uint64_t time_ns) {
   const std::byte* const bytes = all_bytes.data() + pending.offset_bytes;
   format::Launch launch;
   launch.kernel = pending.kernel;
@@ -53,7 +54,7 @@ format::Event launch_event(const PendingLaunch& pending, std::span<const std::by
   }
   format::Event event;
   event.thread = pending.thread;
-  event.time_ns = pending.time_ns;
+  event.time_ns = time_ns;
   event.action = std::move(launch);
   event.site = pending.site;
   return event;

@@ -25,7 +25,7 @@ struct PendingLaunch {
   format::StreamId stream = 0;
   uint32_t thread = 0;
   format::SiteId site = 0;
-  uint64_t time_ns = 0;
+  uint64_t ticks = 0;  // TickClock
   LaunchShape shape;
   uint64_t offset_bytes = 0;
   uint32_t kernarg_bytes = 0;
@@ -47,7 +47,8 @@ struct LaunchBatch {
   }
 };
 
-format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes);
+format::Event launch_event(const PendingLaunch& pending, std::span<const std::byte> all_bytes,
+                           uint64_t time_ns);
 
 // Own cache lines: nothing of two threads stands in one.
 struct alignas(128) LaunchLane {

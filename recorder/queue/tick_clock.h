@@ -1,0 +1,51 @@
+// When launches were made. Asking the system costs a launch more than anything else that is noted
+// of it: where the system itself reads the processor's counter for that, so does this, and says
+// later what time it was.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace gfxgraph::recorder {
+
+// CLOCK_MONOTONIC.
+uint64_t monotonic_ns() noexcept;
+
+class TickClock {
+ public:
+  // Before the first stamp. Until then the system is asked.
+  void start() noexcept;
+
+  // Any thread; no lock.
+  [[gnu::hot]] uint64_t ticks() const noexcept {
+#if defined(__x86_64__)
+    if (counts_) [[likely]]
+      return __rdtsc();
+#endif
+    return monotonic_ns();
+  }
+  // After the last stamp that ns_at() is asked for until the next mark. One thread at a time, as
+  // for ns_at().
+  void mark() noexcept;
+  // Of a stamp between the last two marks: on a straight line between what the system's clock said
+  // at them, so that its rate is the system's own.
+  uint64_t ns_at(uint64_t ticks) const noexcept;
+
+  bool counts() const noexcept { return counts_; }
+
+ private:
+  struct Mark {
+    uint64_t ticks = 0;
+    uint64_t ns = 0;
+  };
+  Mark now() const noexcept;
+
+  bool counts_ = false;
+  Mark before_;
+  Mark last_;
+};
+
+}  // namespace gfxgraph::recorder
