@@ -36,12 +36,7 @@ class BatchExecutor : public Executor {
     return {};
   }
 
-  Result<void> wait(hip::Stream stream) override {
-    const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-    if (code == hip::kSuccess) [[likely]]
-      return {};
-    return instance_.library().check(code, "hipStreamSynchronize after the batch");
-  }
+  Result<void> wait(hip::Stream stream) override { return instance_.library().wait_for(stream); }
 
   Result<bool> is_complete(hip::Stream stream) override {
     return instance_.library().is_idle(stream);

@@ -61,14 +61,20 @@ class EagerExecutor : public Executor {
                                              "an event of the replay"));
     }
     seen_.resize(streams_.size());
+    uses_null_stream_ = std::ranges::any_of(program.calls(), [](const Call& call) {
+      const bool kind = call.kind == CallKind::kOperation || call.kind == CallKind::kGraphLaunch ||
+                        call.kind == CallKind::kEventRecord || call.kind == CallKind::kStreamWait ||
+                        call.kind == CallKind::kHostFunction;
+      return kind && call.stream == 0;
+    });
     return {};
   }
 
   Result<void> run(hip::Stream stream) override {
     // What the caller queued on its own stream comes first.
     if (stream != nullptr) {
-      const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-      if (code != hip::kSuccess) return instance_.library().check(code, "hipStreamSynchronize");
+      GFXGRAPH_TRY(instance_.library().check(instance_.hip().hipStreamSynchronize(stream),
+                                             "hipStreamSynchronize"));
     }
     const auto total = static_cast<uint32_t>(instance_.program().operations().size());
     std::fill(seen_.begin(), seen_.end(), 0);
@@ -83,16 +89,14 @@ class EagerExecutor : public Executor {
   }
 
   Result<void> wait(hip::Stream) override {
-    for (hip::Stream stream : streams_) {  // [0] is the null stream
-      const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-      if (code != hip::kSuccess) return instance_.library().check(code, "hipStreamSynchronize");
-    }
+    const hip::Error code = synchronize_streams();
+    if (code != hip::kSuccess) return instance_.library().check(code, "hipStreamSynchronize");
     return {};
   }
 
   Result<bool> is_complete(hip::Stream) override {
-    for (hip::Stream stream : streams_) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const bool idle, instance_.library().is_idle(stream));
+    for (size_t id = uses_null_stream_ ? 0 : 1; id < streams_.size(); ++id) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const bool idle, instance_.library().is_idle(streams_[id]));
       if (!idle) return false;
     }
     return true;
@@ -197,10 +201,21 @@ class EagerExecutor : public Executor {
     return {};
   }
 
+  // Not the whole device: others may have work on it that never ends. Nor the null stream without
+  // need, which waits for the blocking streams of all.
+  hip::Error synchronize_streams() const {
+    for (size_t id = uses_null_stream_ ? 0 : 1; id < streams_.size(); ++id) {
+      const hip::Error code = instance_.hip().hipStreamSynchronize(streams_[id]);
+      if (code != hip::kSuccess) return code;
+    }
+    return hip::kSuccess;
+  }
+
   hip::Error synchronize(const Call& call) const {
     switch (call.synchronize) {
-      case format::SynchronizeKind::kDevice: return instance_.hip().hipDeviceSynchronize();
+      case format::SynchronizeKind::kDevice: return synchronize_streams();
       case format::SynchronizeKind::kStream:
+        if (call.object == 0 && !uses_null_stream_) return synchronize_streams();
         return instance_.hip().hipStreamSynchronize(streams_[call.object]);
       case format::SynchronizeKind::kEvent:
         return instance_.hip().hipEventSynchronize(events_[call.object]);
@@ -214,7 +229,8 @@ class EagerExecutor : public Executor {
   Instance& instance_;
   uint32_t limit_;
   std::vector<hip::Stream> streams_;  // index = id, [0] null
-  std::vector<hip::Event> events_;    // index = id, [0] unused
+  bool uses_null_stream_ = false;
+  std::vector<hip::Event> events_;  // index = id, [0] unused
   // The replay's own events: a host function's by slot, then the one of follow_host().
   std::vector<hip::Event> own_events_;
   std::vector<uint32_t> call_slots_;  // by call

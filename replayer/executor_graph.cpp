@@ -92,7 +92,7 @@ class GraphExecutor : public Executor {
     has_run_ = true;
     for (const Part& part : parts_) {
       if (part.host_write_count != 0) {
-        GFXGRAPH_TRY(synchronize(stream));
+        GFXGRAPH_TRY(instance_.library().wait_for(stream));
         for (uint32_t i = 0; i < part.host_write_count; ++i)
           instance_.apply_host_write(part.first_host_write + i);
       }
@@ -111,7 +111,7 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> wait(hip::Stream stream) override {
-    GFXGRAPH_TRY(synchronize(stream));
+    GFXGRAPH_TRY(instance_.library().wait_for(stream));
     if (many_updates_) [[unlikely]]
       return shed_updates();
     return {};
@@ -203,13 +203,6 @@ class GraphExecutor : public Executor {
     return *part;
   }
 
-  Result<void> synchronize(hip::Stream stream) const {
-    const hip::Error code = instance_.hip().hipStreamSynchronize(stream);
-    if (code == hip::kSuccess) [[likely]]
-      return {};
-    return instance_.library().check(code, "hipStreamSynchronize after the graph");
-  }
-
   // In place; no: it cannot be done so.
   bool update(Part& part, uint32_t index) {
     const PreparedOperation& operation = instance_.operation(index);
@@ -253,7 +246,7 @@ class GraphExecutor : public Executor {
   // Graphs in flight must not be destroyed.
   // Waits for its own runs only: other steps of the session may run on other threads.
   Result<void> rebuild_stale() {
-    if (has_run_) GFXGRAPH_TRY(synchronize(last_stream_));
+    if (has_run_) GFXGRAPH_TRY(instance_.library().wait_for(last_stream_));
     for (Part& part : parts_) {
       if (!part.stale) continue;
       destroy(part);

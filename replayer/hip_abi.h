@@ -23,6 +23,7 @@ inline constexpr Error kErrorOutOfMemory = 2;
 inline constexpr Error kErrorNoBinaryForGpu = 209;
 inline constexpr Error kErrorNotFound = 500;
 inline constexpr Error kErrorNotReady = 600;
+inline constexpr Error kErrorContextIsDestroyed = 709;  // also: of a stream that was destroyed
 
 // hipMemcpyKind.
 inline constexpr int kHostToDevice = 1;
@@ -34,6 +35,8 @@ inline constexpr int kCopyDefault = 4;
 inline constexpr uint32_t kStreamNonBlocking = 1;
 // hipStreamCaptureStatusNone; the others are captures under way or broken.
 inline constexpr int kNotCapturing = 0;
+// HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: an int.
+inline constexpr int kPointerDeviceOrdinal = 9;
 // hipMemAttachGlobal.
 inline constexpr unsigned kMemAttachGlobal = 1;
 

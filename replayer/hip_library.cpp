@@ -168,9 +168,22 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   return device;
 }
 
+Result<void> HipLibrary::wait_for(hip::Stream stream) const {
+  const hip::Error code = table_.hipStreamSynchronize(stream);
+  if (code == hip::kSuccess) [[likely]]
+    return {};
+  if (code != hip::kErrorContextIsDestroyed) return check(code, "hipStreamSynchronize");
+  table_.hipGetLastError();
+  return check(table_.hipDeviceSynchronize(), "hipDeviceSynchronize, as the stream was destroyed");
+}
+
 Result<bool> HipLibrary::is_idle(hip::Stream stream) const {
   const hip::Error code = table_.hipStreamQuery(stream);
   if (code == hip::kSuccess) return true;
+  if (code == hip::kErrorContextIsDestroyed) {
+    GFXGRAPH_TRY(wait_for(stream));
+    return true;
+  }
   if (code != hip::kErrorNotReady) return tl::unexpected<Error>(error(code, "hipStreamQuery"));
   table_.hipGetLastError();
   return false;

@@ -51,7 +51,10 @@ class HipLibrary {
   // current one) and describes it. kDevice when there is none.
   Result<HipDevice> select_device(int ordinal) const;
 
-  // Whether the stream's work is done, without waiting for it.
+  // Waits for a stream's work. If the caller has destroyed the stream meanwhile, which is no reason
+  // for its work not to end, for the device.
+  Result<void> wait_for(hip::Stream stream) const;
+  // Whether the stream's work is done, without waiting for it, unless the stream was destroyed.
   Result<bool> is_idle(hip::Stream stream) const;
   // Ok, or an error with HIP's name for `error` behind `what`.
   Result<void> check(hip::Error error, std::string_view what) const;

@@ -74,6 +74,7 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
                                                const Program& program, const Modules& modules,
                                                const SessionOptions& options) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library), options.allocator));
+  GFXGRAPH_TRY(memory->source_.open_stream());
   memory->zero_unknown_ = options.zero_unknown;
   memory->fresh_fill_ = options.poison_fresh ? kPoison : 0;
   const std::vector<AllocationInfo>& allocations = program.allocations();
@@ -135,9 +136,29 @@ Result<void> Memory::bind(const Program& program, const Binding& binding) {
     buffer.host = pointer;
     return find_device_address(buffer, begin);
   }
+  GFXGRAPH_TRY(check_device(binding));
   buffer.device = pointer;
   if (begin.kind == AllocationKind::kManaged) buffer.host = pointer;
   return {};
+}
+
+// Memory that HIP does not know is taken as it is.
+Result<void> Memory::check_device(const Binding& binding) const {
+  const HipTable& hip = library_->table();
+  if (hip.hipPointerGetAttribute == nullptr) return {};
+  int theirs = 0, ours = 0;
+  GFXGRAPH_TRY(library_->check(hip.hipGetDevice(&ours), "hipGetDevice"));
+  if (hip.hipPointerGetAttribute(&theirs, hip::kPointerDeviceOrdinal, binding.pointer) !=
+      hip::kSuccess) {
+    hip.hipGetLastError();
+    return {};
+  }
+  if (theirs == ours) return {};
+  return fail(
+      Status::kInvalidArgument,
+      fmt::format("cannot bind allocation {}: the memory is on device {}, and the session on "
+                  "device {}",
+                  binding.allocation, theirs, ours));
 }
 
 Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& begin) {
@@ -325,9 +346,8 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset,
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
   }
-  return library_->check(library_->table().hipMemcpy(bytes.data(), buffer.device + offset,
-                                                     bytes.size(), hip::kDeviceToHost),
-                         fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
+  return source_.copy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost,
+                      fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
 }
 
 Result<void> Memory::write(format::AllocationId id, uint64_t offset,
@@ -344,9 +364,8 @@ Result<void> Memory::write(format::AllocationId id, uint64_t offset,
     std::memcpy(buffer.host + offset, bytes.data(), bytes.size());
     return {};
   }
-  return library_->check(library_->table().hipMemcpy(buffer.device + offset, bytes.data(),
-                                                     bytes.size(), hip::kHostToDevice),
-                         fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
+  return source_.copy(buffer.device + offset, bytes.data(), bytes.size(), hip::kHostToDevice,
+                      fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
 }
 
 Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t value,
@@ -362,8 +381,8 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
     const std::vector<std::byte> bytes(size, std::byte{value});
     return write(id, offset, bytes);
   }
-  return library_->check(library_->table().hipMemset(buffer.device + offset, value, size),
-                         fmt::format("fill of {} bytes of allocation {}", size, id));
+  return source_.fill(buffer.device + offset, value, size,
+                      fmt::format("fill of {} bytes of allocation {}", size, id));
 }
 
 // Of memory whose content the trace lacks: what is known to lead to other memory. The rest is zero.
@@ -479,8 +498,7 @@ Result<void> Memory::restore(const Program& program, bool all) {
     }
     GFXGRAPH_TRY(fill(begin.id, content.size_bytes, 0, size(begin.id) - content.size_bytes));
   }
-  // hipMemset may return before the memory is set.
-  return library_->check(library_->table().hipDeviceSynchronize(), "hipDeviceSynchronize");
+  return source_.synchronize();
 }
 
 size_t Memory::moved() const {

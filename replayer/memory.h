@@ -115,6 +115,7 @@ class Memory {
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
   Result<void> bind(const Program& program, const Binding& binding);
+  Result<void> check_device(const Binding& binding) const;
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
   Result<void> restore_content(const format::Trace& trace, const format::AllocationBegin& begin,
                                const std::string& where);

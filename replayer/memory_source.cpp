@@ -4,6 +4,33 @@
 
 namespace gfxgraph::replayer {
 
+MemorySource::~MemorySource() {
+  if (stream_ != nullptr) library_->table().hipStreamDestroy(stream_);
+}
+
+Result<void> MemorySource::open_stream() {
+  return library_->check(
+      library_->table().hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking),
+      "stream for the memory of the replay");
+}
+
+Result<void> MemorySource::copy(void* destination, const void* source, size_t bytes, int kind,
+                                std::string_view what) const {
+  GFXGRAPH_TRY(library_->check(
+      library_->table().hipMemcpyAsync(destination, source, bytes, kind, stream_), what));
+  return library_->check(library_->table().hipStreamSynchronize(stream_), what);
+}
+
+Result<void> MemorySource::fill(void* destination, uint8_t value, size_t bytes,
+                                std::string_view what) const {
+  return library_->check(library_->table().hipMemsetAsync(destination, value, bytes, stream_),
+                         what);
+}
+
+Result<void> MemorySource::synchronize() const {
+  return library_->check(library_->table().hipStreamSynchronize(stream_), "hipStreamSynchronize");
+}
+
 Result<void*> MemorySource::allocate(MemoryKind kind, size_t bytes, unsigned flags,
                                      std::string_view what) const {
   const HipTable& hip = library_->table();

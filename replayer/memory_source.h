@@ -1,4 +1,5 @@
-// Where the memory of a session comes from: HIP, or the caller's allocator.
+// Where the memory of a session comes from: HIP, or the caller's allocator. And the stream by which
+// its host reads and writes it: the null stream would wait for blocking streams of others.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,12 @@ class MemorySource {
   MemorySource(std::shared_ptr<const HipLibrary> library, const Allocator& allocator)
       : library_(std::move(library)), allocator_(allocator) {}
 
+  ~MemorySource();
+  MemorySource(const MemorySource&) = delete;
+  MemorySource& operator=(const MemorySource&) = delete;
+  // Before the first copy or fill.
+  Result<void> open_stream();
+
   const HipLibrary& library() const { return *library_; }
   // `flags`: of hipHostMalloc and hipMallocManaged; an allocator of the caller does not get them.
   // kUnsupported: HIP has no managed memory.
@@ -24,9 +31,17 @@ class MemorySource {
                          std::string_view what) const;
   void release(MemoryKind kind, void* pointer) const noexcept;
 
+  // Returns when the bytes have moved. `kind`: hip::kHostToDevice, ...
+  Result<void> copy(void* destination, const void* source, size_t bytes, int kind,
+                    std::string_view what) const;
+  // Device memory. May return before it is done: copies follow it, and synchronize() waits.
+  Result<void> fill(void* destination, uint8_t value, size_t bytes, std::string_view what) const;
+  Result<void> synchronize() const;
+
  private:
   std::shared_ptr<const HipLibrary> library_;
   Allocator allocator_;
+  hip::Stream stream_ = nullptr;
 };
 
 }  // namespace gfxgraph::replayer

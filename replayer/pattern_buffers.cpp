@@ -28,10 +28,8 @@ Result<const PatternBuffer*> PatternBuffers::get(const MemorySource& source, uin
   std::vector<std::byte> bytes(kPatternBytes);
   for (uint64_t at = 0; at < kPatternBytes; at += element_bytes)
     std::memcpy(bytes.data() + at, &value, element_bytes);
-  GFXGRAPH_TRY(
-      source.library().check(source.library().table().hipMemcpy(buffer.pointer, bytes.data(),
-                                                                bytes.size(), hip::kHostToDevice),
-                             "pattern of a memset"));
+  GFXGRAPH_TRY(source.copy(buffer.pointer, bytes.data(), bytes.size(), hip::kHostToDevice,
+                           "pattern of a memset"));
   buffer.size_bytes = kPatternBytes;
   return &buffer;
 }

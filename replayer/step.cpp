@@ -232,10 +232,7 @@ void Step::log_prepared() const {
 }
 
 Result<void> Step::restore() {
-  if (stream_ != own_stream_) {
-    GFXGRAPH_TRY(instance_->library().check(instance_->hip().hipStreamSynchronize(stream_),
-                                            "hipStreamSynchronize"));
-  }
+  if (stream_ != own_stream_) GFXGRAPH_TRY(instance_->library().wait_for(stream_));
   if (executor_) GFXGRAPH_TRY(wait());
   instance_->follow_moves(executor_.get());
   return instance_->restore();

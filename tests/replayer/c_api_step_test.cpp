@@ -315,6 +315,39 @@ TEST_P(CApiStep, TheThreadsDeviceIsPutBack) {
   EXPECT_EQ(fake.current_device, 2);
 }
 
+TEST_P(CApiStep, MemoryOfAnotherDeviceIsRefusedByName) {
+  fake.devices = 2;
+  const Trace file = open();
+  const HipTable hip = fake.table();
+  void *here = nullptr, *there = nullptr;
+  ASSERT_EQ(hip.hipMalloc(&here, 16), 0);
+  fake.current_device = 1;
+  ASSERT_EQ(hip.hipMalloc(&there, 16), 0);
+  fake.current_device = 0;
+  {
+    gfxgraph::Session session(file);
+    gfxgraph::Step step(session, 0, GetParam());
+    const size_t alive = fake.alive();
+    try {
+      session.bind(state, there, 16);
+      FAIL() << "bound";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.status(), GFXGRAPH_INVALID_ARGUMENT);
+      EXPECT_THAT(failure.what(),
+                  HasSubstr("the memory is on device 1, and the session on device 0"));
+    }
+    EXPECT_EQ(fake.alive(), alive);
+    step.run(step.stream());
+    EXPECT_EQ(read(session, state, 1)[0], 0x01010101u);
+    session.bind(state, here, 16, GFXGRAPH_BIND_FILL);
+    step.restore();
+    step.run(step.stream());
+    EXPECT_EQ(read(session, state, 1)[0], 0x01010101u);
+  }
+  hip.hipFree(here);
+  hip.hipFree(there);
+}
+
 TEST_P(CApiStep, HipsErrorsComeWithTheirNumber) {
   const Trace file = open();
   gfxgraph::Session session(file);

@@ -11,6 +11,7 @@ FakeHip* fake = nullptr;
 using NodeKind = FakeHip::NodeKind;
 
 constexpr hip::Error kInvalidValue = 1;
+constexpr hip::Error kNeverReturns = 999;
 
 void* allocate(size_t size) {
   const size_t rounded = (size + 4095) / 4096 * 4096;
@@ -263,9 +264,17 @@ HipTable FakeHip::table() const {
   t.hipMalloc = [](void** pointer, size_t size) {
     ENTER("hipMalloc");
     *pointer = allocate(size);
+    fake->device_of[static_cast<const uint8_t*>(*pointer)] = fake->current_device;
     return 0;
   };
   t.hipFree = [](void* pointer) { return release(pointer); };
+  t.hipPointerGetAttribute = [](void* data, int attribute, void* pointer) {
+    if (attribute != hip::kPointerDeviceOrdinal) return kInvalidValue;
+    const auto found = fake->device_of.find(static_cast<const uint8_t*>(pointer));
+    if (found == fake->device_of.end()) return kInvalidValue;
+    *static_cast<int*>(data) = found->second;
+    return hip::kSuccess;
+  };
   t.hipHostMalloc = [](void** pointer, size_t size, unsigned) {
     ENTER("hipHostMalloc");
     *pointer = allocate(size);
@@ -330,6 +339,7 @@ HipTable FakeHip::table() const {
   };
   t.hipMemcpy = [](void* to, const void* from, size_t size, int) {
     ENTER("hipMemcpy");
+    if (fake->others_never_end) return kNeverReturns;
     std::memcpy(to, from, size);
     return 0;
   };
@@ -354,6 +364,7 @@ HipTable FakeHip::table() const {
   };
   t.hipMemset = [](void* to, int value, size_t size) {
     ENTER("hipMemset");
+    if (fake->others_never_end) return kNeverReturns;
     std::memset(to, value, size);
     return 0;
   };
@@ -389,9 +400,10 @@ HipTable FakeHip::table() const {
     return 0;
   };
   t.hipStreamDestroy = [](void* stream) { return destroy(stream); };
-  t.hipStreamSynchronize = [](void*) {
+  t.hipStreamSynchronize = [](void* stream) -> int {
     ENTER("stream sync", true);
-    return 0;
+    if (fake->destroyed.contains(stream)) return hip::kErrorContextIsDestroyed;
+    return fake->others_never_end && stream == nullptr ? kNeverReturns : 0;
   };
   t.hipStreamWaitEvent = [](void*, void*, unsigned) {
     ENTER("wait", true);
@@ -405,6 +417,7 @@ HipTable FakeHip::table() const {
   t.hipEventDestroy = [](void* event) { return destroy(event); };
   t.hipStreamQuery = [](void* stream) -> int {
     ENTER("stream query");
+    if (fake->destroyed.contains(stream)) return hip::kErrorContextIsDestroyed;
     return fake->busy.contains(stream) ? hip::kErrorNotReady : hip::kSuccess;
   };
   t.hipEventRecord = [](void*, void*) {
@@ -417,6 +430,7 @@ HipTable FakeHip::table() const {
   };
   t.hipDeviceSynchronize = [] {
     ENTER("device sync");
+    if (fake->others_never_end) return kNeverReturns;
     return 0;
   };
   t.hipGraphCreate = [](void** graph, unsigned) {

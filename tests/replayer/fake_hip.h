@@ -56,6 +56,9 @@ class FakeHip {
   int devices = 1;
   int current_device = 0;
   std::set<void*> busy;  // streams that hipStreamQuery says hold work
+  // A blocking stream of somebody else has work that never ends: what would wait for it fails.
+  bool others_never_end = false;
+  std::set<void*> destroyed;  // streams whose work cannot be waited for any more
   enum class NodeKind { kNone, kKernel, kCopy, kMemset, kOther };
   NodeKind refuse_updates = NodeKind::kNone;  // updates of such nodes fail
   NodeKind forget_updates = NodeKind::kNone;  // or report success and do nothing
@@ -89,6 +92,7 @@ class FakeHip {
   };
   hip::Error enter(const char* name, bool logged = false);
   std::map<uint8_t*, size_t> memory;
+  std::map<const uint8_t*, int> device_of;        // as hipMalloc saw it
   std::map<const void*, std::string> registered;  // kernels by stub
   std::string registered_bundle;                  // of the last registration
   std::set<void*> handles;

@@ -102,7 +102,7 @@ TEST_F(ReplayTest, SmallContentsAreNeverFilled) {
   trace.allocate(13, std::vector<uint8_t>(5, 1));
   trace.allocate(1);
   HipTable table = fake.table();
-  table.hipMemset = [](void*, int, size_t) { return 1; };
+  table.hipMemsetAsync = [](void*, int, size_t, void*) { return 1; };
   LoadOptions options;
   options.mode = Mode::kBatch;
   auto replay = Step::load(trace.program(), *HipLibrary::from_table(table, "fake"), options);
