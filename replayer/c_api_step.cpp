@@ -71,6 +71,7 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
     prepared.graph_max_nodes = chosen.graph_max_nodes;
     prepared.graph_linear = chosen.graph_linear != 0;
     prepared.keep_memory = chosen.keep_memory != 0;
+    if (chosen.auto_milliseconds != 0) prepared.auto_seconds = chosen.auto_milliseconds / 1000.0;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> open, session->open->range(range));
     OnDevice scope(*session->library, session->device.ordinal);
     GFXGRAPH_TRY(scope.enter());

@@ -53,6 +53,7 @@ struct ExecutorOptions {
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
 };
+  bool values_change = true;  // as StepOptions
 
 Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance,
                                                       const ExecutorOptions& options);

@@ -75,8 +75,10 @@ class GraphExecutor : public Executor {
     }
     dag_ = build_dag(instance_.program());
     split();
-    updates_ =
-        instance_.library().update_trials().find(instance_.library(), instance_.device().arch);
+    if (options_.values_change) {
+      updates_ =
+          instance_.library().update_trials().find(instance_.library(), instance_.device().arch);
+    }
     nodes_.resize(instance_.program().operations().size());
     is_changed_.resize(nodes_.size());
     changed_.reserve(nodes_.size());

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "format/trace.h"
@@ -13,7 +15,7 @@ enum class Mode : uint8_t {
   kEager = 0,  // calls, streams and events as recorded
   kBatch = 1,  // prebuilt launches in one loop on one stream
   kGraph = 2,  // one explicit hipGraph, split where the host must act
-  kAuto = 3,   // batch or graph, whichever is faster here
+  kAuto = 3,   // the one that is faster here
 };
 const char* mode_name(Mode mode) noexcept;
 
@@ -73,11 +75,30 @@ struct SessionOptions {
   Allocator allocator;
 };
 
+// What a long call is at, for people; either may be empty. Called by the thread that makes the
+// call.
+struct Progress {
+  std::function<void(const std::string&)> at;     // in place of what was said before
+  std::function<void(const std::string&)> found;  // a first figure, of a run as recorded
+};
+
+// How long mode auto measures by default.
+inline constexpr double kDefaultAutoSeconds = 3;
+
 struct StepOptions {
   Mode mode = Mode::kAuto;
+  // kAuto: begins no other run when so much time is used up, but that there are two modes to
+  // compare only if the first one has left some of it.
+  double auto_seconds = kDefaultAutoSeconds;
+  // kAuto may choose kEager, behind which work on the caller's stream does not wait.
+  bool auto_eager = false;
+  // False: nothing will be set and no memory bound between runs, so that graph mode needs no trial
+  // of updates (graph_updates.h); what is set all the same is built anew.
+  bool values_change = true;
   uint32_t graph_max_nodes = 0;  // nodes in one graph at most; 0: kMaxGraphNodes
   bool graph_linear = false;     // make every graph a chain in recorded order
   bool keep_memory = false;      // do not restore the memory of the session; not with kAuto
+  Progress progress;
 };
 
 // Of a step in a session of its own.

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "format/ranges/trace_periods.h"
+
 namespace gfxgraph::replayer {
 namespace {
 
@@ -40,6 +42,37 @@ std::vector<uint64_t> works_of(const format::Trace& trace, const ranges::Iterati
   return works;
 }
 
+// One for each repetition. Of shape 0, which no range has.
+std::vector<ranges::RangeSummary> repetitions(const std::vector<ranges::Period>& periods) {
+  std::vector<ranges::RangeSummary> all;
+  for (size_t i = 0; i < periods.size(); ++i) {
+    for (const ranges::IterationSpan& span : periods[i].iterations) {
+      ranges::RangeSummary& one = all.emplace_back();
+      one.name = fmt::format("period#{}", i + 1);
+      one.ordinal = span.ordinal;
+      one.first_event = span.first_event;
+      one.end_event = span.end_event;
+      one.ended = true;
+    }
+  }
+  return all;
+}
+
+// What is compared with the range.
+std::vector<ranges::IterationGroup> group_of(const format::Trace& trace,
+                                             const ranges::RangeSummary& range) {
+  const bool period = range.shape == 0;
+  std::vector<ranges::IterationGroup> groups =
+      period ? ranges::group_periods(ranges::find_periods(trace))
+             : ranges::group_iterations(ranges::summarize_ranges(trace));
+  std::erase_if(groups, [&](const ranges::IterationGroup& group) {
+    if (!period) return group.name != range.name || group.shape != range.shape;
+    return std::ranges::find(group.iterations, range.first_event,
+                             &ranges::IterationSpan::first_event) == group.iterations.end();
+  });
+  return groups;
+}
+
 }  // namespace
 
 Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text) {
@@ -58,6 +91,23 @@ Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::str
   return fail(Status::kNotFound, fmt::format("no range {}: {}", text, known_ranges(all)));
 }
 
+Result<ranges::RangeSummary> find_range_or_period(const format::Trace& trace,
+                                                  std::string_view text) {
+  const std::vector<ranges::RangeSummary> all = ranges::summarize_ranges(trace);
+  Result<size_t> at = find_range(all, text);
+  if (at) return all[*at];
+  const std::vector<ranges::Period> periods = ranges::find_periods(trace);
+  const std::vector<ranges::RangeSummary> repeated = repetitions(periods);
+  if (const Result<size_t> found = find_range(repeated, text); found) return repeated[*found];
+  for (size_t i = 0; i < periods.size(); ++i) {
+    at.error().message += fmt::format("{} period#{}, {} times {} launches", i == 0 ? ";" : ",",
+                                      i + 1, periods[i].repeats, periods[i].launches);
+  }
+  if (periods.empty()) at.error().message += "; no period was found";
+  at.error().message += "; gfxgraph-record --launches N:M records any launches";
+  return tl::unexpected<Error>(std::move(at).error());
+}
+
 PlaceValue StepParameter::value(uint64_t n) const {
   PlaceValue result = values[iteration];
   if (match.pattern == ranges::Pattern::kStep) {
@@ -72,12 +122,7 @@ PlaceValue StepParameter::value(uint64_t n) const {
 std::vector<StepParameter> find_parameters(const Program& program,
                                            const ranges::RangeSummary& range) {
   const format::Trace& trace = program.trace();
-  std::vector<ranges::IterationGroup> groups =
-      ranges::group_iterations(ranges::summarize_ranges(trace));
-  std::erase_if(groups, [&](const ranges::IterationGroup& group) {
-    return group.name != range.name || group.shape != range.shape;
-  });
-  ranges::RangeComparisons compared = ranges::compare_iterations(trace, groups);
+  ranges::RangeComparisons compared = ranges::compare_iterations(trace, group_of(trace, range));
   std::vector<StepParameter> result;
   if (compared.comparisons.empty() || !compared.comparisons[0].not_compared.empty()) return result;
   const ranges::RangeComparison& comparison = compared.comparisons[0];

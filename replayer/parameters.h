@@ -19,6 +19,12 @@ namespace gfxgraph::replayer {
 // the trace holds. The place in `all`; kNotFound lists what there is.
 Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text);
 
+// The same in a trace, or a period of it (docs/ranges.md): "period#2" is the first repetition of
+// what gfxgraph info --ranges lists as period 2, "period#2#5" the one with 5 before it. A range
+// that the program calls so goes first. kNotFound: says how to record launches by their numbers.
+Result<ranges::RangeSummary> find_range_or_period(const format::Trace& trace,
+                                                  std::string_view text);
+
 // A place of a step that holds a value.
 struct PlaceTarget {
   uint32_t operation = 0;  // of the step's program
@@ -45,8 +51,8 @@ struct StepParameter {
   PlaceValue value(uint64_t n) const;
 };
 
-// Of the range that `program` is cut to; those with most places first. None where the trace holds
-// one iteration only.
+// Of the range or repetition that `program` is cut to; those with most places first. None where the
+// trace holds one iteration only.
 std::vector<StepParameter> find_parameters(const Program& program,
                                            const ranges::RangeSummary& range);
 

@@ -11,8 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kAutoRepetitions = 9;
-
 double microseconds(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::micro>(end - begin).count();
 }
@@ -52,6 +50,7 @@ Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
     : instance_(std::move(instance)) {
   executor_options_.graph_max_nodes = options.graph_max_nodes;
   executor_options_.graph_linear = options.graph_linear;
+  executor_options_.values_change = options.values_change;
 }
 
 Step::~Step() {
@@ -102,7 +101,7 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
   if (!options.keep_memory) GFXGRAPH_TRY(step->restore());
   step->load_times_.restore_us = microseconds(loaded, Clock::now());
   if (options.mode == Mode::kAuto) {
-    GFXGRAPH_TRY(step->choose_mode());
+    GFXGRAPH_TRY(step->choose_mode(options));
   } else {
     GFXGRAPH_TRY(step->use(options.mode));
     step->mode_reason_ = "as asked";
@@ -122,68 +121,6 @@ Result<void> Step::use(Mode mode) {
   GFXGRAPH_ASSIGN_OR_RETURN(executor_, make_executor(mode, *instance_, executor_options_));
   mode_ = mode;
   return {};
-}
-
-// Batch is the reference: graph is kept only where it leaves the same bytes and is faster.
-Result<void> Step::choose_mode() {
-  GFXGRAPH_TRY(use(Mode::kBatch));
-  Result<std::unique_ptr<Executor>> graph = make_graph_executor(*instance_, executor_options_);
-  if (!graph) {
-    if (graph.error().status == Status::kOutOfMemory) return tl::unexpected<Error>(graph.error());
-    mode_reason_ = "no graph: " + graph.error().message;
-    return {};
-  }
-  const Memory& memory = instance_->memory();
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept, memory.kept_contents());
-  const auto tried = [&]() -> Result<void> {
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_batch, outcome(*executor_));
-    GFXGRAPH_TRY(memory.put_back(kept));
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> by_graph, outcome(**graph));
-    GFXGRAPH_TRY(memory.put_back(kept));
-    if (by_batch != by_graph) {
-      mode_reason_ = "graph and batch leave different bytes: batch kept";
-      return {};
-    }
-    std::vector<double> batch_us;
-    std::vector<double> graph_us;
-    for (size_t i = 0; i < kAutoRepetitions; ++i) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const Measurement batch_time, measure_with(*executor_, 1));
-      GFXGRAPH_TRY(memory.put_back(kept));
-      GFXGRAPH_ASSIGN_OR_RETURN(const Measurement graph_time, measure_with(**graph, 1));
-      if (i + 1 == kAutoRepetitions) {
-        // Some graphs are right once and wrong when launched again (base/hip_quirks.inc).
-        GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> last, snapshot(*instance_));
-        if (last != by_batch) {
-          mode_reason_ = fmt::format(
-              "graph leaves different bytes when launched again (run {}): batch kept", i + 2);
-          return memory.put_back(kept);
-        }
-      }
-      GFXGRAPH_TRY(memory.put_back(kept));
-      batch_us.push_back(batch_time.end_to_end.median);
-      graph_us.push_back(graph_time.end_to_end.median);
-    }
-    const double batch_median = summarise(batch_us).median;
-    const double graph_median = summarise(graph_us).median;
-    const bool keep_graph = graph_median < batch_median;
-    mode_reason_ =
-        fmt::format("graph {:.1f} us, batch {:.1f} us end to end (medians of {}): {} kept",
-                    graph_median, batch_median, kAutoRepetitions, keep_graph ? "graph" : "batch");
-    if (keep_graph) {
-      executor_ = std::move(*graph);
-      mode_ = Mode::kGraph;
-    }
-    return {};
-  };
-  GFXGRAPH_TRY(tried());
-  return restore();
-}
-
-Result<std::vector<format::BlobId>> Step::outcome(Executor& executor) {
-  GFXGRAPH_TRY(restore());
-  GFXGRAPH_TRY(executor.run(stream_));
-  GFXGRAPH_TRY(executor.wait(stream_));
-  return snapshot(*instance_);
 }
 
 // Runtimes capture some of a replay's calls and execute or drop the others.
@@ -356,18 +293,14 @@ Result<VerifyReport> Step::verify() {
 
 Result<Measurement> Step::measure(size_t repetitions) {
   GFXGRAPH_TRY(commit());
-  return measure_with(*executor_, repetitions);
-}
-
-Result<Measurement> Step::measure_with(Executor& executor, size_t repetitions) {
   std::vector<double> submit;
   std::vector<double> end_to_end;
   for (size_t i = 0; i < repetitions; ++i) {
     GFXGRAPH_TRY(restore());
     const Clock::time_point start = Clock::now();
-    GFXGRAPH_TRY(executor.run(stream_));
+    GFXGRAPH_TRY(executor_->run(stream_));
     const Clock::time_point submitted = Clock::now();
-    GFXGRAPH_TRY(executor.wait(stream_));
+    GFXGRAPH_TRY(executor_->wait(stream_));
     submit.push_back(microseconds(start, submitted));
     end_to_end.push_back(microseconds(start, Clock::now()));
   }

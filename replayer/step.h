@@ -29,6 +29,9 @@ struct Timing {
   double p90 = 0;
 };
 Timing summarise(std::vector<double> samples);
+// Whether runs took less time than others by more than the spread of both: nine of ten against nine
+// of ten. No: too few of either to have a spread.
+bool clearly_faster(const std::vector<double>& runs, const std::vector<double>& others);
 
 struct Measurement {
   Timing submit;      // from the call of run() to its return
@@ -46,7 +49,7 @@ struct LoadTimes {
 class Step : public SessionStep {
  public:
   // `program` is the session's, or a part of it. Writes the contents with which it begins, and for
-  // kAuto measures batch and graph.
+  // kAuto measures the modes.
   static Result<std::unique_ptr<Step>> prepare(std::shared_ptr<Session> session,
                                                std::shared_ptr<const Program> program,
                                                const StepOptions& options);
@@ -104,11 +107,9 @@ class Step : public SessionStep {
   Step(std::unique_ptr<Instance> instance, const StepOptions& options);
   Result<void> refuse_capture() const;
   void log_prepared() const;
-  Result<void> choose_mode();
+  Result<void> choose_mode(const StepOptions& options);
   void operation_changed(uint32_t operation);
   Result<void> use(Mode mode);
-  Result<Measurement> measure_with(Executor& executor, size_t repetitions);
-  Result<std::vector<format::BlobId>> outcome(Executor& executor);
 
   std::unique_ptr<Instance> instance_;
   ExecutorOptions executor_options_;

@@ -40,19 +40,23 @@ Result<std::pair<std::string, std::string>> split(const std::string& text, const
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// "7", "-5", "0x10": a value; "+1", "+-1": a step.
 Result<Setting> parse_setting(const std::string& option, std::string_view text) {
   Setting setting;
-  setting.step = text.starts_with('+') || text.starts_with('-');
-  const bool negative = text.starts_with('-');
+  setting.step = text.starts_with('+');
   std::string_view digits = text.substr(setting.step ? 1 : 0);
+  const bool negative = digits.starts_with('-');
+  if (negative) digits.remove_prefix(1);
   const int base = digits.starts_with("0x") ? 16 : 10;
   if (base == 16) digits.remove_prefix(2);
   uint64_t number = 0;
   const char* const end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, number, base);
-  if (digits.empty() || rest != end || error != std::errc()) {
+  constexpr uint64_t kMostNegative = uint64_t{1} << 63;
+  if (digits.empty() || rest != end || error != std::errc() ||
+      (negative && number > kMostNegative)) {
     return fail(Status::kInvalidArgument,
-                fmt::format("--set {}: {} is neither a number nor a step as +1", option, text));
+                fmt::format("--set {}: {} is neither a number nor a step (+1, +-1)", option, text));
   }
   setting.number = static_cast<int64_t>(negative ? -number : number);
   return setting;
@@ -163,7 +167,8 @@ PlaceValue value_of(const StepParameter& parameter, const std::optional<Setting>
 
 }  // namespace
 
-Result<void> iterate(const IterateRequest& request, const Range& range, Step& step) {
+Result<void> iterate(const IterateRequest& request, const Range& range, Step& step,
+                     const Progress& progress) {
   const std::vector<StepParameter>& parameters = range.parameters;
   std::vector<std::optional<Setting>> settings(parameters.size());
   for (const std::string& text : request.set) {
@@ -183,6 +188,7 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
   GFXGRAPH_TRY(step.restore());
   for (Stream& input : inputs) GFXGRAPH_TRY(read_input(input, request.iterations, memory));
   for (uint64_t n = 0; n < request.iterations; ++n) {
+    if (progress.at) progress.at(fmt::format("iteration {} of {}", n + 1, request.iterations));
     for (size_t i = 0; i < parameters.size(); ++i) {
       const PlaceValue value = value_of(parameters[i], settings[i], n);
       if (n != 0 && value == value_of(parameters[i], settings[i], n - 1)) continue;

@@ -14,8 +14,9 @@ namespace gfxgraph::replayer {
 
 struct IterateRequest {
   uint64_t iterations = 1;
-  std::vector<std::string>
-      set;  // "NAME=7": always; "NAME=+1", "NAME=-1": a step as recorded plus that
+  // "NAME=7", "NAME=-5": this value always; "NAME=+1", "NAME=+-1": from the recorded value on by
+  // this step.
+  std::vector<std::string> set;
   // "NAME=FILE": of an input, its bytes for every iteration, or those of all iterations one behind
   // the other; of a buffer, its bytes before the first one.
   std::vector<std::string> inputs;
@@ -27,8 +28,9 @@ struct IterateRequest {
 
 // Checks all names and files, then makes memory what it was where the step begins, and runs.
 // Parameters that are not set go on as they did in the recording (StepParameter::value).
-// `step` is made of `range`.
-Result<void> iterate(const IterateRequest& request, const Range& range, Step& step);
+// `step` is made of `range`. `progress` may be empty.
+Result<void> iterate(const IterateRequest& request, const Range& range, Step& step,
+                     const Progress& progress = {});
 
 // Parameters, inputs, outputs and buffers, by the names that --set, --input and --output take.
 std::string list_text(const Range& range);

@@ -1,6 +1,7 @@
 // gfxgraph-replay: replays a trace, says whether memory ends up as recorded, and how long it took.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "base/result.h"
 #include "replayer/fingerprint.h"
 #include "replayer/tool_iterate.h"
+#include "replayer/tool_progress.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
 #include "replayer/tool_schedule.h"
@@ -50,6 +52,7 @@ struct Arguments {
   bool allow_torn = false;
   bool allow_host_calls = false;
   double max_seconds = 3600;
+  double auto_seconds = kDefaultAutoSeconds;
   uint64_t max_memory = 0;
   uint64_t max_operations = kDefaultMaxOperations;
   std::string range;
@@ -110,14 +113,12 @@ struct Selected {
 };
 
 Result<Selected> select_range(const Arguments& arguments, std::shared_ptr<const Program> whole) {
-  std::vector<ranges::RangeSummary> all;
-  const ranges::RangeSummary* found = nullptr;
+  std::optional<ranges::RangeSummary> found;
   if (!arguments.range.empty()) {
-    all = ranges::summarize_ranges(whole->trace());
-    GFXGRAPH_ASSIGN_OR_RETURN(const size_t at, find_range(all, arguments.range));
-    found = &all[at];
+    GFXGRAPH_ASSIGN_OR_RETURN(found, find_range_or_period(whole->trace(), arguments.range));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> range, open_range(whole, found));
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> range,
+                            open_range(whole, found ? &*found : nullptr));
   return Selected{std::move(whole), std::move(range)};
 }
 
@@ -169,6 +170,9 @@ LoadOptions load_options(const Arguments& arguments) {
   options.zero_unknown = true;  // the report says so, and verification compares nothing of it
   options.poison_fresh = arguments.fresh == "poison";
   options.max_memory_bytes = arguments.max_memory;
+  options.auto_seconds = arguments.auto_seconds;
+  options.auto_eager = true;  // nothing follows a run but a wait
+  options.values_change = !arguments.iterate.empty();
   return options;
 }
 
@@ -219,7 +223,10 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
 Result<int> replay_trace(const Arguments& arguments) {
   ReplayFacts facts;
   facts.trace_path = arguments.trace;
-  const LoadOptions options = load_options(arguments);
+  LoadOptions options = load_options(arguments);
+  ToolProgress progress(!arguments.quiet && ::isatty(STDERR_FILENO) != 0);
+  options.progress = progress.listener();
+  if (arguments.no_verify) options.progress.found = nullptr;  // no times then
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
@@ -243,6 +250,7 @@ Result<int> replay_trace(const Arguments& arguments) {
       });
   Watchdog watchdog(arguments.max_seconds, arguments.trace);
   watchdog.enter("loading the trace onto the device");
+  progress.at("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, facts.emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
@@ -251,13 +259,15 @@ Result<int> replay_trace(const Arguments& arguments) {
                             Step::prepare(std::move(session), program, options));
   facts.replay = replay.get();
   const Instance& instance = replay->instance();
+  progress.clear();
   say(arguments,
       fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
                   instance.device().name, instance.device().arch,
                   version_text(instance.library().runtime_version()), instance.library().path()));
   watchdog.enter("replaying and comparing");
   GFXGRAPH_TRY(
-      execute({arguments.repeat, verification(arguments), arguments.bisect}, *replay, facts));
+      execute({arguments.repeat, verification(arguments), arguments.bisect, options.progress},
+              *replay, facts));
 
   watchdog.enter("comparing schedules");
   if (facts.report && facts.report->differs() && server) {
@@ -266,19 +276,22 @@ Result<int> replay_trace(const Arguments& arguments) {
         program->allocations().size(), static_cast<uint32_t>(program->operations().size()));
   }
   watchdog.enter("reporting");
-  if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
-  if (arguments.json != "-" && !arguments.quiet) {
-    const std::string text = text_report(facts);
-    print("{}", Lines{text});
-  }
+  progress.clear();
+  const bool text = arguments.json != "-" && !arguments.quiet;
+  if (text) print("{}", Lines{text_report(facts)});
   const Verdict verdict = verdict_of(facts);
   if (!verdict.reason.empty()) say(arguments, verdict.reason);
   const bool wrong = facts.report && facts.report->differs();
+  Result<void> iterated;
   if (!wrong && !arguments.iterate.empty()) {
     watchdog.enter("running the iterations");
-    GFXGRAPH_TRY(iterate(arguments.iterate, *selected.range, *replay));
-    say(arguments, fmt::format("ran {} iterations", arguments.iterate.iterations));
+    iterated = iterate(arguments.iterate, *selected.range, *replay, options.progress);
+    progress.clear();
+    if (iterated) facts.iterations = arguments.iterate.iterations;
+    if (iterated && text) print("{}", Lines{iterations_text(facts)});
   }
+  if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
+  if (!iterated) return tl::unexpected<Error>(std::move(iterated).error());
   if (verdict.code == kExitFailed && !ambiguous.empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
                                options.keep_ambiguous ? "left alone" : "relocated",
@@ -295,10 +308,17 @@ int run_tool(int argc, char** argv) {
   app.name("gfxgraph-replay");
   app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT);
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();
-  app.add_option("--mode", arguments.mode,
-                 "eager: calls as recorded; batch: one loop; graph: one hipGraph; auto: the faster "
-                 "of the two")
+  app.add_option(
+         "--mode", arguments.mode,
+         "eager: calls as recorded; batch: one loop; graph: one hipGraph; auto: the fastest "
+         "of them")
       ->check(CLI::IsMember({"eager", "batch", "graph", "auto"}));
+  app.add_option(
+         "--auto-seconds", arguments.auto_seconds,
+         fmt::format("mode auto: measure for so long at most; one run of each mode is made, "
+                     "unless the first one takes all of it (default {})",
+                     kDefaultAutoSeconds))
+      ->check(CLI::Range(0.0, 1e9));
   app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
       ->check(CLI::Range(1, 1000000000));
   app.add_option("--layout", arguments.layout,
@@ -309,7 +329,9 @@ int run_tool(int argc, char** argv) {
   auto* range =
       app.add_option("--range", arguments.range,
                      "only this range of the trace: NAME, the first one of that name, or "
-                     "NAME#N. What stands before it is run once, to begin with its memory");
+                     "NAME#N; without markers period#P, or period#P#N, a repetition of what "
+                     "gfxgraph info --ranges lists as period P. What stands before it is run once, "
+                     "to begin with its memory");
   app.add_flag("--list", arguments.list,
                "print the parameters and buffers of the trace or range, and do nothing else");
   app.add_option("--iterations", arguments.iterate.iterations,
@@ -318,7 +340,8 @@ int run_tool(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000000))
       ->needs(range);
   app.add_option("--set", arguments.iterate.set,
-                 "PARAMETER=VALUE in all iterations, or =+STEP, =-STEP from one to the next")
+                 "PARAMETER=VALUE (may be negative) in all iterations, or PARAMETER=+STEP from one "
+                 "to the next (a negative step: =+-5)")
       ->needs(range);
   app.add_option(
       "--input", arguments.iterate.inputs,
@@ -361,7 +384,7 @@ int run_tool(int argc, char** argv) {
                  "end a replay that takes longer, and say what was not done; 0: never (default "
                  "3600)")
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--max-memory", arguments.max_memory,
+  app.add_option("--cap,--max-memory", arguments.max_memory,
                  "refuse a trace that needs more bytes of host and device memory; 0: what device "
                  "and machine have (default)")
       ->transform(CLI::AsSizeValue(false));

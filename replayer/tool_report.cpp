@@ -268,6 +268,16 @@ bool may_print_times(const ReplayFacts& facts) {
   return facts.report.has_value() && facts.report->identical_throughout() && facts.runs != 0;
 }
 
+std::string iterations_text(const ReplayFacts& facts) {
+  std::string text = format_printable("iterations: {}", facts.iterations);
+  if (facts.replay->mode() == Mode::kGraph) {
+    const GraphStatistics graph = facts.replay->graph_statistics();
+    text += format_printable("; {} nodes updated in place, {} graphs built again",
+                             graph.nodes_updated, graph.graphs_rebuilt);
+  }
+  return text + "\n";
+}
+
 std::string text_report(const ReplayFacts& facts) {
   const Step& replay = *facts.replay;
   const Instance& instance = replay.instance();
@@ -379,7 +389,8 @@ std::string json_report(const ReplayFacts& facts) {
                        {"launches", program.launch_count()},
                        {"operations", program.operations().size()},
                        {"buffers_without_content", unknown_contents(program).buffers},
-                       {"runs", facts.runs}};
+                       {"runs", facts.runs},
+                       {"iterations", facts.iterations}};
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
     json["graph"] = {{"graphs", graph.graphs},
@@ -390,6 +401,8 @@ std::string json_report(const ReplayFacts& facts) {
   }
   ordered_json ambiguous = ordered_json::array();
   for (const AmbiguousWord& word : program.ambiguous_words()) {
+                     {"nodes_updated", graph.nodes_updated},
+                     {"graphs_rebuilt", graph.graphs_rebuilt},
     ambiguous.push_back({{"kernel", word.kernel},
                          {"argument", word.argument},
                          {"content", word.content},

@@ -24,12 +24,15 @@ struct ReplayFacts {
   Measurement measurement;
   std::optional<BisectReport> bisect;
   std::optional<ScheduleReport> schedule;  // where a run differs
+  uint64_t iterations = 0;                 // of --iterations, that were run
 };
 
 // Times are in both only if everything was compared and is identical.
 std::string text_report(const ReplayFacts& facts);
 std::string json_report(const ReplayFacts& facts);
 bool may_print_times(const ReplayFacts& facts);
+// Of `facts.iterations`, which run when the report is out.
+std::string iterations_text(const ReplayFacts& facts);
 
 // "5.2.21153"
 std::string version_text(int runtime_version);

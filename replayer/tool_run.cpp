@@ -26,16 +26,28 @@ bool differs(const ReplayFacts& facts) { return facts.report && facts.report->di
 }  // namespace
 
 Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts) {
+  const auto at = [&](const std::string& text) {
+    if (request.progress.at) request.progress.at(text);
+  };
+  at("first run");
   GFXGRAPH_TRY(replay.restore());
   const auto start = std::chrono::steady_clock::now();
   GFXGRAPH_TRY(replay.run());
   GFXGRAPH_TRY(replay.wait());
   facts.first_run_us = microseconds_since(start);
-  if (request.verification != Verification::kNone) GFXGRAPH_TRY(verify_run(replay, 1, facts));
+  if (request.verification != Verification::kNone) {
+    at("comparing the first run");
+    GFXGRAPH_TRY(verify_run(replay, 1, facts));
+    if (request.progress.found && facts.report->identical_throughout()) {
+      request.progress.found(fmt::format("mode {}: the first run took {:.1f} us and is identical",
+                                         mode_name(replay.mode()), facts.first_run_us));
+    }
+  }
 
   std::vector<double> submit;
   std::vector<double> end_to_end;
   for (size_t i = 0; i < request.repetitions && !differs(facts); ++i) {
+    at(fmt::format("run {} of {}", i + 1, request.repetitions));
     GFXGRAPH_TRY(replay.restore());
     const auto begin = std::chrono::steady_clock::now();
     GFXGRAPH_TRY(replay.run());

@@ -19,6 +19,7 @@ struct RunRequest {
   size_t repetitions = 1;  // timed runs behind the first one
   Verification verification = Verification::kFirstAndLast;
   bool bisect = false;  // where memory differs, search the operation
+  Progress progress = {};
 };
 
 // Each run starts from the initial state. Ends after the first run that was compared and differs.

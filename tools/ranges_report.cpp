@@ -206,8 +206,10 @@ void print_periods(const TraceSteps& steps) {
       print(" and {} other work{}", period.works - period.launches,
             period.works - period.launches == 1 ? "" : "s");
     }
-    print("\n    of a whole recording: gfxgraph-record --launches {}:{} records the first\n",
-          period.first_kernel, period.first_kernel + period.kernels);
+    print(
+        "\n    of a whole recording: gfxgraph-record --launches {}:{} records the first, "
+        "gfxgraph-replay --range period#{} replays it\n",
+        period.first_kernel, period.first_kernel + period.kernels, number);
   }
 }
 

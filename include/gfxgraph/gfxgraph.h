@@ -458,7 +458,7 @@ typedef struct gfxgraph_step_options_t {
   uint32_t keep_memory;     /* 1: memory stays what it is, for another step beside steps that ran;
                              * 0, the default: as after gfxgraph_step_restore, and so for the first
                              * step of a session. Not with auto. */
-  uint32_t reserved;        /* zero */
+  uint32_t auto_milliseconds; /* auto begins no other run when so much time is used up; 0: 3000 */
 } gfxgraph_step_options_t;
 GFXGRAPH_API gfxgraph_step_options_t gfxgraph_step_options_default(void) GFXGRAPH_NOEXCEPT;
 

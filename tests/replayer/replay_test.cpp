@@ -396,32 +396,6 @@ TEST_F(ReplayTest, RefusesGraphModeOnVersionsThatLostModuleFunctions) {
   EXPECT_EQ(replay.error().status, Status::kUnsupported);
 }
 
-TEST_F(ReplayTest, AutoKeepsBatchWhereGraphsLoseNodes) {
-  launch_double(trace.allocate(64));
-  fake.lose_graph_node = true;
-  const auto replay = load_mode(Mode::kAuto);
-  ASSERT_NE(replay, nullptr);
-  EXPECT_EQ(replay->mode(), Mode::kBatch);
-  EXPECT_THAT(replay->mode_reason(), HasSubstr("no graph"));
-}
-
-TEST_F(ReplayTest, AutoKeepsBatchWhereGraphsGiveOtherBytes) {
-  launch_double(trace.allocate(64));
-  fake.skip_last_graph_kernel = true;
-  const auto replay = load_mode(Mode::kAuto);
-  ASSERT_NE(replay, nullptr);
-  EXPECT_EQ(replay->mode(), Mode::kBatch);
-  EXPECT_THAT(replay->mode_reason(), HasSubstr("different bytes"));
-  expect_identical(*replay);
-}
-
-TEST_F(ReplayTest, AutoSaysWhatItMeasured) {
-  launch_double(trace.allocate(64));
-  const auto replay = load_mode(Mode::kAuto);
-  EXPECT_THAT(replay->mode_reason(), HasSubstr("us"));
-  EXPECT_NE(replay->mode(), Mode::kAuto);
-}
-
 TEST_F(ReplayTest, BoundBuffersAreUsedAndKept) {
   const auto a = trace.allocate_words({1, 2, 3, 4});
   const auto b = trace.allocate_words({1, 1, 1, 1});

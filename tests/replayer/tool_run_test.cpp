@@ -21,7 +21,10 @@ class ToolRunTest : public ::testing::Test {
   Verdict run(Mode mode, RunRequest request) {
     LoadOptions options;
     options.mode = mode;
-    auto loaded = Step::load(trace.program(), fake.library(), options);
+    options.values_change = false;  // as gfxgraph-replay without --iterations: no trial is launched
+    if (!loaded_program) loaded_program = trace.program();
+    facts = {};
+    auto loaded = Step::load(loaded_program, fake.library(), options);
     EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
     if (!loaded) return {};
     replay = std::move(*loaded);
@@ -34,10 +37,33 @@ class ToolRunTest : public ::testing::Test {
   }
   FakeHip fake;
   TestTrace trace;
+  std::shared_ptr<const Program> loaded_program;
   std::unique_ptr<Step> replay;
   ReplayFacts facts;
   std::string text;
 };
+
+// What is printed before the report: no time of a run that was not compared, or that differs.
+TEST_F(ToolRunTest, FiguresComeWithTheFirstRunThatIsIdentical) {
+  const auto a = trace.allocate_words({1, 2, 3, 4});
+  launch_double(a);
+  std::vector<std::string> found, at;
+  RunRequest request{5};
+  request.progress.found = [&](const std::string& line) { found.push_back(line); };
+  request.progress.at = [&](const std::string& line) { at.push_back(line); };
+  EXPECT_EQ(run(Mode::kBatch, request).code, kExitOk);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr("mode batch: the first run took"));
+  EXPECT_EQ(at.back(), "run 5 of 5");
+  found.clear();
+  request.verification = Verification::kNone;
+  run(Mode::kBatch, request);
+  EXPECT_TRUE(found.empty());
+  request.verification = Verification::kFirstAndLast;
+  fake.kernels["double"] = [](const FakeLaunch&) {};
+  run(Mode::kBatch, request);
+  EXPECT_TRUE(found.empty());
+}
 
 TEST_F(ToolRunTest, IdenticalRunsHaveTimes) {
   launch_double(trace.allocate(64));
@@ -48,7 +74,7 @@ TEST_F(ToolRunTest, IdenticalRunsHaveTimes) {
 
 TEST_F(ToolRunTest, AGraphThatIsWrongLaterIsWrong) {
   launch_double(trace.allocate_words({1, 2, 3, 4}));
-  fake.forget_from_graph_launch = 7;  // four are the trial's (graph_updates.h)
+  fake.forget_from_graph_launch = 3;
   const Verdict verdict = run(Mode::kGraph, {10});
   EXPECT_EQ(verdict.code, kExitFailed);
   EXPECT_THAT(verdict.reason, HasSubstr("run 11"));
@@ -57,7 +83,7 @@ TEST_F(ToolRunTest, AGraphThatIsWrongLaterIsWrong) {
 
 TEST_F(ToolRunTest, AutoKeepsBatchWhereGraphsAreWrongLater) {
   launch_double(trace.allocate_words({1, 2, 3, 4}));
-  fake.forget_from_graph_launch = 8;
+  fake.forget_from_graph_launch = 4;
   EXPECT_EQ(run(Mode::kAuto, {3}).code, kExitOk);
   EXPECT_EQ(replay->mode(), Mode::kBatch);
   EXPECT_THAT(replay->mode_reason(), HasSubstr("launched again"));

@@ -1,0 +1,148 @@
+// Mode auto: runs the step in each mode within a budget of time, and keeps the one that is faster.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "replayer/step.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostRuns = 9;   // of each mode, behind its first one
+constexpr size_t kLeastRuns = 3;  // for a spread
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Candidate {
+  Mode mode = Mode::kBatch;
+  std::unique_ptr<Executor> executor;
+  double first_us = 0;     // with what a first run costs more than others
+  std::vector<double> us;  // of the runs behind it, end to end
+};
+
+size_t fastest(const std::vector<Candidate>& candidates) {
+  size_t best = 0;
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    if (clearly_faster(candidates[i].us, candidates[best].us)) best = i;
+  }
+  return best;
+}
+
+// What was measured, and what is kept because of it.
+std::string reason(const std::vector<Candidate>& candidates, size_t best) {
+  const size_t runs = candidates[0].us.size();
+  std::string text;
+  for (const Candidate& one : candidates) {
+    text += fmt::format("{}{} {:.1f} us", text.empty() ? "" : ", ", mode_name(one.mode),
+                        runs == 0 ? one.first_us : summarise(one.us).median);
+  }
+  text += runs == 0 ? " end to end (first runs)" : fmt::format(" end to end (medians of {})", runs);
+  const char* const kept = mode_name(candidates[best].mode);
+  if (candidates.size() == 1) return fmt::format("{}: {} kept", text, kept);
+  if (best != 0) return fmt::format("{}: {} kept, by more than the spread", text, kept);
+  return fmt::format("{}: {} kept, no other is faster by more than the spread{}", text, kept,
+                     runs < kLeastRuns ? ", which so few runs do not show" : "");
+}
+
+}  // namespace
+
+bool clearly_faster(const std::vector<double>& runs, const std::vector<double>& others) {
+  if (runs.size() < kLeastRuns || others.size() < kLeastRuns) return false;
+  return summarise(runs).p90 < summarise(others).p10;
+}
+
+// The mode that comes first is the reference: another one is kept only where it leaves the same
+// bytes, and is faster.
+Result<void> Step::choose_mode(const StepOptions& options) {
+  const Clock::time_point start = Clock::now();
+  const Memory& memory = instance_->memory();
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept, memory.kept_contents());
+  const auto say = [](const auto& listener, const std::string& text) {
+    if (listener) listener(text);
+  };
+  const auto timed = [&](Executor& executor) -> Result<double> {
+    GFXGRAPH_TRY(memory.put_back(kept));
+    GFXGRAPH_TRY(restore());
+    const Clock::time_point begin = Clock::now();
+    GFXGRAPH_TRY(executor.run(stream_));
+    GFXGRAPH_TRY(executor.wait(stream_));
+    return seconds_since(begin) * 1e6;
+  };
+
+  std::vector<Candidate> candidates;
+  std::vector<format::BlobId> reference;
+  std::string others;  // modes that are not among them, and why
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    if (mode == Mode::kEager && !options.auto_eager) continue;
+    if (candidates.size() == 1 && seconds_since(start) >= options.auto_seconds) {
+      others += fmt::format("; {} not measured: one run used up the {} s for it", mode_name(mode),
+                            options.auto_seconds);
+      continue;
+    }
+    say(options.progress.at, fmt::format("mode auto: first run in mode {}", mode_name(mode)));
+    Candidate one{mode, nullptr, 0, {}};
+    Result<std::unique_ptr<Executor>> executor = make_executor(mode, *instance_, executor_options_);
+    if (!executor) {
+      if (mode != Mode::kGraph || executor.error().status == Status::kOutOfMemory)
+        return tl::unexpected<Error>(std::move(executor).error());
+      others += "; no graph: " + executor.error().message;
+      continue;
+    }
+    one.executor = std::move(*executor);
+    GFXGRAPH_ASSIGN_OR_RETURN(one.first_us, timed(*one.executor));
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> bytes, snapshot(*instance_));
+    if (candidates.empty()) {
+      reference = bytes;
+    } else if (bytes != reference) {
+      others += fmt::format("; {} and {} leave different bytes", mode_name(mode),
+                            mode_name(candidates[0].mode));
+      continue;
+    }
+    // No time of a run that went wrong.
+    if (options.progress.found) {
+      GFXGRAPH_ASSIGN_OR_RETURN(const VerifyReport report, replayer::verify(*instance_));
+      if (report.identical_throughout()) {
+        options.progress.found(
+            fmt::format("mode {}: the first run took {:.1f} us", mode_name(mode), one.first_us));
+      }
+    }
+    candidates.push_back(std::move(one));
+  }
+
+  double round = 0;
+  for (size_t run = 1; run <= kMostRuns && candidates.size() > 1; ++run) {
+    const double before = seconds_since(start);
+    if (before + round > options.auto_seconds) break;
+    for (Candidate& one : candidates) {
+      say(options.progress.at,
+          fmt::format("mode auto: mode {}, run {} of {}", mode_name(one.mode), run, kMostRuns));
+      GFXGRAPH_ASSIGN_OR_RETURN(const double us, timed(*one.executor));
+      one.us.push_back(us);
+    }
+    round = seconds_since(start) - before;
+  }
+
+  // Some graphs are right once and wrong when launched again (base/hip_quirks.inc). Graph is the
+  // mode that ran last.
+  if (candidates.back().mode == Mode::kGraph && !candidates.back().us.empty()) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<format::BlobId> last, snapshot(*instance_));
+    if (last != reference) {
+      others += fmt::format("; graph leaves different bytes when launched again (run {})",
+                            candidates.back().us.size() + 1);
+      candidates.pop_back();
+    }
+  }
+  const size_t best = fastest(candidates);
+  GFXGRAPH_TRY(memory.put_back(kept));
+  mode_ = candidates[best].mode;
+  mode_reason_ = reason(candidates, best) + others;
+  executor_ = std::move(candidates[best].executor);
+  return restore();
+}
+
+}  // namespace gfxgraph::replayer
