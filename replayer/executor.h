@@ -16,7 +16,8 @@ struct GraphStatistics {
   uint64_t nodes = 0;
   uint64_t edges = 0;
   uint64_t edges_before_reduction = 0;
-  double build_us = 0;  // adding the nodes
+  uint64_t launches = 0;  // of these graphs, in one run
+  double build_us = 0;    // adding the nodes
   double instantiate_us = 0;
   uint64_t nodes_updated = 0;  // in place
   uint64_t graphs_rebuilt = 0;
@@ -52,8 +53,8 @@ struct ExecutorOptions {
   uint32_t operation_limit = UINT32_MAX;
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
-};
   bool values_change = true;  // as StepOptions
+};
 
 Result<std::unique_ptr<Executor>> make_eager_executor(Instance& instance,
                                                       const ExecutorOptions& options);

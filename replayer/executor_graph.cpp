@@ -1,6 +1,7 @@
 // Graph: explicit hipGraphs from the dependencies of dag.h. One graph per stretch of operations
-// between two host writes, split further by --graph-max-nodes and around operations that no node
-// type can express; all are launched into one stream, so their order is kept.
+// between two host writes, split further by --graph-max-nodes, around operations that no node type
+// can express, and around graphs that the program itself launched again (graph_parts.h); all are
+// launched into one stream, so their order is kept. Stretches that are equal share one graph.
 //
 // Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
 // nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them).
@@ -16,6 +17,7 @@
 
 #include "replayer/dag.h"
 #include "replayer/executor.h"
+#include "replayer/graph_parts.h"
 #include "replayer/graph_updates.h"
 #include "replayer/pattern_buffers.h"
 
@@ -42,6 +44,8 @@ struct Part {
   uint32_t operation_count = 0;  // 0: only host writes
   bool direct = false;           // submitted to the stream, not in a graph
   bool in_graph() const { return !direct && operation_count != 0; }
+  uint32_t same = 0;  // the first part with equal operations, which has the graph of all; or itself
+  uint32_t shared = 1;  // of the first one: parts that launch its graph
   hip::Graph graph = nullptr;
   hip::GraphExec executable = nullptr;
   bool stale = false;  // to be built again before the next run
@@ -84,7 +88,11 @@ class GraphExecutor : public Executor {
     changed_.reserve(nodes_.size());
     statistics_.outside = outside_;
     statistics_.edges_before_reduction = dag_.edges_before_reduction;
-    for (Part& part : parts_) part.stale = part.in_graph();
+    for (Part& part : parts_) {
+      part.stale = part.in_graph();
+      statistics_.launches += part.in_graph();
+    }
+    find_shared();
     return build_stale();
   }
 
@@ -99,8 +107,9 @@ class GraphExecutor : public Executor {
           instance_.apply_host_write(part.first_host_write + i);
       }
       if (part.operation_count == 0) continue;
-      const hip::Error code = part.direct ? instance_.submit(part.first_operation, stream)
-                                          : hip.hipGraphLaunch(part.executable, stream);
+      const hip::Error code = part.direct
+                                  ? instance_.submit(part.first_operation, stream)
+                                  : hip.hipGraphLaunch(parts_[part.same].executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
         return instance_.library().check(
             code, part.direct
@@ -136,8 +145,9 @@ class GraphExecutor : public Executor {
       is_changed_[operation] = 0;
       Part& part = part_of(operation);
       if (!part.in_graph() || part.stale) continue;  // direct ones read their values when submitted
-      if (update(part, operation)) continue;
-      part.stale = true;
+      if (parts_[part.same].shared == 1 && update(part, operation)) continue;
+      // What launched the same graph may do something else now.
+      for (Part& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
       any_stale_ = true;
     }
     changed_.clear();
@@ -174,27 +184,50 @@ class GraphExecutor : public Executor {
     const auto total = static_cast<uint32_t>(program.operations().size());
     const uint32_t max_nodes =
         options_.graph_max_nodes == 0 ? kMaxGraphNodes : options_.graph_max_nodes;
+    const std::vector<Stretch> again = find_launched_again(instance_, dag_);
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
-      Part part{segment.first_host_write, segment.host_write_count, segment.first_operation, 0};
-      const auto flush = [&](uint32_t next) {
-        if (part.operation_count != 0 || part.host_write_count != 0) parts_.push_back(part);
-        part = Part{0, 0, next, 0};
+      Part part{segment.first_host_write, segment.host_write_count};
+      const auto add = [&](uint32_t first, uint32_t count, bool direct) {
+        part.first_operation = first;
+        part.operation_count = count;
+        part.direct = direct;
+        parts_.push_back(part);
+        part = Part{};
       };
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
-      for (uint32_t i = segment.first_operation; i < end; ++i) {
-        if (const char* reason = reason_outside(i); reason != nullptr) {
-          flush(i);
-          part.direct = true;
-          part.operation_count = 1;
-          flush(i + 1);
-          outside_.push_back(fmt::format("{}: {}", program.describe(i), reason));
-          continue;
-        }
-        if (part.operation_count == max_nodes) flush(i);
-        ++part.operation_count;
+      uint32_t begin = segment.first_operation;
+      const auto add_graphs = [&](uint32_t to) {
+        for (const Stretch& one : divide(instance_, dag_, again, begin, to, max_nodes))
+          add(one.first, one.count, one.between);
+      };
+      for (uint32_t i = begin; i < end; ++i) {
+        const char* const reason = reason_outside(i);
+        if (reason == nullptr) continue;
+        add_graphs(i);
+        add(i, 1, true);
+        begin = i + 1;
+        outside_.push_back(fmt::format("{}: {}", program.describe(i), reason));
       }
-      flush(end);
+      add_graphs(end);
+      if (part.host_write_count != 0) add(end, 0, false);
+    }
+  }
+
+  // Among the parts whose graphs are to be built.
+  void find_shared() {
+    std::vector<uint32_t> stale;
+    std::vector<Stretch> stretches;
+    for (uint32_t i = 0; i < parts_.size(); ++i) {
+      if (!parts_[i].stale) continue;
+      stale.push_back(i);
+      stretches.push_back({parts_[i].first_operation, parts_[i].operation_count, false});
+    }
+    const std::vector<uint32_t> equal = find_equal(instance_, dag_, stretches);
+    for (size_t n = 0; n < stale.size(); ++n) parts_[stale[n]].shared = 0;
+    for (size_t n = 0; n < stale.size(); ++n) {
+      parts_[stale[n]].same = stale[equal[n]];
+      ++parts_[stale[equal[n]]].shared;
     }
   }
 
@@ -251,9 +284,10 @@ class GraphExecutor : public Executor {
     if (has_run_) GFXGRAPH_TRY(instance_.library().wait_for(last_stream_));
     for (Part& part : parts_) {
       if (!part.stale) continue;
+      if (part.executable != nullptr) ++statistics_.graphs_rebuilt;
       destroy(part);
-      ++statistics_.graphs_rebuilt;
     }
+    find_shared();
     return build_stale();
   }
 
@@ -266,8 +300,11 @@ class GraphExecutor : public Executor {
   }
 
   Result<void> build_stale() {
-    for (Part& part : parts_) {
-      if (part.stale) GFXGRAPH_TRY(build_graph(part));
+    for (uint32_t i = 0; i < parts_.size(); ++i) {
+      Part& part = parts_[i];
+      if (!part.stale) continue;
+      if (part.same == i) GFXGRAPH_TRY(build_graph(part));
+      part.stale = false;
     }
     any_stale_ = false;
     return {};
@@ -324,7 +361,6 @@ class GraphExecutor : public Executor {
     statistics_.nodes += expected;
     part.nodes = expected;
     part.edges = statistics_.edges - edges_before;
-    part.stale = false;
     return {};
   }
 

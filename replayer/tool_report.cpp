@@ -287,8 +287,11 @@ std::string text_report(const ReplayFacts& facts) {
       program.operations().size(), mode_name(replay.mode()), replay.mode_reason());
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
-    text += format_printable("graphs: {} with {} nodes and {} edges\n", graph.graphs, graph.nodes,
+    text += format_printable("graphs: {} with {} nodes and {} edges", graph.graphs, graph.nodes,
                              graph.edges);
+    if (graph.launches != graph.graphs)
+      text += format_printable(", {} launches of them in a run", graph.launches);
+    text += "\n";
     for (const std::string& outside : graph.outside)
       text += format_printable("outside of the graphs: {}\n", outside);
   }
@@ -394,15 +397,16 @@ std::string json_report(const ReplayFacts& facts) {
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
     json["graph"] = {{"graphs", graph.graphs},
+                     {"launches", graph.launches},
                      {"nodes", graph.nodes},
                      {"edges", graph.edges},
                      {"edges_before_reduction", graph.edges_before_reduction},
+                     {"nodes_updated", graph.nodes_updated},
+                     {"graphs_rebuilt", graph.graphs_rebuilt},
                      {"outside", graph.outside}};
   }
   ordered_json ambiguous = ordered_json::array();
   for (const AmbiguousWord& word : program.ambiguous_words()) {
-                     {"nodes_updated", graph.nodes_updated},
-                     {"graphs_rebuilt", graph.graphs_rebuilt},
     ambiguous.push_back({{"kernel", word.kernel},
                          {"argument", word.argument},
                          {"content", word.content},

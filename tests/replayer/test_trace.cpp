@@ -282,16 +282,18 @@ void TestTrace::host_write(format::AllocationId id, uint64_t offset,
   add(std::move(write));
 }
 
-void TestTrace::graph_launch(const format::Graph& graph, format::StreamId stream) {
+format::GraphId TestTrace::graph_launch(const format::Graph& graph, format::StreamId stream,
+                                        format::GraphId again) {
   format::Graph numbered = graph;
-  numbered.id = next_graph_++;
-  expect(writer_->add(numbered));
+  numbered.id = again != 0 ? again : next_graph_++;
+  if (again == 0) expect(writer_->add(numbered));
   for (const format::GraphNode& node : numbered.nodes) {
     if (const auto* launch = std::get_if<format::Launch>(&node.action)) execute(*launch);
     if (const auto* copy = std::get_if<format::Copy>(&node.action)) execute(*copy);
     if (const auto* memset = std::get_if<format::Memset>(&node.action)) execute(*memset);
   }
   add(format::GraphLaunch{numbered.id, stream});
+  return numbered.id;
 }
 
 void TestTrace::checkpoint() {

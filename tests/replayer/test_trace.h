@@ -94,7 +94,9 @@ class TestTrace {
   void memset(format::Memset memset);
   void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes,
                   bool in_doubt = false);
-  void graph_launch(const format::Graph& graph, format::StreamId stream = 0);
+  // `again`: the id that an earlier launch of the same nodes has returned.
+  format::GraphId graph_launch(const format::Graph& graph, format::StreamId stream = 0,
+                               format::GraphId again = 0);
   void checkpoint();
   void incomplete(const std::string& call);
 

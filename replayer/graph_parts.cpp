@@ -1,0 +1,237 @@
+#include "replayer/graph_parts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+#include "format/ranges/repeats.h"
+#include "format/writer.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+// What an operation does, as bytes: equal ones do the same.
+class Words {
+ public:
+  void add_operation(const Instance& instance, uint32_t index) {
+    const PreparedOperation& operation = instance.operation(index);
+    add(operation.kind);
+    add(operation.empty);
+    if (operation.empty) return;
+    switch (operation.kind) {
+      case OperationKind::kLaunch: add_launch(instance.launch(operation.index)); break;
+      case OperationKind::kCopy: add_copy(instance.copy(operation.index)); break;
+      case OperationKind::kMemset: add_memset(instance.memset(operation.index)); break;
+    }
+  }
+  template <typename Value>
+  void add(const Value& value) {
+    static_assert(std::is_scalar_v<Value>);
+    add_bytes(&value, sizeof(value));
+  }
+  void clear() { bytes_.clear(); }
+  format::BlobId hash() const { return format::hash_bytes(bytes_); }
+
+ private:
+  void add_bytes(const void* bytes, size_t size) {
+    const auto* const from = static_cast<const std::byte*>(bytes);
+    bytes_.insert(bytes_.end(), from, from + size);
+  }
+  void add_launch(const PreparedLaunch& launch) {
+    add(launch.function);
+    add(launch.stub);
+    for (const hip::Dim3& size : {launch.grid, launch.block}) {
+      add(size.x);
+      add(size.y);
+      add(size.z);
+    }
+    add(launch.lds_bytes);
+    add(launch.kernarg_bytes);
+    add_bytes(launch.kernarg, launch.kernarg_bytes);
+  }
+  void add_copy(const PreparedCopy& copy) {
+    add(copy.destination);
+    add(copy.source);
+    for (const uint64_t size : {copy.width, copy.height, copy.depth, copy.destination_pitch,
+                                copy.source_pitch, copy.destination_slice, copy.source_slice}) {
+      add(size);
+    }
+    add(copy.kind);
+  }
+  void add_memset(const PreparedMemset& memset) {
+    add(memset.destination);
+    add(memset.element_bytes);
+    add(memset.value);
+    for (const uint64_t size :
+         {memset.width, memset.height, memset.depth, memset.pitch, memset.slice}) {
+      add(size);
+    }
+    add(memset.small_row);
+  }
+
+  std::vector<std::byte> bytes_;
+};
+
+using Key = std::pair<uint64_t, uint64_t>;
+Key key_of(const Words& words) {
+  const format::BlobId hash = words.hash();
+  return {hash.low, hash.high};
+}
+
+// More than that are not looked through for what repeats.
+constexpr uint32_t kMostLooked = 1'000'000;
+
+// Of too many operations for one graph. What repeats most begins a stretch, and each of its
+// stretches has whole repetitions.
+void divide_large(const Instance& instance, uint32_t first, uint32_t end, uint32_t most,
+                  std::vector<Stretch>& stretches) {
+  const auto plain = [&](uint32_t from, uint32_t to) {
+    for (; from < to; from += std::min(most, to - from))
+      stretches.push_back({from, std::min(most, to - from), false});
+  };
+  if (end - first <= most || end - first > kMostLooked) return plain(first, end);
+  std::map<Key, uint32_t> numbers;
+  std::vector<uint32_t> tokens;
+  Words words;
+  for (uint32_t i = first; i < end; ++i) {
+    words.clear();
+    words.add_operation(instance, i);
+    tokens.push_back(
+        numbers.try_emplace(key_of(words), static_cast<uint32_t>(numbers.size())).first->second);
+  }
+  uint32_t begin = end, unit = 0, count = 0;
+  for (const ranges::Repeat& repeat : ranges::find_repeats(tokens, 2)) {
+    if (repeat.period > most) continue;
+    const auto size = static_cast<uint32_t>(most / repeat.period * repeat.period);
+    const auto fits = static_cast<uint32_t>((repeat.end - repeat.begin) / size);
+    if (fits < 2 || fits * size <= count * unit) continue;
+    begin = first + static_cast<uint32_t>(repeat.begin);
+    unit = size;
+    count = fits;
+  }
+  plain(first, begin);
+  for (uint32_t i = 0; i < count; ++i) stretches.push_back({begin + i * unit, unit, false});
+  plain(begin + count * unit, end);
+}
+
+}  // namespace
+
+std::vector<Stretch> find_launched_again(const Instance& instance, const Dag& dag) {
+  std::map<const format::Graph*, std::vector<Stretch>> launches;
+  for (const Call& call : instance.program().calls()) {
+    if (call.kind == CallKind::kGraphLaunch && call.operation_count > 1)
+      launches[call.graph].push_back({call.first_operation, call.operation_count, false});
+  }
+  std::vector<Stretch> again;
+  for (const auto& [graph, all] : launches) {
+    const std::vector<uint32_t> same = find_equal(instance, dag, all);
+    std::vector<uint32_t> count(all.size());
+    for (const uint32_t first : same) ++count[first];
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (count[same[i]] > 1) again.push_back(all[i]);
+    }
+  }
+  std::ranges::sort(again, {}, &Stretch::first);
+  return again;
+}
+
+std::vector<Stretch> divide(const Instance& instance, const Dag& dag,
+                            std::span<const Stretch> again, uint32_t first, uint32_t end,
+                            uint32_t most) {
+  std::vector<Stretch> stretches;
+  uint32_t next = first;
+  const auto divide_rest = [&](uint32_t to) {
+    const bool single = to - next == 1 && end - first > 1;
+    divide_large(instance, next, to, most, stretches);
+    if (single) stretches.back().between = true;
+  };
+  auto graph = std::ranges::lower_bound(again, first, {}, &Stretch::first);
+  const bool any = graph != again.end() && graph->first < end;
+  const std::vector<bool> joints = any ? find_joints(dag, first, end) : std::vector<bool>();
+  for (; graph != again.end() && graph->first + graph->count <= end; ++graph) {
+    const uint32_t begin = graph->first - first;
+    if (graph->count > most || !joints[begin] || !joints[begin + graph->count]) continue;
+    divide_rest(graph->first);
+    stretches.push_back(*graph);
+    next = graph->first + graph->count;
+  }
+  divide_rest(end);
+  return stretches;
+}
+
+std::vector<uint32_t> find_equal(const Instance& instance, const Dag& dag,
+                                 std::span<const Stretch> stretches) {
+  std::map<Key, uint32_t> known;
+  std::vector<uint32_t> result;
+  Words words;
+  for (const Stretch& stretch : stretches) {
+    words.clear();
+    for (uint32_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
+      words.add_operation(instance, i);
+      for (const uint32_t dependency : dag.dependencies[i]) {
+        if (dependency >= stretch.first) words.add(i - dependency);
+      }
+      words.add(uint32_t{0});  // no operation waits for itself
+    }
+    // A hash of 128 bits: no two others are equal.
+    result.push_back(
+        known.try_emplace(key_of(words), static_cast<uint32_t>(result.size())).first->second);
+  }
+  return result;
+}
+
+// A place is a joint if what begins there, operations without a dependency behind it, waits for all
+// that ends there, operations that nobody before it waits for, and no other dependency crosses it.
+std::vector<bool> find_joints(const Dag& dag, uint32_t first, uint32_t end) {
+  const size_t places = end - first + 1;
+  // Differences from one place to the next, summed up below.
+  std::vector<int64_t> ending(places + 1), beginning(places + 1), crossing(places + 1),
+      other(places + 1);
+  const auto between = [](std::vector<int64_t>& sums, uint32_t from, uint32_t to) {
+    if (from >= to) return;  // at the places (from, to]
+    ++sums[from + 1];
+    --sums[to + 1];
+  };
+  std::vector<uint32_t> first_follower(places, static_cast<uint32_t>(places - 1));
+  const auto inside = [&](uint32_t dependency) { return dependency >= first; };
+  for (uint32_t i = end; i-- > first;) {
+    for (const uint32_t before : dag.dependencies[i]) {
+      if (inside(before)) first_follower[before - first] = i - first;
+    }
+  }
+  for (uint32_t i = 0; i + first < end; ++i) {
+    between(ending, i, first_follower[i]);
+    uint32_t last = 0;
+    bool waits = false;
+    for (const uint32_t before : dag.dependencies[i + first]) {
+      if (!inside(before)) continue;
+      last = std::max(last, before - first);
+      waits = true;
+    }
+    // At place 0 everything begins.
+    if (waits) {
+      between(beginning, last, i);
+    } else {
+      between(beginning, 0, i);
+    }
+    for (const uint32_t before : dag.dependencies[i + first]) {
+      if (!inside(before)) continue;
+      between(crossing, before - first, i);
+      between(other, before - first, last);
+      between(other, first_follower[before - first], i);
+    }
+  }
+  std::vector<bool> joints(places, true);
+  int64_t ends = 0, begins = 0, crosses = 0, others = 0;
+  for (size_t place = 1; place + 1 < places; ++place) {
+    ends += ending[place];
+    begins += beginning[place];
+    crosses += crossing[place];
+    others += other[place];
+    joints[place] = others == 0 && crosses == ends * begins;
+  }
+  return joints;
+}
+
+}  // namespace gfxgraph::replayer
