@@ -1,7 +1,9 @@
 """A recorded step goes on where the recording ended, with the program's own results."""
 
+import os
 import re
 import struct
+import subprocess
 
 from harness import main, require, run
 
@@ -87,5 +89,48 @@ def settings(build, scratch):
         require(message in done.stderr, f"{options}: {done.stderr}")
 
 
+def period(build, scratch):
+    """A program that marks nothing: a repetition that was found goes on as the program does."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    for mode in MODES:
+        done = run(build.replay(trace, "--range", "period#1#2", "--iterations", "2", "--mode", mode), expect=3)
+        require("iterations: 2" in done.stdout and "0 different" not in done.stdout, f"{mode}: {done.stdout}{done.stderr}")
+    done = run(build.replay(trace, "--range", "period#2"), expect=1)
+    require("period#1, 4 times 7 launches" in done.stderr and "--launches N:M" in done.stderr, done.stderr)
+
+
+def terminal(build, scratch):
+    """Progress and first figures on a terminal, and nothing of it elsewhere; mode auto keeps to its time."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    command = build.replay(trace, "--auto-seconds", "0", "--cap", "1GiB")
+    done = run(command)
+    require("device: emulated" in done.stderr and "the first run took" not in done.stderr and "\x1b" not in done.stderr, done.stderr)
+    require("eager mode (eager" in done.stdout and "graph not measured" in done.stdout, done.stdout)
+    parent, child = os.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    shown = b""
+    try:
+        while chunk := os.read(parent, 4096):
+            shown += chunk
+    except OSError:
+        pass  # its end is closed
+    require(process.wait(timeout=60) == 0 and b"mode eager: the first run took" in shown and b"\x1b[K" in shown, f"{shown}")
+    done = run(build.replay(trace, "--cap", "4KiB"), expect=1)
+    require("needs" in done.stderr and "nothing was allocated" in done.stderr, done.stderr)
+
+
+def in_flight(build, scratch):
+    """Streams and steps that go away in flight, and work of others that never ends."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    # Streams that share a hardware queue wait for each other inside of HIP.
+    done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.programs / "in_flight", trace), expect={0, 1},
+               env={"GPU_MAX_HW_QUEUES": "16"})
+    require("in_flight: PASS" in done.stdout, done.stdout + done.stderr)
+
+
 if __name__ == "__main__":
-    main({"continues": continues, "settings": settings})
+    main({"continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})

@@ -7,10 +7,10 @@
 namespace gfxgraph::replayer::testing {
 namespace {
 
-class InFlight : public ReplayTest {};
+class Waits : public ReplayTest {};
 
 // Work of others on the device is no reason to wait, nor are their blocking streams.
-TEST_F(InFlight, OnlyItsOwnStreamsAreWaitedFor) {
+TEST_F(Waits, OnlyItsOwnStreamsAreWaitedFor) {
   trace.stream(1);
   const auto a = trace.allocate(1 << 20);
   const auto b = trace.allocate_words({1, 2, 3, 4});
@@ -40,7 +40,7 @@ TEST_F(InFlight, OnlyItsOwnStreamsAreWaitedFor) {
 }
 
 // A stream that its owner destroys behind a run: its work ends all the same, and is waited for.
-TEST_F(InFlight, AStreamThatIsDestroyedEarlyIsStillWaitedFor) {
+TEST_F(Waits, AStreamThatIsDestroyedEarlyIsStillWaitedFor) {
   const auto a = trace.allocate_words({1, 2, 3, 4});
   launch_double(a);
   const auto program = trace.program();
@@ -82,7 +82,7 @@ TEST_F(InFlight, AStreamThatIsDestroyedEarlyIsStillWaitedFor) {
 }
 
 // As above, and the step goes away before anybody has waited for it.
-TEST_F(InFlight, AStepIsDestroyedInFlightOnADestroyedStream) {
+TEST_F(Waits, AStepIsDestroyedInFlightOnADestroyedStream) {
   launch_double(trace.allocate(64));
   const auto program = trace.program();
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
