@@ -32,6 +32,7 @@ class Reachability {
   // Removes doubles and elements that others imply; result in ascending order.
   void minimise(std::vector<uint32_t>& set) const;
   size_t lanes() const { return lane_tails_.size(); }
+  uint32_t lane(uint32_t operation) const { return places_[operation].lane; }
 
  private:
   uint32_t choose_lane(std::vector<uint32_t>& dependencies) const;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,11 +49,25 @@ struct Allocator {
   void (*release)(void* context, void* pointer) = nullptr;
 };
 
+// Where recorded allocations stand that the program freed again.
+enum class MemoryUse : uint8_t {
+  kApart = 0,   // each in memory of its own, which still holds its last state when a run is over
+  kPacked = 1,  // in one arena, whose bytes they have one after another (packing.h)
+};
+
+// Events of the trace: [first_event, end_event).
+struct EventRange {
+  uint64_t first_event = 0;
+  uint64_t end_event = 0;
+};
+
 // Operations of one run, the nodes of launched graphs included, that a trace may have by default.
 inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 
 // What fresh memory, which nobody had written, begins with if it is to show that it was read.
 inline constexpr uint8_t kPoison = 0xa5;
+
+struct Packing;
 
 // Takes what the library says of its work, a line without its end. As gfxgraph_log_t.
 struct LogSink {
@@ -63,13 +79,20 @@ inline constexpr int32_t kLogWarning = 1;
 
 struct SessionOptions {
   Layout layout = Layout::kSame;
-  int device = -1;                // HIP ordinal; -1: the calling thread's current device
-  bool keep_ambiguous = false;    // leave words alone that only look like pointers
-  bool zero_unknown = false;      // begin memory with zeros whose content the trace lacks
-  bool poison_fresh = false;      // begin memory that nobody had written with kPoison, not zeros
-  uint64_t max_memory_bytes = 0;  // limits.h; 0: what there is
-  double max_load_seconds = 0;    // 0: any time
-  bool concurrent_steps = false;  // the caller orders steps that share written memory
+  int device = -1;              // HIP ordinal; -1: the calling thread's current device
+  bool keep_ambiguous = false;  // leave words alone that only look like pointers
+  bool zero_unknown = false;    // begin memory with zeros whose content the trace lacks
+  bool poison_fresh = false;    // begin memory that nobody had written with kPoison, not zeros
+  MemoryUse memory = MemoryUse::kApart;
+  // Packed: each run copies what freed allocations held to the host before their bytes are used
+  // again, so that it can be read and compared.
+  bool keep_freed = false;
+  // The only range that steps are made of. Nothing: any range of the trace, and all of it.
+  std::optional<EventRange> only_range;
+  std::shared_ptr<const Packing> packing;  // if it was planned before, with these options
+  uint64_t max_memory_bytes = 0;           // limits.h; 0: what there is
+  double max_load_seconds = 0;             // 0: any time
+  bool concurrent_steps = false;           // the caller orders steps that share written memory
   LogSink log;
   std::vector<Binding> bindings;
   Allocator allocator;
