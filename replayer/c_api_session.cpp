@@ -40,7 +40,11 @@ Result<SessionOptions> read_options(const gfxgraph_session_options_t* options) {
   GFXGRAPH_TRY(
       require(chosen.layout == GFXGRAPH_LAYOUT_SAME || chosen.layout == GFXGRAPH_LAYOUT_SHIFT,
               "unknown layout"));
+  GFXGRAPH_TRY(require(chosen.memory <= GFXGRAPH_MEMORY_PACKED_KEPT, "unknown memory"));
+  GFXGRAPH_TRY(require(chosen.reserved == 0, "reserved is not zero"));
   SessionOptions result;
+  result.memory = chosen.memory == GFXGRAPH_MEMORY_APART ? MemoryUse::kApart : MemoryUse::kPacked;
+  result.keep_freed = chosen.memory == GFXGRAPH_MEMORY_PACKED_KEPT;
   result.layout = static_cast<Layout>(chosen.layout);
   result.device = chosen.device;
   result.keep_ambiguous = chosen.keep_ambiguous != 0;
@@ -105,6 +109,7 @@ gfxgraph_status_t gfxgraph_session_bind(gfxgraph_session_t session, uint32_t buf
     GFXGRAPH_TRY(check_binding(*session->open->program(), binding));
     std::vector<Binding>& known = session->options.bindings;
     known.push_back(binding);
+    session->options.packing = nullptr;
     std::erase_if(known, [&](const Binding& other) {
       return other.allocation == buffer && &other != &known.back();
     });
@@ -123,6 +128,7 @@ gfxgraph_status_t gfxgraph_session_read(gfxgraph_session_t session, uint32_t buf
     GFXGRAPH_TRY(require(bytes != nullptr || size_bytes == 0, "bytes is null"));
     GFXGRAPH_TRY(session->load());
     GFXGRAPH_TRY(session->session->synchronize());
+    GFXGRAPH_TRY(session->session->memory().check_own(buffer));
     return session->session->memory().read(buffer, offset_bytes,
                                            {static_cast<std::byte*>(bytes), size_bytes});
   });
@@ -135,6 +141,7 @@ gfxgraph_status_t gfxgraph_session_write(gfxgraph_session_t session, uint32_t bu
     GFXGRAPH_TRY(require(bytes != nullptr || size_bytes == 0, "bytes is null"));
     GFXGRAPH_TRY(session->load());
     GFXGRAPH_TRY(session->session->synchronize());
+    GFXGRAPH_TRY(session->session->memory().check_own(buffer));
     return session->session->memory().write(buffer, offset_bytes,
                                             {static_cast<const std::byte*>(bytes), size_bytes});
   });
@@ -148,6 +155,7 @@ gfxgraph_status_t gfxgraph_session_address(gfxgraph_session_t session, uint32_t 
     const Memory& memory = session->session->memory();
     if (!memory.exists(buffer))
       return fail(Status::kNotFound, fmt::format("buffer {} does not exist", buffer));
+    GFXGRAPH_TRY(memory.check_own(buffer));
     *address = memory.device_pointer(buffer);
     return {};
   });
@@ -157,7 +165,11 @@ gfxgraph_status_t gfxgraph_session_info(gfxgraph_session_t session,
                                         gfxgraph_session_info_t* info) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(session != nullptr, "session is null"));
-    const std::optional<MemoryNeed> need = memory_need(*session->open->program(), session->options);
+    SessionOptions& options = session->options;
+    const Program& program = *session->open->program();
+    if (options.packing == nullptr)
+      options.packing = std::make_shared<const Packing>(plan_packing(program, options));
+    const std::optional<MemoryNeed> need = memory_need(program, options, *options.packing);
     gfxgraph_session_info_t result{};
     result.loaded = session->session ? 1 : 0;
     result.device_name = session->device.name.c_str();
@@ -167,6 +179,7 @@ gfxgraph_status_t gfxgraph_session_info(gfxgraph_session_t session,
     result.device = session->device.ordinal;
     result.device_bytes = need ? need->device : UINT64_MAX;
     result.host_bytes = need ? need->host : UINT64_MAX;
+    result.device_bytes_apart = need ? need->device_apart : UINT64_MAX;
     result.load_us = session->session ? session->session->load_us() : 0;
     return write_out(result, info);
   });

@@ -336,6 +336,7 @@ class GraphExecutor : public Executor {
         }
         dependencies.push_back(end.front());
       }
+      GFXGRAPH_TRY(add_turnovers(part.graph, part.first_operation + i, dependencies, expected));
       const size_t nodes_before = expected;
       GFXGRAPH_TRY(add_nodes(part.graph, part.first_operation + i, dependencies, expected));
       ends[i] = dependencies.front();
@@ -365,7 +366,8 @@ class GraphExecutor : public Executor {
   }
 
   bool ends_nothing(const Part& part, uint32_t i) const {
-    return instance_.operation(part.first_operation + i).empty;
+    const PreparedOperation& operation = instance_.operation(part.first_operation + i);
+    return operation.empty && !operation.turns;
   }
 
   // The operations of the part that each has to wait for, by their numbers in it; empty operations
@@ -409,20 +411,51 @@ class GraphExecutor : public Executor {
     return {};
   }
 
+  // Adds a node behind `dependencies`, which becomes it.
+  auto chain_of(uint32_t index, std::vector<hip::GraphNode>& dependencies, size_t& count) {
+    return
+        [this, index, &dependencies, &count](hip::Error code, hip::GraphNode node) -> Result<void> {
+          if (code != hip::kSuccess)
+            return instance_.library().check(
+                code, "graph node for " + instance_.program().describe(index));
+          statistics_.edges += dependencies.size();
+          ++count;
+          dependencies.assign(1, node);
+          return {};
+        };
+  }
+
+  // Instance::turnovers() of an operation, a chain. `dependencies` becomes its last node.
+  Result<void> add_turnovers(hip::Graph graph, uint32_t index,
+                             std::vector<hip::GraphNode>& dependencies, size_t& count) {
+    const auto chain = chain_of(index, dependencies, count);
+    const Memory& memory = instance_.memory();
+    for (const Turnover& turnover : instance_.turnovers(index)) {
+      for (const EndedBytes& ended : turnover.ended) {
+        if (memory.kept() == nullptr) break;
+        hip::GraphNode node = nullptr;
+        const hip::Error code = instance_.hip().hipGraphAddMemcpyNode1D(
+            &node, graph, dependencies.data(), dependencies.size(),
+            memory.kept() + ended.kept_offset, memory.arena() + ended.arena_offset,
+            ended.size_bytes, hip::kDeviceToHost);
+        GFXGRAPH_TRY(chain(code, node));
+      }
+      PreparedMemset fill;
+      fill.destination = fill.copy_destination = memory.arena() + turnover.arena_offset;
+      fill.value = memory.fresh_byte_now(turnover.begins);
+      fill.width = fill.pitch = fill.slice = turnover.size_bytes;
+      GFXGRAPH_TRY(add_memset(graph, fill, dependencies, chain));
+    }
+    return {};
+  }
+
   // Adds the nodes of one operation, usually one; a chain otherwise. `dependencies` becomes its
   // last.
   Result<void> add_nodes(hip::Graph graph, uint32_t index,
                          std::vector<hip::GraphNode>& dependencies, size_t& count) {
     const PreparedOperation& operation = instance_.operation(index);
-    const auto chain = [&](hip::Error code, hip::GraphNode node) -> Result<void> {
-      if (code != hip::kSuccess)
-        return instance_.library().check(code,
-                                         "graph node for " + instance_.program().describe(index));
-      statistics_.edges += dependencies.size();
-      ++count;
-      dependencies.assign(1, node);
-      return {};
-    };
+    if (operation.empty) return {};
+    const auto chain = chain_of(index, dependencies, count);
     hip::GraphNode node = nullptr;
     switch (operation.kind) {
       case OperationKind::kLaunch: {
@@ -437,7 +470,13 @@ class GraphExecutor : public Executor {
       }
       case OperationKind::kMemset: break;
     }
-    const PreparedMemset& memset = instance_.memset(operation.index);
+    return add_memset(graph, instance_.memset(operation.index), dependencies, chain);
+  }
+
+  template <typename Chain>
+  Result<void> add_memset(hip::Graph graph, const PreparedMemset& memset,
+                          std::vector<hip::GraphNode>& dependencies, const Chain& chain) {
+    hip::GraphNode node = nullptr;
     const bool small_rows = memset.small_row != nullptr && (memset.height == 1 || by_rows(memset));
     if (by_copies() || small_rows) return add_copies_of_pattern(graph, memset, dependencies, chain);
     const uint64_t rows_per_node = by_rows(memset) ? 1 : memset.height;

@@ -98,6 +98,7 @@ Result<void> Instance::prepare() {
       case OperationKind::kMemset: GFXGRAPH_TRY(prepare_memset(operation)); break;
     }
   }
+  GFXGRAPH_TRY(prepare_turnovers());
   return prepare_host_writes();
 }
 
@@ -308,6 +309,10 @@ Result<void> Instance::prepare_host_writes() {
 
 hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
   const PreparedOperation& prepared = operations_[operation];
+  if (prepared.turns) [[unlikely]] {
+    const hip::Error code = submit_turnovers(operation, stream);
+    if (code != hip::kSuccess) return code;
+  }
   if (prepared.kind == OperationKind::kLaunch) [[likely]]
     return submit_launch(launches_[prepared.index], stream);
   if (prepared.empty) return hip::kSuccess;

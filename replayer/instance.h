@@ -63,6 +63,7 @@ struct PreparedOperation {
   OperationKind kind = OperationKind::kLaunch;
   bool empty = false;  // moves or sets nothing
   uint32_t index = 0;  // in the vector of its kind
+  bool turns = false;  // turnovers come before it
 };
 
 struct PreparedHostWrite {
@@ -127,6 +128,9 @@ class Instance {
   const PreparedCopy& copy(uint32_t index) const { return copies_[index]; }
   const PreparedMemset& memset(uint32_t index) const { return memsets_[index]; }
   const std::vector<HostResult>& host_results() const { return host_results_; }
+  // What is done before an operation, in order: for each, what ended is copied, if it is kept, and
+  // then the bytes are filled.
+  std::span<const Turnover> turnovers(uint32_t operation) const;
 
   // Overwrites bytes of a launch's kernarg segment; the next submit uses them. Whether they differ.
   Result<bool> set_kernarg(uint32_t launch_index, uint64_t offset,
@@ -162,6 +166,8 @@ class Instance {
   Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
+  Result<void> prepare_turnovers();
+  hip::Error submit_turnovers(uint32_t operation, hip::Stream stream) noexcept;
   Result<void> run_before();
   Result<bool> set_launch(PreparedLaunch& launch, const PlaceTarget& target,
                           const PlaceValue& value);
@@ -171,6 +177,7 @@ class Instance {
                           const PlaceValue& value);
   uint64_t room(const format::Copy& recorded, const format::CopyEnd& end, const uint8_t* at) const;
   Result<uint64_t> address(const PlaceValue& value, uint64_t size_bytes, bool by_host) const;
+  Result<void> check_place(const PlaceTarget& target, const PlaceValue& value) const;
   void follow(const Move& move, Executor* executor) noexcept;
   hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
@@ -186,6 +193,7 @@ class Instance {
   std::vector<PreparedCopy> copies_;
   std::vector<PreparedMemset> memsets_;
   std::vector<PreparedHostWrite> host_writes_;
+  std::vector<Turnover> turnovers_;  // by operation of this program
   DoubtfulWrites doubtful_;
   uint64_t runs_ = 0;  // that made host writes, since memory was restored
   std::vector<HostResult> host_results_;

@@ -143,7 +143,32 @@ uint64_t Instance::room(const format::Copy& recorded, const format::CopyEnd& end
   return memory().size(end.allocation) - static_cast<uint64_t>(at - base);
 }
 
+// Memory that others have at other times is an allocation's own only where the recorded program
+// used it.
+Result<void> Instance::check_place(const PlaceTarget& target, const PlaceValue& value) const {
+  if (value.allocation == 0 || !memory().exists(value.allocation)) return {};
+  const Operation& recorded = program_->operations()[target.operation];
+  const auto is_there = [&](const format::Relocation& word) {
+    return word.offset_bytes == target.offset_bytes && word.allocation == value.allocation;
+  };
+  bool same = false;
+  switch (recorded.kind) {
+    case OperationKind::kLaunch:
+      same = std::ranges::any_of(recorded.launch->relocations, is_there);
+      break;
+    case OperationKind::kCopy:
+      same =
+          (target.kind == PlaceKind::kSource ? recorded.copy->source : recorded.copy->destination)
+              .allocation == value.allocation;
+      break;
+    case OperationKind::kMemset: same = recorded.memset->allocation == value.allocation; break;
+  }
+  if (same) return {};
+  return memory().check_own(value.allocation);
+}
+
 Result<bool> Instance::set_place(const PlaceTarget& target, const PlaceValue& value) {
+  GFXGRAPH_TRY(check_place(target, value));
   const PreparedOperation& prepared = operations_[target.operation];
   Result<bool> done = false;
   switch (prepared.kind) {

@@ -39,6 +39,24 @@ uint64_t device_memory(const HipLibrary& library) {
   return total;
 }
 
+// What packing saves, or would save.
+std::string packing_text(const Program& program, const SessionOptions& options,
+                         const MemoryNeed& need) {
+  if (options.memory == MemoryUse::kPacked) {
+    if (need.device == need.device_apart) return "";
+    return fmt::format(" (packed by life time: {} bytes of device memory instead of {})",
+                       need.device, need.device_apart);
+  }
+  SessionOptions packed = options;
+  packed.memory = MemoryUse::kPacked;
+  const std::optional<MemoryNeed> less =
+      memory_need(program, packed, plan_packing(program, packed));
+  if (!less || less->device >= need.device) return "";
+  return fmt::format(
+      " ({} bytes of device memory, which packed by life time (--memory packed) would be {})",
+      need.device, less->device);
+}
+
 tl::unexpected<Error> refuse(const std::string& need, uint64_t limit, const char* whose) {
   return fail(Status::kOutOfMemory,
               fmt::format("the trace needs {}, more than {} ({} bytes): nothing was allocated; "
@@ -48,8 +66,12 @@ tl::unexpected<Error> refuse(const std::string& need, uint64_t limit, const char
 
 }  // namespace
 
-std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options) {
+std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options,
+                                      const Packing& packing) {
+  std::vector<bool> packed(program.allocations().size());
+  for (const Tenant& tenant : packing.tenants) packed[tenant.allocation - 1] = true;
   Sum device;
+  Sum device_apart;
   Sum host;
   for (const AllocationInfo& info : program.allocations()) {
     if (info.begin == nullptr || info.begin->kind == format::AllocationKind::kModuleGlobal)
@@ -57,8 +79,16 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
     const bool bound =
         std::any_of(options.bindings.begin(), options.bindings.end(),
                     [&](const Binding& binding) { return binding.allocation == info.begin->id; });
-    if (!bound) (is_host(*info.begin) ? host : device).add(info.extent_bytes);
+    if (bound) continue;
+    if (is_host(*info.begin)) {
+      host.add(info.extent_bytes);
+      continue;
+    }
+    device_apart.add(info.extent_bytes);
+    if (!packed[info.begin->id - 1]) device.add(info.extent_bytes);
   }
+  device.add(packing.arena_bytes);
+  if (options.keep_freed) host.add(packing.kept_bytes);
   for (const Operation& operation : program.operations()) {
     host.add(kOperationBytes);
     if (operation.kind == OperationKind::kLaunch) host.add(operation.launch->kernarg.size());
@@ -69,13 +99,22 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
     host.add(rows ? checked_mul(copy.width_bytes, *rows) : std::nullopt);
   }
   for (const format::HostWrite* write : program.host_writes()) host.add(write->content.size_bytes);
-  if (!device.value() || !host.value()) return std::nullopt;
-  return MemoryNeed{*device.value(), *host.value()};
+  if (!device.value() || !device_apart.value() || !host.value()) return std::nullopt;
+  return MemoryNeed{*device.value(), *device_apart.value(), *host.value()};
+}
+
+std::string memory_text(const MemoryNeed& need, MemoryUse use) {
+  const std::string host = fmt::format(", at most {} bytes of host memory", need.host);
+  if (use == MemoryUse::kApart)
+    return fmt::format("memory: {} bytes on the device, each buffer apart", need.device) + host;
+  return fmt::format("memory: {} bytes on the device, packed by life time; {} without packing",
+                     need.device, need.device_apart) +
+         host;
 }
 
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const HipLibrary& library) {
-  const std::optional<MemoryNeed> need = memory_need(program, options);
+                          const Packing& packing, const HipLibrary& library) {
+  const std::optional<MemoryNeed> need = memory_need(program, options, packing);
   const std::optional<uint64_t> sum = need ? checked_add(need->device, need->host) : std::nullopt;
   if (!sum) {
     return fail(Status::kOutOfMemory,
@@ -83,10 +122,13 @@ Result<void> check_memory(const Program& program, const SessionOptions& options,
   }
   if (options.max_memory_bytes != 0) {
     if (*sum <= options.max_memory_bytes) return {};
-    return refuse(fmt::format("{} bytes", *sum), options.max_memory_bytes, "the given limit");
+    return refuse(fmt::format("{} bytes{}", *sum, packing_text(program, options, *need)),
+                  options.max_memory_bytes, "the given limit");
   }
   if (const uint64_t limit = device_memory(library); need->device > limit)
-    return refuse(fmt::format("{} bytes of device memory", need->device), limit, "the device has");
+    return refuse(fmt::format("{} bytes of device memory{}", need->device,
+                              packing_text(program, options, *need)),
+                  limit, "the device has");
   if (const uint64_t limit = physical_memory_bytes(); need->host > limit)
     return refuse(fmt::format("{} bytes of host memory", need->host), limit, "this machine has");
   return {};

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "replayer/hip_library.h"
 #include "replayer/options.h"
+#include "replayer/packing.h"
 #include "replayer/program.h"
 
 namespace gfxgraph::replayer {
@@ -16,16 +18,21 @@ namespace gfxgraph::replayer {
 // What a program needs before its first run, in bytes. Buffers that the caller binds need nothing.
 struct MemoryNeed {
   uint64_t device = 0;
+  uint64_t device_apart = 0;  // without packing; what is not packed is the same
   uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
 };
 // Nothing when it is more than an address space.
-std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options);
+std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options,
+                                      const Packing& packing);
+
+// For a reader: what will be allocated.
+std::string memory_text(const MemoryNeed& need, MemoryUse use);
 
 // kOutOfMemory, with what is needed and what there is, before anything is allocated:
 // options.max_memory_bytes for both together; where that is 0, the memory of the device for the one
-// and of this machine for the other.
+// and of this machine for the other. What packing would save is said.
 Result<void> check_memory(const Program& program, const SessionOptions& options,
-                          const HipLibrary& library);
+                          const Packing& packing, const HipLibrary& library);
 
 // The end of the time for loading. Cheap enough to be asked for each operation.
 class Deadline {

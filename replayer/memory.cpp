@@ -68,11 +68,13 @@ void Memory::release(Buffer& buffer) const {
 Memory::~Memory() {
   for (Buffer& buffer : buffers_) release(buffer);
   source_.release(MemoryKind::kDevice, guard_);
+  source_.release(MemoryKind::kDevice, arena_base_);
+  source_.release(MemoryKind::kPinned, kept_);
 }
 
 Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary> library,
                                                const Program& program, const Modules& modules,
-                                               const SessionOptions& options) {
+                                               const SessionOptions& options, Packing packing) {
   std::unique_ptr<Memory> memory(new Memory(std::move(library), options.allocator));
   GFXGRAPH_TRY(memory->source_.open_stream());
   memory->zero_unknown_ = options.zero_unknown;
@@ -88,6 +90,8 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
                               memory->source_.allocate(MemoryKind::kDevice, kGuardBytes, 0,
                                                        "guard allocation of a shifted layout"));
   }
+  memory->packing_ = std::move(packing);
+  GFXGRAPH_TRY(memory->place_arena(program, options.layout, options.keep_freed));
   for (const RigidGroup& group : rigid_groups(program)) {
     GFXGRAPH_TRY(memory->place_group(program, group, options.layout));
   }
@@ -346,8 +350,10 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset,
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
   }
-  return source_.copy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost,
-                      fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
+  GFXGRAPH_TRY(source_.copy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost,
+                            fmt::format("read of {} bytes from allocation {}", bytes.size(), id)));
+  if (kept_ != nullptr) read_kept(id, offset, bytes);
+  return {};
 }
 
 Result<void> Memory::write(format::AllocationId id, uint64_t offset,
@@ -364,7 +370,15 @@ Result<void> Memory::write(format::AllocationId id, uint64_t offset,
     std::memcpy(buffer.host + offset, bytes.data(), bytes.size());
     return {};
   }
-  return source_.copy(buffer.device + offset, bytes.data(), bytes.size(), hip::kHostToDevice,
+  if (kept_ != nullptr) return write_kept(id, offset, bytes);
+  return write_device(id, offset, bytes);
+}
+
+Result<void> Memory::write_device(format::AllocationId id, uint64_t offset,
+                                  std::span<const std::byte> bytes) const {
+  if (bytes.empty()) return {};
+  return source_.copy(buffers_[id - 1].device + offset, bytes.data(), bytes.size(),
+                      hip::kHostToDevice,
                       fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
 }
 
@@ -474,6 +488,7 @@ Result<void> Memory::put_back(const std::vector<std::vector<std::byte>>& kept) c
 Result<void> Memory::restore(const Program& program, bool all) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used || (buffers_[i].keep_content && !all)) continue;
+    if (buffers_[i].shares) continue;  // its runs begin it
     const AllocationBegin& begin = *program.allocations()[i].begin;
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);

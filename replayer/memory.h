@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "replayer/memory_source.h"
 #include "replayer/modules.h"
 #include "replayer/options.h"
+#include "replayer/packing.h"
 #include "replayer/program.h"
 #include "replayer/relocation.h"
 #include "replayer/rigid.h"
@@ -27,13 +29,14 @@ struct Move {
   uint64_t size_bytes = 0;
   uint64_t old_device = 0, new_device = 0;
   uint64_t old_host = 0, new_host = 0;
+  bool shared = false;  // others had the old address at other times
 
   // The word itself unless it is an address in the allocation, or the one behind its end.
   uint64_t moved(uint64_t word) const noexcept { return moved_within(word, size_bytes); }
   // The same for a word that was made from another allocation's address, which may begin where
   // this one ended.
   uint64_t moved_inside(uint64_t word) const noexcept {
-    return size_bytes == 0 ? word : moved_within(word, size_bytes - 1);
+    return size_bytes == 0 || shared ? word : moved_within(word, size_bytes - 1);
   }
 
  private:
@@ -50,7 +53,7 @@ class Memory {
  public:
   static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library,
                                                 const Program& program, const Modules& modules,
-                                                const SessionOptions& options);
+                                                const SessionOptions& options, Packing packing);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -61,6 +64,19 @@ class Memory {
   // fresh_byte() where there is none, since nobody had written it.
   // Bindings with keep_content are left alone, unless `all`.
   Result<void> restore(const Program& program, bool all = false);
+
+  const Packing& packing() const { return packing_; }
+  uint8_t* arena() const { return arena_; }
+  // For EndedBytes, what runs keep of them; null: nothing (SessionOptions::keep_freed).
+  uint8_t* kept() const { return kept_; }
+  // Whether it has bytes that another allocation has at another time: only runs give it content.
+  bool shares(format::AllocationId id) const { return buffers_[id - 1].shares; }
+  // Whether its last state is lost when a run is over.
+  bool overwritten(format::AllocationId id) const {
+    return buffers_[id - 1].reused && kept_ == nullptr;
+  }
+  // kUnsupported for an allocation that shares memory: what it holds between runs is not its own.
+  Result<void> check_own(format::AllocationId id) const;
 
   bool exists(format::AllocationId id) const {
     return id != 0 && id <= buffers_.size() && buffers_[id - 1].used;
@@ -77,13 +93,14 @@ class Memory {
     return varied ? fresh_fill_ ^ static_cast<uint8_t>(1 + id % 255) : fresh_fill_;
   }
   void vary_fresh(bool varied) { vary_fresh_ = varied; }
+  uint8_t fresh_byte_now(format::AllocationId id) const { return fresh_byte(id, vary_fresh_); }
 
   // The caller's memory in place of an allocation, from now on, with what it holds. kUnsupported:
   // it must keep its distance from others. Words in other buffers that lead to it, and that the
   // trace knows as pointers, follow; what work has computed from its address does not.
   Result<Move> bind_anew(const Program& program, const Binding& binding);
 
-  // Both check the range.
+  // Both check the range, and take what runs have kept for the end of the allocation's life.
   Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
   Result<void> write(format::AllocationId id, uint64_t offset,
                      std::span<const std::byte> bytes) const;
@@ -102,7 +119,8 @@ class Memory {
     bool used = false;
     bool bound = false;
     bool keep_content = false;
-    bool in_group = false;  // RigidGroup
+    bool in_group = false;                // RigidGroup
+    bool shares = false, reused = false;  // as Tenant's
     Owner owner = Owner::kNone;
     void* base = nullptr;  // what is freed
     uint8_t* device = nullptr;
@@ -111,6 +129,13 @@ class Memory {
 
   Memory(std::shared_ptr<const HipLibrary> library, const Allocator& allocator)
       : library_(library), source_(std::move(library), allocator) {}
+  Result<void> place_arena(const Program& program, Layout layout, bool keep_freed);
+  // Both: of the range, checked before. What is kept of the allocation.
+  void read_kept(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
+  Result<void> write_kept(format::AllocationId id, uint64_t offset,
+                          std::span<const std::byte> bytes) const;
+  Result<void> write_device(format::AllocationId id, uint64_t offset,
+                            std::span<const std::byte> bytes) const;
   Result<void> place_group(const Program& program, const RigidGroup& group, Layout layout);
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
@@ -129,6 +154,12 @@ class Memory {
   MemorySource source_;
   std::vector<Buffer> buffers_;  // index = id - 1
   void* guard_ = nullptr;        // keeps the first recorded address taken
+  Packing packing_;
+  void* arena_base_ = nullptr;  // what is freed
+  uint8_t* arena_ = nullptr;
+  uint8_t* kept_ = nullptr;
+  // Of what is kept; by offset in the allocation.
+  std::map<format::AllocationId, std::vector<EndedBytes>> kept_of_;
   AddressMap addresses_;
   bool zero_unknown_ = false;  // SessionOptions::zero_unknown
   uint8_t fresh_fill_ = 0;

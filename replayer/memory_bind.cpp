@@ -72,9 +72,12 @@ Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
                   number(before.device),
                   number(buffer.device),
                   number(before.host),
-                  number(buffer.host)};
+                  number(buffer.host),
+                  before.shares};
   addresses_.place(id, move.new_device, move.new_host);
-  GFXGRAPH_TRY(move_words(program, move));
+  // Between runs no word in memory is known to lead to it and not to another one.
+  if (!move.shared) GFXGRAPH_TRY(move_words(program, move));
+  kept_of_.erase(id);
   Buffer old = before;
   release(old);
   return move;
@@ -84,6 +87,7 @@ Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
 Result<void> Memory::move_words(const Program& program, const Move& move) const {
   std::vector<std::byte> bytes;
   for (const auto& [buffer, offsets] : pointers_to(program, move.allocation)) {
+    if (shares(buffer)) continue;  // its content comes from runs
     for (size_t first = 0, next = 0; first < offsets.size(); first = next) {
       const uint64_t begin = offsets[first];
       if (!range_fits(begin, sizeof(uint64_t), size(buffer))) break;

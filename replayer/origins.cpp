@@ -52,15 +52,19 @@ Result<void> put_back(const Instance& instance, const Leftover& left, bool kept_
 
 Result<void> run_eager(Instance& instance, const ExecutorOptions& options, hip::Stream stream,
                        bool varied) {
+  const auto run = [&]() -> Result<void> {
+    GFXGRAPH_TRY(instance.restore());
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
+                              make_eager_executor(instance, options));
+    GFXGRAPH_TRY(executor->run(stream));
+    GFXGRAPH_TRY(executor->wait(stream));
+    return instance.synchronize();
+  };
+  // Memory that others have at other times becomes fresh in the run itself.
   instance.memory().vary_fresh(varied);
-  const Result<void> restored = instance.restore();
+  const Result<void> done = run();
   instance.memory().vary_fresh(false);
-  GFXGRAPH_TRY(restored);
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                            make_eager_executor(instance, options));
-  GFXGRAPH_TRY(executor->run(stream));
-  GFXGRAPH_TRY(executor->wait(stream));
-  return instance.synchronize();
+  return done;
 }
 
 // The byte of the source that a copy's `index`-th byte comes from.

@@ -3,7 +3,7 @@
 // device and no HIP.
 //
 // Allocation and free events do nothing at run time: every recorded allocation gets memory of its
-// own for the whole life of a replay, so that two allocations at one recycled address never mix.
+// own, or a part of an arena (packing.h), so that two at one recycled address never mix.
 #pragma once
 
 #include <cstdint>
@@ -150,6 +150,7 @@ class Program {
   // Whether a later call waits for this host function. Rising ids.
   bool awaited(format::HostFunctionId id) const;
   uint64_t first_event() const { return first_event_; }
+  uint64_t end_event() const { return end_event_; }
   // Launches have the numbers [first_launch(), first_launch() + launch_count()).
   uint32_t first_launch() const { return first_launch_; }
   uint32_t launch_count() const { return static_cast<uint32_t>(launch_operations_.size()); }

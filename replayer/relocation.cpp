@@ -40,6 +40,12 @@ void AddressMap::sort_ranges() {
       ranges_.push_back({place.replay_host, place.size_bytes, place.recorded_host});
   }
   std::ranges::sort(ranges_, {}, &Range::begin);
+  uint64_t end = 0;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    Range& range = ranges_[i];
+    range.overlaps_from = i != 0 && range.begin < end ? ranges_[i - 1].overlaps_from : i;
+    end = std::max(end, range.begin + range.size_bytes);
+  }
 }
 
 bool AddressMap::fits_near(uint64_t replay_word, uint64_t recorded_word,
@@ -51,10 +57,15 @@ bool AddressMap::fits_near(uint64_t replay_word, uint64_t recorded_word,
                                                           : offset - range.size_bytes;
     return recorded_word - range.recorded == offset && outside <= reach;
   };
-  // The one that holds the word, one that ends where that begins, and the one behind.
+  // Those that hold the word, those that end where these begin, and those behind. Ranges overlap
+  // where allocations share memory.
   const auto next = std::ranges::upper_bound(ranges_, replay_word, {}, &Range::begin);
-  const auto first = next - std::min<ptrdiff_t>(next - ranges_.begin(), 2);
-  return std::any_of(first, next == ranges_.end() ? next : next + 1, fits);
+  auto first = next;
+  for (int i = 0; i < 2 && first != ranges_.begin(); ++i)
+    first = ranges_.begin() + static_cast<ptrdiff_t>(std::prev(first)->overlaps_from);
+  auto last = next;
+  while (last != ranges_.end() && last->begin == next->begin) ++last;
+  return std::any_of(first, last, fits);
 }
 
 bool AddressMap::denotes(uint64_t replay_word, uint64_t recorded_word) const noexcept {

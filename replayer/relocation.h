@@ -71,6 +71,8 @@ class AddressMap {
     uint64_t begin = 0;
     uint64_t size_bytes = 0;
     uint64_t recorded = 0;
+    // The first of those that overlap each other up to here; its place in ranges_.
+    size_t overlaps_from = 0;
   };
   std::vector<Placement> placements_;
   std::vector<Range> ranges_;

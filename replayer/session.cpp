@@ -27,7 +27,13 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
   GFXGRAPH_ASSIGN_OR_RETURN(session->device_, session->library_->select_device(options.device));
   GFXGRAPH_TRY(check_architecture(session->program_->trace(), session->device_));
   session->start_deadline();
-  GFXGRAPH_TRY(check_memory(*session->program_, options, *session->library_));
+  if (options.packing == nullptr) {
+    session->options_.packing =
+        std::make_shared<const Packing>(plan_packing(*session->program_, options));
+  }
+  const Packing& packing = *session->options_.packing;
+  GFXGRAPH_TRY(check_memory(*session->program_, options, packing, *session->library_));
+  session->log_memory();
   GFXGRAPH_ASSIGN_OR_RETURN(session->modules_,
                             Modules::load(session->library_, *session->program_));
   if (options.layout == Layout::kShift &&
@@ -39,7 +45,7 @@ Result<std::shared_ptr<Session>> Session::load(std::shared_ptr<const Program> pr
                               Modules::load(session->library_, *session->program_));
   }
   GFXGRAPH_ASSIGN_OR_RETURN(session->memory_, Memory::create(session->library_, *session->program_,
-                                                             *session->modules_, options));
+                                                             *session->modules_, options, packing));
   session->load_us_ =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   session->log_loaded();
@@ -54,6 +60,12 @@ Result<void> Session::check_architecture(const format::Trace& trace, const HipDe
               fmt::format("the trace was recorded on {} and device '{}' is {}: its code objects do "
                           "not run there; record on {}, or replay on {}",
                           recorded, device.name, present, present, recorded));
+}
+
+void Session::log_memory() const {
+  if (options_.log.write == nullptr) return;
+  if (const std::optional<MemoryNeed> need = memory_need(*program_, options_, *options_.packing))
+    log(kLogInfo, memory_text(*need, options_.memory));
 }
 
 void Session::log_loaded() const {

@@ -66,6 +66,7 @@ class Session {
           const SessionOptions& options)
       : program_(std::move(program)), library_(std::move(library)), options_(options) {}
 
+  void log_memory() const;
   void log_loaded() const;
 
   std::shared_ptr<const Program> program_;

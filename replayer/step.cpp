@@ -308,6 +308,11 @@ Result<Measurement> Step::measure(size_t repetitions) {
 }
 
 Result<BisectReport> Step::find_divergence() {
+  if (!instance_->memory().packing().turnovers.empty()) {
+    return fail(Status::kUnsupported,
+                "buffers share memory: the operation where it went wrong can only be found with "
+                "buffers apart (--memory apart)");
+  }
   GFXGRAPH_TRY(executor_->wait(stream_));
   return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr);
 }

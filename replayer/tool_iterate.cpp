@@ -185,6 +185,11 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
   GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Stream> outputs,
                             streams(range, range.outputs, request.outputs, "--output"));
   Memory& memory = step.instance().memory();
+  for (const std::vector<Stream>* const streams : {&inputs, &outputs}) {
+    for (const Stream& stream : *streams) {
+      if (stream.transfer == nullptr) GFXGRAPH_TRY(memory.check_own(stream.buffer));
+    }
+  }
   GFXGRAPH_TRY(step.restore());
   for (Stream& input : inputs) GFXGRAPH_TRY(read_input(input, request.iterations, memory));
   for (uint64_t n = 0; n < request.iterations; ++n) {

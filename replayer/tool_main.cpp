@@ -45,6 +45,7 @@ struct Arguments {
   bool graph_linear = false;
   std::string ambiguous = "relocate";
   std::string fresh = "zero";
+  std::string memory = "auto";
   bool verify = false;
   bool no_verify = false;
   bool bisect = false;
@@ -110,6 +111,7 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
 struct Selected {
   std::shared_ptr<const Program> whole;
   std::shared_ptr<const Range> range;  // all of it without --range
+  EventRange events() const { return {range->program->first_event(), range->program->end_event()}; }
 };
 
 Result<Selected> select_range(const Arguments& arguments, std::shared_ptr<const Program> whole) {
@@ -160,7 +162,7 @@ Verification verification(const Arguments& arguments) {
   return arguments.verify ? Verification::kEveryRun : Verification::kFirstAndLast;
 }
 
-LoadOptions load_options(const Arguments& arguments) {
+LoadOptions load_options(const Arguments& arguments, const EventRange& range) {
   LoadOptions options;
   options.mode = parse_mode(arguments.mode);
   options.layout = arguments.layout == "shift" ? Layout::kShift : Layout::kSame;
@@ -173,6 +175,11 @@ LoadOptions load_options(const Arguments& arguments) {
   options.auto_seconds = arguments.auto_seconds;
   options.auto_eager = true;  // nothing follows a run but a wait
   options.values_change = !arguments.iterate.empty();
+  const bool packed =
+      arguments.memory == "auto" ? arguments.no_verify : arguments.memory == "packed";
+  options.memory = packed ? MemoryUse::kPacked : MemoryUse::kApart;
+  options.keep_freed = packed && !arguments.no_verify;
+  options.only_range = range;
   return options;
 }
 
@@ -200,9 +207,11 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
                            const ProbeRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
                             load_hip(arguments, emulated, *selected.whole));
-  GFXGRAPH_ASSIGN_OR_RETURN(
-      std::shared_ptr<Session> session,
-      Session::load(selected.whole, std::move(library), load_options(arguments)));
+  LoadOptions load = load_options(arguments, selected.events());
+  load.memory = MemoryUse::kApart;  // it looks at memory before the end, too
+  load.keep_freed = false;
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                            Session::load(selected.whole, std::move(library), load));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Instance> instance,
                             Instance::load(std::move(session), selected.range->program));
   ExecutorOptions options;
@@ -223,15 +232,15 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
 Result<int> replay_trace(const Arguments& arguments) {
   ReplayFacts facts;
   facts.trace_path = arguments.trace;
-  LoadOptions options = load_options(arguments);
   ToolProgress progress(!arguments.quiet && ::isatty(STDERR_FILENO) != 0);
+  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
+  const std::shared_ptr<const Program>& program = selected.range->program;
+  LoadOptions options = load_options(arguments, selected.events());
   options.progress = progress.listener();
   if (arguments.no_verify) options.progress.found = nullptr;  // no times then
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
-  GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
-  GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
-  const std::shared_ptr<const Program>& program = selected.range->program;
   if (arguments.list) {
     const std::string text = list_text(*selected.range);
     print("{}", Lines{text});
@@ -249,6 +258,10 @@ Result<int> replay_trace(const Arguments& arguments) {
         return probe(arguments, facts.emulated, selected, request);
       });
   Watchdog watchdog(arguments.max_seconds, arguments.trace);
+  watchdog.enter("planning its memory");
+  options.packing = std::make_shared<const Packing>(plan_packing(*selected.whole, options));
+  facts.memory = memory_need(*selected.whole, options, *options.packing);
+  if (facts.memory) say(arguments, memory_text(*facts.memory, options.memory));
   watchdog.enter("loading the trace onto the device");
   progress.at("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
@@ -356,6 +369,12 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--no-verify", arguments.no_verify, "never compare; no times are printed then")
       ->excludes(verify);
   app.add_flag("--bisect", arguments.bisect, "where memory differs, find the launch");
+  app.add_option(
+         "--memory", arguments.memory,
+         "apart: each buffer in memory of its own (default when memory is compared); packed: "
+         "buffers whose lives cannot meet in the same memory (default with --no-verify); "
+         "what they held is then kept in host memory to be compared")
+      ->check(CLI::IsMember({"auto", "apart", "packed"}));
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
                "replay although the recording missed calls");
   app.add_flag("--allow-host-calls", arguments.allow_host_calls,
@@ -402,6 +421,10 @@ int run_tool(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, std::cout, std::cerr) == 0 ? kExitOk : kExitUsage;
+  }
+  if (arguments.bisect && arguments.memory == "packed") {
+    print(stderr, "gfxgraph-replay: --bisect needs each buffer apart: leave out --memory packed\n");
+    return kExitUsage;
   }
   const Result<int> result = replay_trace(arguments);
   if (result) return *result;

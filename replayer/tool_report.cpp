@@ -394,6 +394,12 @@ std::string json_report(const ReplayFacts& facts) {
                        {"buffers_without_content", unknown_contents(program).buffers},
                        {"runs", facts.runs},
                        {"iterations", facts.iterations}};
+  if (facts.memory) {
+    json["memory"] = {{"device_bytes", facts.memory->device},
+                      {"device_bytes_apart", facts.memory->device_apart},
+                      {"host_bytes", facts.memory->host},
+                      {"packed", instance.session().options().memory == MemoryUse::kPacked}};
+  }
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
     json["graph"] = {{"graphs", graph.graphs},

@@ -14,6 +14,7 @@ struct ReplayFacts {
   bool emulated = false;
   Mode mode_asked = Mode::kAuto;
   Layout layout = Layout::kSame;
+  std::optional<MemoryNeed> memory;
   const Step* replay = nullptr;
   size_t runs = 0;  // verified or timed ones
   std::optional<VerifyReport>

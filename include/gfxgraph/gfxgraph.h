@@ -346,6 +346,19 @@ enum {
   GFXGRAPH_LAYOUT_SHIFT = 1 /* every buffer elsewhere, as a proof */
 };
 
+/* Device memory of buffers that the recorded program allocated and freed again. */
+enum {
+  /* Buffers whose lives cannot meet have the same memory, one after another; runs begin it with
+   * fresh bytes. gfxgraph_session_read, _write and _address refuse these, and verification does not
+   * compare those whose memory another one has had since, and counts them as uncompared. */
+  GFXGRAPH_MEMORY_PACKED = 0,
+  /* Each has memory of its own for as long as the session lives. */
+  GFXGRAPH_MEMORY_APART = 1,
+  /* Packed; each run copies what such a buffer held to pinned host memory before another one gets
+   * its memory, and verification compares that. */
+  GFXGRAPH_MEMORY_PACKED_KEPT = 2
+};
+
 /* What the library says of its work, a line without its end; `context` is the caller's. Called by
  * the thread that called the library, within that call; must not call the library. */
 enum { GFXGRAPH_LOG_INFO = 0, GFXGRAPH_LOG_WARNING = 1 };
@@ -385,6 +398,8 @@ typedef struct gfxgraph_session_options_t {
   gfxgraph_allocate_t allocate; /* NULL, the default: HIP's; with it `release` */
   gfxgraph_release_t release;
   void* allocator_context;
+  uint32_t memory;   /* GFXGRAPH_MEMORY_..., default packed */
+  uint32_t reserved; /* zero */
 } gfxgraph_session_options_t;
 GFXGRAPH_API gfxgraph_session_options_t gfxgraph_session_options_default(void) GFXGRAPH_NOEXCEPT;
 
@@ -413,7 +428,8 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_session_bind(gfxgraph_session_t session,
 /* Loads code objects and allocates memory now; else the first gfxgraph_step_create does it. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_session_load(gfxgraph_session_t session) GFXGRAPH_NOEXCEPT;
 
-/* Copies between the caller's memory and a buffer. Loads the session, and waits for its work. */
+/* Copies between the caller's memory and a buffer. Loads the session, and waits for its work.
+ * GFXGRAPH_UNSUPPORTED, as gfxgraph_session_address: it shares memory (GFXGRAPH_MEMORY_PACKED). */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_session_read(gfxgraph_session_t session, uint32_t buffer,
                                                      uint64_t offset_bytes, void* bytes,
                                                      uint64_t size_bytes) GFXGRAPH_NOEXCEPT;
@@ -435,6 +451,7 @@ typedef struct gfxgraph_session_info_t {
   uint64_t device_bytes; /* what the session needs beside what is bound, before it is loaded too */
   uint64_t host_bytes;   /* pinned memory included, for one step of the whole trace */
   double load_us;
+  uint64_t device_bytes_apart; /* device_bytes with GFXGRAPH_MEMORY_APART */
 } gfxgraph_session_info_t;
 GFXGRAPH_API gfxgraph_status_t
 gfxgraph_session_info(gfxgraph_session_t session, gfxgraph_session_info_t* info) GFXGRAPH_NOEXCEPT;

@@ -29,6 +29,7 @@ __all__ = ["Buffer", "BufferResult", "Error", "Input", "Output", "Parameter", "R
            "Verification", "version"]
 
 MODES = ("eager", "batch", "graph", "auto")
+_MEMORY = ("packed", "apart", "kept")
 _PATTERNS = {1: "step", 2: "swap", 3: "free"}
 _COMPARISONS = ("identical", "different", "uncompared")
 _NOT_FOUND, _MISMATCH, _NOT_READY = 2, 10, 14
@@ -47,7 +48,7 @@ _SessionOptions = _structure(
     "_SessionOptions", ("layout", c_int32), ("device", c_int32), ("keep_ambiguous", c_uint32), ("zero_unknown", c_uint32),
     ("poison_fresh", c_uint32), ("concurrent_steps", c_uint32), ("max_load_seconds", c_uint32),
     ("max_memory_bytes", c_uint64), ("log", _LOG), ("log_context", c_void_p), ("allocate", c_void_p),
-    ("release", c_void_p), ("allocator_context", c_void_p))
+    ("release", c_void_p), ("allocator_context", c_void_p), ("memory", c_uint32), ("reserved", c_uint32))
 _StepOptions = _structure("_StepOptions", ("mode", c_int32), ("graph_max_nodes", c_uint32), ("graph_linear", c_uint32),
                           ("keep_memory", c_uint32), ("auto_milliseconds", c_uint32))
 _Environment = _structure(
@@ -72,7 +73,7 @@ _TransferInfo = _structure("_TransferInfo", ("kind", c_uint32), ("name", c_char_
 _SessionInfo = _structure(
     "_SessionInfo", ("loaded", c_uint32), ("device_name", c_char_p), ("gpu_arch", c_char_p), ("hip_library", c_char_p),
     ("hip_runtime_version", c_int32), ("device", c_int32), ("device_bytes", c_uint64), ("host_bytes", c_uint64),
-    ("load_us", c_double))
+    ("load_us", c_double), ("device_bytes_apart", c_uint64))
 _StepInfo = _structure(
     "_StepInfo", ("mode", c_int32), ("mode_reason", c_char_p), ("launches", c_uint32), ("first_launch", c_uint32),
     ("graphs", c_uint32), ("reserved", c_uint32), ("graph_nodes", c_uint64), ("prepare_us", c_double),
@@ -351,20 +352,22 @@ class Trace(_Owner):
 class Session(_Owner):
     """A trace on a HIP device: modules and memory once, for all of its steps.
 
-    `log`, if given, is called with a level (0 information, 1 warning) and a line.
+    `log`, if given, is called with a level (0 information, 1 warning) and a line. `memory`: "packed" gives buffers whose
+    lives cannot meet the same memory, "kept" keeps what they held for verification, "apart" does neither.
     """
 
     _destroy = "session_destroy"
 
     def __init__(self, trace: Trace, *, device: int = -1, shift: bool = False, keep_ambiguous: bool = False,
                  zero_unknown: bool = False, poison_fresh: bool = False, concurrent_steps: bool = False,
-                 max_load_seconds: int = 0, max_memory_bytes: int = 0,
+                 max_load_seconds: int = 0, max_memory_bytes: int = 0, memory: str = "packed",
                  log: Optional[Callable[[int, str], None]] = None) -> None:
         self.trace = trace
         self._log = _LOG() if log is None else _LOG(lambda _, level, text: log(level, text.decode(errors="replace")))
         options = _options("session", layout=int(shift), device=device, keep_ambiguous=keep_ambiguous,
                            zero_unknown=zero_unknown, poison_fresh=poison_fresh, concurrent_steps=concurrent_steps,
-                           max_load_seconds=max_load_seconds, max_memory_bytes=max_memory_bytes, log=self._log)
+                           max_load_seconds=max_load_seconds, max_memory_bytes=max_memory_bytes, log=self._log,
+                           memory=_MEMORY.index(memory))
         handle = c_void_p()
         _call("session_create", trace._handle, byref(options), byref(handle))
         super().__init__(handle)
@@ -395,6 +398,11 @@ class Session(_Owner):
     @property
     def device_name(self) -> str:
         return self._info().device_name.decode()
+
+    @property
+    def memory_bytes_apart(self) -> int:
+        """Device memory that it would need with each buffer apart."""
+        return self._info().device_bytes_apart
 
     @property
     def memory_bytes(self) -> tuple[int, int]:

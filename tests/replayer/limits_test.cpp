@@ -45,7 +45,7 @@ TEST_F(LimitsTest, MemoryIsSummedBeforeAnythingIsAllocated) {
   launch_double(a);
   trace.copy_to_host(a);
   const auto program = trace.program();
-  const auto need = memory_need(*program, {});
+  const auto need = memory_need(*program, {}, {});
   ASSERT_TRUE(need);
   EXPECT_EQ(need->device, 10000u);
   EXPECT_GE(need->host, 15000u);
@@ -66,7 +66,7 @@ TEST_F(LimitsTest, BoundBuffersNeedNoMemory) {
   const auto program = trace.program();
   LoadOptions options;
   options.bindings = {{a, this, 10000, true}};
-  EXPECT_EQ(memory_need(*program, options)->device, 0u);
+  EXPECT_EQ(memory_need(*program, options, {})->device, 0u);
 }
 
 TEST(DeadlineTest, PassesOnlyWhenItIsOver) {
