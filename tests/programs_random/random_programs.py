@@ -110,7 +110,8 @@ class Runner:
     def replay_segments(self, seed):
         """What went wrong."""
         traces = [*self.segments(seed), self.trace(seed)]
-        code, out, err = self.run([self.folder / "replay_many", *traces], self.agent, self.options.timeout + 2 * len(traces))
+        packed = ["--packed"] if self.options.packed else []
+        code, out, err = self.run([self.folder / "replay_many", *packed, *traces], self.agent, self.options.timeout + 2 * len(traces))
         good = set(re.findall(r"/([^/]+) ok$", out, re.M))
         wrong = [line.rsplit("/", 1)[-1] for line in out.splitlines() if not line.endswith(" ok")]
         if len(good) + len({line.split(" ")[0] for line in wrong}) != len(traces):
@@ -121,7 +122,8 @@ class Runner:
         """What went wrong, by seed."""
         if self.options.flight:
             return {seed: wrong for seed in seeds if (wrong := self.replay_segments(seed))}
-        command = [self.folder / "replay_many", *(["--auto"] if automatic else []), *map(self.trace, seeds)]
+        command = [self.folder / "replay_many", *(["--auto"] if automatic else []),
+                   *(["--packed"] if self.options.packed else []), *map(self.trace, seeds)]
         code, out, err = self.run(command, self.agent, self.options.timeout + 2 * len(seeds))
         wrong = {}
         good = set(re.findall(r"(\d+)\.gfxg ok$", out, re.M))
@@ -262,6 +264,7 @@ def main():
     parser.add_argument("--range", action="store_true", help="record a part of each program only, cut at random")
     parser.add_argument("--launches", action="store_true", help="record some launches of each program only, cut at random")
     parser.add_argument("--flight", action="store_true", help="record with a flight recorder of short segments, and replay all of them")
+    parser.add_argument("--packed", action="store_true", help="replay with freed buffers in one arena always, not in half of the ways only")
     parser.add_argument("--rarely", type=int, default=10, help="every N-th seed also: auto, check, verify, info")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one process")
     parser.add_argument("--keep", action="store_true", help="keep the traces")

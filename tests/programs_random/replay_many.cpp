@@ -1,6 +1,6 @@
-// replay_many [--auto] TRACE...: replays each trace in every mode and layout, in one process,
-// through the C interface, and compares. A line per trace; exit code 0: all identical, nothing
-// uncompared.
+// replay_many [--auto] [--packed] TRACE...: replays each trace in every mode and layout, in one
+// process, through the C interface, and compares. Half of these with freed buffers packed and kept,
+// all with --packed. A line per trace; exit code 0: all identical, nothing uncompared.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -14,16 +14,17 @@ namespace {
 struct Combination {
   gfxgraph_mode_t mode;
   int32_t layout;
+  uint32_t memory;
   const char* name;
 };
 constexpr Combination kCombinations[] = {
-    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SAME, "eager same"},
-    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SHIFT, "eager shift"},
-    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SAME, "batch same"},
-    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SHIFT, "batch shift"},
-    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SAME, "graph same"},
-    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SHIFT, "graph shift"},
-    {GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, "auto same"},
+    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SAME, GFXGRAPH_MEMORY_PACKED_KEPT, "eager same"},
+    {GFXGRAPH_MODE_EAGER, GFXGRAPH_LAYOUT_SHIFT, GFXGRAPH_MEMORY_APART, "eager shift"},
+    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SAME, GFXGRAPH_MEMORY_APART, "batch same"},
+    {GFXGRAPH_MODE_BATCH, GFXGRAPH_LAYOUT_SHIFT, GFXGRAPH_MEMORY_PACKED_KEPT, "batch shift"},
+    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SAME, GFXGRAPH_MEMORY_PACKED_KEPT, "graph same"},
+    {GFXGRAPH_MODE_GRAPH, GFXGRAPH_LAYOUT_SHIFT, GFXGRAPH_MEMORY_APART, "graph shift"},
+    {GFXGRAPH_MODE_AUTO, GFXGRAPH_LAYOUT_SAME, GFXGRAPH_MEMORY_PACKED_KEPT, "auto same"},
 };
 
 std::string failed(const char* step, gfxgraph_status_t status) {
@@ -66,6 +67,7 @@ std::string compare(gfxgraph_step_t step, uint32_t buffers) {
 std::string replay(gfxgraph_trace_t trace, uint32_t buffers, const Combination& combination) {
   gfxgraph_session_options_t options = gfxgraph_session_options_default();
   options.layout = combination.layout;
+  options.memory = combination.memory;
   gfxgraph_session_t session = nullptr;
   gfxgraph_status_t status = gfxgraph_session_create(trace, &options, &session);
   if (status != GFXGRAPH_OK) return failed("session", status);
@@ -85,7 +87,7 @@ std::string replay(gfxgraph_trace_t trace, uint32_t buffers, const Combination& 
   return wrong;
 }
 
-bool replay_trace(const char* path, bool automatic) {
+bool replay_trace(const char* path, bool automatic, bool packed) {
   const auto report = [path](const char* name, const std::string& wrong) {
     std::printf("%s %s: %s\n", path, name, wrong.c_str());
     std::fflush(stdout);
@@ -99,7 +101,8 @@ bool replay_trace(const char* path, bool automatic) {
   status = gfxgraph_trace_environment(trace, &environment);
   if (status != GFXGRAPH_OK) return report("environment", failed("environment", status));
   bool good = true;
-  for (const Combination& combination : kCombinations) {
+  for (Combination combination : kCombinations) {
+    if (packed) combination.memory = GFXGRAPH_MEMORY_PACKED_KEPT;
     if (combination.mode == GFXGRAPH_MODE_AUTO && !automatic) continue;
     const std::string wrong = replay(trace, environment.buffer_count, combination);
     if (!wrong.empty()) good = report(combination.name, wrong);
@@ -117,11 +120,14 @@ bool replay_trace(const char* path, bool automatic) {
 int main(int argc, char** argv) {
   bool good = argc > 1;
   bool automatic = false;
+  bool packed = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--auto") == 0)
       automatic = true;
+    else if (std::strcmp(argv[i], "--packed") == 0)
+      packed = true;
     else
-      good = replay_trace(argv[i], automatic) && good;
+      good = replay_trace(argv[i], automatic, packed) && good;
   }
   return good ? 0 : 1;
 }
