@@ -24,6 +24,11 @@ bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+bool is_chunk_list(std::span<const std::byte> blob) {
+  return blob.size() >= kBlobHeaderBytes &&
+         load_le<uint32_t>(&blob[kBlobCodec]) == static_cast<uint32_t>(BlobCodec::kChunks);
+}
+
 bool starts_with_magic(std::span<const std::byte> bytes) {
   return bytes.size() >= kMagic.size() &&
          std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
@@ -58,6 +63,12 @@ uint32_t record_flags(RecordKind kind) noexcept {
 
 std::string RecordView::where() const {
   return fmt::format("record {} ({}) at byte {}", index, record_kind_name(kind), offset);
+}
+
+Result<void> RecordView::check_hash() const {
+  if (hash64(payload) == payload_hash) return {};
+  return fail(Status::kCorrupt, fmt::format("byte {}: the payload of {} is damaged (wrong hash)",
+                                            offset + kRecordHeaderBytes, where()));
 }
 
 std::array<std::byte, kHeadBytes> encode_head(uint16_t major, uint16_t minor) {
@@ -196,7 +207,7 @@ Result<RecordScanner::Header> RecordScanner::read_header() const {
 }
 
 Result<RecordView> RecordScanner::read_record(const Header& header) {
-  RecordView record{offset_, records_, header.kind, header.flags, {}};
+  RecordView record{offset_, records_, header.kind, header.flags, {}, header.payload_hash};
   const uint64_t payload_at = offset_ + kRecordHeaderBytes;
   const uint64_t left = file_.size() - payload_at;
   if (header.payload_bytes > left) {
@@ -214,10 +225,9 @@ Result<RecordView> RecordScanner::read_record(const Header& header) {
                                                 file_.size(), record.where()));
   }
   after_damaged_ = footer ? 0 : end;
-  if (hash64(record.payload) != header.payload_hash) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: the payload of {} is damaged (wrong hash)",
-                                              payload_at, record.where()));
-  }
+  const bool skipped =
+      skip_blobs_ && header.kind == RecordKind::kBlob && !is_chunk_list(record.payload);
+  if (!skipped) GFXGRAPH_TRY(record.check_hash());
   if (!footer && !all_zero(file_.subspan(payload_end, end - payload_end))) {
     return fail(Status::kCorrupt,
                 fmt::format("byte {}: the padding of {} is not zero", payload_end, record.where()));

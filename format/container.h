@@ -122,15 +122,20 @@ struct RecordView {
   RecordKind kind = RecordKind::kFooter;
   uint32_t flags = 0;
   std::span<const std::byte> payload;
+  uint64_t payload_hash = 0;  // as its header has it
   // "record 3 (events) at byte 4096"
   [[nodiscard]] std::string where() const;
+  // kCorrupt unless the payload has its hash.
+  [[nodiscard]] Result<void> check_hash() const;
 };
 
 // Goes through a file front to back; hands out only records whose header and payload have the right
 // hash and whose padding is zero. Errors name the byte offset. Borrowed bytes.
 class RecordScanner {
  public:
-  explicit RecordScanner(std::span<const std::byte> file) : file_(file) {}
+  // `skip_blobs`: the payloads of blobs that are no lists are not hashed.
+  explicit RecordScanner(std::span<const std::byte> file, bool skip_blobs = false)
+      : file_(file), skip_blobs_(skip_blobs) {}
 
   // First. kCorrupt for what is no trace, kVersion for a newer major version.
   Result<void> read_head();
@@ -158,6 +163,7 @@ class RecordScanner {
   Result<void> check_footer(const RecordView& record);
 
   std::span<const std::byte> file_;
+  const bool skip_blobs_;
   uint64_t offset_ = 0;
   uint64_t after_damaged_ = 0;  // 0: unknown
   uint64_t records_ = 0;

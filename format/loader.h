@@ -22,6 +22,24 @@ namespace gfxgraph::format {
 struct LoadedBlob {
   BlobView view;
   uint64_t offset = 0;  // of its record
+  uint64_t record = 0;  // its number
+  uint64_t payload_hash = 0;
+
+  [[nodiscard]] RecordView record_view() const {
+    return {offset,
+            record,
+            RecordKind::kBlob,
+            0,
+            {view.stored.data() - kBlobHeaderBytes, view.stored.size() + kBlobHeaderBytes},
+            payload_hash};
+  }
+};
+
+// Where events stand, checked already.
+struct EventChunk {
+  std::span<const std::byte> payload;
+  bool compressed = false;
+  ActionKinds kinds = 0;  // that there are
 };
 
 using BlobTable = std::unordered_map<BlobId, LoadedBlob, BlobIdHash>;
@@ -32,7 +50,8 @@ struct LoadedTrace {
   std::vector<Kernel> kernels;
   std::vector<Graph> graphs;
   std::vector<Site> sites;
-  std::vector<Event> events;
+  std::vector<Event> events;  // unless they are to be found by `chunks` alone
+  std::vector<EventChunk> chunks;
   std::vector<Finding> findings;
   Statistics statistics;
   BlobTable blobs;
@@ -47,7 +66,8 @@ struct LoadedTrace {
 class Loader {
  public:
   // `file_bytes`: of all records to come, to make room for them early.
-  explicit Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes = 0);
+  explicit Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes = 0,
+                  bool keep_events = true);
   // Errors carry the record's place.
   Result<void> add(const RecordView& record);
   [[nodiscard]] LoadedTrace& trace() { return trace_; }
@@ -63,6 +83,7 @@ class Loader {
   LoadedTrace trace_;
   Checker checker_;
   const uint64_t file_bytes_;
+  const bool keep_events_;
   EventDecompressor decompressor_;
 };
 
@@ -70,16 +91,18 @@ class Loader {
 // stand; what has the right hash but makes no sense, or is newer, is an error all the same.
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options);
 
-// The uncompressed bytes, checked against the blob's id. `out` has the blob's size. `table`: where
-// the chunks of a list are.
+// What was found wrong with a record that has `before` whole ones before it, and what to do.
+Error damaged(Error error, uint64_t before);
+
+// The uncompressed bytes, checked against the blob's id unless `trusted`. `out` has the blob's
+// size. `table`: where the chunks of a list are.
 Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out,
-                              const BlobTable& table = {});
+                              const BlobTable& table = {}, bool trusted = false);
 // The same without room for the uncompressed bytes.
 Result<void> check_blob(const BlobView& blob, const BlobTable& table = {});
-// The bytes of a list's chunks, one after another. Each is checked against its own id unless
-// `trusted`; whether they are together what the list stands for is not.
+// The bytes of a list's chunks, one after another. No id is looked at.
 using ChunkVisitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte>)>;
-Result<void> visit_chunks(const ChunkListView& list, const BlobTable& table, bool trusted,
+Result<void> visit_chunks(const ChunkListView& list, const BlobTable& table,
                           const ChunkVisitor& visit);
 Result<void> check_blob_id(const BlobHeader& header, std::span<const std::byte> bytes);
 

@@ -1,145 +1,52 @@
 #include "format/reader.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 
-#include "base/checked.h"
 #include "base/file.h"
+#include "format/blob_store.h"
 #include "format/loader.h"
+#include "format/unpack.h"
 
 namespace gfxgraph::format {
 namespace {
 
-// Blob alignment holds for copied and decompressed bytes, too.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(size_t size)
-      : data_(static_cast<std::byte*>(
-            ::operator new(std::max<size_t>(size, 1), std::align_val_t(kRecordAlignment)))),
-        size_(size) {}
-  ~AlignedBytes() { ::operator delete(data_, std::align_val_t(kRecordAlignment)); }
-  AlignedBytes(const AlignedBytes&) = delete;
-  AlignedBytes& operator=(const AlignedBytes&) = delete;
-  [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-
- private:
-  std::byte* data_;
-  size_t size_;
-};
-
-// Blobs as callers want them: decompressed when first asked for, kept from then on.
-class BlobStore {
- public:
-  BlobStore(const BlobTable& blobs, uint64_t limit_bytes)
-      : blobs_(blobs), limit_bytes_(limit_bytes != 0 ? limit_bytes : physical_memory_bytes()) {}
-
-  Result<std::span<const std::byte>> get(BlobId id) const {
-    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
-    const std::lock_guard lock(mutex_);
-    if (const auto ready = ready_.find(id); ready != ready_.end()) {
-      if (ready->second) return ready->second->bytes();
-      if (blob.header.codec == BlobCodec::kPlain) return blob.stored;
-    }
-    if (blob.header.codec == BlobCodec::kPlain) {
-      GFXGRAPH_TRY(check_blob_id(blob.header, blob.stored));
-      ready_.emplace(id, nullptr);
-      return blob.stored;
-    }
-    const std::optional<uint64_t> total = checked_add(decompressed_bytes_, blob.header.size_bytes);
-    if (!total || *total > limit_bytes_) {
-      return fail(
-          Status::kOutOfMemory,
-          fmt::format("blob {:016x}{:016x}: {} uncompressed bytes and {} of others exceed "
-                      "the limit of {}",
-                      id.high, id.low, blob.header.size_bytes, decompressed_bytes_, limit_bytes_));
-    }
-    auto bytes = std::make_unique<AlignedBytes>(blob.header.size_bytes);
-    GFXGRAPH_TRY(decode_blob_into(blob, bytes->bytes(), blobs_));
-    decompressed_bytes_ = *total;
-    const std::span<const std::byte> answer = bytes->bytes();
-    ready_.insert_or_assign(id, std::move(bytes));
-    return answer;
-  }
-
-  Result<void> read(BlobId id, std::span<std::byte> out) const {
-    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
-    if (blob.header.size_bytes != out.size()) {
-      return fail(Status::kInvalidArgument,
-                  fmt::format("blob {:016x}{:016x} has {} bytes, not {}", id.high, id.low,
-                              blob.header.size_bytes, out.size()));
-    }
-    return decode_blob_into(blob, out, blobs_);
-  }
-
-  // Chunks are decompressed each time, as often as they are asked for.
-  Result<void> visit(BlobId id, const Trace::Visitor& visit) const {
-    GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, find(id));
-    if (blob.header.codec != BlobCodec::kChunks) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, get(id));
-      return visit(0, bytes);
-    }
-    GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list,
-                              decode_chunk_list(blob.header.size_bytes, blob.stored));
-    if (found_right(id)) return visit_chunks(list, blobs_, true, visit);
-    RunningBlobId whole;
-    GFXGRAPH_TRY(
-        visit_chunks(list, blobs_, false, [&](uint64_t offset, std::span<const std::byte> piece) {
-          whole.add(piece);
-          return visit(offset, piece);
-        }));
-    if (whole.value() != id) {
-      return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its chunks are not what it "
-                                                "stands for",
-                                                id.high, id.low));
-    }
-    const std::lock_guard lock(mutex_);
-    ready_.emplace(id, nullptr);
-    return {};
-  }
-
- private:
-  bool found_right(BlobId id) const {
-    const std::lock_guard lock(mutex_);
-    return ready_.contains(id);
-  }
-
-  Result<BlobView> find(BlobId id) const {
-    const auto found = blobs_.find(id);
-    if (found != blobs_.end()) return found->second.view;
-    return fail(Status::kNotFound,
-                fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
-  }
-
-  const BlobTable& blobs_;
-  const uint64_t limit_bytes_;
-  mutable std::mutex mutex_;
-  // Blobs whose id was found right; no bytes for plain ones, and for lists that were visited.
-  mutable std::unordered_map<BlobId, std::unique_ptr<AlignedBytes>, BlobIdHash> ready_;
-  mutable uint64_t decompressed_bytes_ = 0;
-};
+// Gives back the memory that the pages of a mapping take which were read so far; they can be read
+// again.
+void forget(const MappedFile& mapped) noexcept {
+  const std::span<const std::byte> bytes = mapped.bytes();
+  if (!bytes.empty()) ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+}
 
 class FileTrace : public Trace {
  public:
   // `mapped`, `copy` or the caller holds the bytes that `trace` points into.
   FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace,
-            const ReadOptions& options)
+            std::string name, const ReadOptions& options)
       : mapped_(std::move(mapped)),
         copy_(std::move(copy)),
         trace_(std::move(trace)),
-        blobs_(trace_.blobs, options.max_decompressed_bytes) {}
+        events_kept_(!options.lazy),
+        events_decoded_(trace_.statistics.events),
+        blobs_(trace_.blobs, std::move(name), options.max_decompressed_bytes) {
+    if (options.lazy) forget(mapped_);
+  }
 
   const Environment& environment() const override { return trace_.environment; }
   const std::vector<CodeObject>& code_objects() const override { return trace_.code_objects; }
   const std::vector<Kernel>& kernels() const override { return trace_.kernels; }
   const std::vector<Graph>& graphs() const override { return trace_.graphs; }
   const std::vector<Site>& sites() const override { return trace_.sites; }
-  const std::vector<Event>& events() const override { return trace_.events; }
+  const std::vector<Event>& events() const override {
+    GFXGRAPH_CHECK(events_kept_);
+    return trace_.events;
+  }
   const std::vector<Finding>& findings() const override { return trace_.findings; }
   const Statistics& statistics() const override { return trace_.statistics; }
   bool sealed() const override { return trace_.sealed; }
@@ -149,6 +56,28 @@ class FileTrace : public Trace {
     return std::ranges::none_of(trace_.findings, [](const Finding& finding) {
       return finding.kind == FindingKind::kIncomplete;
     });
+  }
+
+  Result<void> load_events() const override {
+    const std::lock_guard lock(loading_);
+    if (events_kept_) return {};
+    try {
+      trace_.events.reserve(trace_.statistics.events);
+      GFXGRAPH_TRY(decode_events(kEveryAction, [&](Event&& event) -> Result<void> {
+        trace_.events.push_back(std::move(event));
+        return {};
+      }));
+    } catch (const std::bad_alloc&) {
+      trace_.events.clear();
+      return fail(Status::kOutOfMemory, "no memory for the events");
+    }
+    events_kept_ = true;
+    return {};
+  }
+
+  Result<void> visit_events(ActionKinds kinds, const EventVisitor& visit) const override {
+    if (events_kept_) return Trace::visit_events(kinds, visit);
+    return decode_events(kinds, visit);
   }
 
   Result<std::span<const std::byte>> blob(BlobId id) const override {
@@ -191,31 +120,75 @@ class FileTrace : public Trace {
     }
   }
 
+  Result<void> check_blobs(std::span<const BlobId> ids) const override { return blobs_.check(ids); }
+
+  ReadCounts read_counts() const override {
+    ReadCounts counts = blobs_.counts();
+    counts.events_decoded = events_decoded_;
+    return counts;
+  }
+
  private:
+  template <typename Take>
+  Result<void> decode_events(ActionKinds kinds, const Take& take) const {
+    EventDecompressor decompressor(UINT64_MAX);  // open() has seen how much it is
+    for (const EventChunk& chunk : trace_.chunks) {
+      if ((chunk.kinds & kinds) == 0) continue;
+      std::span<const std::byte> payload = chunk.payload;
+      if (chunk.compressed) {
+        GFXGRAPH_ASSIGN_OR_RETURN(payload, decompressor.decompress(payload));
+      }
+      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Event> events, unpack_events(payload));
+      events_decoded_ += events.size();
+      for (Event& event : events) GFXGRAPH_TRY(take(std::move(event)));
+    }
+    forget(mapped_);
+    return {};
+  }
+
   MappedFile mapped_;
   std::unique_ptr<AlignedBytes> copy_;
-  LoadedTrace trace_;
+  mutable LoadedTrace trace_;  // its events come later
+  mutable std::mutex loading_;
+  mutable std::atomic<bool> events_kept_;
+  mutable std::atomic<uint64_t> events_decoded_;
   BlobStore blobs_;
 };
 
 Result<std::shared_ptr<const Trace>> make_trace(std::span<const std::byte> bytes, MappedFile mapped,
                                                 std::unique_ptr<AlignedBytes> copy,
+                                                const std::string& name,
                                                 const ReadOptions& options) {
-  GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load_trace(bytes, options));
-  return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(trace),
-                                           options);
+  Result<LoadedTrace> trace = load_trace(bytes, options);
+  if (!trace && options.lazy && trace.error().status != Status::kOutOfMemory) {
+    // What is wrong may follow from a damaged blob before it, which is to be named.
+    ReadOptions thorough = options;
+    thorough.lazy = false;
+    Result<LoadedTrace> looked_at = load_trace(bytes, thorough);
+    if (!looked_at) trace = std::move(looked_at);
+  }
+  if (!trace) return tl::unexpected<Error>(std::move(trace).error());
+  return std::make_shared<const FileTrace>(std::move(mapped), std::move(copy), std::move(*trace),
+                                           name, options);
 }
 
 Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped, const std::string& name,
                                                 const ReadOptions& options) {
   const std::span<const std::byte> bytes = mapped.bytes();
   Result<std::shared_ptr<const Trace>> trace =
-      make_trace(bytes, std::move(mapped), nullptr, options);
+      make_trace(bytes, std::move(mapped), nullptr, name, options);
   if (!trace) return with_context(std::move(trace).error(), name);
   return trace;
 }
 
 }  // namespace
+
+Result<void> Trace::visit_events(ActionKinds kinds, const EventVisitor& visit) const {
+  for (const Event& event : events()) {
+    if ((kind_of(event.action) & kinds) != 0) GFXGRAPH_TRY(visit(event));
+  }
+  return {};
+}
 
 Result<std::shared_ptr<const Trace>> Trace::open(const std::filesystem::path& path,
                                                  const ReadOptions& options) {
@@ -259,7 +232,7 @@ Result<std::shared_ptr<const Trace>> Trace::view(std::span<const std::byte> byte
                             kBytesAlignment));
   }
   try {
-    return make_trace(bytes, {}, nullptr, options);
+    return make_trace(bytes, {}, nullptr, {}, options);
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "no memory for the trace");
   }
@@ -271,7 +244,7 @@ Result<std::shared_ptr<const Trace>> Trace::from_bytes(std::span<const std::byte
     auto copy = std::make_unique<AlignedBytes>(bytes.size());
     std::ranges::copy(bytes, copy->bytes().begin());
     const std::span<const std::byte> copied = copy->bytes();
-    return make_trace(copied, {}, std::move(copy), options);
+    return make_trace(copied, {}, std::move(copy), {}, options);
   } catch (const std::bad_alloc&) {
     return fail(Status::kOutOfMemory, "no memory for the trace");
   }

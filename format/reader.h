@@ -1,6 +1,7 @@
 // Reads a trace: memory-mapped, every record's hash checked before its payload is parsed, every
 // payload verified, every id and range checked for meaning. After open() returned, nothing that a
-// Trace hands out can lead outside the file.
+// Trace hands out can lead outside the file. The bytes of a blob are compared with its id when they
+// are first asked for, and once.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,31 @@ struct ReadOptions {
   // Of all blobs that are decompressed and kept; events that the file has compressed may be a
   // sixteenth of it, in the form in which they were stored. 0: the memory of this machine.
   uint64_t max_decompressed_bytes = 0;
+  // For who needs a part of a large trace. Events are checked, but not kept: visit_events() decodes
+  // them again, events() has them after load_events() only. A blob's bytes are not read before they
+  // are asked for: damage to one that nobody asks for stays unknown (unless `allow_torn`, which
+  // must find where the damage begins). Any other damage is an error of open(), as without it.
+  bool lazy = false;
 };
 
-// Immutable after open(); all methods are thread-safe. Blob bytes stay valid as long as the Trace.
+// What was read of a trace so far; for tests and measurements.
+struct ReadCounts {
+  uint64_t events_decoded = 0;  // each as often as it was
+  uint64_t blobs_hashed = 0;    // compared with their ids: lists once, not their chunks
+  uint64_t blob_bytes_hashed = 0;
+};
+
+// Sets of kinds of actions.
+using ActionKinds = uint32_t;
+constexpr ActionKinds kEveryAction = UINT32_MAX;
+inline ActionKinds kind_of(const Action& action) { return ActionKinds{1} << action.index(); }
+template <typename... Kinds>
+constexpr ActionKinds kinds_of() {
+  return (... | (ActionKinds{1} << action_index<Kinds>()));
+}
+
+// What it says is immutable after open(); all methods are thread-safe. Blob bytes stay valid as
+// long as the Trace.
 class Trace {
  public:
   static Result<std::shared_ptr<const Trace>> open(const std::filesystem::path& path,
@@ -48,7 +71,13 @@ class Trace {
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const std::vector<Graph>& graphs() const = 0;
   virtual const std::vector<Site>& sites() const = 0;
+  // Of a trace that was opened `lazy`: after load_events().
   virtual const std::vector<Event>& events() const = 0;
+  virtual Result<void> load_events() const { return {}; }
+  // In order, without keeping them; an event is valid during its visit. An error of `visit` ends
+  // it. Those of other kinds than `kinds` may be left out.
+  using EventVisitor = std::function<Result<void>(const Event&)>;
+  virtual Result<void> visit_events(ActionKinds kinds, const EventVisitor& visit) const;
   virtual const std::vector<Finding>& findings() const = 0;
   virtual const Statistics& statistics() const = 0;
 
@@ -68,6 +97,13 @@ class Trace {
   // in memory as a whole. An error of `visit` ends it; so does one that is found only at the end.
   using Visitor = std::function<Result<void>(uint64_t offset, std::span<const std::byte> piece)>;
   virtual Result<void> visit_content(const Content& content, const Visitor& visit) const = 0;
+  // Compares those of the blobs that the file holds uncompressed with their ids, on several
+  // threads: who reads them later finds it done.
+  virtual Result<void> check_blobs(std::span<const BlobId> ids) const {
+    (void)ids;
+    return {};
+  }
+  virtual ReadCounts read_counts() const { return {}; }
 };
 
 // Whether `path` is a regular file that begins and ends as a sealed trace does. Reads only both

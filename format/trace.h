@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -129,6 +130,7 @@ struct Relocation {
   // made from any of them. Matched: a tagged pointer, whose upper 16 bits are not part of the
   // address.
   bool outside = false;
+  bool operator==(const Relocation&) const = default;
 };
 
 // Bytes with the pointers in them. Exactly one of `blob` and `fill` describes the bytes.
@@ -320,6 +322,16 @@ struct Checkpoint {
 using Action = std::variant<AllocationBegin, AllocationEnd, HostWrite, StreamCreate, StreamDestroy,
                             EventCreate, EventDestroy, EventRecord, StreamWait, Synchronize, Launch,
                             Copy, Memset, HostFunction, GraphLaunch, Marker, Checkpoint>;
+
+// Action::index() of one kind.
+template <typename Kind, size_t kIndex = 0>
+constexpr size_t action_index() {
+  if constexpr (std::is_same_v<Kind, std::variant_alternative_t<kIndex, Action>>) {
+    return kIndex;
+  } else {
+    return action_index<Kind, kIndex + 1>();
+  }
+}
 
 struct Event {
   uint64_t sequence = 0;  // position in the stream, from 0, without gaps
