@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,7 @@ class OpenTrace {
   const std::shared_ptr<const Program>& program() const { return program_; }
   bool allow_incomplete() const { return allow_incomplete_; }
   // Looked for at the first call.
-  const std::vector<ranges::RangeSummary>& ranges();
+  Result<std::span<const ranges::RangeSummary>> ranges();
   // Prepared at the first call for each.
   Result<std::shared_ptr<const Range>> range(gfxgraph_range_t range);
 

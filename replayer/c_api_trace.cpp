@@ -3,17 +3,17 @@
 
 namespace gfxgraph::replayer {
 
-const std::vector<ranges::RangeSummary>& OpenTrace::ranges() {
+Result<std::span<const ranges::RangeSummary>> OpenTrace::ranges() {
   const std::lock_guard lock(mutex_);
   if (!ranges_known_) {
-    ranges_ = ranges::summarize_ranges(*trace_);
+    GFXGRAPH_ASSIGN_OR_RETURN(ranges_, ranges_of(*trace_));
     ranges_known_ = true;
   }
-  return ranges_;
+  return std::span<const ranges::RangeSummary>(ranges_);
 }
 
 Result<std::shared_ptr<const Range>> OpenTrace::range(gfxgraph_range_t range) {
-  const std::vector<ranges::RangeSummary>& all = ranges();
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all, ranges());
   if (range != GFXGRAPH_RANGE_ALL && range >= all.size()) {
     return fail(Status::kNotFound,
                 fmt::format("range {} does not exist: the trace has {}", range, all.size()));
@@ -44,7 +44,7 @@ gfxgraph_status_t open_trace(const gfxgraph_trace_options_t* options, gfxgraph_t
         const gfxgraph_trace_options_t chosen,
         read_in(options, gfxgraph_trace_options_default(), "gfxgraph_trace_options_t"));
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> file,
-                              open(format::ReadOptions{chosen.allow_torn != 0}));
+                              open(format::ReadOptions{chosen.allow_torn != 0, 0, true}));
     const uint64_t most =
         chosen.max_operations == 0 ? kDefaultMaxOperations : chosen.max_operations;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Program::build(file, most));
@@ -179,7 +179,9 @@ gfxgraph_status_t gfxgraph_trace_environment(gfxgraph_trace_t trace,
     result.launch_count = trace->open->program()->launch_count();
     result.kernel_count = static_cast<uint32_t>(trace->open->trace().kernels().size());
     result.buffer_count = static_cast<uint32_t>(trace->open->program()->allocations().size());
-    result.range_count = static_cast<uint32_t>(trace->open->ranges().size());
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all,
+                              trace->open->ranges());
+    result.range_count = static_cast<uint32_t>(all.size());
     return write_out(result, environment);
   });
 }
@@ -222,16 +224,16 @@ gfxgraph_status_t gfxgraph_trace_launch(gfxgraph_trace_t trace, uint32_t launch,
                                         gfxgraph_launch_t* description) noexcept {
   return guarded([&]() -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const Operation* const operation, find_launch(trace, launch));
-    const format::Launch& recorded = *operation->launch;
+    const LaunchShape& recorded = *operation->launch;
     gfxgraph_launch_t result{};
     result.kernel = recorded.kernel - 1;
     std::copy(recorded.grid.begin(), recorded.grid.end(), result.grid);
     std::copy(recorded.block.begin(), recorded.block.end(), result.block);
     result.dynamic_lds_bytes = recorded.dynamic_lds_bytes;
     result.stream = operation->stream;
-    result.kernarg_size_bytes = static_cast<uint32_t>(recorded.kernarg.size());
+    result.kernarg_size_bytes = recorded.kernarg_bytes;
     result.relocation_count = static_cast<uint32_t>(recorded.relocations.size());
-    result.kernarg = recorded.kernarg.data();
+    result.kernarg = operation->arguments;
     return write_out(result, description);
   });
 }
@@ -292,7 +294,7 @@ gfxgraph_status_t gfxgraph_trace_range(gfxgraph_trace_t trace, gfxgraph_range_t 
     if (range == GFXGRAPH_RANGE_ALL) {
       const Program& program = *trace->open->program();
       result.name = "all";
-      result.end_event = trace->open->trace().events().size();
+      result.end_event = trace->open->trace().statistics().events;
       result.launches = program.launch_count();
       for (const Operation& operation : program.operations()) {
         if (operation.kind == OperationKind::kMemset) ++result.memsets;
@@ -305,7 +307,8 @@ gfxgraph_status_t gfxgraph_trace_range(gfxgraph_trace_t trace, gfxgraph_range_t 
       result.ended = 1;
       return write_out(result, info);
     }
-    const std::vector<ranges::RangeSummary>& all = trace->open->ranges();
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all,
+                              trace->open->ranges());
     if (range >= all.size()) {
       return fail(Status::kNotFound,
                   fmt::format("range {} does not exist: the trace has {}", range, all.size()));
@@ -331,7 +334,8 @@ gfxgraph_status_t gfxgraph_trace_find_range(gfxgraph_trace_t trace, const char* 
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(trace != nullptr && name != nullptr && range != nullptr,
                          "trace, name or range is null"));
-    const std::vector<ranges::RangeSummary>& all = trace->open->ranges();
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all,
+                              trace->open->ranges());
     const Result<size_t> found = find_range(all, name);
     if (!found && std::string_view(name) == "all") {
       *range = GFXGRAPH_RANGE_ALL;

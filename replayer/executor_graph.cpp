@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -78,6 +79,8 @@ class GraphExecutor : public Executor {
                                                     instance_.library().runtime_version()));
     }
     dag_ = build_dag(instance_.program());
+    for (uint32_t i = 0; i < instance_.launches(); ++i)
+      arguments_.emplace_back(instance_.launch(i));
     split();
     if (options_.values_change) {
       updates_ =
@@ -166,10 +169,9 @@ class GraphExecutor : public Executor {
       return memset.height * memset.depth > kMaxRowNodes ? "pitched memset of many rows" : nullptr;
     }
     if (operation.kind != OperationKind::kLaunch) return nullptr;
-    const PreparedLaunch& launch = instance_.launch(operation.index);
-    if (launch.cooperative) return "cooperative launch";
-    if (launch.partial) return "partial workgroups";
-    return nullptr;
+    const SpecialLaunch* const special = instance_.special(instance_.launch(operation.index));
+    if (special == nullptr) return nullptr;
+    return special->cooperative ? "cooperative launch" : "partial workgroups";
   }
 
   bool by_rows(const PreparedMemset& memset) const {
@@ -249,7 +251,7 @@ class GraphExecutor : public Executor {
     switch (operation.kind) {
       case OperationKind::kLaunch: {
         if (!updates_.kernels) return false;
-        const hip::KernelNodeParams parameters = parameters_of(instance_.launch(operation.index));
+        const hip::KernelNodeParams parameters = parameters_of_launch(operation.index);
         code = hip.hipGraphExecKernelNodeSetParams(part.executable, node, &parameters);
         break;
       }
@@ -459,8 +461,7 @@ class GraphExecutor : public Executor {
     hip::GraphNode node = nullptr;
     switch (operation.kind) {
       case OperationKind::kLaunch: {
-        const hip::Error code =
-            add_launch(node, graph, dependencies, instance_.launch(operation.index));
+        const hip::Error code = add_launch(node, graph, dependencies, operation.index);
         return chain(code, node);
       }
       case OperationKind::kCopy: {
@@ -520,13 +521,14 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  static hip::KernelNodeParams parameters_of(const PreparedLaunch& launch) {
+  hip::KernelNodeParams parameters_of_launch(uint32_t index) {
+    const PreparedLaunch& launch = instance_.launch(index);
     hip::KernelNodeParams parameters;
-    parameters.function = launch.function;
+    parameters.function = instance_.function(launch);
     parameters.grid = launch.grid;
     parameters.block = launch.block;
     parameters.shared_bytes = launch.lds_bytes;
-    parameters.extra = const_cast<void**>(launch.extra);
+    parameters.extra = arguments_[index].extra();
     return parameters;
   }
 
@@ -542,9 +544,8 @@ class GraphExecutor : public Executor {
   }
 
   hip::Error add_launch(hip::GraphNode& node, hip::Graph graph,
-                        const std::vector<hip::GraphNode>& dependencies,
-                        const PreparedLaunch& launch) {
-    const hip::KernelNodeParams parameters = parameters_of(launch);
+                        const std::vector<hip::GraphNode>& dependencies, uint32_t launch) {
+    const hip::KernelNodeParams parameters = parameters_of_launch(launch);
     return instance_.hip().hipGraphAddKernelNode(&node, graph, dependencies.data(),
                                                  dependencies.size(), &parameters);
   }
@@ -579,6 +580,7 @@ class GraphExecutor : public Executor {
   uint32_t limit_;
   Dag dag_;
   std::vector<Part> parts_;
+  std::deque<LaunchArguments> arguments_;  // of each launch: a node may keep the pointers
   PatternBuffers patterns_;
   std::vector<std::string> outside_;
   GraphStatistics statistics_;

@@ -11,7 +11,8 @@
 namespace gfxgraph::replayer {
 namespace {
 
-constexpr uint64_t kKernargAlignment = 64;
+// Of a kernarg segment; what a launch passes is copied by the runtime.
+constexpr uint64_t kKernargAlignment = 16;
 constexpr uint64_t kStagingAlignment = 256;
 
 uint64_t aligned(uint64_t size, uint64_t alignment) {
@@ -64,13 +65,28 @@ Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<Session> sessio
   return instance;
 }
 
+// All in one go, which several threads can share.
+Result<void> Instance::check_contents() const {
+  std::vector<format::BlobId> blobs;
+  for (const Operation& operation : program_->operations()) {
+    if (operation.kind != OperationKind::kCopy || operation.copy->source.allocation != 0) continue;
+    const format::Content& source = operation.copy->host_source;
+    if (source.blob) blobs.push_back(source.blob);
+  }
+  for (const format::HostWrite* write : program_->host_writes()) {
+    if (write->content.blob) blobs.push_back(write->content.blob);
+  }
+  return program_->trace().check_blobs(blobs);
+}
+
 Result<void> Instance::prepare() {
+  GFXGRAPH_TRY(check_contents());
   uint64_t arena_bytes = 0;
   uint64_t staged_bytes = 0;
   for (const Operation& operation : program_->operations()) {
     if (operation.kind == OperationKind::kLaunch) {
       arena_bytes +=
-          aligned(std::max<uint64_t>(operation.launch->kernarg.size(), 1), kKernargAlignment);
+          aligned(std::max<uint64_t>(operation.launch->kernarg_bytes, 1), kKernargAlignment);
     } else if (operation.kind == OperationKind::kCopy) {
       const std::optional<uint64_t> sum = checked_add(staged_bytes, staging_bytes(*operation.copy));
       if (!sum)
@@ -103,72 +119,78 @@ Result<void> Instance::prepare() {
 }
 
 Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& arena_offset) {
-  const format::Launch& recorded = *operation.launch;
-  const format::Kernel& kernel = program_->kernel(recorded);
+  const LaunchShape& recorded = *operation.launch;
   operations_.push_back({OperationKind::kLaunch, false, static_cast<uint32_t>(launches_.size())});
   PreparedLaunch& launch = launches_.emplace_back();
-  launch.function = session_->modules().function(recorded.kernel);
-  launch.stub = session_->modules().stub(recorded.kernel);
+  launch.kernel = recorded.kernel;
   launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
   launch.block = {recorded.block[0], recorded.block[1], recorded.block[2]};
   launch.lds_bytes = recorded.dynamic_lds_bytes;
-  launch.cooperative = recorded.cooperative;
 
-  uint32_t* const items[3] = {&launch.work_items.x, &launch.work_items.y, &launch.work_items.z};
+  launch.kernarg = arena_.data() + arena_offset;
+  launch.kernarg_bytes = recorded.kernarg_bytes;
+  arena_offset += aligned(std::max<uint64_t>(recorded.kernarg_bytes, 1), kKernargAlignment);
+  std::ranges::copy(operation.kernarg(), launch.kernarg);
+  if (!recorded.relocations.empty()) {
+    const Result<void> moved = memory().addresses().apply(
+        std::as_writable_bytes(std::span(launch.kernarg, launch.kernarg_bytes)),
+        recorded.relocations, "arguments");
+    if (!moved) return with_context(moved.error(), name_of(operation));
+  }
+  if (recorded.cooperative || recorded.grid_remainder != std::array<uint32_t, 3>{})
+    return prepare_special(operation, launch);
+  return {};
+}
+
+Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunch& launch) {
+  const LaunchShape& recorded = *operation.launch;
+  SpecialLaunch special;
+  special.stub = session_->modules().stub(recorded.kernel);
+  special.cooperative = recorded.cooperative;
+  uint32_t* const items[3] = {&special.work_items.x, &special.work_items.y, &special.work_items.z};
   for (size_t i = 0; i < 3; ++i) {
     const uint32_t remainder = recorded.grid_remainder[i];
     const uint64_t whole = uint64_t{recorded.grid[i]} * recorded.block[i];
-    if (remainder != 0) launch.partial = true;
+    if (remainder != 0) special.partial = true;
     // The last workgroup of the grid is the partial one.
     const uint64_t total = remainder == 0 ? whole : whole - recorded.block[i] + remainder;
     if (remainder >= std::max(recorded.block[i], 1u) || total > UINT32_MAX) {
-      if (!launch.partial) continue;  // the plain launch counts workgroups
-      return fail(Status::kCorrupt,
-                  fmt::format("launch {} kernel {}: partial workgroup of {} work items of {}",
-                              operation.launch_index, kernel.name, remainder, recorded.block[i]));
+      if (!special.partial) continue;  // the plain launch counts workgroups
+      return fail(Status::kCorrupt, fmt::format("{}: partial workgroup of {} work items of {}",
+                                                name_of(operation), remainder, recorded.block[i]));
     }
     *items[i] = static_cast<uint32_t>(total);
   }
-  if (launch.partial && hip().hipExtModuleLaunchKernel == nullptr) {
-    return fail(
-        Status::kUnsupported,
-        fmt::format("launch {} kernel {}: partial workgroups need hipExtModuleLaunchKernel, "
-                    "which {} lacks",
-                    operation.launch_index, kernel.name, library().path()));
+  if (special.partial && hip().hipExtModuleLaunchKernel == nullptr) {
+    return fail(Status::kUnsupported,
+                fmt::format("{}: partial workgroups need hipExtModuleLaunchKernel, which {} lacks",
+                            name_of(operation), library().path()));
   }
-  if (launch.cooperative && launch.stub == nullptr &&
+  if (special.cooperative && special.stub == nullptr &&
       hip().hipModuleLaunchCooperativeKernel == nullptr) {
     return fail(Status::kUnsupported,
-                fmt::format("launch {} kernel {}: a cooperative launch needs "
-                            "hipModuleLaunchCooperativeKernel, which {} lacks",
-                            operation.launch_index, kernel.name, library().path()));
+                fmt::format("{}: a cooperative launch needs hipModuleLaunchCooperativeKernel, "
+                            "which {} lacks",
+                            name_of(operation), library().path()));
   }
-
-  launch.kernarg = arena_.data() + arena_offset;
-  launch.kernarg_bytes = recorded.kernarg.size();
-  arena_offset += aligned(std::max<uint64_t>(recorded.kernarg.size(), 1), kKernargAlignment);
-  std::copy(recorded.kernarg.begin(), recorded.kernarg.end(), launch.kernarg);
-  GFXGRAPH_TRY(memory().addresses().apply(
-      std::as_writable_bytes(std::span(launch.kernarg, launch.kernarg_bytes)), recorded.relocations,
-      fmt::format("launch {} kernel {}", operation.launch_index, kernel.name)));
-  // launches_ was reserved: the address of kernarg_bytes stays.
-  launch.extra[0] = hip::kLaunchBufferPointer;
-  launch.extra[1] = launch.kernarg;
-  launch.extra[2] = hip::kLaunchBufferSize;
-  launch.extra[3] = &launch.kernarg_bytes;
-  launch.extra[4] = hip::kLaunchEnd;
-  if (launch.cooperative) {
-    for (const format::Argument& argument : kernel.arguments) {
+  if (special.cooperative) {
+    for (const format::Argument& argument : program_->kernel(recorded).arguments) {
       if (argument.kind == format::ArgumentKind::kHidden) continue;
       if (!range_fits(argument.offset_bytes, argument.size_bytes, launch.kernarg_bytes)) {
-        return fail(Status::kCorrupt,
-                    fmt::format("launch {} kernel {}: argument {} lies outside of its bytes",
-                                operation.launch_index, kernel.name, argument.name));
+        return fail(Status::kCorrupt, fmt::format("{}: argument {} lies outside of its bytes",
+                                                  name_of(operation), argument.name));
       }
-      launch.parameters.push_back(launch.kernarg + argument.offset_bytes);
+      special.parameters.push_back(launch.kernarg + argument.offset_bytes);
     }
   }
+  specials_.push_back(std::move(special));
+  launch.special = static_cast<uint32_t>(specials_.size());
   return {};
+}
+
+std::string Instance::name_of(const Operation& operation) const {
+  return fmt::format("launch {} kernel {}", operation.launch_index,
+                     program_->kernel(*operation.launch).name);
 }
 
 Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
@@ -320,25 +342,31 @@ hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
   return submit_memset(memsets_[prepared.index], stream);
 }
 
-hip::Error Instance::submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept {
-  if (launch.cooperative) [[unlikely]] {
-    if (launch.stub != nullptr) {
-      return hip().hipLaunchCooperativeKernel(launch.stub, launch.grid, launch.block,
-                                              launch.parameters.data(), launch.lds_bytes, stream);
-    }
-    return hip().hipModuleLaunchCooperativeKernel(
-        launch.function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x,
-        launch.block.y, launch.block.z, launch.lds_bytes, stream, launch.parameters.data());
-  }
-  if (launch.partial) [[unlikely]] {
-    return hip().hipExtModuleLaunchKernel(launch.function, launch.work_items.x, launch.work_items.y,
-                                          launch.work_items.z, launch.block.x, launch.block.y,
-                                          launch.block.z, launch.lds_bytes, stream, nullptr,
-                                          launch.extra, nullptr, nullptr, 0);
-  }
-  return hip().hipModuleLaunchKernel(launch.function, launch.grid.x, launch.grid.y, launch.grid.z,
+hip::Error Instance::submit_launch(const PreparedLaunch& launch, hip::Stream stream) noexcept {
+  if (launch.special != 0) [[unlikely]]
+    return submit_special(launch, stream);
+  LaunchArguments arguments(launch);
+  return hip().hipModuleLaunchKernel(function(launch), launch.grid.x, launch.grid.y, launch.grid.z,
                                      launch.block.x, launch.block.y, launch.block.z,
-                                     launch.lds_bytes, stream, nullptr, launch.extra);
+                                     launch.lds_bytes, stream, nullptr, arguments.extra());
+}
+
+hip::Error Instance::submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept {
+  SpecialLaunch& special = specials_[launch.special - 1];
+  if (!special.cooperative) {
+    LaunchArguments arguments(launch);
+    return hip().hipExtModuleLaunchKernel(
+        function(launch), special.work_items.x, special.work_items.y, special.work_items.z,
+        launch.block.x, launch.block.y, launch.block.z, launch.lds_bytes, stream, nullptr,
+        arguments.extra(), nullptr, nullptr, 0);
+  }
+  if (special.stub != nullptr) {
+    return hip().hipLaunchCooperativeKernel(special.stub, launch.grid, launch.block,
+                                            special.parameters.data(), launch.lds_bytes, stream);
+  }
+  return hip().hipModuleLaunchCooperativeKernel(
+      function(launch), launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
+      launch.block.z, launch.lds_bytes, stream, special.parameters.data());
 }
 
 hip::Error Instance::submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept {
@@ -413,12 +441,12 @@ Result<void> Instance::restore() {
   const bool begins_later = std::ranges::any_of(calls, [&](const Call& call) {
     return call.acts() && call.sequence < program_->first_event();
   });
-  if (!begins_later) return session_->restore();
+  if (!begins_later) return session_->restore(program_->end_event());
   // The work before needs what the recorded program had in the caller's buffers, too.
   GFXGRAPH_TRY(synchronize());
   GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept,
                             memory().kept_contents());
-  GFXGRAPH_TRY(session_->restore(true));
+  GFXGRAPH_TRY(session_->restore(program_->end_event(), true));
   GFXGRAPH_TRY(run_before());
   return memory().put_back(kept);
 }

@@ -2,6 +2,7 @@
 // a single HIP call that reads only memory owned here and in the session.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,18 +20,39 @@
 namespace gfxgraph::replayer {
 
 struct PreparedLaunch {
-  hip::Function function = nullptr;
-  const void* stub = nullptr;  // instead of it: Modules::stub()
-  hip::Dim3 grid;              // workgroups
-  hip::Dim3 block;             // work items
+  uint8_t* kernarg = nullptr;  // in the instance's arena
+  format::KernelId kernel = 0;
+  uint32_t kernarg_bytes = 0;
   uint32_t lds_bytes = 0;
+  hip::Dim3 grid;        // workgroups
+  hip::Dim3 block;       // work items
+  uint32_t special = 0;  // Instance::special(); 0: it is none
+};
+static_assert(sizeof(PreparedLaunch) == 48);
+
+// What only cooperative launches and those with partial workgroups have.
+struct SpecialLaunch {
+  const void* stub = nullptr;  // instead of the function: Modules::stub()
   bool cooperative = false;
   bool partial = false;  // `work_items` is no multiple of the block
   hip::Dim3 work_items;
-  uint8_t* kernarg = nullptr;  // in the instance's arena
-  size_t kernarg_bytes = 0;
-  void* extra[5] = {};            // POINTER, SIZE, END: one runtime reads the values by position
   std::vector<void*> parameters;  // cooperative launches take no `extra`
+};
+
+// The bytes of a launch, as runtimes take them. Points into itself.
+class LaunchArguments {
+ public:
+  explicit LaunchArguments(const PreparedLaunch& launch)
+      : bytes_(launch.kernarg_bytes),
+        extra_{hip::kLaunchBufferPointer, launch.kernarg, hip::kLaunchBufferSize, &bytes_,
+               hip::kLaunchEnd} {}
+  LaunchArguments(const LaunchArguments&) = delete;
+  LaunchArguments& operator=(const LaunchArguments&) = delete;
+  void** extra() { return extra_.data(); }
+
+ private:
+  size_t bytes_;
+  std::array<void*, 5> extra_;  // POINTER, SIZE, END: one runtime reads the values by position
 };
 
 struct PreparedCopy {
@@ -125,6 +147,14 @@ class Instance {
 
   const PreparedOperation& operation(uint32_t index) const { return operations_[index]; }
   const PreparedLaunch& launch(uint32_t index) const { return launches_[index]; }
+  size_t launches() const { return launches_.size(); }
+  hip::Function function(const PreparedLaunch& launch) const {
+    return session_->modules().function(launch.kernel);
+  }
+  // Null: it is a plain one.
+  const SpecialLaunch* special(const PreparedLaunch& launch) const {
+    return launch.special == 0 ? nullptr : &specials_[launch.special - 1];
+  }
   const PreparedCopy& copy(uint32_t index) const { return copies_[index]; }
   const PreparedMemset& memset(uint32_t index) const { return memsets_[index]; }
   const std::vector<HostResult>& host_results() const { return host_results_; }
@@ -161,8 +191,11 @@ class Instance {
 
  private:
   Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program);
+  Result<void> check_contents() const;
   Result<void> prepare();
   Result<void> prepare_launch(const Operation& operation, uint64_t& arena_offset);
+  Result<void> prepare_special(const Operation& operation, PreparedLaunch& launch);
+  std::string name_of(const Operation& launch) const;
   Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
@@ -179,7 +212,8 @@ class Instance {
   Result<uint64_t> address(const PlaceValue& value, uint64_t size_bytes, bool by_host) const;
   Result<void> check_place(const PlaceTarget& target, const PlaceValue& value) const;
   void follow(const Move& move, Executor* executor) noexcept;
-  hip::Error submit_launch(PreparedLaunch& launch, hip::Stream stream) noexcept;
+  hip::Error submit_launch(const PreparedLaunch& launch, hip::Stream stream) noexcept;
+  hip::Error submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;
 
@@ -190,6 +224,7 @@ class Instance {
   PatternBuffers small_rows_;
   std::vector<PreparedOperation> operations_;
   std::vector<PreparedLaunch> launches_;
+  std::vector<SpecialLaunch> specials_;
   std::vector<PreparedCopy> copies_;
   std::vector<PreparedMemset> memsets_;
   std::vector<PreparedHostWrite> host_writes_;

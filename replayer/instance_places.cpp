@@ -190,7 +190,8 @@ Result<bool> Instance::set_place(const PlaceTarget& target, const PlaceValue& va
 Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& target,
                                   const PlaceValue& value) {
   const auto set_size = [&](uint32_t& size) -> Result<bool> {
-    if (launch.partial) return cannot_set("a launch with partial workgroups", target.kind);
+    if (const SpecialLaunch* const one = special(launch); one != nullptr && one->partial)
+      return cannot_set("a launch with partial workgroups", target.kind);
     if (value.allocation != 0 || value.number < 0 || value.number > UINT32_MAX) {
       return fail(Status::kInvalidArgument, fmt::format("{} is no size", value.number));
     }

@@ -91,7 +91,7 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
   if (options.keep_freed) host.add(packing.kept_bytes);
   for (const Operation& operation : program.operations()) {
     host.add(kOperationBytes);
-    if (operation.kind == OperationKind::kLaunch) host.add(operation.launch->kernarg.size());
+    if (operation.kind == OperationKind::kLaunch) host.add(operation.kernarg().size());
     if (operation.kind != OperationKind::kCopy) continue;
     const format::Copy& copy = *operation.copy;
     if (copy.source.allocation != 0 && copy.destination.allocation != 0) continue;

@@ -485,10 +485,11 @@ Result<void> Memory::put_back(const std::vector<std::vector<std::byte>>& kept) c
   return {};
 }
 
-Result<void> Memory::restore(const Program& program, bool all) {
+Result<void> Memory::restore(const Program& program, bool all, uint64_t end_event) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used || (buffers_[i].keep_content && !all)) continue;
     if (buffers_[i].shares) continue;  // its runs begin it
+    if (program.allocations()[i].begin_sequence >= end_event) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);

@@ -62,8 +62,9 @@ class Memory {
   const MemorySource& source() const { return source_; }
   // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
   // fresh_byte() where there is none, since nobody had written it.
-  // Bindings with keep_content are left alone, unless `all`.
-  Result<void> restore(const Program& program, bool all = false);
+  // Bindings with keep_content are left alone, unless `all`; so is what begins at `end_event` or
+  // later.
+  Result<void> restore(const Program& program, bool all = false, uint64_t end_event = UINT64_MAX);
 
   const Packing& packing() const { return packing_; }
   uint8_t* arena() const { return arena_; }

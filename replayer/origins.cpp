@@ -197,6 +197,7 @@ Result<void> OriginMap::look(Instance& instance, const ExecutorOptions& options,
 }
 
 Result<void> OriginMap::find_earlier(const Instance& instance) {
+  GFXGRAPH_TRY(instance.program().trace().load_events());
   const format::EarlierContents contents(instance.program().trace());
   for (auto& [id, origins] : buffers_) {
     GFXGRAPH_ASSIGN_OR_RETURN(origins.earlier, contents.before(id, origins.bytes.size()));

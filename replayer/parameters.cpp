@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostNamed = 10;
 
-std::string known_ranges(const std::vector<ranges::RangeSummary>& all) {
+std::string known_ranges(std::span<const ranges::RangeSummary> all) {
   if (all.empty()) return "the trace has no ranges (gfxgraph info --ranges, docs/ranges.md)";
   std::string text = "the trace has";
   for (size_t i = 0; i < std::min(all.size(), kMostNamed); ++i) {
@@ -75,7 +75,20 @@ std::vector<ranges::IterationGroup> group_of(const format::Trace& trace,
 
 }  // namespace
 
-Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text) {
+Result<std::vector<ranges::RangeSummary>> ranges_of(const format::Trace& trace) {
+  bool any = false;
+  const auto look = [&](const format::Event& event) -> Result<void> {
+    const auto* const marker = std::get_if<format::Marker>(&event.action);
+    any = any || (marker != nullptr && marker->kind == format::MarkerKind::kRangeBegin);
+    return {};
+  };
+  GFXGRAPH_TRY(trace.visit_events(format::kinds_of<format::Marker>(), look));
+  if (!any) return std::vector<ranges::RangeSummary>();
+  GFXGRAPH_TRY(trace.load_events());
+  return ranges::summarize_ranges(trace);
+}
+
+Result<size_t> find_range(std::span<const ranges::RangeSummary> all, std::string_view text) {
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].name == text) return i;
   }
@@ -93,6 +106,7 @@ Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::str
 
 Result<ranges::RangeSummary> find_range_or_period(const format::Trace& trace,
                                                   std::string_view text) {
+  GFXGRAPH_TRY(trace.load_events());
   const std::vector<ranges::RangeSummary> all = ranges::summarize_ranges(trace);
   Result<size_t> at = find_range(all, text);
   if (at) return all[*at];

@@ -15,9 +15,12 @@
 
 namespace gfxgraph::replayer {
 
+// The ranges of a trace; one that was opened lazily loads its events if it has any.
+Result<std::vector<ranges::RangeSummary>> ranges_of(const format::Trace& trace);
+
 // "decode#3" is the range decode that the program began as its fourth, "decode" the first one that
 // the trace holds. The place in `all`; kNotFound lists what there is.
-Result<size_t> find_range(const std::vector<ranges::RangeSummary>& all, std::string_view text);
+Result<size_t> find_range(std::span<const ranges::RangeSummary> all, std::string_view text);
 
 // The same in a trace, or a period of it (docs/ranges.md): "period#2" is the first repetition of
 // what gfxgraph info --ranges lists as period 2, "period#2#5" the one with 5 before it. A range

@@ -58,20 +58,24 @@ class ProgramBuilder {
   explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace)
       : program_(std::make_shared<Program>()) {
     program_->trace_ = std::move(trace);
+    program_->store_ = std::make_shared<ProgramStore>();
   }
 
   Result<std::shared_ptr<const Program>> build(uint64_t max_operations) {
     GFXGRAPH_TRY(check_operations(max_operations));
+    const format::Trace& trace = *program_->trace_;
     // Allocations first: a pointer may lead to one that begins later in the stream.
-    for (const format::Event& event : program_->trace_->events()) {
-      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {
-        GFXGRAPH_TRY(add_allocation(event.sequence, *begin));
-      }
-    }
-    for (const format::Event& event : program_->trace_->events()) {
-      sequence_ = event.sequence;
-      GFXGRAPH_TRY(std::visit([this](const auto& action) { return add(action); }, event.action));
-    }
+    const auto begin_one = [&](const format::Event& event) -> Result<void> {
+      const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
+      return begin == nullptr ? Result<void>() : add_allocation(event.sequence, *begin);
+    };
+    GFXGRAPH_TRY(trace.visit_events(format::kinds_of<format::AllocationBegin>(), begin_one));
+    GFXGRAPH_TRY(
+        trace.visit_events(format::kEveryAction, [&](const format::Event& event) -> Result<void> {
+          sequence_ = event.sequence;
+          return std::visit([this](const auto& action) { return add(action); }, event.action);
+        }));
+    program_->store_->finish();
     program_->divide();
     std::sort(program_->awaited_.begin(), program_->awaited_.end());
     mark_host_reaching();
@@ -80,10 +84,11 @@ class ProgramBuilder {
 
  private:
   // Graph launches expand to their nodes; the count cannot overflow, it stops at the limit.
-  Result<void> check_operations(uint64_t limit) const {
-    const std::vector<format::Graph>& graphs = program_->trace_->graphs();
+  Result<void> check_operations(uint64_t limit) {
+    const format::Trace& trace = *program_->trace_;
+    const std::vector<format::Graph>& graphs = trace.graphs();
     uint64_t count = 0;
-    for (const format::Event& event : program_->trace_->events()) {
+    const auto count_one = [&](const format::Event& event) -> Result<void> {
       if (const auto* launch = std::get_if<format::GraphLaunch>(&event.action)) {
         if (launch->graph != 0 && launch->graph <= graphs.size())
           count += graphs[launch->graph - 1].nodes.size();
@@ -92,13 +97,22 @@ class ProgramBuilder {
                  std::holds_alternative<format::Memset>(event.action)) {
         ++count;
       }
-      if (count <= limit) continue;
+      if (count <= limit) return {};
       return fail(Status::kUnsupported,
                   fmt::format("event {}: the trace has more than {} operations, the nodes of "
                               "launched graphs counted at each launch; nothing was run; raise the "
                               "limit (--max-operations) if you trust the trace",
                               event.sequence, limit));
+    };
+    using format::Copy, format::GraphLaunch, format::Launch, format::Memset;
+    const uint64_t events = trace.statistics().events;
+    if (!graphs.empty() || events > limit) {
+      const auto kinds = format::kinds_of<Launch, Copy, Memset, GraphLaunch>();
+      GFXGRAPH_TRY(trace.visit_events(kinds, count_one));
     }
+    program_->operations_.reserve(std::max(count, std::min(events, limit)));
+    program_->calls_.reserve(events);
+    program_->launch_operations_.reserve(trace.statistics().launches);
     return {};
   }
 
@@ -134,7 +148,7 @@ class ProgramBuilder {
   }
 
   Result<void> check_id(uint32_t id, const char* what) const {
-    if (id == 0 || id > program_->trace_->events().size() + kIdSlack) {
+    if (id == 0 || id > program_->trace_->statistics().events + kIdSlack) {
       return corrupt(sequence_, fmt::format("{} id {} is out of range", what, id));
     }
     return {};
@@ -160,7 +174,7 @@ class ProgramBuilder {
       return corrupt(
           sequence, fmt::format("allocation {} names code object {}", begin.id, begin.code_object));
     }
-    info.begin = &begin;
+    info.begin = program_->store_->keep(begin);
     info.begin_sequence = sequence;
     if (!begin.name.empty()) {
       info.name = begin.name;
@@ -230,7 +244,7 @@ class ProgramBuilder {
       return corrupt(sequence_,
                      fmt::format("allocation {} ends with more bytes than it has", end.id));
     }
-    info.end = &end;
+    info.end = program_->store_->keep(end);
     info.end_sequence = sequence_;
     info.extent_bytes = std::max(info.extent_bytes, end.post.size_bytes);
     return check_relocations(end.post.relocations, end.post.size_bytes);
@@ -246,7 +260,7 @@ class ProgramBuilder {
     }
     Call call = new_call(CallKind::kHostWrite);
     call.host_write = static_cast<uint32_t>(program_->host_writes_.size());
-    program_->host_writes_.push_back(&write);
+    program_->host_writes_.push_back(program_->store_->keep(write));
     program_->calls_.push_back(call);
     return {};
   }
@@ -381,8 +395,9 @@ class ProgramBuilder {
       GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(state.allocation));
       GFXGRAPH_TRY(check_relocations(state.relocations, limit(*info->begin)));
     }
-    program_->checkpoints_.push_back(CheckpointInfo{
-        sequence_, static_cast<uint32_t>(program_->operations_.size()), &checkpoint});
+    program_->checkpoints_.push_back(
+        CheckpointInfo{sequence_, static_cast<uint32_t>(program_->operations_.size()),
+                       program_->store_->keep(checkpoint)});
     return {};
   }
 
@@ -444,7 +459,10 @@ class ProgramBuilder {
     }
     GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size()));
     operation.kind = OperationKind::kLaunch;
-    operation.launch = &launch;
+    operation.launch = program_->store_->shape(launch);
+    // A graph's nodes stay in the trace.
+    operation.arguments = operation.graph_node >= 0 ? launch.kernarg.data()
+                                                    : program_->store_->arguments(launch.kernarg);
     operation.launch_index = program_->launch_count();
     program_->launch_operations_.push_back(static_cast<uint32_t>(program_->operations_.size()));
     return {};
@@ -479,7 +497,7 @@ class ProgramBuilder {
       GFXGRAPH_TRY(check_relocations(copy.host_result.relocations, copy.host_result.size_bytes));
     }
     operation.kind = OperationKind::kCopy;
-    operation.copy = &copy;
+    operation.copy = operation.graph_node >= 0 ? &copy : program_->store_->keep(copy);
     operation.blocking = !copy.asynchronous && operation.graph_node < 0;
     return {};
   }
@@ -496,7 +514,7 @@ class ProgramBuilder {
         memset.allocation, memset.offset_bytes,
         box_bytes(*width, memset.height, memset.depth, memset.pitch_bytes, memset.slice_bytes)));
     operation.kind = OperationKind::kMemset;
-    operation.memset = &memset;
+    operation.memset = operation.graph_node >= 0 ? &memset : program_->store_->keep(memset);
     operation.blocking = !memset.asynchronous && operation.graph_node < 0;
     return {};
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,12 +17,13 @@
 #include "format/reader.h"
 #include "format/trace.h"
 #include "replayer/options.h"
+#include "replayer/program_store.h"
 
 namespace gfxgraph::replayer {
 
 enum class OperationKind : uint8_t { kLaunch, kCopy, kMemset };
 
-// One device operation. The pointer of its kind is set and lives as long as the trace.
+// One device operation. Its pointers live as long as the program.
 struct Operation {
   OperationKind kind = OperationKind::kLaunch;
   // The host knew it done when its call returned: a copy or memset that blocks.
@@ -29,14 +31,22 @@ struct Operation {
   // A launch that may write memory which the host can poll, so that what was issued later may have
   // been issued because of it.
   bool reaches_host = false;
-  uint64_t sequence = 0;    // of its event
   int32_t graph_node = -1;  // in the graph that the event launched
+  uint64_t sequence = 0;    // of its event
   format::StreamId stream = 0;
   uint32_t launch_index = 0;  // kLaunch: its number among all launches, from 0
-  const format::Launch* launch = nullptr;
-  const format::Copy* copy = nullptr;
-  const format::Memset* memset = nullptr;
+  union {                     // that of its kind
+    const LaunchShape* launch = nullptr;
+    const format::Copy* copy;
+    const format::Memset* memset;
+  };
+  const uint8_t* arguments = nullptr;  // kLaunch: its bytes
+
+  // kLaunch: the explicit arguments, as recorded.
+  std::span<const uint8_t> kernarg() const { return {arguments, launch->kernarg_bytes}; }
 };
+// A program may have millions.
+static_assert(sizeof(Operation) == 40);
 
 enum class CallKind : uint8_t {
   kOperation,
@@ -51,18 +61,20 @@ enum class CallKind : uint8_t {
 // What happens in recorded order.
 struct Call {
   CallKind kind = CallKind::kOperation;
+  format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
+  format::StreamId stream = 0;
   uint64_t sequence = 0;
   uint32_t first_operation = 0;  // kOperation, kGraphLaunch: the index; else: operations before it
   uint32_t operation_count = 0;  // kOperation: 1; kGraphLaunch: one per node with an action
-  format::StreamId stream = 0;
-  uint32_t event = 0;  // kEventRecord, kStreamWait
-  format::SynchronizeKind synchronize = format::SynchronizeKind::kDevice;
-  uint32_t object = 0;  // kSynchronize
   // kHostFunction, kGraphLaunch: the ids of the host functions that the host was seen to know of.
   uint32_t first_host_function = 0;
   uint32_t host_function_count = 0;
-  uint32_t host_write = 0;  // kHostWrite: index into host_writes()
-  const format::Graph* graph = nullptr;
+  union {                                  // that of its kind
+    const format::Graph* graph = nullptr;  // kGraphLaunch
+    uint32_t event;                        // kEventRecord, kStreamWait
+    uint32_t object;                       // kSynchronize
+    uint32_t host_write;                   // kHostWrite: index into host_writes()
+  };
 
   // Whether it may change memory.
   bool acts() const {
@@ -70,6 +82,7 @@ struct Call {
            kind == CallKind::kHostWrite;
   }
 };
+static_assert(sizeof(Call) == 40);
 
 // Operations between two places where the host must act. Before the first of them all earlier
 // operations are complete and the host writes are applied, in order.
@@ -127,8 +140,9 @@ struct AmbiguousWord {
 
 class Program {
  public:
-  // Checks every id and range that the trace uses. The program keeps the trace alive. kUnsupported,
-  // before anything is expanded, when there are more than `max_operations`.
+  // Checks every id and range that the trace uses. The program keeps the trace alive, but of its
+  // events a copy: it may have been opened lazily. kUnsupported, before anything is expanded, when
+  // there are more than `max_operations`.
   static Result<std::shared_ptr<const Program>> build(
       std::shared_ptr<const format::Trace> trace, uint64_t max_operations = kDefaultMaxOperations);
   // What of this program stands in the events [first_event, end_event), with all of its
@@ -153,6 +167,8 @@ class Program {
   uint64_t end_event() const { return end_event_; }
   // Launches have the numbers [first_launch(), first_launch() + launch_count()).
   uint32_t first_launch() const { return first_launch_; }
+  // How many launches differ in more than their argument bytes; of all that it was cut from.
+  size_t launch_shapes() const { return store_->shapes(); }
   uint32_t launch_count() const { return static_cast<uint32_t>(launch_operations_.size()); }
   // The operation of a launch.
   uint32_t launch_operation(uint32_t launch_index) const {
@@ -170,7 +186,7 @@ class Program {
     return next_writes_.empty() ||
            allocation.end_sequence <= next_writes_[allocation.begin->id - 1];
   }
-  const format::Kernel& kernel(const format::Launch& launch) const {
+  const format::Kernel& kernel(const LaunchShape& launch) const {
     return trace_->kernels()[launch.kernel - 1];
   }
   std::vector<AmbiguousWord> ambiguous_words() const;
@@ -186,6 +202,7 @@ class Program {
   void look_behind(const Program& whole, size_t end_call, size_t end_operation);
 
   std::shared_ptr<const format::Trace> trace_;
+  std::shared_ptr<ProgramStore> store_;
   std::vector<Operation> operations_;
   std::vector<Call> calls_;
   std::vector<Segment> segments_;

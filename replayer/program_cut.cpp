@@ -17,6 +17,7 @@ size_t first_at(const std::vector<Thing>& things, uint64_t event) {
 std::shared_ptr<const Program> Program::cut(uint64_t first_event, uint64_t end_event) const {
   auto part = std::make_shared<Program>();
   part->trace_ = trace_;
+  part->store_ = store_;
   part->allocations_ = allocations_;
   part->streams_ = streams_;
   part->events_ = events_;

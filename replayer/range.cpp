@@ -43,6 +43,7 @@ Result<std::shared_ptr<const Range>> open_range(const std::shared_ptr<const Prog
                   fmt::format("range {} was not ended in the trace", result->name));
     }
     result->program = whole->cut(range->first_event, range->end_event);
+    GFXGRAPH_TRY(whole->trace().load_events());
     result->parameters = find_parameters(*result->program, *range);
   }
   result->inputs = find_inputs(*result->program);

@@ -94,9 +94,24 @@ Result<void> Session::bind(const Binding& binding) {
   return {};
 }
 
-Result<void> Session::restore(bool all) {
+// All in one go, which several threads can share.
+Result<void> Session::check_contents(uint64_t end_event) {
+  if (end_event <= checked_until_) return {};
+  std::vector<format::BlobId> blobs;
+  for (const AllocationInfo& info : program_->allocations()) {
+    if (info.begin == nullptr || info.begin_sequence >= end_event) continue;
+    const bool kept = memory_->keeps_content(info.begin->id);
+    if (info.begin->initial.blob && !kept) blobs.push_back(info.begin->initial.blob);
+  }
+  GFXGRAPH_TRY(program_->trace().check_blobs(blobs));
+  checked_until_ = end_event;
+  return {};
+}
+
+Result<void> Session::restore(uint64_t end_event, bool all) {
   GFXGRAPH_TRY(synchronize());
-  return memory_->restore(*program_, all);
+  GFXGRAPH_TRY(check_contents(end_event));
+  return memory_->restore(*program_, all, end_event);
 }
 
 }  // namespace gfxgraph::replayer

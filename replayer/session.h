@@ -51,9 +51,9 @@ class Session {
   SessionSteps& steps() { return steps_; }
   // Waits for what its steps have submitted.
   Result<void> synchronize() const { return steps_.wait(); }
-  // Waits, then gives every buffer its recorded initial content; `all`: also those of the caller
-  // that keep theirs.
-  Result<void> restore(bool all = false);
+  // Waits, then gives every buffer that begins before `end_event` its recorded initial content;
+  // `all`: also those of the caller that keep theirs. Reads no other content of the trace.
+  Result<void> restore(uint64_t end_event, bool all = false);
   double load_us() const { return load_us_; }
 
   void log(int32_t level, const std::string& text) const {
@@ -68,6 +68,7 @@ class Session {
 
   void log_memory() const;
   void log_loaded() const;
+  Result<void> check_contents(uint64_t end_event);
 
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const HipLibrary> library_;
@@ -78,6 +79,7 @@ class Session {
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<Move> moves_;
+  uint64_t checked_until_ = 0;  // the contents of what begins before this event
   SessionSteps steps_;
   double load_us_ = 0;
 };

@@ -91,6 +91,7 @@ Result<void> load_software_agent() {
 Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) {
   format::ReadOptions options;
   options.allow_torn = arguments.allow_torn;
+  options.lazy = true;
   Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(arguments.trace, options);
   if (!trace) {

@@ -106,7 +106,8 @@ GFXGRAPH_API gfxgraph_trace_options_t gfxgraph_trace_options_default(void) GFXGR
 
 /* `options` may be NULL. The file is mapped and must not be changed while the trace, or a session
  * or step made from it, exists. Incomplete traces can be opened and looked at; sessions of them
- * need allow_incomplete. */
+ * need allow_incomplete. Contents are read and checked by the sessions and steps that need them:
+ * these fail where such a content is damaged. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_open(const char* path,
                                                    const gfxgraph_trace_options_t* options,
                                                    gfxgraph_trace_t* trace) GFXGRAPH_NOEXCEPT;

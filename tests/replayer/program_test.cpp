@@ -34,6 +34,24 @@ TEST_F(ProgramTest, NumbersLaunchesThroughGraphs) {
   EXPECT_THAT(program->describe(3), HasSubstr("graph node 2"));
 }
 
+TEST_F(ProgramTest, KeepsOnceWhatLaunchesShare) {
+  const auto buffer = trace.allocate(256);
+  for (uint32_t i = 0; i < 100; ++i)
+    trace.launch("fill", Arguments().value(trace.address(buffer) + i % 2 * 64).value(i).value(4u));
+  (void)trace.finish();
+  const auto opened = format::Trace::open(trace.path(), {.lazy = true}).value();
+  const auto program = Program::build(opened).value();
+  EXPECT_EQ(program->launch_count(), 100u);
+  EXPECT_EQ(program->launch_shapes(), 2u) << "two places in the buffer";
+  for (uint32_t i = 0; i < 100; ++i) {
+    const Operation& operation = program->operations()[program->launch_operation(i)];
+    EXPECT_EQ(operation.launch, program->operations()[program->launch_operation(i % 2)].launch);
+    uint32_t value = 0;
+    std::memcpy(&value, operation.kernarg().data() + 8, sizeof(value));
+    EXPECT_EQ(value, i);
+  }
+}
+
 TEST_F(ProgramTest, CompleteTraceIsAccepted) {
   trace.allocate(64);
   EXPECT_TRUE(trace.program()->check_complete());

@@ -9,6 +9,7 @@
 #include <list>
 #include <vector>
 
+#include "base/file.h"
 #include "replayer/fingerprint.h"
 #include "replayer/parameters.h"
 #include "scenario.h"
@@ -97,6 +98,56 @@ TEST(Cut, KeepsTheNumbersOfLaunches) {
   // Another launch writes the buffer before it ends.
   EXPECT_FALSE(part->ends_with(part->allocations()[buffer - 1]));
   EXPECT_TRUE(whole->cut(third, third + 2)->ends_with(part->allocations()[buffer - 1]));
+}
+
+// Bytes that are neither pointers nor smaller when compressed.
+std::vector<uint8_t> odd_bytes(uint8_t seed) {
+  std::vector<uint8_t> bytes(64);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i * 7 + i + seed);
+  return bytes;
+}
+
+// Two ranges with memory of their own, opened as the tools do; the later one's memory is damaged.
+TEST(LazyRange, ReadsTheContentsThatItNeeds) {
+  FakeHip fake;
+  TestTrace trace(fake);
+  add_test_kernels(fake);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const auto buffer = trace.allocate(64, odd_bytes(static_cast<uint8_t>(i + 1)));
+    trace.range_begins("use", i + 1, i);
+    trace.launch("double", Arguments().value(trace.address(buffer)).value(4u));
+    trace.range_ends("use", i + 1);
+  }
+  (void)trace.finish();
+  std::vector<std::byte> file = read_file(trace.path()).value();
+  const std::vector<uint8_t> second = odd_bytes(2);
+  const auto found = std::ranges::search(file, std::as_bytes(std::span(second)));
+  ASSERT_FALSE(found.empty());
+  found.front() ^= std::byte{1};
+  ASSERT_TRUE(write_file_atomic(trace.path(), file));
+  const auto eager = format::Trace::open(trace.path());
+  ASSERT_FALSE(eager);
+
+  const auto opened = format::Trace::open(trace.path(), {.lazy = true});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto whole = Program::build(*opened).value();
+  EXPECT_EQ((*opened)->read_counts().blobs_hashed, 0u);
+  const auto session = open_session(fake, whole);
+  ASSERT_NE(session, nullptr);
+  const auto ranges = ranges_of(**opened).value();
+  ASSERT_EQ(ranges.size(), 2u);
+  const auto range = [&](size_t index) {
+    return whole->cut(ranges[index].first_event, ranges[index].end_event);
+  };
+  const auto step = prepare(session, range(0), Mode::kBatch);
+  ASSERT_NE(step, nullptr);
+  ASSERT_TRUE(step->run());
+  ASSERT_TRUE(step->wait());
+  EXPECT_EQ((*opened)->read_counts().blobs_hashed, 2u) << "the code object and one buffer";
+  const auto refused = Step::prepare(session, range(1), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kCorrupt);
+  EXPECT_THAT(refused.error().message, HasSubstr(eager.error().message));
 }
 
 // A step of decoding: position is an argument and the size of a copy, two buffers take turns.
