@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "replayer/executor.h"
 
 namespace gfxgraph::replayer {
 namespace {
+
+// HIP keeps about 600 bytes for each operation that is not known to be complete: of long programs
+// between this and twice as many are in flight.
+constexpr uint32_t kInFlight = 8192;
+constexpr uint32_t kDisableTiming = 0x2;
 
 class BatchExecutor : public Executor {
  public:
@@ -16,8 +22,24 @@ class BatchExecutor : public Executor {
         limit_(std::min(options.operation_limit,
                         static_cast<uint32_t>(instance.program().operations().size()))) {}
 
+  ~BatchExecutor() override {
+    for (const hip::Event mark : marks_) {
+      if (mark != nullptr) instance_.hip().hipEventDestroy(mark);
+    }
+  }
+
+  Result<void> prepare() {
+    if (limit_ <= 2 * kInFlight) return {};
+    for (hip::Event& mark : marks_) {
+      GFXGRAPH_TRY(instance_.library().check(
+          instance_.hip().hipEventCreateWithFlags(&mark, kDisableTiming), "event of a long batch"));
+    }
+    return {};
+  }
+
   Result<void> run(hip::Stream stream) override {
     const Program& program = instance_.program();
+    uint32_t marks = 0;
     const auto total = static_cast<uint32_t>(program.operations().size());
     for (const Segment& segment : program.segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
@@ -31,6 +53,8 @@ class BatchExecutor : public Executor {
         const hip::Error code = instance_.submit(i, stream);
         if (code != hip::kSuccess) [[unlikely]]
           return instance_.library().check(code, program.describe(i));
+        if (i % kInFlight == kInFlight - 1 && marks_[0] != nullptr) [[unlikely]]
+          GFXGRAPH_TRY(mark(marks++, stream));
       }
     }
     return {};
@@ -43,15 +67,27 @@ class BatchExecutor : public Executor {
   }
 
  private:
+  // Waits for what stands before the mark before this one.
+  Result<void> mark(uint32_t number, hip::Stream stream) {
+    const HipTable& hip = instance_.hip();
+    hip::Error code = hip.hipEventRecord(marks_[number % 2], stream);
+    if (code == hip::kSuccess && number != 0)
+      code = hip.hipEventSynchronize(marks_[(number + 1) % 2]);
+    return instance_.library().check(code, "mark in a long batch");
+  }
+
   Instance& instance_;
   uint32_t limit_;
+  std::array<hip::Event, 2> marks_ = {};
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance,
                                                       const ExecutorOptions& options) {
-  return std::unique_ptr<Executor>(std::make_unique<BatchExecutor>(instance, options));
+  auto executor = std::make_unique<BatchExecutor>(instance, options);
+  GFXGRAPH_TRY(executor->prepare());
+  return std::unique_ptr<Executor>(std::move(executor));
 }
 
 Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance,

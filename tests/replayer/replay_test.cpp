@@ -457,5 +457,29 @@ TEST(Summary, MedianAndTails) {
   EXPECT_DOUBLE_EQ(summarise({4}).p90, 4);
 }
 
+// The runtime keeps what it does not know to be complete: a batch does not let that grow with its
+// length.
+TEST_F(ReplayTest, ALongBatchWaitsForWhatLiesFarBehind) {
+  const auto buffer = trace.allocate(64);
+  constexpr int kLaunches = 40'000;
+  for (int i = 0; i < kLaunches; ++i)
+    trace.launch("fill", Arguments().value(trace.address(buffer)).value(i).value(4u));
+  const auto replay = load_mode(Mode::kBatch);
+  ASSERT_NE(replay, nullptr);
+  fake.log.clear();
+  expect_identical(*replay);
+  int launches = 0;
+  int unmarked = 0;  // since the last record
+  int waits = 0;
+  for (const std::string& call : fake.log) {
+    if (call.starts_with("launch")) ++launches, ++unmarked;
+    if (call == "record") unmarked = 0;
+    if (call == "event sync") ++waits;
+    EXPECT_LE(unmarked, 8192);
+  }
+  EXPECT_EQ(launches, kLaunches);
+  EXPECT_EQ(waits, 3) << "at the second mark and at each later one";
+}
+
 }  // namespace
 }  // namespace gfxgraph::replayer::testing
