@@ -127,14 +127,12 @@ Result<void> BlobStore::check(std::span<const BlobId> ids) const {
     blobs.push_back(blob);
     bytes += blob->view.header.size_bytes;
   }
-  std::ranges::sort(blobs);
-  const auto doubled = std::ranges::unique(blobs);
-  blobs.erase(doubled.begin(), doubled.end());
   std::vector<Result<void>> results(blobs.size());
   std::atomic<size_t> next = 0;
   const auto work = [&]() noexcept {
     for (size_t i = next++; i < blobs.size(); i = next++) {
       try {
+        if (found_right(blobs[i]->view.header.id)) continue;  // it was named twice
         results[i] = check_blob(blobs[i]->view, blobs_);
         const std::lock_guard lock(mutex_);
         if (results[i]) enter(blobs[i]->view, nullptr);

@@ -129,8 +129,8 @@ class FileTrace : public Trace {
   }
 
  private:
-  template <typename Take>
-  Result<void> decode_events(ActionKinds kinds, const Take& take) const {
+  Result<void> decode_events(ActionKinds kinds,
+                             const std::function<Result<void>(Event&&)>& take) const {
     EventDecompressor decompressor(UINT64_MAX);  // open() has seen how much it is
     for (const EventChunk& chunk : trace_.chunks) {
       if ((chunk.kinds & kinds) == 0) continue;
