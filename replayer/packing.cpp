@@ -24,19 +24,22 @@ struct Life {
   size_t stretch = 0;  // between which borders it lies
 };
 
-std::vector<uint64_t> borders(const Program& program, const SessionOptions& options) {
-  std::vector<uint64_t> result;
+// Nothing: the trace could not be read again.
+std::optional<std::vector<uint64_t>> borders(const Program& program,
+                                             const SessionOptions& options) {
   if (options.only_range) {
-    result = {options.only_range->first_event, options.only_range->end_event};
-    return result;
+    return std::vector{options.only_range->first_event, options.only_range->end_event};
   }
-  for (const format::Event& event : program.trace().events()) {
+  std::vector<uint64_t> result;
+  const auto look = [&](const format::Event& event) -> Result<void> {
     const auto* const marker = std::get_if<format::Marker>(&event.action);
     if (marker != nullptr && (marker->kind == format::MarkerKind::kRangeBegin ||
                               marker->kind == format::MarkerKind::kRangeEnd)) {
       result.push_back(event.sequence);
     }
-  }
+    return {};
+  };
+  if (!program.trace().visit_events(format::kinds_of<format::Marker>(), look)) return std::nullopt;
   return result;
 }
 
@@ -67,7 +70,9 @@ class Planner {
  public:
   Planner(const Program& program, const SessionOptions& options)
       : program_(program), life_of_(program.allocations().size(), kNone) {
-    find_lives(borders(program, options));
+    const std::optional<std::vector<uint64_t>> found = borders(program, options);
+    if (!found) return;  // then nothing shares
+    find_lives(*found);
     for (const Binding& binding : options.bindings) exclude(binding.allocation);
     for (const RigidGroup& group : rigid_groups(program)) {
       for (const format::AllocationId id : group.members) exclude(id);
