@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
+
+#include "base/own_process.h"
 
 namespace gfxgraph {
 namespace {
@@ -25,24 +25,6 @@ bool kernel_driver_lists_gpu() {
     if (file >> gpu_id && gpu_id != 0) return true;
   }
   return false;
-}
-
-// The file that this code came from: the program, or a library that it is linked to. Not
-// /proc/self/exe, which is the dynamic loader where that was given the program to start.
-fs::path own_file() {
-  const auto here = reinterpret_cast<uintptr_t>(&kernel_driver_lists_gpu);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    // "7f00-7f10 r-xp 00000000 fd:01 123    /path with spaces". Source: proc(5).
-    uintptr_t begin = 0;
-    uintptr_t end = 0;
-    int path = 0;
-    if (std::sscanf(line.c_str(), "%zx-%zx %*s %*s %*s %*s %n", &begin, &end, &path) == 2 &&
-        here >= begin && here < end && path > 0)
-      return line.substr(static_cast<size_t>(path));
-  }
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error);
 }
 
 }  // namespace
@@ -77,8 +59,10 @@ Result<fs::path> private_library(std::string_view file_name) {
   if (const char* folder = std::getenv("GFXGRAPH_LIBDIR"); folder != nullptr) {
     if (exists_in(folder)) return fs::path(folder) / file_name;
   }
-  if (const fs::path program = own_file(); !program.empty()) {
-    const fs::path root = program.parent_path().parent_path();
+  // The program, or a library that this code is linked into.
+  if (const fs::path own = file_mapped_at(reinterpret_cast<const void*>(&kernel_driver_lists_gpu));
+      !own.empty()) {
+    const fs::path root = own.parent_path().parent_path();
     // bin/x -> lib/gfxgraph, and build/<preset>/tests/x -> build/<preset>/lib/gfxgraph.
     if (exists_in(root / "lib/gfxgraph")) return root / "lib/gfxgraph" / file_name;
     // An installation whose libraries stand elsewhere: lib64, lib/x86_64-linux-gnu.

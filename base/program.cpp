@@ -12,6 +12,9 @@
 #include <fstream>
 #include <memory>
 #include <string_view>
+#include <utility>
+
+#include "base/own_process.h"
 
 namespace gfxgraph {
 namespace {
@@ -88,6 +91,22 @@ ProgramFile inspect_program(const fs::path& path) {
     break;
   }
   return program;
+}
+
+Result<Start> start_of(const fs::path& program, const std::vector<std::string>& command,
+                       std::vector<std::string> loader, std::string_view folder) {
+  if (loader.empty()) return Start{program, command};
+  if (!inspect_program(program).elf) {
+    return fail(Status::kUnsupported,
+                fmt::format("{} is a script, which {} cannot start: give its interpreter, then {}",
+                            program.string(), loader.front(), command.front()));
+  }
+  Start start;
+  start.arguments = loader_with_folder(std::move(loader), folder);
+  start.file = start.arguments.front();
+  start.arguments.push_back(program.string());
+  start.arguments.insert(start.arguments.end(), command.begin() + 1, command.end());
+  return start;
 }
 
 std::optional<std::string> missing_hip_runtime(const fs::path& program) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/own_process.h"
 #include "recorder/queue/end_signals.h"
 #include "recorder/recorder_internal.h"
 

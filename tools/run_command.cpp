@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/device.h"
+#include "base/own_process.h"
 #include "base/print.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
@@ -48,19 +49,34 @@ Result<bool> select_device(const std::string& name) {
 }
 
 // Returns only when the program cannot be started.
-Error start(std::vector<char*> arguments, bool emulated) {
-  const std::string name = arguments.front();
+Error start(const std::vector<std::string>& command, bool emulated) {
+  const std::string& name = command.front();
   const Result<fs::path> program = find_program(name);
   if (!program) return program.error();
-  if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
-    return {Status::kNotFound, explain_missing_hip_runtime(name, *library)};
+  const std::vector<std::string> loader = own_loader();
+  if (loader.empty()) {
+    if (const std::optional<std::string> library = missing_hip_runtime(*program)) {
+      return {Status::kNotFound, explain_missing_hip_runtime(name, *library)};
+    }
   }
   if (emulated) {
     const std::string message = codeobj::explain_other_targets(*program, "gfx1030");
     if (!message.empty()) print(stderr, "gfxgraph: {}\n", message);
   }
+  std::string agent;
+  if (emulated) {
+    const Result<fs::path> library = private_library(kAgentLibrary);
+    if (!library) return library.error();
+    agent = library->parent_path().string();
+  }
+  const Result<Start> start = start_of(*program, command, loader, agent);
+  if (!start) return start.error();
+  std::vector<char*> arguments;
+  for (const std::string& argument : start->arguments) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
   arguments.push_back(nullptr);
-  ::execv(program->c_str(), arguments.data());
+  ::execv(start->file.c_str(), arguments.data());
   return {Status::kIo, fmt::format("{}: cannot be started: {}", name, std::strerror(errno))};
 }
 
@@ -87,7 +103,7 @@ int run_command(int argc, char** argv) {
   }
   const Result<bool> emulated = select_device(device);
   if (!emulated) return report(emulated.error());
-  return report(start(split.program, *emulated));
+  return report(start({split.program.begin(), split.program.end()}, *emulated));
 }
 
 }  // namespace gfxgraph::tools

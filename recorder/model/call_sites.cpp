@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/demangle.h"
+#include "base/own_process.h"
 #include "codeobj/host_program.h"
 #include "recorder/recorder_internal.h"
 
@@ -118,8 +119,8 @@ format::SiteId CallSites::add(const void* address) {
     Module module{search.name == nullptr ? "" : search.name, hexadecimal(search.notes),
                   search.program};
     if (search.program) {
-      std::error_code error;
-      module.path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+      if (program_.empty()) program_ = own_program().string();
+      module.path = program_;
     }
     if (!module.path.empty()) id = find_or_add(module, search.address - search.bias);
   }

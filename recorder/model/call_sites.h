@@ -69,6 +69,7 @@ class CallSites {
 
   std::mutex mutex_;  // the last one but that of the dynamic linker
   size_t addresses_ = 0;
+  std::string program_;  // its path, once asked for
   std::vector<Module> modules_;
   std::vector<Place> places_;  // by id - 1
   std::map<std::pair<size_t, uint64_t>, format::SiteId> ids_;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/own_process.h"
 #include "recorder/tool/output_pattern.h"
 #include "recorder/tool/segment_files.h"
 
@@ -130,10 +131,6 @@ Result<Claim> claim_recording(const Options& options) {
                               File::open_guarded(options.status_folder + "/report" + claim.key));
   }
   return claim;
-}
-
-std::vector<std::string> own_command_line() {
-  return zero_ended(contents_of("/proc/self/cmdline"));
 }
 
 std::vector<ClaimRecord> read_claims(const std::string& status_folder) {

@@ -32,8 +32,6 @@ struct Claim {
 // By the process that records, once in an image. An error: it should record and cannot.
 Result<Claim> claim_recording(const Options& options);
 
-std::vector<std::string> own_command_line();
-
 // ---- the tool's side ----------------------------------------------------------------------------
 
 struct ClaimRecord {

@@ -15,6 +15,7 @@
 
 #include "base/exit_code.h"
 #include "base/output.h"
+#include "base/own_process.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
 #include "recorder/tool/outcome.h"
@@ -74,10 +75,10 @@ struct Ended {
   int code = 0;  // 128 + n for signal n
 };
 
-Result<Ended> run(const fs::path& program, const LaunchRequest& request,
+Result<Ended> run(const Start& start, const LaunchRequest& request,
                   const std::vector<std::string>& environment) {
   std::vector<char*> argv;
-  for (const std::string& argument : request.program)
+  for (const std::string& argument : start.arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> envp;
@@ -87,8 +88,8 @@ Result<Ended> run(const fs::path& program, const LaunchRequest& request,
   const pid_t child = ::fork();
   if (child < 0) return fail(Status::kIo, fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) {
-    ::execve(program.c_str(), argv.data(), envp.data());
-    std::fprintf(stderr, "gfxgraph-record: %s: %s\n", program.c_str(), std::strerror(errno));
+    ::execve(start.file.c_str(), argv.data(), envp.data());
+    std::fprintf(stderr, "gfxgraph-record: %s: %s\n", start.file.c_str(), std::strerror(errno));
     ::_exit(kExitFailed);
   }
   // The terminal's interrupt reaches the program as well; this process stays to tell what came of
@@ -229,13 +230,15 @@ Result<int> launch(const LaunchRequest& request) {
   std::vector<std::string> added = options_to_environment(options);
   GFXGRAPH_ASSIGN_OR_RETURN(std::string preloaded,
                             append_preload(std::getenv("LD_PRELOAD"), preload, options.emulated));
+  std::string agent_folder;
   if (options.emulated) {
     // Behind the recorder, which then sees what the program sees.
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path hip_errors, private_library(kHipErrorsLibrary));
     GFXGRAPH_ASSIGN_OR_RETURN(preloaded, append_preload(preloaded.c_str(), hip_errors, true));
     GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library("libhsa-runtime64.so.1"));
-    added.push_back("LD_LIBRARY_PATH=" + prepend_search_path(agent.parent_path().string(),
-                                                             std::getenv("LD_LIBRARY_PATH")));
+    agent_folder = agent.parent_path().string();
+    added.push_back("LD_LIBRARY_PATH=" +
+                    prepend_search_path(agent_folder, std::getenv("LD_LIBRARY_PATH")));
   }
   added.push_back("LD_PRELOAD=" + preloaded);
   added.push_back("ASAN_OPTIONS=" + asan_options_for_preload(std::getenv("ASAN_OPTIONS")));
@@ -244,7 +247,9 @@ Result<int> launch(const LaunchRequest& request) {
   const std::string other_targets =
       options.emulated ? codeobj::explain_other_targets(program, "gfx1030") : "";
   if (!other_targets.empty()) say(other_targets);
-  GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended, run(program, request, environment_with(added)));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Start start,
+                            start_of(program, request.program, own_loader(), agent_folder));
+  GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended, run(start, request, environment_with(added)));
 
   if (read_claims(options.status_folder).empty() && !read_report(options.status_folder, "")) {
     explain_no_hip(request, program, ended.code, !other_targets.empty());

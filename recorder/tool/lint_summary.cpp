@@ -12,6 +12,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/own_process.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -62,9 +64,8 @@ int run(const std::string& tool, const std::string& trace, std::string& out) {
 
 std::vector<std::string> lint_summary(const std::string& trace) {
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const std::string tool = (self.parent_path() / "gfxgraph").string();
-  if (error || ::access(tool.c_str(), X_OK) != 0) return {};
+  const std::string tool = (own_program().parent_path() / "gfxgraph").string();
+  if (::access(tool.c_str(), X_OK) != 0) return {};
   const uint64_t bytes = fs::file_size(trace, error);
   if (error) return {};
   std::string text;

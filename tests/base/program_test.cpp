@@ -10,6 +10,7 @@ namespace gfxgraph {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class ProgramTest : public ::testing::Test {
@@ -54,6 +55,27 @@ TEST_F(ProgramTest, RefusesWhatCannotBeStarted) {
   EXPECT_THAT(find_program(folder_.string()).error().message, HasSubstr("is a folder"));
   const fs::path data = file("data", "text", false);
   EXPECT_THAT(find_program(data.string()).error().message, HasSubstr("chmod +x"));
+}
+
+TEST_F(ProgramTest, IsStartedAsTheToolWas) {
+  const auto alone = start_of("/bin/sh", {"sh", "-c", "exit"}, {}, "/agent");
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(alone->file, "/bin/sh");
+  EXPECT_THAT(alone->arguments, ElementsAre("sh", "-c", "exit"));
+
+  const std::vector<std::string> loader = {"/other/ld.so", "--preload", "x.so", "--library-path",
+                                           "/other/lib"};
+  const auto through = start_of("/bin/sh", {"sh", "-c", "exit"}, loader, "/agent");
+  ASSERT_TRUE(through) << through.error().message;
+  EXPECT_EQ(through->file, "/other/ld.so");
+  EXPECT_THAT(through->arguments, ElementsAre("/other/ld.so", "--preload", "x.so", "--library-path",
+                                              "/agent:/other/lib", "/bin/sh", "-c", "exit"));
+
+  const fs::path script = file("script", "#!/bin/sh\n", true);
+  const auto refused = start_of(script, {"script"}, loader, "");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("give its interpreter"));
 }
 
 TEST_F(ProgramTest, HeadersThatEndEarlyNameNoLoader) {
