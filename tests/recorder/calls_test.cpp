@@ -49,7 +49,7 @@ TEST(HipCalls, NoRowTwice) {
 std::map<std::string, std::set<std::string>> stored_exports() {
   std::map<std::string, std::set<std::string>> exports;
   std::istringstream lines(
-      read_text(std::string(GFXGRAPH_SOURCE_DIR) + "/tests/recorder/hip_exports.txt"));
+      read_text(std::string(GFXGRAPH_SOURCE_DIR) + "/tests/runtimes/hip_exports.txt"));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("#")) continue;
     std::istringstream words(line);
