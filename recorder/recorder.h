@@ -181,6 +181,8 @@ class Recorder {
 
   // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
   void capture_begins(Handle stream) noexcept;
+  void capture_begins_in(Handle stream, Handle graph, const Handle* dependencies,
+                         size_t count) noexcept;
   void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
   bool capturing(Handle stream) noexcept;
   void capture_looked_at(Handle stream, Handle graph) noexcept;
@@ -202,6 +204,7 @@ class Recorder {
   void graph_instantiated(Handle executable, Handle graph) noexcept;
   void executable_changed(Handle executable, Handle node, RawAction action,
                           const char* call) noexcept;
+  void executable_node_enabled(Handle executable, Handle node, bool enabled) noexcept;
   void executable_child_changed(Handle executable, Handle node, Handle child) noexcept;
   void executable_updated(Handle executable, Handle graph) noexcept;
   void executable_destroyed(Handle executable) noexcept;

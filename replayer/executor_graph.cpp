@@ -175,8 +175,10 @@ class GraphExecutor : public Executor {
   }
 
   bool by_rows(const PreparedMemset& memset) const {
-    return memset.height > 1 && (by_copies() || instance_.library().avoids(
-                                                    HipQuirk::kPitchedMemsetNodeWritesElementSize));
+    const HipLibrary& library = instance_.library();
+    return memset.height > 1 &&
+           (by_copies() || library.avoids(HipQuirk::kPitchedMemsetNodeWritesElementSize) ||
+            (memset.element_bytes > 1 && library.avoids(HipQuirk::kPitchedMemsetNodeTooWide)));
   }
 
   bool by_copies() const { return instance_.library().avoids(HipQuirk::kMemsetNodeOverwritten); }

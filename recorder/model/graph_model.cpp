@@ -141,7 +141,7 @@ std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
     }
     ends[index] = {static_cast<uint32_t>(out.size())};
     out.push_back(FlatNode{owner == nullptr ? node.handle : nullptr, owner, node.action,
-                           dependencies, std::move(here)});
+                           std::nullopt, dependencies, std::move(here)});
   }
   std::vector<uint32_t> last;
   for (const uint32_t index : *order) {
@@ -260,6 +260,11 @@ bool update_nodes(std::vector<FlatNode>& nodes, std::vector<FlatNode> update, bo
 
 void Captures::begin(Handle stream) {
   streams_[stream] = State{std::make_shared<GraphTemplate>(), {}, false};
+}
+
+void Captures::begin_in(Handle stream, std::shared_ptr<GraphTemplate> graph,
+                        std::vector<uint32_t> nodes) {
+  streams_[stream] = State{std::move(graph), std::move(nodes), false};
 }
 
 bool Captures::any() const {

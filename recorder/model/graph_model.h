@@ -48,6 +48,9 @@ struct FlatNode {
   Handle handle = nullptr;  // of the top-level node; nullptr inside a child graph
   Handle child = nullptr;   // the top-level child graph node that the node came from
   RawAction action;
+  // What it does when the program enables it again (hipGraphNodeSetEnabled); until then `action` is
+  // nothing.
+  std::optional<RawAction> disabled;
   std::vector<uint32_t> dependencies;
   // Its place in the order of levels, of its child graph node before it: HIP 5.2 pairs the nodes of
   // hipGraphExecUpdate by it. Empty: not known.
@@ -80,6 +83,7 @@ struct ExecutableGraph {
   format::BlobId fingerprint;
   // Nodes with plain host memory as a source: read anew at every launch.
   bool reads_host_memory = false;
+  Handle once_disabled = nullptr;  // the first node that the program disabled
   // hipEvent_t of the event nodes.
   std::vector<Handle> waits;
   std::vector<Handle> records;
@@ -93,6 +97,8 @@ class Captures {
   bool none() const { return streams_.empty(); }
   bool capturing(Handle stream) const { return streams_.count(stream) != 0; }
   void begin(Handle stream);
+  // The capture adds to a graph that is there; the stream's first node depends on `nodes`.
+  void begin_in(Handle stream, std::shared_ptr<GraphTemplate> graph, std::vector<uint32_t> nodes);
   // Its handle may be given to a new stream, which captures nothing.
   void forget_stream(Handle stream) { streams_.erase(stream); }
   // The graph that a capturing stream adds to; nullptr: it captures nothing.

@@ -31,6 +31,25 @@ void Recorder::capture_begins(Handle stream) noexcept {
   guarded([&] { captures_.begin(stream); });
 }
 
+void Recorder::capture_begins_in(Handle stream, Handle graph, const Handle* dependencies,
+                                 size_t count) noexcept {
+  guarded([&] {
+    const char* call = "hipStreamBeginCaptureToGraph";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
+    std::vector<uint32_t> nodes;
+    for (size_t i = 0; i < count; ++i) {
+      const std::optional<uint32_t> node = model->find(dependencies[i]);
+      if (!node) {
+        finding(FindingKind::kIncomplete, call, "behind a node that was not recorded");
+        return;
+      }
+      nodes.push_back(*node);
+    }
+    captures_.begin_in(stream, model, std::move(nodes));
+  });
+}
+
 bool Recorder::capturing(Handle stream) noexcept {
   bool result = false;
   guarded([&] { result = captures_.capturing(stream); });
@@ -296,7 +315,36 @@ void Recorder::executable_changed(Handle executable, Handle node, RawAction acti
     if (found != executables_.end()) {
       for (FlatNode& flat : found->second.nodes) {
         if (flat.handle == nullptr || flat.handle != node) continue;
-        flat.action = std::move(action);
+        (flat.disabled ? *flat.disabled : flat.action) = std::move(action);
+        found->second.changed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+void Recorder::executable_node_enabled(Handle executable, Handle node, bool enabled) noexcept {
+  guarded([&] {
+    const char* call = "hipGraphNodeSetEnabled";
+    const auto found = executables_.find(executable);
+    if (found != executables_.end()) {
+      for (FlatNode& flat : found->second.nodes) {
+        if (flat.handle == nullptr || flat.handle != node) continue;
+        if (enabled == !flat.disabled) return;
+        if (enabled) {
+          flat.action = std::move(*flat.disabled);
+          flat.disabled.reset();
+        } else {
+          flat.disabled = std::exchange(flat.action, RawAction{});
+          Handle& first = found->second.once_disabled;
+          if (first == nullptr) first = node;
+          if (first != node &&
+              hip_quirk_seen(HipQuirk::kFirstDisabledNodeStays, facts_.runtime_version)) {
+            finding(FindingKind::kIncomplete, call,
+                    "of another node than before, which this runtime mistakes for the first one");
+          }
+        }
         found->second.changed = true;
         return;
       }
@@ -353,6 +401,11 @@ void Recorder::executable_updated(Handle executable, Handle graph) noexcept {
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
       finding(FindingKind::kIncomplete, call, "of an executable graph that was not recorded");
+      return;
+    }
+    if (std::ranges::any_of(found->second.nodes,
+                            [](const FlatNode& node) { return node.disabled.has_value(); })) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph with disabled nodes");
       return;
     }
     std::optional<std::vector<FlatNode>> update = flatten(*model);

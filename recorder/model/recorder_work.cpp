@@ -178,8 +178,16 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
 // was done. HIP 5.2.3 writes the element size into every byte of a node with several rows, and
 // takes its width for bytes.
 RawMemset Recorder::as_node(const RawMemset& raw) {
-  if (raw.height < 2 ||
-      !hip_quirk_seen(HipQuirk::kPitchedMemsetNodeWritesElementSize, facts_.runtime_version)) {
+  if (raw.height < 2) return raw;
+  if (raw.element_bytes > 1 &&
+      hip_quirk_seen(HipQuirk::kPitchedMemsetNodeTooWide, facts_.runtime_version)) {
+    finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",
+            "this runtime sets too many elements in nodes of several rows: recorded as it does");
+    RawMemset done = raw;
+    done.width_elements *= raw.element_bytes;
+    return done;
+  }
+  if (!hip_quirk_seen(HipQuirk::kPitchedMemsetNodeWritesElementSize, facts_.runtime_version)) {
     return raw;
   }
   finding(format::FindingKind::kNote, "hipGraphAddMemsetNode",

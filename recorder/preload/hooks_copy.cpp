@@ -68,14 +68,6 @@ struct WideMemcpy3d {
 };
 static_assert(sizeof(WideMemcpy3d) == 184);
 
-bool is_hip_6() noexcept {
-  static const bool known = [] {
-    int version = 0;
-    return real(kCall_hipRuntimeGetVersion, &version) == hipSuccess && version >= 60000000;
-  }();
-  return known;
-}
-
 template <typename Params>
 bool raw_copy_box(const Params& params, RawCopy& raw) {
   if (!raw_end(params.srcHost, params.srcDevice, params.srcArray, raw.source, raw.source_side) ||
@@ -97,12 +89,6 @@ bool raw_copy_box(const Params& params, RawCopy& raw) {
   raw.height = params.Height;
   raw.depth = params.Depth;
   return true;
-}
-
-bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) {
-  static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
-  return is_hip_6() ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
-                    : raw_copy_box(params, raw);
 }
 
 template <typename Call>
@@ -154,6 +140,14 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
 
 }  // namespace
 
+int runtime_major() noexcept {
+  static const int known = [] {
+    int version = 0;
+    return real(kCall_hipRuntimeGetVersion, &version) == hipSuccess ? version / 10'000'000 : 0;
+  }();
+  return known;
+}
+
 RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
                     hipMemcpyKind kind) noexcept {
   RawCopy raw;
@@ -163,6 +157,12 @@ RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
   raw.destination_side = destination_side(kind);
   raw.source_side = source_side(kind);
   return raw;
+}
+
+bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept {
+  static_assert(sizeof(HIP_MEMCPY3D) < sizeof(WideMemcpy3d));  // the header of HIP 5
+  return runtime_major() >= 6 ? raw_copy_box(reinterpret_cast<const WideMemcpy3d&>(params), raw)
+                              : raw_copy_box(params, raw);
 }
 
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept {

@@ -1,13 +1,9 @@
 // Hooks of explicit graphs.
-#include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/hooks_graph.h"
 
 using namespace gfxgraph::recorder;
 
-namespace {
-
-const void* const* nodes_of(const hipGraphNode_t* nodes) {
-  return reinterpret_cast<const void* const*>(nodes);
-}
+namespace gfxgraph::recorder {
 
 // A kernel node's function is a host stub or a hipFunction_t.
 RawAction kernel_action(const hipKernelNodeParams& params, int index) {
@@ -43,6 +39,19 @@ RawAction copy_3d_action(const hipMemcpy3DParms& params, int index) {
   return raw;
 }
 
+RawAction driver_copy_action(const HIP_MEMCPY3D& params, int index) {
+  RawCopy raw;
+  if (!raw_copy_driver_3d(params, raw)) {
+    recorder().note_incomplete(display_name(index), "copies an array");
+    return {};
+  }
+  return raw;
+}
+
+}  // namespace gfxgraph::recorder
+
+namespace {
+
 RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_symbol,
                         const void* other, size_t bytes) {
   const uint64_t address = recorder().symbol_address(symbol);
@@ -56,52 +65,6 @@ RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_sy
   (to_symbol ? raw.source : raw.destination).address = address_of(other);
   return raw;
 }
-
-template <typename Action>
-hipError_t added(const Scope& scope, hipError_t result, int index, hipGraph_t graph,
-                 const hipGraphNode_t* node, const hipGraphNode_t* dependencies, size_t count,
-                 Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().node_added(graph, *node, nodes_of(dependencies), count, action(),
-                          display_name(index).data());
-  }
-  return result;
-}
-
-template <typename Action>
-hipError_t node_changed(const Scope& scope, hipError_t result, int index, hipGraphNode_t node,
-                        Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().node_changed(node, action(), display_name(index).data());
-  }
-  return result;
-}
-
-template <typename Action>
-hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
-                              hipGraphExec_t executable, hipGraphNode_t node, Action&& action) {
-  if (scope.record && result == hipSuccess) {
-    recorder().executable_changed(executable, node, action(), display_name(index).data());
-  }
-  return result;
-}
-
-// A host node calls the program's function through the recorder's, which tells when it runs.
-struct WrappedHostNode {
-  WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
-    if (!scope.record || from == nullptr || from->fn == nullptr) return;
-    wrapped =
-        recorder().wrap_host_function(reinterpret_cast<void*>(from->fn), from->userData, true);
-    if (!wrapped) return;
-    own.fn = &run_host_function;
-    own.userData = wrapped.get();
-    given = &own;
-  }
-  RawAction action(int index) const { return RawHostFunction{display_name(index).data(), wrapped}; }
-  std::shared_ptr<HostCall> wrapped;
-  hipHostNodeParams own{};
-  const hipHostNodeParams* given;
-};
 
 }  // namespace
 

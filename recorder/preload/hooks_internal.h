@@ -164,8 +164,12 @@ void run_host_function(void* wrapped);
 RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** params, void** extra,
                      const char* call, HeldFindings& held) noexcept;
 
+// hooks_copy.cpp: 5 for HIP 5.2.3; 0 where the runtime does not tell.
+int runtime_major() noexcept;
+
 // hooks_copy.cpp: the pieces of HIP's copy descriptions. False: arrays, which are not recorded.
 bool raw_copy_3d(const hipMemcpy3DParms& params, RawCopy& raw) noexcept;
+bool raw_copy_driver_3d(const HIP_MEMCPY3D& params, RawCopy& raw) noexcept;
 RawCopy raw_copy_1d(const void* destination, const void* source, size_t bytes,
                     hipMemcpyKind kind) noexcept;
 

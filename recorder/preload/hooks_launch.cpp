@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/newer_hip.h"
 
 using namespace gfxgraph::recorder;
 
@@ -454,4 +455,38 @@ GFXGRAPH_HOOK hipError_t hipExtModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS, uin
 }
 GFXGRAPH_HOOK hipError_t hipHccModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS) {
   return GFXGRAPH_ITEMS_CALL(kCall_hipHccModuleLaunchKernel);
+}
+
+// ---- HIP 7 --------------------------------------------------------------------------------------
+
+// fat binaries and code objects alike, as hipModuleLoadData
+GFXGRAPH_HOOK hipError_t hipModuleLoadFatBinary(hipModule_t* module, const void* image) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipModuleLoadFatBinary, module, image);
+  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipLaunchKernelExC(const StubLaunchConfig* config, const void* stub,
+                                            void** args) {
+  const auto call = [&] { return real(kCall_hipLaunchKernelExC, config, stub, args); };
+  const Scope scope(CallKind::kMayJoin);
+  if (!scope.record || config == nullptr) return call();
+  return launch_stub(kCall_hipLaunchKernelExC, stub, config->grid, config->block, args,
+                     config->shared_bytes, stream_key(config->stream),
+                     is_cooperative(config->attributes, config->attribute_count), call);
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvLaunchKernelEx(const FunctionLaunchConfig* config,
+                                              hipFunction_t function, void** params, void** extra) {
+  const auto call = [&] {
+    return real(kCall_hipDrvLaunchKernelEx, config, function, params, extra);
+  };
+  const Scope scope(CallKind::kMayJoin);
+  if (!scope.record || config == nullptr) return call();
+  const bool cooperative = is_cooperative(config->attributes, config->attribute_count);
+  const LaunchShape shape =
+      shape_of(config->grid, config->block, config->shared_bytes, cooperative);
+  return launch_function(kCall_hipDrvLaunchKernelEx, function, shape, params, extra,
+                         stream_key(config->stream), !cooperative, call);
 }

@@ -23,11 +23,17 @@ RawMemset linear(const void* destination, uint64_t value, uint32_t element_bytes
   return raw;
 }
 
-RawMemset plane(const void* destination, size_t pitch, int value, size_t width, size_t height) {
-  RawMemset raw = linear(destination, static_cast<uint32_t>(value), 1, width);
+// `width` counts elements.
+RawMemset plane(const void* destination, size_t pitch, uint64_t value, uint32_t element_bytes,
+                size_t width, size_t height) {
+  RawMemset raw = linear(destination, value, element_bytes, width);
   raw.pitch_bytes = pitch;
   raw.height = height;
   return raw;
+}
+
+RawMemset plane(const void* destination, size_t pitch, int value, size_t width, size_t height) {
+  return plane(destination, pitch, static_cast<uint32_t>(value), 1, width, height);
 }
 
 RawMemset box(const hipPitchedPtr& pitched, int value, const hipExtent& extent) {
@@ -126,3 +132,22 @@ GFXGRAPH_HOOK hipError_t hipMemset3DAsync_spt(hipPitchedPtr pitched, int value, 
   GFXGRAPH_SET(hipMemset3DAsync_spt, box(pitched, value, extent), per_thread_key(stream), pitched,
                value, extent, stream);
 }
+
+// ---- HIP 7 --------------------------------------------------------------------------------------
+
+#define GFXGRAPH_D2D(bits, type)                                                                  \
+  GFXGRAPH_HOOK hipError_t hipMemsetD2D##bits(hipDeviceptr_t destination, size_t pitch,           \
+                                              type value, size_t width, size_t height) {          \
+    GFXGRAPH_SET(hipMemsetD2D##bits, plane(destination, pitch, value, (bits) / 8, width, height), \
+                 nullptr, destination, pitch, value, width, height);                              \
+  }                                                                                               \
+  GFXGRAPH_HOOK hipError_t hipMemsetD2D##bits##Async(hipDeviceptr_t destination, size_t pitch,    \
+                                                     type value, size_t width, size_t height,     \
+                                                     hipStream_t stream) {                        \
+    GFXGRAPH_SET(hipMemsetD2D##bits##Async,                                                       \
+                 plane(destination, pitch, value, (bits) / 8, width, height), stream_key(stream), \
+                 destination, pitch, value, width, height, stream);                               \
+  }
+GFXGRAPH_D2D(8, unsigned char)
+GFXGRAPH_D2D(16, unsigned short)
+GFXGRAPH_D2D(32, unsigned int)

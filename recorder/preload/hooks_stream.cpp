@@ -237,6 +237,20 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStream
   if (scope.record && result == hipSuccess) recorder().capture_begins(per_thread_key(stream));
   return result;
 }
+// HIP 6.2. What the dependencies' edges carry is opaque here.
+GFXGRAPH_HOOK hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph,
+                                                      const hipGraphNode_t* dependencies,
+                                                      const void* edges, size_t count,
+                                                      hipStreamCaptureMode mode) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
+  if (scope.record && result == hipSuccess) {
+    recorder().capture_begins_in(stream_key(stream), graph,
+                                 reinterpret_cast<const Handle*>(dependencies), count);
+  }
+  return result;
+}
 GFXGRAPH_HOOK hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamEndCapture, stream, graph);

@@ -146,6 +146,134 @@ TEST_F(RecorderGraphTest, EventNodesOrderTheWholeGraph) {
   EXPECT_THAT(trace->graphs()[0].nodes, SizeIs(3));
 }
 
+// The values that a launch of the graph sets, in the order of its nodes; "-" for nodes that do
+// nothing.
+std::string values_of(const format::Graph& graph) {
+  std::string text;
+  for (const format::GraphNode& node : graph.nodes) {
+    const auto* set = std::get_if<format::Memset>(&node.action);
+    text += set == nullptr ? "-" : std::to_string(set->value);
+  }
+  return text;
+}
+
+TEST_F(RecorderGraphTest, ADisabledNodeDoesNothingUntilItIsEnabled) {
+  device_memory(data_, sizeof(data_));
+  recorder_->graph_created(handle(30));
+  add_node(handle(30), handle(31), set_bytes(1));
+  add_node(handle(30), handle(32), set_bytes(2), {handle(31)});
+  add_node(handle(30), handle(33), set_bytes(3), {handle(32)});
+  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->executable_node_enabled(handle(40), handle(32), true);  // it is
+  launch(handle(40), nullptr);
+  recorder_->executable_node_enabled(handle(40), handle(32), false);
+  launch(handle(40), nullptr);
+  recorder_->executable_changed(handle(40), handle(32), set_bytes(4), "change");
+  launch(handle(40), nullptr);
+  recorder_->executable_node_enabled(handle(40), handle(32), true);
+  launch(handle(40), nullptr);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(3)) << "a change of what is disabled changes no launch";
+  EXPECT_EQ(values_of(trace->graphs()[0]), "123");
+  EXPECT_EQ(values_of(trace->graphs()[1]), "1-3");
+  EXPECT_EQ(values_of(trace->graphs()[2]), "143");
+}
+
+TEST_F(RecorderGraphTest, RowsOfWideElementsAreRecordedAsTheRuntimeSetsThem) {
+  for (const int32_t version : {60'443'483, 80'000'000}) {
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    device_memory(data_, sizeof(data_));
+    RawMemset rows = set_bytes(1);
+    rows.element_bytes = 2;
+    rows.width_elements = 4;
+    rows.pitch_bytes = 32;
+    rows.height = 2;
+    recorder_->graph_created(handle(30));
+    add_node(handle(30), handle(31), rows);
+    recorder_->graph_instantiated(handle(40), handle(30));
+    launch(handle(40), nullptr);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    const auto& set = std::get<format::Memset>(trace->graphs()[0].nodes.at(0).action);
+    EXPECT_EQ(set.width_elements, version == 60'443'483 ? 8u : 4u);
+  }
+}
+
+TEST_F(RecorderGraphTest, AnUpdateOfAGraphWithDisabledNodesIsRefused) {
+  device_memory(data_, sizeof(data_));
+  recorder_->graph_created(handle(30));
+  add_node(handle(30), handle(31), set_bytes(1));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->executable_node_enabled(handle(40), handle(31), false);
+  recorder_->executable_updated(handle(40), handle(30));
+  recorder_->executable_node_enabled(handle(40), handle(99), false);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  EXPECT_THAT(trace->findings(), SizeIs(2));
+}
+
+TEST_F(RecorderGraphTest, ASecondDisabledNodeIsRefusedWhereTheRuntimeTakesTheFirst) {
+  for (const int32_t version : {60'443'483, 70'253'211}) {
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->graph_created(handle(30));
+    add_node(handle(30), handle(31), set_bytes(1));
+    add_node(handle(30), handle(32), set_bytes(2), {handle(31)});
+    recorder_->graph_instantiated(handle(40), handle(30));
+    for (const uintptr_t node : {31, 31, 32}) {
+      recorder_->executable_node_enabled(handle(40), handle(node), false);
+      recorder_->executable_node_enabled(handle(40), handle(node), true);
+    }
+    launch(handle(40), nullptr);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), version < 70'000'000) << version;
+  }
+}
+
+TEST_F(RecorderGraphTest, ACaptureAddsToAGraphThatIsThere) {
+  device_memory(data_, sizeof(data_));
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->graph_created(handle(30));
+  add_node(handle(30), handle(31), set_bytes(1));
+  add_node(handle(30), handle(32), set_bytes(2));
+  const Handle after = handle(32);
+  recorder_->capture_begins_in(handle(10), handle(30), &after, 1);
+  memset_work(data_, 8, handle(10));
+  state_.nodes = {handle(31), handle(32), handle(33)};
+  recorder_->capture_ended(handle(10), handle(30));
+  recorder_->graph_instantiated(handle(40), handle(30));
+  launch(handle(40), handle(10));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(0));
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  ASSERT_THAT(trace->graphs()[0].nodes, SizeIs(3));
+  EXPECT_THAT(trace->graphs()[0].nodes[2].dependencies, ElementsAre(1));
+}
+
+TEST_F(RecorderGraphTest, ACaptureIntoAnUnknownGraphIsNamed) {
+  recorder_->stream_created(handle(10), 0, 0);
+  recorder_->capture_begins_in(handle(10), handle(30), nullptr, 0);
+  recorder_->graph_created(handle(30));
+  const Handle after = handle(32);
+  recorder_->capture_begins_in(handle(10), handle(30), &after, 1);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  EXPECT_THAT(trace->findings(), SizeIs(2));
+}
+
 TEST_F(RecorderGraphTest, AChildOfAnExecutableIsReplacedAsAWhole) {
   device_memory(data_, sizeof(data_));
   recorder_->stream_created(handle(10), 0, 0);

@@ -31,6 +31,28 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
   }
 }
 
+TEST_F(ReplayTest, RowsOfWideElementsAreNodesOfTheirOwn) {
+  const auto a = trace.allocate(64 * 10);
+  for (const uint32_t bytes : {1u, 2u, 4u}) {
+    format::Memset memset;
+    memset.allocation = a;
+    memset.value = 0x7E;
+    memset.element_bytes = bytes;
+    memset.width_elements = 8;
+    memset.pitch_bytes = 64;
+    memset.height = 10;
+    trace.memset(memset);
+  }
+  const auto program = trace.program();
+  fake.version = 70253211;
+  LoadOptions options;
+  options.mode = Mode::kGraph;
+  const auto replay = load(fake, program, options);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_EQ(replay->graph_statistics().nodes, 1u + 10u + 10u);
+  expect_identical(*replay);
+}
+
 TEST_F(ReplayTest, NoEdgeIsLostWhereTheRuntimeDropsThem) {
   const auto first = trace.allocate(64, std::vector<uint8_t>(64, 1));
   const auto shared = trace.allocate(64, std::vector<uint8_t>(64, 2));

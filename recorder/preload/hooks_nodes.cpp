@@ -1,0 +1,182 @@
+// Hooks of the newer ways to describe graph nodes: HIP 5.7's attributes and disabled nodes, HIP 6's
+// generic calls and those of the driver interface.
+#include "recorder/preload/hooks_graph.h"
+#include "recorder/preload/newer_hip.h"
+
+using namespace gfxgraph::recorder;
+
+namespace {
+
+// What a generic call says of a node. A host node's function is replaced by the recorder's.
+class GenericNode {
+ public:
+  GenericNode(const Scope& scope, const GraphNodeParams* params)
+      : given_(params), host_(scope, host_of(params)) {
+    if (host_.wrapped == nullptr) return;
+    own_ = *params;
+    own_.host = host_.own;
+    given_ = &own_;
+  }
+  const GraphNodeParams* given() const { return given_; }
+
+  // The child graph, if it has one.
+  hipGraph_t child() const { return given_->type == NodeType::kGraph ? given_->graph : nullptr; }
+
+  RawAction action(int index) const {
+    switch (given_->type) {
+      case NodeType::kKernel: return kernel_action(given_->kernel, index);
+      case NodeType::kMemcpy: return copy_3d_action(given_->memcpy.params, index);
+      case NodeType::kMemset: return memset_action(given_->memset);
+      case NodeType::kHost: return host_.action(index);
+      case NodeType::kWaitEvent: return RawEventWait{given_->event};
+      case NodeType::kEventRecord: return RawEventRecord{given_->event};
+      case NodeType::kEmpty: return {};
+      case NodeType::kGraph: break;  // child()
+    }
+    recorder().note_incomplete(display_name(index), "of a kind of node that is not recorded");
+    return {};
+  }
+
+ private:
+  static const hipHostNodeParams* host_of(const GraphNodeParams* params) {
+    return params != nullptr && params->type == NodeType::kHost ? &params->host : nullptr;
+  }
+
+  const GraphNodeParams* given_;
+  WrappedHostNode host_;
+  GraphNodeParams own_{};
+};
+
+RawAction driver_memset_action(const void* params) {
+  if (runtime_major() >= 7) return memset_action(*static_cast<const hipMemsetParams*>(params));
+  const auto& from = *static_cast<const DriverMemsetParams*>(params);
+  hipMemsetParams same{};
+  same.dst = from.dst;
+  same.elementSize = from.elementSize;
+  same.height = from.height;
+  same.pitch = from.pitch;
+  same.value = from.value;
+  same.width = from.width;
+  return memset_action(same);
+}
+
+}  // namespace
+
+#define GFXGRAPH_NODE_PARAMETERS \
+  hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
+
+// ---- HIP 6: one call for all kinds of nodes -----------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipGraphAddNode(GFXGRAPH_NODE_PARAMETERS, const GraphNodeParams* params) {
+  const Scope scope;
+  const GenericNode generic(scope, params);
+  const hipError_t result =
+      real(kCall_hipGraphAddNode, node, graph, dependencies, count, generic.given());
+  if (scope.record && result == hipSuccess && generic.child() != nullptr) {
+    recorder().child_node_added(graph, *node, nodes_of(dependencies), count, generic.child());
+    return result;
+  }
+  return added(scope, result, kCall_hipGraphAddNode, graph, node, dependencies, count,
+               [&] { return generic.action(kCall_hipGraphAddNode); });
+}
+
+// HIP gives a child graph node no other graph by this call.
+GFXGRAPH_HOOK hipError_t hipGraphNodeSetParams(hipGraphNode_t node, const GraphNodeParams* params) {
+  const Scope scope;
+  const GenericNode generic(scope, params);
+  const hipError_t result = real(kCall_hipGraphNodeSetParams, node, generic.given());
+  return node_changed(scope, result, kCall_hipGraphNodeSetParams, node,
+                      [&] { return generic.action(kCall_hipGraphNodeSetParams); });
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphExecNodeSetParams(hipGraphExec_t executable, hipGraphNode_t node,
+                                                   const GraphNodeParams* params) {
+  const Scope scope;
+  const GenericNode generic(scope, params);
+  const hipError_t result =
+      real(kCall_hipGraphExecNodeSetParams, executable, node, generic.given());
+  if (scope.record && result == hipSuccess && generic.child() != nullptr) {
+    recorder().executable_child_changed(executable, node, generic.child());
+    return result;
+  }
+  return executable_changed(scope, result, kCall_hipGraphExecNodeSetParams, executable, node,
+                            [&] { return generic.action(kCall_hipGraphExecNodeSetParams); });
+}
+
+// ---- the driver interface -----------------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemcpyNode(GFXGRAPH_NODE_PARAMETERS,
+                                                  const HIP_MEMCPY3D* params, hipCtx_t context) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipDrvGraphAddMemcpyNode, node, graph, dependencies, count, params, context);
+  return added(scope, result, kCall_hipDrvGraphAddMemcpyNode, graph, node, dependencies, count,
+               [&] { return driver_copy_action(*params, kCall_hipDrvGraphAddMemcpyNode); });
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemsetNode(GFXGRAPH_NODE_PARAMETERS, const void* params,
+                                                  hipCtx_t context) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipDrvGraphAddMemsetNode, node, graph, dependencies, count, params, context);
+  return added(scope, result, kCall_hipDrvGraphAddMemsetNode, graph, node, dependencies, count,
+               [&] { return driver_memset_action(params); });
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t node,
+                                                        const HIP_MEMCPY3D* params) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipDrvGraphMemcpyNodeSetParams, node, params);
+  return node_changed(scope, result, kCall_hipDrvGraphMemcpyNodeSetParams, node, [&] {
+    return driver_copy_action(*params, kCall_hipDrvGraphMemcpyNodeSetParams);
+  });
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t executable,
+                                                            hipGraphNode_t node,
+                                                            const HIP_MEMCPY3D* params,
+                                                            hipCtx_t context) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipDrvGraphExecMemcpyNodeSetParams, executable, node, params, context);
+  return executable_changed(
+      scope, result, kCall_hipDrvGraphExecMemcpyNodeSetParams, executable, node,
+      [&] { return driver_copy_action(*params, kCall_hipDrvGraphExecMemcpyNodeSetParams); });
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t executable,
+                                                            hipGraphNode_t node, const void* params,
+                                                            hipCtx_t context) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipDrvGraphExecMemsetNodeSetParams, executable, node, params, context);
+  return executable_changed(scope, result, kCall_hipDrvGraphExecMemsetNodeSetParams, executable,
+                            node, [&] { return driver_memset_action(params); });
+}
+
+// ---- HIP 5.7: disabled nodes, attributes --------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGraphNode_t node,
+                                                unsigned int enabled) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphNodeSetEnabled, executable, node, enabled);
+  if (scope.record && result == hipSuccess) {
+    recorder().executable_node_enabled(executable, node, enabled != 0);
+  }
+  return result;
+}
+
+// Of the attributes only this one changes what a kernel may do; others are hints.
+GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node,
+                                                        hipKernelNodeAttrID attribute,
+                                                        const hipKernelNodeAttrValue* value) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphKernelNodeSetAttribute, node, attribute, value);
+  if (scope.record && result == hipSuccess &&
+      static_cast<uint32_t>(attribute) == LaunchAttribute::kCooperative &&
+      *reinterpret_cast<const int32_t*>(value) != 0) {
+    recorder().note_incomplete(display_name(kCall_hipGraphKernelNodeSetAttribute),
+                               "makes a kernel node cooperative");
+  }
+  return result;
+}

@@ -1,0 +1,99 @@
+// What hooks need of types that the headers of HIP 5.2.3, with which gfxgraph is built, do not
+// have. Source: hip/hip_runtime_api.h of HIP 7.2.4; those of graph nodes are the same in 6.4.3.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/preload/hooks_internal.h"
+
+namespace gfxgraph::recorder {
+
+struct LaunchAttribute {
+  static constexpr uint32_t kCooperative = 2;
+
+  uint32_t id;
+  uint32_t padding;
+  union {
+    int32_t cooperative;  // not 0: the workgroups are on the device together
+    char bytes[64];
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+// hipLaunchConfig_t
+struct StubLaunchConfig {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  hipStream_t stream;
+  const LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(StubLaunchConfig) == 56);
+
+// HIP_LAUNCH_CONFIG
+struct FunctionLaunchConfig {
+  dim3 grid;
+  dim3 block;
+  uint32_t shared_bytes;
+  hipStream_t stream;
+  const LaunchAttribute* attributes;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(FunctionLaunchConfig) == 56 && offsetof(FunctionLaunchConfig, stream) == 32);
+
+// hipGraphNodeType, which has other numbers in HIP 5.2.3.
+enum class NodeType : int32_t {
+  kKernel = 0,
+  kMemcpy = 1,
+  kMemset = 2,
+  kHost = 3,
+  kGraph = 4,
+  kEmpty = 5,
+  kWaitEvent = 6,
+  kEventRecord = 7,
+};
+
+// hipGraphNodeParams
+struct GraphNodeParams {
+  NodeType type;
+  int32_t reserved0[3];
+  union {
+    hipKernelNodeParams kernel;
+    struct {
+      int32_t flags[4];
+      hipMemcpy3DParms params;
+    } memcpy;
+    hipMemsetParams memset;
+    hipHostNodeParams host;
+    hipGraph_t graph;
+    hipEvent_t event;
+    int64_t reserved1[29];
+  };
+  int64_t reserved2;
+};
+static_assert(sizeof(GraphNodeParams) == 256 && offsetof(GraphNodeParams, kernel) == 16);
+
+// HIP_MEMSET_NODE_PARAMS, which the driver interface's memset nodes have in HIP 6; in HIP 7 it is
+// hipMemsetParams.
+struct DriverMemsetParams {
+  hipDeviceptr_t dst;
+  size_t pitch;
+  uint32_t value;
+  uint32_t elementSize;
+  size_t width;
+  size_t height;
+};
+static_assert(sizeof(DriverMemsetParams) == 40);
+
+inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
+  for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {
+    if (attributes[i].id == LaunchAttribute::kCooperative && attributes[i].value.cooperative != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,313 @@
+// Calls that HIP 5.2.3 does not have, each with an answer computed on the host: newer_calls MODE; prints "ok".
+//   enabled (from 5.7), nodes, capture_to_graph (from 6.4), launches, fills (from 7.2)
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../recorder/program.h"
+
+constexpr int kCount = 64;
+constexpr size_t kBytes = kCount * sizeof(int);
+
+__global__ void add(int* data, int by) { data[threadIdx.x] += by; }
+__global__ void multiply(int* data, int by) { data[threadIdx.x] *= by; }
+
+static int* device_buffer(int value) {
+  int* data = nullptr;
+  CHECK(hipMalloc(&data, kBytes));
+  CHECK(hipMemsetD32(reinterpret_cast<hipDeviceptr_t>(data), value, kCount));
+  CHECK(hipDeviceSynchronize());
+  return data;
+}
+
+static void expect_all(const int* device, int value, const char* what) {
+  std::vector<int> values(kCount);
+  CHECK(hipMemcpy(values.data(), device, kBytes, hipMemcpyDeviceToHost));
+  if (values != std::vector<int>(kCount, value)) std::printf("%d, not %d: ", values[0], value);
+  expect(values == std::vector<int>(kCount, value), what);
+}
+
+// Parameters of a kernel node; HIP copies the arguments when it takes them.
+struct Kernel {
+  Kernel(void (*function)(int*, int), int* to, int value) : data(to), by(value) {
+    params.func = reinterpret_cast<void*>(function);
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(kCount);
+    params.kernelParams = arguments;
+  }
+  int* data;
+  int by;
+  void* arguments[2] = {&data, &by};
+  hipKernelNodeParams params{};
+};
+
+static hipStream_t new_stream() {
+  hipStream_t stream;
+  CHECK(hipStreamCreate(&stream));
+  return stream;
+}
+
+static hipGraph_t new_graph() {
+  hipGraph_t graph;
+  CHECK(hipGraphCreate(&graph, 0));
+  return graph;
+}
+
+static hipGraphExec_t instantiate(hipGraph_t graph) {
+  hipGraphExec_t executable;
+  CHECK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  return executable;
+}
+
+static void launch(hipGraphExec_t executable, hipStream_t stream) {
+  CHECK(hipGraphLaunch(executable, stream));
+  CHECK(hipStreamSynchronize(stream));
+}
+
+static hipGraphNode_t kernel_node(hipGraph_t graph, std::vector<hipGraphNode_t> after,
+                                  void (*function)(int*, int), int* data, int by) {
+  Kernel kernel(function, data, by);
+  hipGraphNode_t node;
+  CHECK(hipGraphAddKernelNode(&node, graph, after.data(), after.size(), &kernel.params));
+  return node;
+}
+
+// A node is left out, changed meanwhile, and back again.
+static void enabled() {
+  int* const data = device_buffer(1);
+  hipStream_t const stream = new_stream();
+  hipGraph_t const graph = new_graph();
+  const hipGraphNode_t first = kernel_node(graph, {}, add, data, 2);
+  const hipGraphNode_t second = kernel_node(graph, {first}, multiply, data, 3);
+  hipGraphExec_t const executable = instantiate(graph);
+  launch(executable, stream);
+  expect_all(data, 9, "all nodes");
+  CHECK(hipGraphNodeSetEnabled(executable, second, 0));
+  launch(executable, stream);
+  expect_all(data, 11, "without the second");
+  CHECK(hipGraphNodeSetEnabled(executable, first, 0));
+  CHECK(hipGraphNodeSetEnabled(executable, second, 1));
+  launch(executable, stream);
+  expect_all(data, 33, "without the first");
+  CHECK(hipGraphNodeSetEnabled(executable, first, 1));
+  Kernel other(add, data, 7);
+  CHECK(hipGraphExecKernelNodeSetParams(executable, first, &other.params));
+  launch(executable, stream);
+  expect_all(data, 120, "all nodes, one changed");
+}
+
+#if HIP_VERSION >= 60000000
+static int told = 0;
+static void tell(void* by) { told += *static_cast<int*>(by); }
+
+static hipGraphNode_t node_of(hipGraph_t graph, std::vector<hipGraphNode_t> after,
+                              hipGraphNodeParams& params) {
+  hipGraphNode_t node;
+  CHECK(hipGraphAddNode(&node, graph, after.data(), after.size(), &params));
+  return node;
+}
+
+static hipGraphNodeParams params_of(hipGraphNodeType type) {
+  hipGraphNodeParams params{};
+  params.type = type;
+  return params;
+}
+
+#if HIP_VERSION < 70000000
+using DriverFill = HIP_MEMSET_NODE_PARAMS;
+#else
+using DriverFill = hipMemsetParams;
+#endif
+
+static HIP_MEMCPY3D driver_copy(int* to, const int* from) {
+  HIP_MEMCPY3D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = hipMemoryTypeDevice;
+  copy.srcDevice = const_cast<int*>(from);
+  copy.dstDevice = to;
+  copy.srcPitch = copy.dstPitch = copy.WidthInBytes = kBytes;
+  copy.srcHeight = copy.dstHeight = copy.Height = copy.Depth = 1;
+  return copy;
+}
+
+// Every kind of node by the calls for all kinds, and by those of the driver interface.
+static void nodes() {
+  int* const data = device_buffer(1);
+  int* const other = device_buffer(5);
+  hipStream_t const stream = new_stream();
+  hipGraph_t const graph = new_graph();
+
+  hipGraphNodeParams fill = params_of(hipGraphNodeTypeMemset);
+  fill.memset.dst = data;
+  fill.memset.elementSize = 4;
+  fill.memset.value = 10;
+  fill.memset.width = kCount;
+  fill.memset.height = 1;
+  const hipGraphNode_t filled = node_of(graph, {}, fill);
+
+  Kernel kernel(add, data, 3);
+  hipGraphNodeParams work = params_of(hipGraphNodeTypeKernel);
+  work.kernel = kernel.params;
+  const hipGraphNode_t added = node_of(graph, {filled}, work);
+
+  int by = 4;
+  hipGraphNodeParams host = params_of(hipGraphNodeTypeHost);
+  host.host.fn = tell;
+  host.host.userData = &by;
+  const hipGraphNode_t told_node = node_of(graph, {added}, host);
+
+  hipGraph_t const child = new_graph();
+  kernel_node(child, {}, multiply, data, 2);
+  hipGraphNodeParams inner = params_of(hipGraphNodeTypeGraph);
+  inner.graph.graph = child;
+  const hipGraphNode_t multiplied = node_of(graph, {told_node}, inner);
+
+  hipGraphNodeParams copy = params_of(hipGraphNodeTypeMemcpy);
+  copy.memcpy.copyParams.srcPtr = make_hipPitchedPtr(data, kBytes, kBytes, 1);
+  copy.memcpy.copyParams.dstPtr = make_hipPitchedPtr(other, kBytes, kBytes, 1);
+  copy.memcpy.copyParams.extent = make_hipExtent(kBytes, 1, 1);
+  copy.memcpy.copyParams.kind = hipMemcpyDeviceToDevice;
+  const hipGraphNode_t copied = node_of(graph, {multiplied}, copy);
+
+  hipGraphExec_t const executable = instantiate(graph);
+  launch(executable, stream);
+  expect_all(data, 26, "nodes by one call");
+  expect_all(other, 26, "a copy node by one call");
+  expect(told == 4, "a host node by one call");
+
+  Kernel changed(add, data, 5);
+  work.kernel = changed.params;
+  CHECK(hipGraphExecNodeSetParams(executable, added, &work));
+  launch(executable, stream);
+  expect_all(other, 30, "a changed kernel node of an executable graph");
+
+  fill.memset.value = 20;
+  CHECK(hipGraphNodeSetParams(filled, &fill));
+  hipGraphExec_t const again = instantiate(graph);
+  launch(again, stream);
+  expect_all(other, 46, "a changed memset node");
+  (void)copied;
+
+  // The driver interface: a context that is not null is only asked for.
+  hipCtx_t context = nullptr;
+  CHECK(hipCtxGetCurrent(&context));
+  hipGraph_t const driver = new_graph();
+  hipGraphNode_t set, moved;
+  DriverFill driver_fill{};
+  driver_fill.dst = data;
+  driver_fill.elementSize = 4;
+  driver_fill.value = 20;
+  driver_fill.width = kCount;
+  driver_fill.height = 1;
+  CHECK(hipDrvGraphAddMemsetNode(&set, driver, nullptr, 0, &driver_fill, context));
+  HIP_MEMCPY3D box = driver_copy(other, data);
+  CHECK(hipDrvGraphAddMemcpyNode(&moved, driver, &set, 1, &box, context));
+  hipGraphExec_t const driven = instantiate(driver);
+  launch(driven, stream);
+  expect_all(other, 20, "driver nodes");
+  driver_fill.value = 30;
+  CHECK(hipDrvGraphExecMemsetNodeSetParams(driven, set, &driver_fill, context));
+  launch(driven, stream);
+  expect_all(other, 30, "a changed driver memset node");
+  int* const third = device_buffer(1);
+  box = driver_copy(third, data);
+  CHECK(hipDrvGraphExecMemcpyNodeSetParams(driven, moved, &box, context));
+  launch(driven, stream);
+  expect_all(third, 30, "a changed driver copy node");
+}
+
+// A capture that adds to a graph with a node in it.
+static void capture_to_graph() {
+  int* const data = device_buffer(1);
+  hipStream_t const stream = new_stream();
+  hipGraph_t const graph = new_graph();
+  const hipGraphNode_t first = kernel_node(graph, {}, add, data, 2);
+  CHECK(hipStreamBeginCaptureToGraph(stream, graph, &first, nullptr, 1, hipStreamCaptureModeGlobal));
+  multiply<<<1, kCount, 0, stream>>>(data, 5);
+  add<<<1, kCount, 0, stream>>>(data, 1);
+  hipGraph_t captured = nullptr;
+  CHECK(hipStreamEndCapture(stream, &captured));
+  expect(captured == graph, "the graph of a capture into a graph");
+  hipGraphExec_t const executable = instantiate(graph);
+  launch(executable, stream);
+  expect_all(data, 16, "a capture into a graph");
+}
+#endif
+
+#if HIP_VERSION >= 70200000
+// Launches with a configuration, of a stub and of a module's function.
+static void launches() {
+  int* data = device_buffer(1);
+  int by = 6;
+  void* arguments[] = {&data, &by};
+  hipStream_t const stream = new_stream();
+  hipLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(kCount);
+  config.stream = stream;
+  CHECK(hipLaunchKernelExC(&config, reinterpret_cast<void*>(add), arguments));
+  hipFunction_t function = nullptr;
+  CHECK(hipGetFuncBySymbol(&function, reinterpret_cast<void*>(multiply)));
+  HIP_LAUNCH_CONFIG driver{};
+  driver.gridDimX = driver.gridDimY = driver.gridDimZ = 1;
+  driver.blockDimX = kCount;
+  driver.blockDimY = driver.blockDimZ = 1;
+  driver.hStream = stream;
+  CHECK(hipDrvLaunchKernelEx(&driver, function, arguments, nullptr));
+  hipLaunchAttribute attribute{};  // HIP 7.2.4 refuses any other
+  attribute.id = hipLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  CHECK(hipLaunchKernelExC(&config, reinterpret_cast<void*>(add), arguments));
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(data, 48, "launches with a configuration");
+}
+
+// Rows of a plane, in elements of each size.
+static void fills() {
+  constexpr int kPitch = 16;  // of 4 rows of 64 bytes, in ints
+  int* const data = device_buffer(0);
+  const auto plane = reinterpret_cast<hipDeviceptr_t>(data);
+  const size_t pitch = kPitch * sizeof(int);
+  hipStream_t const stream = new_stream();
+  CHECK(hipMemsetD2D32(plane, pitch, 0x01020304, 3, 4));
+  CHECK(hipMemsetD2D16(plane, pitch, 0x0506, 3, 2));
+  CHECK(hipMemsetD2D8(plane, pitch, 7, 1, 1));
+  CHECK(hipMemsetD2D32Async(data + 4, pitch, 8, 2, 4, stream));
+  CHECK(hipMemsetD2D16Async(data + 4, pitch, 9, 1, 3, stream));
+  CHECK(hipMemsetD2D8Async(data + 5, pitch, 10, 3, 1, stream));
+  CHECK(hipStreamSynchronize(stream));
+  std::vector<int> values(kCount), expected(kCount);
+  for (int row = 0; row < 4; ++row) {
+    int* const line = expected.data() + row * kPitch;
+    line[0] = line[1] = line[2] = 0x01020304;
+    if (row < 2) line[0] = 0x05060506, line[1] = 0x01020506;
+    if (row < 1) line[0] = 0x05060507;
+    line[4] = line[5] = 8;
+    if (row < 3) line[4] = 9;
+    if (row < 1) line[5] = 0x000a0a0a;
+  }
+  CHECK(hipMemcpy(values.data(), data, kBytes, hipMemcpyDeviceToHost));
+  expect(values == expected, "planes of each element size");
+}
+#endif
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const std::pair<const char*, void (*)()> modes[] = {
+      {"enabled", enabled},
+#if HIP_VERSION >= 60000000
+      {"nodes", nodes},       {"capture_to_graph", capture_to_graph},
+#endif
+#if HIP_VERSION >= 70200000
+      {"launches", launches}, {"fills", fills},
+#endif
+  };
+  for (const auto& [name, function] : modes) {
+    if (mode != name) continue;
+    function();
+    std::printf("ok\n");
+    return 0;
+  }
+  return 2;
+}
