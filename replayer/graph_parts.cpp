@@ -39,8 +39,8 @@ class Words {
     bytes_.insert(bytes_.end(), from, from + size);
   }
   void add_launch(const PreparedLaunch& launch) {
-    add(launch.function);
-    add(launch.stub);
+    add(launch.kernel);
+    add(launch.special);  // each is like no other
     for (const hip::Dim3& size : {launch.grid, launch.block}) {
       add(size.x);
       add(size.y);

@@ -29,6 +29,7 @@ debian_root() {
   fi
   if [ "$suite" = experimental ]; then
     suite=sid
+    # shellcheck disable=SC2016  # expanded by mmdebstrap's shell
     hooks+=('--setup-hook=sed "s/ sid / experimental /" "$1/etc/apt/sources.list" > "$1/etc/apt/sources.list.d/experimental.list"'
       '--setup-hook=printf "Package: %s\nPin: release a=experimental\nPin-Priority: 990\n" "$ROCM_PACKAGES" > "$1/etc/apt/preferences.d/experimental"')
   fi
