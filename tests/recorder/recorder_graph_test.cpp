@@ -249,7 +249,8 @@ TEST_F(RecorderGraphTest, ACaptureAddsToAGraphThatIsThere) {
   const Handle after = handle(32);
   recorder_->capture_begins_in(handle(10), handle(30), &after, 1);
   memset_work(data_, 8, handle(10));
-  state_.nodes = {handle(31), handle(32), handle(33)};
+  state_.nodes = {const_cast<void*>(handle(31)), const_cast<void*>(handle(32)),
+                  const_cast<void*>(handle(33))};
   recorder_->capture_ended(handle(10), handle(30));
   recorder_->graph_instantiated(handle(40), handle(30));
   launch(handle(40), handle(10));
