@@ -387,7 +387,7 @@ TEST_F(RecorderGraphTest, AChildThatMayBeginEarlyIsNamed) {
 
 TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThem) {
   for (const bool broken : {true, false}) {
-    state_.runtime_version = broken ? 50'221'153 : 60'000'000;
+    state_.runtime_version = broken ? 50'221'153 : 80'000'000;
     make({});
     device_memory(data_, sizeof(data_));
     recorder_->stream_created(handle(10), 0, 0);
