@@ -21,7 +21,7 @@ try() {
   if [ "$(stat -c %s out)" -gt 100000000 ]; then
     echo "  100 MB of text"
   fi
-  { grep -v ': device: ' err || true; } | sed -n '1,3s/^/  /p' | cut -c1-200 | sed 's/ *$//'
+  { grep -vE ': (device|memory): ' err || true; } | sed -n '1,3s/^/  /p' | cut -c1-200 | sed 's/ *$//'
 }
 
 "$BUILD/tests/attack_file" "$1" attack.gfxg
