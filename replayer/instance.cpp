@@ -33,6 +33,10 @@ bool host_kind(const Program& program, format::AllocationId id) {
   return host_visible(*program.allocations()[id - 1].begin);
 }
 
+bool pinned(const Program& program, format::AllocationId id) {
+  return program.allocations()[id - 1].begin->kind == format::AllocationKind::kHostPinned;
+}
+
 }  // namespace
 
 hip::Memcpy3dParams PreparedCopy::parameters() const {
@@ -247,6 +251,14 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
   } else if (!host_kind(*program_, recorded.source.allocation) &&
              !host_kind(*program_, recorded.destination.allocation)) {
     copy.kind = hip::kDeviceToDevice;
+  } else if (!copy.linear() && library().avoids(HipQuirk::kPitchedCopyNeedsItsKind)) {
+    const bool from_pinned = pinned(*program_, recorded.source.allocation);
+    const bool to_pinned = pinned(*program_, recorded.destination.allocation);
+    if (to_pinned && !host_kind(*program_, recorded.source.allocation)) {
+      copy.kind = hip::kDeviceToHost;
+    } else if (from_pinned && !host_kind(*program_, recorded.destination.allocation)) {
+      copy.kind = hip::kHostToDevice;
+    }
   }
   // A copy into the caller's kind of host memory goes by the address that the host knows.
   if (recorded.destination.allocation != 0 &&

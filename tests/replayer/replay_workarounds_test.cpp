@@ -31,6 +31,29 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
   }
 }
 
+TEST_F(ReplayTest, PitchedCopiesGetTheirKind) {
+  const auto device = trace.allocate(256, std::vector<uint8_t>(256, 7));
+  const auto pinned = trace.allocate(256, std::vector<uint8_t>(256, 1),
+                                     format::AllocationKind::kHostPinned);
+  format::Copy copy;
+  copy.width_bytes = 16;
+  copy.height = 8;
+  copy.source = {device, 0, 16, 0};
+  copy.destination = {pinned, 0, 32, 0};
+  trace.copy(copy);
+  std::swap(copy.source, copy.destination);
+  trace.copy(copy);
+  const auto program = trace.program();
+  for (const int version : {50221153, 50731921}) {
+    fake.version = version;
+    const auto replay = load(fake, program, {});
+    ASSERT_NE(replay, nullptr);
+    const bool told = version == 50731921;
+    EXPECT_EQ(replay->instance().copy(0).kind, told ? hip::kDeviceToHost : hip::kCopyDefault);
+    EXPECT_EQ(replay->instance().copy(1).kind, told ? hip::kHostToDevice : hip::kCopyDefault);
+  }
+}
+
 TEST_F(ReplayTest, RowsOfWideElementsAreNodesOfTheirOwn) {
   const auto a = trace.allocate(64 * 10);
   for (const uint32_t bytes : {1u, 2u, 4u}) {
