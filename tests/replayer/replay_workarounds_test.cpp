@@ -33,8 +33,8 @@ TEST_F(ReplayTest, PitchedMemsetsAreRightWhereTheirNodesAreNot) {
 
 TEST_F(ReplayTest, PitchedCopiesGetTheirKind) {
   const auto device = trace.allocate(256, std::vector<uint8_t>(256, 7));
-  const auto pinned = trace.allocate(256, std::vector<uint8_t>(256, 1),
-                                     format::AllocationKind::kHostPinned);
+  const auto pinned =
+      trace.allocate(256, std::vector<uint8_t>(256, 1), format::AllocationKind::kHostPinned);
   format::Copy copy;
   copy.width_bytes = 16;
   copy.height = 8;
