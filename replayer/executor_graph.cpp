@@ -328,11 +328,16 @@ class GraphExecutor : public Executor {
     const bool loses_edges = library.avoids(HipQuirk::kGraphEdgeLost);
     std::vector<hip::GraphNode> ends(part.operation_count);  // the last node of each operation
     size_t expected = 0;
+    std::vector<hip::GraphNode> root;  // that all others follow, where they would begin too early
+    if (library.avoids(HipQuirk::kRootsBeginEarly) && has_several_roots(part, waits)) {
+      GFXGRAPH_TRY(add_empty_node(part.graph, root, expected));
+    }
     for (uint32_t i = 0; i < part.operation_count; ++i) {
       GFXGRAPH_TRY(instance_.deadline().check("building the graphs"));
       nodes_[part.first_operation + i] = nullptr;
       if (ends_nothing(part, i)) continue;
       std::vector<hip::GraphNode> dependencies;
+      if (waits[i].empty()) dependencies = root;
       for (const uint32_t before : waits[i]) {
         std::vector<hip::GraphNode> end = {ends[before]};
         if (loses_edges && waits[i].size() > 1 && followers[before] > 1) {
@@ -367,6 +372,14 @@ class GraphExecutor : public Executor {
     part.nodes = expected;
     part.edges = statistics_.edges - edges_before;
     return {};
+  }
+
+  bool has_several_roots(const Part& part, const std::vector<std::vector<uint32_t>>& waits) const {
+    uint32_t roots = 0;
+    for (uint32_t i = 0; i < part.operation_count && roots < 2; ++i) {
+      if (waits[i].empty() && !ends_nothing(part, i)) ++roots;
+    }
+    return roots > 1;
   }
 
   bool ends_nothing(const Part& part, uint32_t i) const {

@@ -89,8 +89,9 @@ std::string schedule_text(const ReplayFacts& facts) {
       schedule.threads);
   if (schedule.varying.empty() && schedule.varying_copies == 0) {
     return format_printable(
-        "other schedules: {} leave the same bytes: the difference is not the "
-        "program's own nondeterminism\n",
+        "other schedules: {} leave the same bytes: the difference does not come from the order of "
+        "workgroups; it may come from operations that the program left unordered, which ran at "
+        "once\n",
         runs);
   }
   std::string ids;

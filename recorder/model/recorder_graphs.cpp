@@ -450,6 +450,16 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
 
 // What a runtime does not keep of the program's order may show in what was recorded.
 void Recorder::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
+  const auto follows_nothing = [](const format::GraphNode& node) {
+    return node.dependencies.empty();
+  };
+  if (hip_quirk_seen(HipQuirk::kRootsBeginEarly, facts_.runtime_version) &&
+      std::ranges::count_if(nodes, follows_nothing) > 1) {
+    finding(FindingKind::kNote, "hipGraphLaunch",
+            "several nodes of the graph follow nothing: this runtime may begin all but the first "
+            "before what the stream was given before the launch is done (docs/runtime-quirks.md, "
+            "kRootsBeginEarly); a replay waits for that");
+  }
   if (!hip_quirk_seen(HipQuirk::kGraphEdgeLost, facts_.runtime_version)) return;
   std::vector<bool> followed(nodes.size());
   for (const format::GraphNode& node : nodes) {

@@ -430,14 +430,15 @@ static void random_updates() {
     }
     return graph;
   };
-  unsigned long long* extra = cells(1);
+  unsigned long long* extra = cells(3);  // one each: the nodes may run at once
   for (int round = 0; round < 25; ++round) {
     unsigned long long* cell = cells(kNodes);
     std::vector<hipGraphNode_t> nodes, others;
     hipGraphExec_t executable = instantiate(build(cell, 1, nodes));
     update(executable, build(cell, 2, others));
-    Kernel changed(reinterpret_cast<void (*)(int*, int)>(digit), reinterpret_cast<int*>(extra), 3);
     for (int i = 0; i < 3; ++i) {
+      Kernel changed(reinterpret_cast<void (*)(int*, int)>(digit),
+                     reinterpret_cast<int*>(extra + i), 3);
       CHECK(hipGraphExecKernelNodeSetParams(executable, nodes[dice(kNodes)], &changed.params));
     }
     launch(executable, stream);

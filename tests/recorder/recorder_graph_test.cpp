@@ -385,6 +385,32 @@ TEST_F(RecorderGraphTest, AChildThatMayBeginEarlyIsNamed) {
   }
 }
 
+TEST_F(RecorderGraphTest, RootsThatMayBeginEarlyAreNamed) {
+  struct Case {
+    int version;
+    bool ordered, named;
+  };
+  for (const Case one : {Case{50'731'921, false, true}, Case{50'731'921, true, false},
+                         Case{50'221'153, false, false}}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = one.version;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->stream_created(handle(10), 0, 0);
+    recorder_->graph_created(handle(30));
+    add_node(handle(30), handle(1), set_bytes(1));
+    if (one.ordered)
+      add_node(handle(30), handle(2), set_bytes(2), {handle(1)});
+    else
+      add_node(handle(30), handle(2), set_bytes(2));
+    recorder_->graph_instantiated(handle(40), handle(30));
+    launch(handle(40), handle(10));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_THAT(trace->findings(), SizeIs(one.named ? 1 : 0));
+  }
+}
+
 TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThem) {
   for (const bool broken : {true, false}) {
     state_.runtime_version = broken ? 50'221'153 : 80'000'000;

@@ -108,6 +108,38 @@ TEST_F(ReplayTest, NoEdgeIsLostWhereTheRuntimeDropsThem) {
   }
 }
 
+TEST_F(ReplayTest, SeveralRootsFollowOneWhereTheyWouldBeginEarly) {
+  const auto from = trace.allocate(64, std::vector<uint8_t>(64, 1));
+  const auto one = trace.allocate(64);
+  const auto other = trace.allocate(64);
+  for (const format::StreamId id : {1u, 2u}) {
+    trace.stream(id);
+    format::Copy made = trace.make_copy(id == 1 ? one : other, from, 64);
+    made.stream = id;
+    made.asynchronous = true;
+    trace.copy(made);
+  }
+  const auto program = trace.program();
+  struct Case {
+    int version;
+    size_t nodes, edges;
+  };
+  for (const Case runtime : {Case{50221153, 2, 0}, Case{50731921, 3, 2}, Case{70251831, 3, 2}}) {
+    fake.version = runtime.version;
+    LoadOptions options;
+    options.mode = Mode::kGraph;
+    const auto replay = load(fake, program, options);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(replay->graph_statistics().nodes, runtime.nodes) << runtime.version;
+    EXPECT_EQ(replay->graph_statistics().edges, runtime.edges) << runtime.version;
+    expect_identical(*replay);
+    options.graph_linear = true;  // one root
+    const auto linear = load(fake, program, options);
+    ASSERT_NE(linear, nullptr);
+    EXPECT_EQ(linear->graph_statistics().nodes, 2u);
+  }
+}
+
 TEST_F(ReplayTest, MemsetNodesBecomeCopiesWhereTheirPatternsAreLost) {
   const auto a = trace.allocate(300 << 10);
   const auto pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
