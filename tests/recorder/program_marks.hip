@@ -70,8 +70,10 @@ int main(int argc, char** argv) {
     (void)pop();  // one too many
   }
   (void)hipProfilerStart();  // deprecated, and refused by some runtimes
+  (void)hipGetLastError();
   work();
   (void)hipProfilerStop();
+  (void)hipGetLastError();
   gfxgraph_range_end("never begun");
   int result = 0;
   CHECK(hipMemcpy(&result, value, sizeof(int), hipMemcpyDeviceToHost));
