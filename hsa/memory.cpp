@@ -42,6 +42,7 @@ struct Block {
   Allocation allocation;
   RegionKind kind = RegionKind::kDevice;
   uint64_t arena_bytes = 0;  // what it takes from an arena; 0: its own mapping
+  bool mapping = false;      // of virtual_memory.h, which gives it back itself
 };
 
 // A lock call's range, and the pieces of it that it added to the memory map.
@@ -210,6 +211,22 @@ std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
   return address - next->first < next->second.allocation.mapped_bytes ? next : h.blocks.end();
 }
 
+// With the lock held. A range may go from one mapping into those behind it.
+bool fits_blocks(const Heap& h, std::map<uint64_t, Block>::const_iterator block, uint64_t address,
+                 uint64_t bytes) {
+  while (true) {
+    const Allocation& held = block->second.allocation;
+    const uint64_t here = held.address + held.mapped_bytes - address;
+    if (bytes <= here) return true;
+    address += here;
+    bytes -= here;
+    const bool mapping = block->second.mapping;
+    ++block;
+    if (!mapping || block == h.blocks.end() || !block->second.mapping || block->first != address)
+      return false;
+  }
+}
+
 std::optional<Allocation> find_lock(const Heap& h, uint64_t address) {
   // Locks are few and may nest: the smallest that holds the address is the one meant.
   std::optional<Allocation> best;
@@ -231,7 +248,8 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
   const auto found = h.blocks.find(address);
-  if (found == h.blocks.end() || (found->second.allocation.pool == Pool::kNone) != agent_memory) {
+  if (found == h.blocks.end() || found->second.mapping ||
+      (found->second.allocation.pool == Pool::kNone) != agent_memory) {
     return fail(Status::kInvalidArgument,
                 fmt::format("{:#x} is not the start of an allocation", address));
   }
@@ -340,6 +358,82 @@ void release_agent_memory(std::byte* memory) noexcept {
   }
 }
 
+Result<void> take_device_memory(uint64_t bytes) {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const uint64_t left = device_memory_bytes() - h.device_bytes_used;
+  if (bytes > left) {
+    return fail(Status::kOutOfMemory,
+                fmt::format("device memory: {} bytes asked, {} of {} are free", bytes, left,
+                            device_memory_bytes()));
+  }
+  h.device_bytes_used += bytes;
+  return {};
+}
+
+void give_device_memory_back(uint64_t bytes) noexcept {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  h.device_bytes_used -= bytes;
+}
+
+Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align) {
+  const std::optional<uint64_t> room = checked_add(bytes, std::max(align, kPlacementAlign));
+  if (bytes == 0 || bytes % kPageBytes != 0 || !room || *room >= kPlacementEnd) {
+    return fail(Status::kInvalidArgument, fmt::format("cannot reserve {} bytes", bytes));
+  }
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  uint64_t address = wished;
+  const bool wish_fits =
+      wished != 0 && wished % kPageBytes == 0 && (align == 0 || wished % align == 0);
+  if (!wish_fits || map_at(wished, bytes) == nullptr) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t begin, map_memory(h, *room));
+    address = align == 0 ? begin : (begin + align - 1) / align * align;
+    if (address != begin) munmap(reinterpret_cast<void*>(begin), address - begin);
+    munmap(reinterpret_cast<void*>(address + bytes), begin + *room - address - bytes);
+  }
+  auto* const memory = reinterpret_cast<std::byte*>(address);
+  if (mprotect(memory, bytes, PROT_NONE) != 0) {
+    munmap(memory, bytes);
+    return fail(Status::kOutOfMemory, fmt::format("the system reserves no {} bytes", bytes));
+  }
+  return memory;
+}
+
+Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only) {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  Block block;
+  block.kind = region_kind(pool);
+  block.mapping = true;
+  block.allocation = {.address = reinterpret_cast<uint64_t>(memory),
+                      .requested_bytes = bytes,
+                      .mapped_bytes = bytes,
+                      .pool = pool};
+  h.blocks.emplace(block.allocation.address, block);
+  const Result<void> added = add_region({.address = block.allocation.address,
+                                         .requested_bytes = bytes,
+                                         .mapped_bytes = bytes,
+                                         .host = memory,
+                                         .kind = block.kind,
+                                         .read_only = read_only,
+                                         .tag = 0,
+                                         .name = ""});
+  if (!added) h.blocks.erase(block.allocation.address);
+  return added;
+}
+
+void hide_mapping(std::byte* memory) noexcept {
+  Heap& h = heap();
+  const std::lock_guard lock(h.mutex);
+  const auto found = h.blocks.find(reinterpret_cast<uint64_t>(memory));
+  if (found == h.blocks.end() || !found->second.mapping) return;
+  const Result<void> removed = Device::memory_map().remove(found->first);
+  if (!removed) log(LogLevel::kWarning, "{}", removed.error().message);
+  h.blocks.erase(found);
+}
+
 std::optional<Allocation> find_allocation(const void* pointer) {
   const uint64_t address = host_address(pointer);
   Heap& h = heap();
@@ -410,7 +504,7 @@ bool device_range_is_allowed(const void* pointer, uint64_t bytes) {
   const std::shared_lock lock(h.mutex);
   const auto block = find_block(h, address);
   if (block == h.blocks.end()) return find_lock(h, address).has_value();
-  return range_fits(address - block->first, bytes, block->second.allocation.mapped_bytes);
+  return fits_blocks(h, block, address, bytes);
 }
 
 bool host_range_is_allowed(const void* pointer, uint64_t bytes) {
@@ -419,7 +513,7 @@ bool host_range_is_allowed(const void* pointer, uint64_t bytes) {
   const std::shared_lock lock(h.mutex);
   const auto block = find_block(h, address);
   if (block == h.blocks.end()) return address != 0 || bytes == 0;
-  return range_fits(address - block->first, bytes, block->second.allocation.mapped_bytes);
+  return fits_blocks(h, block, address, bytes);
 }
 
 void reset_memory_locks_after_fork() noexcept { new (&heap().mutex) std::shared_mutex(); }

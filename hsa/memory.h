@@ -60,6 +60,16 @@ Result<std::byte*> allocate_system_memory(uint64_t bytes, const std::string& nam
 Result<std::byte*> allocate_code_memory(uint64_t bytes, const std::string& name);
 void release_agent_memory(std::byte* memory) noexcept;
 
+// For virtual_memory.h. Device memory that no allocation stands for, against device_memory_bytes().
+Result<void> take_device_memory(uint64_t bytes);
+void give_device_memory_back(uint64_t bytes) noexcept;
+// Addresses that nothing else is given; nobody can read or write there. `wished` may be 0, and is
+// only a wish. Whole pages.
+Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align);
+// Makes [memory, memory + bytes), which is there already, an allocation that release() refuses.
+Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only);
+void hide_mapping(std::byte* memory) noexcept;
+
 // The allocation or locked range that holds the address (kLockedBit is ignored).
 std::optional<Allocation> find_allocation(const void* pointer);
 Result<void> set_user_data(const void* pointer, void* user_data);
