@@ -112,7 +112,9 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
     case attribute::HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: return value.put(false);
-    case attribute::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED: return value.put(false);
+    case attribute::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
+      lock_at_host_addresses();  // only HIP 6 and newer ask
+      return value.put(false);   // see docs/software-agent.md
     case attribute::HSA_AMD_SYSTEM_INFO_XNACK_ENABLED: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR: return value.put(uint16_t{1});
     case attribute::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR: return value.put(uint16_t{0});

@@ -150,8 +150,7 @@ hsa_amd_pointer_info_t describe(const std::optional<Allocation>& allocation) {
   auto* const host = reinterpret_cast<void*>(allocation->address);
   info.type = allocation->locked ? HSA_EXT_POINTER_TYPE_LOCKED : HSA_EXT_POINTER_TYPE_HSA;
   info.hostBaseAddress = host;
-  info.agentBaseAddress =
-      allocation->locked ? reinterpret_cast<void*>(allocation->address | kLockedBit) : host;
+  info.agentBaseAddress = allocation->locked ? locked_address(allocation->address) : host;
   info.sizeInBytes = allocation->requested_bytes;
   info.userData = allocation->user_data;
   info.agentOwner = allocation->pool == Pool::kDevice ? kGpuAgent : kCpuAgent;

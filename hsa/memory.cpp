@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -37,6 +38,8 @@ constexpr bool kChoosesAddresses = false;  // the sanitizer allows few
 #else
 constexpr bool kChoosesAddresses = true;
 #endif
+
+std::atomic<uint64_t> locked_bit{kLockedBit};
 
 struct Block {
   Allocation allocation;
@@ -460,6 +463,12 @@ Result<void> set_user_data(const void* pointer, void* user_data) {
   return fail(Status::kInvalidArgument, fmt::format("{:#x} lies in no allocation", address));
 }
 
+void lock_at_host_addresses() noexcept { locked_bit.store(0, std::memory_order_relaxed); }
+
+void* locked_address(uint64_t host) noexcept {
+  return reinterpret_cast<void*>(host | locked_bit.load(std::memory_order_relaxed));
+}
+
 Result<void*> lock_host_memory(void* host, uint64_t bytes) {
   const uint64_t address = host_address(host);
   if (address == 0 || bytes == 0 || !range_fits(address, bytes, kLockedBit)) {
@@ -478,7 +487,7 @@ Result<void*> lock_host_memory(void* host, uint64_t bytes) {
       return tl::unexpected<Error>(added.error());
     }
   }
-  return reinterpret_cast<void*>(address | kLockedBit);
+  return locked_address(address);
 }
 
 Result<void> unlock_host_memory(const void* host) {

@@ -3,7 +3,8 @@
 // Device address = host address for what the agent allocates. Host memory that the program locks is
 // handed to the device as host | kLockedBit, because HIP 5.2 takes an agent pointer that equals the
 // host pointer for a mistake; the emulator and the copies clear that bit again, so it needs no
-// state. Everything that the device can see is in the emulator's memory map.
+// state. HIP 7 reads such memory itself at the device's address: newer runtimes get the host's.
+// Everything that the device can see is in the emulator's memory map.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +75,11 @@ void hide_mapping(std::byte* memory) noexcept;
 std::optional<Allocation> find_allocation(const void* pointer);
 Result<void> set_user_data(const void* pointer, void* user_data);
 
+// From now on the device's address of locked memory is the host's. For runtimes that ask what HIP 5
+// does not know.
+void lock_at_host_addresses() noexcept;
+// Of memory that is locked at this address.
+void* locked_address(uint64_t host) noexcept;
 // Makes host memory visible to the device; locks nest and may overlap. Gives the device's pointer.
 Result<void*> lock_host_memory(void* host, uint64_t bytes);
 Result<void> unlock_host_memory(const void* host);

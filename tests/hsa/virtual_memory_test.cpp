@@ -185,6 +185,27 @@ TEST_F(VirtualMemoryTest, HandlesAreSharedAndHeld) {
   EXPECT_EQ(hsa_amd_vmem_address_free(range, kPage), HSA_STATUS_SUCCESS);
 }
 
+// The last test that locks memory in this process: what it asks cannot be unasked.
+TEST_F(VirtualMemoryTest, RuntimesThatAskForItLockMemoryAtItsOwnAddress) {
+  constexpr auto kVirtualMemorySupported = static_cast<hsa_system_info_t>(0x205);
+  alignas(4096) static char bytes[kPage];
+  void* device = nullptr;
+  ASSERT_EQ(hsa_amd_memory_lock(bytes, kPage, &gpu_, 1, &device), HSA_STATUS_SUCCESS);
+  EXPECT_NE(device, bytes) << "HIP 5.2 takes it for a mistake";
+  ASSERT_EQ(hsa_amd_memory_unlock(bytes), HSA_STATUS_SUCCESS);
+  bool supported = true;
+  ASSERT_EQ(hsa_system_get_info(kVirtualMemorySupported, &supported), HSA_STATUS_SUCCESS);
+  EXPECT_FALSE(supported);
+  ASSERT_EQ(hsa_amd_memory_lock(bytes, kPage, &gpu_, 1, &device), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(device, bytes);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof(info);
+  ASSERT_EQ(hsa_amd_pointer_info(bytes + 5, &info, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_LOCKED);
+  EXPECT_EQ(info.agentBaseAddress, bytes);
+  ASSERT_EQ(hsa_amd_memory_unlock(bytes), HSA_STATUS_SUCCESS);
+}
+
 // Against a model: which page of which memory is at each page of the range.
 TEST_F(VirtualMemoryTest, RandomMappingsAgreeWithAModel) {
   constexpr size_t kPages = 24;
