@@ -427,14 +427,17 @@ Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool rea
   return added;
 }
 
-void hide_mapping(std::byte* memory) noexcept {
+Result<void> hide_mapping(std::byte* memory) {
   Heap& h = heap();
   const std::lock_guard lock(h.mutex);
   const auto found = h.blocks.find(reinterpret_cast<uint64_t>(memory));
-  if (found == h.blocks.end() || !found->second.mapping) return;
-  const Result<void> removed = Device::memory_map().remove(found->first);
-  if (!removed) log(LogLevel::kWarning, "{}", removed.error().message);
+  if (found == h.blocks.end() || !found->second.mapping) {
+    return fail(Status::kInvalidArgument, fmt::format("{:#x} is not the start of a mapping",
+                                                      reinterpret_cast<uint64_t>(memory)));
+  }
+  GFXGRAPH_TRY(Device::memory_map().remove(found->first));
   h.blocks.erase(found);
+  return {};
 }
 
 std::optional<Allocation> find_allocation(const void* pointer) {

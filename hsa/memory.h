@@ -69,7 +69,7 @@ void give_device_memory_back(uint64_t bytes) noexcept;
 Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align);
 // Makes [memory, memory + bytes), which is there already, an allocation that release() refuses.
 Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only);
-void hide_mapping(std::byte* memory) noexcept;
+Result<void> hide_mapping(std::byte* memory);
 
 // The allocation or locked range that holds the address (kLockedBit is ignored).
 std::optional<Allocation> find_allocation(const void* pointer);

@@ -74,9 +74,12 @@ Result<std::map<uint64_t, Mapping>::iterator> mapping_at(State& s, const void* a
   return found;
 }
 
-void hide(const std::pair<const uint64_t, Mapping>& mapping) {
-  if (mapping.second.device != Access::kNone)
-    hide_mapping(reinterpret_cast<std::byte*>(mapping.first));
+// From the device.
+Result<void> hide(std::pair<const uint64_t, Mapping>& mapping) {
+  if (mapping.second.device == Access::kNone) return {};
+  GFXGRAPH_TRY(hide_mapping(reinterpret_cast<std::byte*>(mapping.first)));
+  mapping.second.device = Access::kNone;
+  return {};
 }
 
 }  // namespace
@@ -199,7 +202,7 @@ Result<void> unmap_range(std::byte* address, uint64_t bytes) {
     return fail(Status::kInvalidArgument,
                 fmt::format("{} bytes at {:#x} are not a mapping", bytes, number(address)));
   }
-  hide(*found);
+  GFXGRAPH_TRY(hide(*found));
   if (mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
            0) == MAP_FAILED) {
     return fail(Status::kOutOfMemory, "the system maps no more memory");
@@ -232,8 +235,7 @@ Result<void> set_access(std::byte* address, uint64_t bytes, bool device, Access 
       mapping.host = access;
       continue;
     }
-    hide(*one);
-    mapping.device = Access::kNone;
+    GFXGRAPH_TRY(hide(*one));
     if (access == Access::kNone) continue;
     GFXGRAPH_TRY(show_mapping(reinterpret_cast<std::byte*>(one->first), mapping.bytes,
                               s.memories[mapping.memory].pool, access == Access::kReadOnly));
