@@ -261,6 +261,7 @@ class Recorder {
 
   void defer(DeferredSource source);
   std::vector<uint64_t> runs_to_come();
+  std::vector<uint64_t> runs_before(format::StreamId stream);
   void resolve_deferred(bool all);
 
   // host functions' effects
@@ -289,7 +290,8 @@ class Recorder {
   // `read`: what its content was made of.
   void append_beginning(format::AllocationBegin begin, const ReadPiece& read);
   void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
-                           Work& work, std::vector<std::pair<size_t, DeferredSource>>& found);
+                           Work& work, std::span<const uint64_t> earlier,
+                           std::vector<std::pair<size_t, DeferredSource>>& found);
 
   // order
   friend struct Work;

@@ -512,6 +512,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         }
       }
       work.calls_host = !calls.empty();
+      const std::vector<uint64_t> earlier = runs_before(stream_id(stream));
       std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
       if (!nodes) {
         finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
@@ -521,8 +522,8 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       if (!calls.empty()) {
         check_watched_host_writes();
         will_run(work, std::move(calls), executable);
-        defer_graph_sources(graph, *nodes, work, deferred);
       }
+      defer_graph_sources(graph, *nodes, work, earlier, deferred);
       note_lost_edges(*nodes);
       graph.reads_host_memory = work.runs != 0;
       find_events(graph);

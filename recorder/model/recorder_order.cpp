@@ -243,6 +243,17 @@ std::vector<uint64_t> Recorder::runs_to_come() {
   return tokens;
 }
 
+// Those that the next work of the stream waits for.
+std::vector<uint64_t> Recorder::runs_before(format::StreamId stream) {
+  const std::lock_guard lock(ran_mutex_);
+  std::vector<uint64_t> tokens;
+  for (const DeferredEffect& effect : deferred_effects_) {
+    if (!effect.ended && effect.first != 0 && flights_.follows(stream, effect.first))
+      tokens.push_back(effect.run);
+  }
+  return tokens;
+}
+
 void Recorder::defer(DeferredSource source) {
   const std::lock_guard lock(ran_mutex_);
   // One that has run in the meantime has filled the memory by now.
@@ -257,10 +268,11 @@ void Recorder::defer(DeferredSource source) {
   deferred_.push_back(std::move(source));
 }
 
-// Copy nodes that follow host function nodes: what these write into the source is read when they
-// have run.
+// Copy nodes that follow host functions, nodes or `earlier` ones of streams: what these write into
+// the source is read when they have run.
 void Recorder::defer_graph_sources(const ExecutableGraph& graph,
                                    std::vector<format::GraphNode>& nodes, Work& work,
+                                   std::span<const uint64_t> earlier,
                                    std::vector<std::pair<size_t, DeferredSource>>& found) {
   const bool plain_early =
       hip_quirk_seen(HipQuirk::kPlainSourceNodeReadsEarly, facts_.runtime_version);
@@ -268,6 +280,7 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
   uint64_t token = work.first_run;
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::vector<uint64_t>& runs = before[i];
+    runs.assign(earlier.begin(), earlier.end());
     for (const uint32_t dependency : nodes[i].dependencies) {
       runs.insert(runs.end(), before[dependency].begin(), before[dependency].end());
     }
@@ -276,13 +289,21 @@ void Recorder::defer_graph_sources(const ExecutableGraph& graph,
     if (std::holds_alternative<format::HostFunction>(nodes[i].action)) runs.push_back(token++);
     auto* copy = std::get_if<format::Copy>(&nodes[i].action);
     if (copy == nullptr || runs.empty()) continue;
-    const Allocation* source = by_id(copy->source.allocation);
+    Allocation* const source = by_id(copy->source.allocation);
     if (source != nullptr && (!source->host_visible() || source->watched)) continue;
     if (source == nullptr && plain_early) continue;
     if (copy->destination.allocation == 0) continue;  // one end must be in the trace
     DeferredSource deferred;
     deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
     if (source != nullptr) {
+      // Nodes that write the memory have it watched. What else may do so is not the functions'.
+      const uint64_t begin = copy->source.offset_bytes;
+      if (!flights_.over(source->id, begin, begin + copy_extent(deferred.raw, deferred.raw.source))
+               .empty()) {
+        check_host_writes(*source, 0, source->size_bytes);
+        watch(*source);
+        continue;
+      }
       deferred.raw.source.address = source->host_address + copy->source.offset_bytes;
       copy->source = {};
     }

@@ -184,7 +184,8 @@ class Runner:
         for seed in recorded:
             if self.options.failed and not all(map(by_name, wrong.get(seed, []))):
                 self.options.failed.mkdir(parents=True, exist_ok=True)
-                shutil.copy(self.trace(seed), self.options.failed)
+                for trace in [*self.segments(seed), self.trace(seed)]:
+                    shutil.copy(trace, self.options.failed)
             if not self.options.keep:
                 for trace in [*self.segments(seed), self.trace(seed)]:
                     trace.unlink(missing_ok=True)

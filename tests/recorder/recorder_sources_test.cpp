@@ -1,0 +1,172 @@
+// Sources of copies that host functions of the program fill.
+#include "tests/recorder/effects_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::SizeIs;
+
+// The function was issued before the graph, and ends when the launch has returned.
+TEST_F(RecorderEffectsTest, APlainSourceOfANodeBehindAFunctionOfTheStreamIsReadWhenThatHasRun) {
+  for (const bool follows : {true, false}) {
+    SCOPED_TRACE(follows);
+    std::filesystem::remove(path());
+    SetUp();
+    std::memset(other_, 1, 64);
+    host_function([&] { std::memset(other_ + (follows ? 0 : 64), 2, 64); },
+                  handle(follows ? 10 : 11));
+    copy_node(1, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64);
+    launch_graph();
+    if (!follows) std::memset(other_, 3, 64);  // the program knows that the graph is done
+    during_call_();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    const auto& copy = std::get<format::Copy>(trace->graphs()[0].nodes[0].action);
+    const auto bytes = trace->content(copy.host_source);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[0]), follows ? 2 : 1);
+  }
+}
+
+// Bytes that are read when the function has run are the node's only if nothing else may write them.
+TEST_F(RecorderEffectsTest, APinnedSourceOfANodeBehindAFunctionOfTheStreamIsWhatThatLeft) {
+  for (const bool written : {false, true}) {
+    SCOPED_TRACE(written);
+    std::filesystem::remove(path());
+    SetUp();
+    std::memset(host_, 0, sizeof(host_));
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    if (written) async_copy(host_, device_, 64, Knows::NOTHING);
+    host_function([&] { host_[100] = 9; });
+    copy_node(1, device_, MemorySide::kDevice, host_, MemorySide::kHost, 128);
+    launch_graph();
+    if (written) std::memset(host_, 5, 64);  // the copy, in time
+    during_call_();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    const auto& node = std::get<format::Copy>(trace->graphs()[0].nodes[0].action);
+    const auto copies = actions<format::Copy>(*trace);
+    if (written) {
+      EXPECT_NE(node.source.allocation, 0u);
+      ASSERT_THAT(copies, SizeIs(2)) << "what the function wrote, too";
+      const format::Copy& filled = copies[1];
+      EXPECT_EQ(filled.destination.allocation, node.source.allocation);
+      EXPECT_LE(filled.destination.offset_bytes, 100u);
+      EXPECT_GT(filled.destination.offset_bytes + filled.width_bytes, 100u);
+      EXPECT_LT(places<format::Copy>(*trace)[1], places<format::GraphLaunch>(*trace)[0]);
+    } else {
+      EXPECT_EQ(node.source.allocation, 0u);
+      const auto bytes = trace->content(node.host_source);
+      ASSERT_TRUE(bytes);
+      ASSERT_THAT(*bytes, SizeIs(128));
+      EXPECT_EQ(static_cast<int>((*bytes)[100]), 9);
+    }
+  }
+}
+
+TEST_F(RecorderEffectsTest, WhatAGraphWritesItCopiesFromThere) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_);
+  raw.width_elements = 64;
+  function_node(1, [&] { host_[100] = 4; });
+  node(2, raw, {handle(1)});
+  copy_node(3, device_, MemorySide::kDevice, host_, MemorySide::kHost, 128, {handle(2)});
+  launch_graph();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  const auto* copied = std::get_if<format::Copy>(&trace->graphs()[0].nodes.back().action);
+  ASSERT_NE(copied, nullptr);
+  EXPECT_NE(copied->source.allocation, 0u);
+}
+
+// One end of a copy must be memory that the trace has.
+TEST_F(RecorderEffectsTest, ACopyOutOfMemoryThatAFunctionMayFillKeepsItsSource) {
+  for (const Knows knows : {Knows::STREAM, Knows::NOTHING}) {
+    SCOPED_TRACE(static_cast<int>(knows));
+    std::filesystem::remove(path());
+    SetUp();
+    host_[100] = 0;
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    host_function([&] { host_[100] = 9; });
+    static char plain[64];
+    async_copy(plain, host_ + 96, sizeof(plain), knows);
+    during_call_();
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    const auto copies = actions<format::Copy>(*trace);
+    ASSERT_THAT(copies, SizeIs(2)) << "what the function wrote, and the program's";
+    bool out = false;
+    bool written = false;
+    for (const format::Copy& copy : copies) {
+      EXPECT_TRUE(copy.source.allocation != 0 || copy.destination.allocation != 0);
+      out = out || copy.source.allocation != 0;
+      written = written || copy.destination.offset_bytes == 96;
+    }
+    EXPECT_TRUE(out);
+    EXPECT_TRUE(written) << "the copy may follow the function";
+  }
+}
+
+TEST_F(RecorderEffectsTest, WhatTheProgramWroteBeforeACopyOutOfItIsNotAFunctionsThatRuns) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  host_[100] = 9;
+  host_[5000] = 9;
+  static char plain[64];
+  host_function([&] { async_copy(plain, host_ + 96, sizeof(plain), Knows::NOTHING); });
+  during_call_();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_FALSE(actions<format::HostWrite>(*trace).empty());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_NE(copies[0].source.allocation, 0u);
+}
+
+// The copy does not follow the function, which may wait for the host to know that it is done.
+TEST_F(RecorderEffectsTest, ACopyFromWhatAFunctionWritesBesideItIsIncomplete) {
+  for (const bool elsewhere : {false, true}) {
+    for (const bool out : {false, true}) {
+      SCOPED_TRACE(2 * elsewhere + out);
+      std::filesystem::remove(path());
+      SetUp();
+      std::memset(host_, 0, sizeof(host_));
+      recorder_->host_registered(host_, sizeof(host_), 0);
+      static char plain[64];
+      char* const to = out ? plain : device_;
+      host_function([&] { host_[elsewhere ? 200 : 100] = 9; }, handle(11));
+      async_copy(to, host_ + 96, 64, out ? Knows::STREAM : Knows::NOTHING);
+      during_call_();
+      const auto trace = finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(trace->complete(), elsewhere);
+    }
+  }
+}
+
+// Bytes that are read when the function has run are the copy's only if nothing else may write them.
+TEST_F(RecorderEffectsTest, ASourceThatWorkStillWritesIsNotReadInItsPlace) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  async_copy(host_, device_, 64, Knows::NOTHING);
+  host_function([] {}, handle(11));
+  async_copy(device_ + 256, host_, 64, Knows::NOTHING);
+  during_call_();
+  std::memset(host_, 5, 64);  // the first copy
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2));
+  EXPECT_NE(copies[1].source.allocation, 0u);
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
