@@ -26,6 +26,7 @@ std::string version(int number) {
 std::string range(const HipVersionRange& versions) {
   if (versions.from >= versions.until) return "";
   if (versions.from == 0 && versions.until == INT_MAX) return "all";
+  if (versions.until == INT_MAX) return version(versions.from) + " and newer";
   const std::string until = "below " + version(versions.until);
   return versions.from == 0 ? until : fmt::format("{} to {}", version(versions.from), until);
 }
