@@ -195,6 +195,12 @@ TEST_F(Lazy, OtherDamageIsFoundByOpen) {
   EXPECT_GT(refused, 100u);
 }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr size_t kStride = 29;  // one thread reads: only its time grows
+#else
+constexpr size_t kStride = 1;
+#endif
+
 // Of all that the goldens hold no byte that was changed is handed out.
 TEST(LazyGolden, SaysTheSameAndHandsOutNothingElse) {
   for (const GoldenCase& golden : golden_cases()) {
@@ -213,7 +219,7 @@ TEST(LazyGolden, SaysTheSameAndHandsOutNothingElse) {
         contents.push_back(copy->host_source);
     }
     std::vector<std::byte> bytes = golden.bytes;
-    for (size_t at = 0; at < bytes.size(); ++at) {
+    for (size_t at = 0; at < bytes.size(); at += kStride) {
       bytes[at] ^= std::byte{1} << (at % 8);
       const auto trace = Trace::from_bytes(bytes, {.lazy = true});
       bytes[at] ^= std::byte{1} << (at % 8);
