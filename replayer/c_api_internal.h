@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -40,8 +41,13 @@ class OpenTrace {
   const format::Trace& trace() const { return *trace_; }
   const std::shared_ptr<const Program>& program() const { return program_; }
   bool allow_incomplete() const { return allow_incomplete_; }
-  // Looked for at the first call.
+  // Those that the program marked. Looked for at the first call.
   Result<std::span<const ranges::RangeSummary>> ranges();
+  // Also GFXGRAPH_RANGE_ALL and repetitions of periods, which are numbered behind the marked ranges
+  // in the order in which they were asked for.
+  Result<gfxgraph_range_t> find(std::string_view name);
+  // Not of GFXGRAPH_RANGE_ALL. Lives as long as this.
+  Result<const ranges::RangeSummary*> summary(gfxgraph_range_t range);
   // Prepared at the first call for each.
   Result<std::shared_ptr<const Range>> range(gfxgraph_range_t range);
 
@@ -52,6 +58,7 @@ class OpenTrace {
   std::mutex mutex_;
   bool ranges_known_ = false;
   std::vector<ranges::RangeSummary> ranges_;
+  std::deque<ranges::RangeSummary> periods_;  // which stay where they are
   std::map<gfxgraph_range_t, std::shared_ptr<const Range>> open_;
 };
 

@@ -12,17 +12,38 @@ Result<std::span<const ranges::RangeSummary>> OpenTrace::ranges() {
   return std::span<const ranges::RangeSummary>(ranges_);
 }
 
+Result<gfxgraph_range_t> OpenTrace::find(std::string_view name) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> marked, ranges());
+  if (const Result<size_t> found = find_range(marked, name); found)
+    return static_cast<gfxgraph_range_t>(*found);
+  if (name == "all") return GFXGRAPH_RANGE_ALL;
+  GFXGRAPH_ASSIGN_OR_RETURN(ranges::RangeSummary period, find_range_or_period(*trace_, name));
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::ranges::find(periods_, period.first_event, &ranges::RangeSummary::first_event);
+  const size_t number = marked.size() + static_cast<size_t>(known - periods_.begin());
+  if (known == periods_.end()) periods_.push_back(std::move(period));
+  return static_cast<gfxgraph_range_t>(number);
+}
+
+Result<const ranges::RangeSummary*> OpenTrace::summary(gfxgraph_range_t range) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> marked, ranges());
+  if (range < marked.size()) return &marked[range];
+  const std::lock_guard lock(mutex_);
+  if (range - marked.size() < periods_.size()) return &periods_[range - marked.size()];
+  return fail(Status::kNotFound,
+              fmt::format("range {} does not exist: the trace has {}", range, marked.size()));
+}
+
 Result<std::shared_ptr<const Range>> OpenTrace::range(gfxgraph_range_t range) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all, ranges());
-  if (range != GFXGRAPH_RANGE_ALL && range >= all.size()) {
-    return fail(Status::kNotFound,
-                fmt::format("range {} does not exist: the trace has {}", range, all.size()));
+  const ranges::RangeSummary* found = nullptr;
+  if (range != GFXGRAPH_RANGE_ALL) {
+    GFXGRAPH_ASSIGN_OR_RETURN(found, summary(range));
   }
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const Range>& known = open_[range];
   if (!known) {
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        known, open_range(program_, range == GFXGRAPH_RANGE_ALL ? nullptr : &all[range]));
+    GFXGRAPH_ASSIGN_OR_RETURN(known, open_range(program_, found));
   }
   return known;
 }
@@ -77,6 +98,17 @@ Result<const format::Kernel*> find_kernel(gfxgraph_trace_t trace, uint32_t kerne
 Result<std::shared_ptr<const Range>> open_range(gfxgraph_trace_t trace, gfxgraph_range_t range) {
   GFXGRAPH_TRY(require(trace != nullptr, "trace is null"));
   return trace->open->range(range);
+}
+
+void count_work(const Program& program, gfxgraph_range_info_t& info) {
+  info.launches = program.launch_count();
+  for (const Operation& operation : program.operations()) {
+    if (operation.kind == OperationKind::kMemset) ++info.memsets;
+    if (operation.kind != OperationKind::kCopy) continue;
+    ++info.copies;
+    info.copy_bytes += operation.copy->width_bytes * operation.copy->height * operation.copy->depth;
+  }
+  info.host_writes = program.host_writes().size();
 }
 
 // How many of something a range has.
@@ -292,39 +324,29 @@ gfxgraph_status_t gfxgraph_trace_range(gfxgraph_trace_t trace, gfxgraph_range_t 
     GFXGRAPH_TRY(require(trace != nullptr, "trace is null"));
     gfxgraph_range_info_t result{};
     if (range == GFXGRAPH_RANGE_ALL) {
-      const Program& program = *trace->open->program();
       result.name = "all";
       result.end_event = trace->open->trace().statistics().events;
-      result.launches = program.launch_count();
-      for (const Operation& operation : program.operations()) {
-        if (operation.kind == OperationKind::kMemset) ++result.memsets;
-        if (operation.kind != OperationKind::kCopy) continue;
-        ++result.copies;
-        result.copy_bytes +=
-            operation.copy->width_bytes * operation.copy->height * operation.copy->depth;
-      }
-      result.host_writes = program.host_writes().size();
       result.ended = 1;
+      count_work(*trace->open->program(), result);
       return write_out(result, info);
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all,
-                              trace->open->ranges());
-    if (range >= all.size()) {
-      return fail(Status::kNotFound,
-                  fmt::format("range {} does not exist: the trace has {}", range, all.size()));
+    GFXGRAPH_ASSIGN_OR_RETURN(const ranges::RangeSummary* const summary,
+                              trace->open->summary(range));
+    result.shape = summary->shape;
+    result.name = summary->name.c_str();
+    result.ordinal = summary->ordinal;
+    result.first_event = summary->first_event;
+    result.end_event = summary->end_event;
+    result.launches = summary->launches;
+    result.copies = summary->copies;
+    result.copy_bytes = summary->copy_bytes;
+    result.memsets = summary->memsets;
+    result.host_writes = summary->host_writes;
+    result.ended = summary->ended ? 1 : 0;
+    if (result.shape == 0) {  // a period's, which knows its events only
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const Range> open, open_range(trace, range));
+      count_work(*open->program, result);
     }
-    const ranges::RangeSummary& summary = all[range];
-    result.shape = summary.shape;
-    result.name = summary.name.c_str();
-    result.ordinal = summary.ordinal;
-    result.first_event = summary.first_event;
-    result.end_event = summary.end_event;
-    result.launches = summary.launches;
-    result.copies = summary.copies;
-    result.copy_bytes = summary.copy_bytes;
-    result.memsets = summary.memsets;
-    result.host_writes = summary.host_writes;
-    result.ended = summary.ended ? 1 : 0;
     return write_out(result, info);
   });
 }
@@ -334,15 +356,7 @@ gfxgraph_status_t gfxgraph_trace_find_range(gfxgraph_trace_t trace, const char* 
   return guarded([&]() -> Result<void> {
     GFXGRAPH_TRY(require(trace != nullptr && name != nullptr && range != nullptr,
                          "trace, name or range is null"));
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const ranges::RangeSummary> all,
-                              trace->open->ranges());
-    const Result<size_t> found = find_range(all, name);
-    if (!found && std::string_view(name) == "all") {
-      *range = GFXGRAPH_RANGE_ALL;
-      return {};
-    }
-    if (!found) return tl::unexpected<Error>(found.error());
-    *range = static_cast<gfxgraph_range_t>(*found);
+    GFXGRAPH_ASSIGN_OR_RETURN(*range, trace->open->find(name));
     return {};
   });
 }

@@ -261,7 +261,9 @@ typedef struct gfxgraph_range_info_t {
 GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_range(gfxgraph_trace_t trace, gfxgraph_range_t range,
                                                     gfxgraph_range_info_t* info) GFXGRAPH_NOEXCEPT;
 /* "decode#3"; "decode": the first one of this name that the trace holds; "all": the whole trace,
- * unless a range is called so. */
+ * unless a range is called so. "period#1#5" is a stretch that the program did not mark: the
+ * repetition with five before it of period 1 of `gfxgraph info --ranges`, found when it is asked
+ * for; its number is none of those below range_count. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_trace_find_range(gfxgraph_trace_t trace, const char* name,
                                                          gfxgraph_range_t* range) GFXGRAPH_NOEXCEPT;
 /* Among the buffers that exist during the range: by name, or "#3" by id. GFXGRAPH_INVALID_ARGUMENT

@@ -22,12 +22,17 @@ using ::testing::HasSubstr;
 // is an argument.
 class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
  protected:
-  CApiStep() : trace((add_test_kernels(fake), fake)) {
+  CApiStep() : CApiStep(kRecorded, true) {}
+  CApiStep(uint32_t iterations, bool marked) : trace((add_test_kernels(fake), fake)) {
     input = named("input", trace.allocate(16));
     state = named("state", trace.allocate_words({0, 0, 0, 0}));
     history = named("history", trace.allocate(64 * 4));
     flag = named("flag", trace.allocate(16, {}, format::AllocationKind::kHostPinned));
-    for (uint32_t i = 0; i < kRecorded; ++i) iterate(i);
+    for (uint32_t i = 0; i < iterations; ++i) {
+      if (marked) trace.range_begins("step", i + 1, i);
+      iterate(i);
+      if (marked) trace.range_ends("step", i + 1);
+    }
     trace.finish();
     use_hip_library_for_tests(fake.library());
   }
@@ -38,7 +43,6 @@ class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
     return id;
   }
   void iterate(uint32_t i) {
-    trace.range_begins("step", i + 1, i);
     trace.copy_to_device(input, std::vector<uint8_t>(16, static_cast<uint8_t>(i + 1)));
     trace.launch("add", Arguments()
                             .value(trace.address(state))
@@ -50,7 +54,6 @@ class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
     trace.synchronize_device();
     trace.host_write(flag, 4, {5, 0, 0, 0});
     trace.launch("double", Arguments().value(trace.address(flag)).value(2u));
-    trace.range_ends("step", i + 1);
   }
 
   Trace open() { return Trace(trace.path().string()); }
@@ -420,6 +423,64 @@ TEST_P(CApiStep, MemoryComesFromTheCallersAllocator) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, CApiStep,
+                         ::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
+                                           GFXGRAPH_MODE_GRAPH));
+
+// Six iterations without a mark.
+class CApiPeriod : public CApiStep {
+ protected:
+  CApiPeriod() : CApiStep(6, false) {}
+};
+
+TEST_P(CApiPeriod, IsARangeForWhoAsksForIt) {
+  const Trace file = open();
+  EXPECT_EQ(file.environment().range_count, 0u);
+  const gfxgraph_range_t range = file.find_range("period#1#2");
+  EXPECT_EQ(file.find_range("period#1"), range + 1) << "another one";
+  EXPECT_EQ(file.find_range("period#1#2"), range) << "the same one";
+  EXPECT_EQ(file.environment().range_count, 0u);
+  const gfxgraph_range_info_t info = file.range(range);
+  EXPECT_STREQ(info.name, "period#1");
+  EXPECT_EQ(info.ordinal, 2u);
+  EXPECT_EQ(info.launches, 3u);
+  EXPECT_EQ(info.copies, 2u);
+  EXPECT_EQ(info.copy_bytes, 32u);
+  EXPECT_EQ(info.host_writes, 1u);
+  EXPECT_EQ(info.shape, 0u);
+  EXPECT_EQ(info.ended, 1u);
+  EXPECT_EQ(file.parameters(range).size(), 2u);
+  EXPECT_EQ(file.find_range("all"), GFXGRAPH_RANGE_ALL);
+  for (const char* wrong : {"period#2", "period#1#6", "step"}) {
+    try {
+      file.find_range(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.status(), GFXGRAPH_NOT_FOUND);
+      EXPECT_THAT(failure.what(), HasSubstr("period#1,")) << wrong;
+    }
+  }
+}
+
+TEST_P(CApiPeriod, GoesOnWithOtherInputs) {
+  const Trace file = open();
+  const gfxgraph_range_t range = file.find_range("period#1#2");
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, range, GetParam());
+  Words expected = read(session, state, 4);
+  EXPECT_NE(expected[0], 0u) << "what the iterations before it left";
+  for (uint32_t n = 0; n < 5; ++n) {
+    const Words in = {n + 1, 2 * n, 3, 100 * n};
+    for (size_t i = 0; i < 4; ++i) expected[i] += in[i];
+    step.set_input(file.find_input(range, "input"), in.data(), 16);
+    step.advance(n);
+    step.run(step.stream());
+    Words out(4);
+    step.read_output(0, out.data(), 16);
+    EXPECT_EQ(out, expected) << n;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CApiPeriod,
                          ::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
                                            GFXGRAPH_MODE_GRAPH));
 
