@@ -16,6 +16,7 @@ class Words {
  public:
   void add_operation(const Instance& instance, uint32_t index) {
     const PreparedOperation& operation = instance.operation(index);
+    for (const Turnover& turnover : instance.turnovers(index)) add_turnover(instance, turnover);
     add(operation.kind);
     add(operation.empty);
     if (operation.empty) return;
@@ -37,6 +38,18 @@ class Words {
   void add_bytes(const void* bytes, size_t size) {
     const auto* const from = static_cast<const std::byte*>(bytes);
     bytes_.insert(bytes_.end(), from, from + size);
+  }
+  // Its nodes are in the graph, before the operation.
+  void add_turnover(const Instance& instance, const Turnover& turnover) {
+    add(turnover.arena_offset);
+    add(turnover.size_bytes);
+    add(instance.memory().fresh_byte_now(turnover.begins));
+    if (instance.memory().kept() == nullptr) return;
+    for (const EndedBytes& ended : turnover.ended) {
+      add(ended.arena_offset);
+      add(ended.size_bytes);
+      add(ended.kept_offset);
+    }
   }
   void add_launch(const PreparedLaunch& launch) {
     add(launch.kernel);

@@ -364,6 +364,38 @@ TEST_F(PackedRunTest, WhatWasFreedIsKeptAndComparedInAllModesAndLayouts) {
   EXPECT_EQ(fake.memory.size(), 0u) << "everything was freed";
 }
 
+// Its nodes are the same, what comes before them is not.
+TEST_F(PackedRunTest, AGraphThatIsLaunchedAgainTurnsItsMemoryOverOnce) {
+  sum = trace.allocate(kBytes, std::vector<uint8_t>(kBytes, 0));
+  const auto a = fresh();
+  use(a, 7);
+  free_and_wait(a);
+  const auto b = fresh();
+  format::Graph graph;
+  for (uint32_t from = 0; from < 2; ++from) {
+    graph.nodes.push_back({trace.make_launch("add", Arguments()
+                                                        .value(trace.address(b))
+                                                        .value(trace.address(from == 0 ? b : sum))
+                                                        .value(trace.address(from == 0 ? b : sum))
+                                                        .value(8u)),
+                           {}});
+  }
+  graph.nodes[1].dependencies = {0};
+  use(sum, 3);
+  const format::GraphId id = trace.graph_launch(graph);
+  trace.graph_launch(graph, 0, id);
+  free_and_wait(b);
+  ASSERT_TRUE(shared(a, b));
+  options.keep_freed = true;
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    const auto step = load_step(mode);
+    ASSERT_NE(step, nullptr);
+    expect_identical(*step);
+    ASSERT_TRUE(step->restore());
+    expect_identical(*step);
+  }
+}
+
 TEST_F(PackedRunTest, WhatIsNotKeptIsNotCompared) {
   build();
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
