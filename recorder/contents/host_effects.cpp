@@ -156,6 +156,15 @@ HostEffects::Effect HostEffects::end(Run run) {
     find_changes(allocation, snapshot, memory, now, effect);
   }
   running_.erase(found);
+  // What others saw before is asked for later, when these changes may have been taken.
+  for (auto& [other, kept] : kept_) {
+    if (other == run) continue;
+    for (const Change& change : effect.changes) {
+      const auto seen = kept.find(change.allocation);
+      if (seen != kept.end() && !seen->second.write(change.offset_bytes, change.bytes.all()))
+        seen->second = {};
+    }
+  }
   return effect;
 }
 

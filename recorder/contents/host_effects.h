@@ -50,8 +50,8 @@ class HostEffects {
   void begin(Run run);
   Effect end(Run run);
 
-  // What kept memory held when the run began, or ended if it has; empty: not known. drop(): nobody
-  // asks any more.
+  // What kept memory held when the run began, or ended if it has, with what runs have written that
+  // ended since; empty: not known. drop(): nobody asks any more.
   KeptBytes seen(Run run, format::AllocationId allocation) const;
   void drop(Run run) {
     kept_.erase(run);

@@ -242,6 +242,32 @@ TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheFunctionWrote) {
   }
 }
 
+// The first one tells that the copy is done; what the second one writes is known by then, too.
+TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatALaterFunctionWrote) {
+  copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+  launch_graph();
+  std::memset(other_, 1, 64);  // the copy
+  host_function([] {});
+  const auto first = std::exchange(during_call_, {});
+  host_function([&] { other_[3] = 2; });
+  first();
+  during_call_();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto ends = actions<format::AllocationEnd>(*trace);
+  bool found = false;
+  for (const format::AllocationEnd& end : ends) {
+    if (end.post.size_bytes != 64) continue;
+    const auto bytes = trace->content(end.post);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[2]), 1);
+    EXPECT_EQ(static_cast<int>((*bytes)[3]), 2);
+    found = true;
+  }
+  EXPECT_TRUE(found);
+}
+
 // The function tells that the copy is done; then the program writes what lay there before the copy.
 TEST_F(RecorderEffectsTest, WhatTheProgramUndoesOfACopyThatAFunctionToldOfIsWritten) {
   for (const bool reachable : {true, false}) {
