@@ -460,7 +460,9 @@ class Recorder {
   void reachable_may_be_written(Work& work, format::StreamId stream);
   // The pointers in a launch's arguments; what is wrong with them becomes findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
-                         std::vector<format::Relocation>& relocations);
+                         std::vector<format::Relocation>& relocations,
+                         std::span<const format::Relocation> given = {});
+  void note_words(RawAction& action);
   void report_ambiguous(std::string text);
   // Of what a replay will write: every action passes here on its way into the trace.
   void report_ambiguous(const format::Action& action);

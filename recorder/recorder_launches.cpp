@@ -93,8 +93,9 @@ void Recorder::report_ambiguous(const format::Action& action) {
 }
 
 void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
-                                 std::vector<format::Relocation>& relocations) {
-  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations);
+                                 std::vector<format::Relocation>& relocations,
+                                 std::span<const format::Relocation> given) {
+  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations, given);
   take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
   mark_reachable(relocations);
   if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
@@ -150,7 +151,9 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   launch.cooperative = raw.shape.cooperative;
   launch.kernarg = std::move(raw.kernarg);
   take_in_variables(*raw.kernel->module);
-  resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations);
+  std::span<const format::Relocation> given;
+  if (raw.words) given = *raw.words;
+  resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations, given);
   return launch;
 }
 

@@ -26,6 +26,8 @@ struct RawLaunch {
   KernelEntry* kernel = nullptr;
   LaunchShape shape;
   std::vector<uint8_t> kernarg;
+  // Of a graph's node: what its words led to when the program gave them.
+  std::shared_ptr<const std::vector<format::Relocation>> words = {};
 };
 
 struct RawCopyEnd {

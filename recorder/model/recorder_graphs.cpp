@@ -211,11 +211,21 @@ void Recorder::add_node(Handle graph, TemplateNode node, const void* const* depe
   }
 }
 
+// Of a node, which may be launched when other memory lies near its addresses.
+void Recorder::note_words(RawAction& action) {
+  auto* const launch = std::get_if<RawLaunch>(&action);
+  if (launch == nullptr || launch->kernel == nullptr) return;
+  std::vector<format::Relocation> words;
+  words_.arguments(launch->kernel->slots, launch->kernarg, words);
+  launch->words = std::make_shared<const std::vector<format::Relocation>>(std::move(words));
+}
+
 void Recorder::node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
                           RawAction action, const char* call) noexcept {
   guarded([&] {
     TemplateNode added;
     added.handle = node;
+    note_words(action);
     added.action = std::move(action);
     add_node(graph, std::move(added), dependencies, count, call);
   });
@@ -236,6 +246,7 @@ void Recorder::child_node_added(Handle graph, Handle node, const void* const* de
 
 void Recorder::node_changed(Handle node, RawAction action, const char* call) noexcept {
   guarded([&] {
+    note_words(action);
     for (const auto& [handle, model] : graphs_) {
       if (const auto index = model->find(node)) {
         model->nodes[*index].action = std::move(action);
@@ -311,6 +322,7 @@ void Recorder::graph_instantiated(Handle executable, Handle graph) noexcept {
 void Recorder::executable_changed(Handle executable, Handle node, RawAction action,
                                   const char* call) noexcept {
   guarded([&] {
+    note_words(action);
     const auto found = executables_.find(executable);
     if (found != executables_.end()) {
       for (FlatNode& flat : found->second.nodes) {

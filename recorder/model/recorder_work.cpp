@@ -289,6 +289,7 @@ void Recorder::commit(Work&& work) noexcept {
         const std::lock_guard lock(ran_mutex_);
         function->wrapped->in_graph = true;
       }
+      note_words(work.raw);
       captures_.add(work.stream, std::move(work.raw));
       return;
     }

@@ -215,15 +215,32 @@ bool WordResolver::near(uint64_t value) const {
   return nearest != nullptr && nearest->distance(value) <= format::kOutsideMostBytes;
 }
 
+bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
+  const uint64_t base = value - static_cast<uint64_t>(given.addend);
+  const auto is_it = [&](const Allocation* one) {
+    return one != nullptr && one->id == given.allocation;
+  };
+  if (is_it(map_.find(base)) || is_it(map_.find_host(base))) return true;
+  return map_.find(value) == nullptr && is_it(map_.find_live_or_freed(base));
+}
+
 [[gnu::hot]] WordResolver::Doubts WordResolver::arguments(std::span<const KernargSlot> slots,
                                                           std::span<const uint8_t> kernarg,
-                                                          std::vector<Relocation>& found) const {
+                                                          std::vector<Relocation>& found,
+                                                          std::span<const Relocation> given) const {
   found.clear();
   const uint64_t lowest = map_.lowest();
   const uint64_t highest = map_.highest();
   Doubts doubts;
   const auto leads = [&](const KernargSlot& slot, uint64_t value, Relocation& relocation) {
     const uint64_t offset = slot.offset_bytes;
+    if (!given.empty()) {
+      const auto before = std::ranges::find(given, offset, &Relocation::offset_bytes);
+      if (before != given.end() && leads_still(value, *before)) {
+        relocation = *before;
+        return true;
+      }
+    }
     if (slot.place == WordPlace::kTyped) {
       const Answer answer = typed(value, relocation);
       if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;

@@ -77,9 +77,12 @@ class WordResolver {
     uint32_t near =
         kNone;  // a struct's field in no allocation, but near one: `x - 2048`, or a number
   };
-  // Into `found`, by offset. Allocates nothing once it has held as many.
+  // Into `found`, by offset. Allocates nothing once it has held as many. `given`: what the same
+  // words led to before, when the program gave them. They lead there as long as that lives; and
+  // when it is freed, unless the word lies in another allocation now.
   Doubts arguments(std::span<const KernargSlot> slots, std::span<const uint8_t> kernarg,
-                   std::vector<format::Relocation>& found) const;
+                   std::vector<format::Relocation>& found,
+                   std::span<const format::Relocation> given = {}) const;
 
   // The first one of a module counts.
   void add_code(const CodeRange& range);
@@ -94,6 +97,7 @@ class WordResolver {
   friend class MemoryWords;
   enum class Answer : uint8_t { kPointer, kValue, kUnknown };
   Answer typed(uint64_t value, format::Relocation& relocation) const;
+  bool leads_still(uint64_t value, const format::Relocation& given) const;
   bool tagged(uint64_t value, format::Relocation& relocation) const;
   bool outside(uint64_t value, format::Relocation& relocation) const;
   bool near(uint64_t value) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 
 #include "tests/recorder/recorder_fixture.h"
 
@@ -465,6 +466,48 @@ TEST_F(RecorderGraphTest, FindingsOfACallCountOnlyIfItSucceeds) {
   recorder_->prepare_graph_launch(handle(77), nullptr, work);
   recorder_->commit(std::move(work));
   EXPECT_EQ(recorder_->report().incomplete.size(), 1u);
+}
+
+// The word that a node was given keeps its meaning, whatever memory comes to lie there.
+TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom) {
+  for (const bool captured : {false, true}) {
+    SCOPED_TRACE(captured);
+    begin_anew({});
+    char* const memory = other_;
+    device_memory(memory + 2048, 64);
+    RawLaunch raw = raw_launch(memory);
+    const auto address = reinterpret_cast<uint64_t>(memory);
+    std::memcpy(raw.kernarg.data(), &address, sizeof(address));
+    if (captured) {
+      recorder_->capture_begins(handle(10));
+      Work work;
+      work.raw = raw;
+      work.stream = handle(10);
+      work.call = "hipLaunchKernel";
+      recorder_->prepare(work);
+      recorder_->commit(std::move(work));
+      state_.nodes = {host_};
+      recorder_->capture_ended(handle(10), handle(30));
+    } else {
+      recorder_->graph_created(handle(30));
+      recorder_->node_added(handle(30), handle(31), nullptr, 0, raw, "add");
+    }
+    recorder_->graph_instantiated(handle(40), handle(30));
+    for (int i = 0; i < 2; ++i) {
+      Work work;
+      recorder_->prepare_graph_launch(handle(40), handle(10), work);
+      recorder_->commit(std::move(work));
+      if (i == 0) device_memory(memory - 64, 256);
+    }
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    ASSERT_THAT(trace->graphs(), SizeIs(1));
+    const auto& launch = std::get<format::Launch>(trace->graphs()[0].nodes[0].action);
+    ASSERT_THAT(launch.relocations, SizeIs(1));
+    EXPECT_EQ(launch.relocations[0].addend, -2048);
+    EXPECT_TRUE(launch.relocations[0].outside);
+  }
 }
 
 }  // namespace

@@ -132,6 +132,41 @@ TEST(WordResolver, TypedPointersThatNothingExplainsAreUnknown) {
   EXPECT_EQ(resolve(AllocationMap{}, 0, kBase).unknown, 0u);
 }
 
+// Of a graph's node, which is launched when there is other memory.
+TEST(WordResolver, WordsLeadWhereTheyDidWhenTheyWereGiven) {
+  const std::vector<KernargSlot> slots = kernarg_slots(kernel());
+  for (const int64_t addend : {-0x800, 8, 0x100, 0x1000}) {
+    SCOPED_TRACE(addend);
+    AllocationMap map = map_with();
+    const std::vector<uint8_t> kernarg = kernarg_with(0, kBase + static_cast<uint64_t>(addend));
+    std::vector<Relocation> given;
+    WordResolver(map).arguments(slots, kernarg, given);
+    ASSERT_EQ(given.size(), 1u);
+    const auto again = [&] {
+      std::vector<Relocation> found;
+      const auto doubts = WordResolver(map).arguments(slots, kernarg, found, given);
+      EXPECT_EQ(doubts.unknown, WordResolver::kNone);
+      EXPECT_EQ(found.size(), 1u);
+      return found.empty() ? Relocation{} : found[0];
+    };
+    if (addend != 8) {  // what comes to lie there while the first one lives
+      add(map, 5, kBase - 0x1000, 0x1000);
+      add(map, 6, kBase + 0x100, 0x1000);
+      EXPECT_EQ(again().allocation, 4u);
+      EXPECT_EQ(again().addend, addend);
+      (void)map.remove(kBase - 0x1000);
+      (void)map.remove(kBase + 0x100);
+    }
+    (void)map.remove(kBase);
+    add(map, 7, kBase + 0x10000, 0x100);  // near, but not there
+    EXPECT_EQ(again().allocation, 4u) << "what was freed";
+    EXPECT_EQ(again().addend, addend);
+    add(map, 8, kBase - 0x1000, 0x3000);
+    EXPECT_EQ(again().allocation, 8u) << "the program has other memory there now";
+    EXPECT_FALSE(again().outside);
+  }
+}
+
 TEST(WordResolver, TypedPointersToFreedMemoryLeadThere) {
   AllocationMap map;
   add(map, 1, kBase, 0x100);
