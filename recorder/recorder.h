@@ -131,7 +131,10 @@ class Recorder {
 
   // ---- streams, events (recorder_streams.cpp) ---------------------------------------------------
   void stream_created(Handle stream, uint32_t flags, int priority) noexcept;
-  void stream_destroyed(Handle stream) noexcept;
+  // Its handle may be given to another stream from now on, its work may go on: 0 if there was none
+  // that the trace knows. And when its end has returned, after it `waited` for that work or not.
+  format::StreamId stream_leaves(Handle stream) noexcept;
+  void stream_destroyed(format::StreamId id, bool waited) noexcept;
   void event_created(Handle event, uint32_t flags) noexcept;
   void event_destroyed(Handle event) noexcept;
   void event_recorded(Handle event, Handle stream) noexcept;

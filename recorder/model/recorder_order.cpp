@@ -8,6 +8,8 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
+// kPlainSourceIsStaged; measured: 1,179,648 bytes are waited for.
+constexpr uint64_t kMostStagedBytes = 1u << 20;
 
 // The last ticket when the call began that this thread is in.
 thread_local uint64_t drawn_before_call = 0;
@@ -84,12 +86,25 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
 }
 
 // The runtimes known return from an asynchronous copy when it is done if one end is plain host
-// memory, or both ends are the host's (HIP 5.2.3; measured, tests/recorder/program_order.hip).
+// memory, or both ends are the host's (HIP 5.2.3; measured, tests/recorder/program_order.hip), but
+// for what their quirks say.
 bool Recorder::host_waits(const Work& work, const format::Copy& copy) {
-  if (work.knows != Knows::BY_ARGUMENT) return work.knows != Knows::NOTHING;
   const Allocation* destination = by_id(copy.destination.allocation);
   const Allocation* source = by_id(copy.source.allocation);
+  const auto on_device = [](const Allocation* one) {
+    return one != nullptr && !one->host_visible();
+  };
+  if (work.knows != Knows::BY_ARGUMENT) {
+    return work.knows != Knows::NOTHING &&
+           !(on_device(destination) && on_device(source) &&
+             hip_quirk_seen(HipQuirk::kDeviceCopyReturnsAtOnce, facts_.runtime_version));
+  }
   const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
+  if (plain(source) && on_device(destination) &&
+      copy.width_bytes * copy.height * copy.depth <= kMostStagedBytes &&
+      hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {
+    return false;
+  }
   return plain(destination) || plain(source) ||
          (destination->host_visible() && source->host_visible());
 }

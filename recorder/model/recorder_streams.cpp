@@ -55,15 +55,27 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
   });
 }
 
-void Recorder::stream_destroyed(Handle stream) noexcept {
+format::StreamId Recorder::stream_leaves(Handle stream) noexcept {
+  format::StreamId id = 0;
   guarded([&] {
     captures_.forget_stream(stream);
     unused_streams_.erase(stream);
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return;
-    append(format::StreamDestroy{found->second});
+    id = found->second;
     forget_stream(stream);
   });
+  return id;
+}
+
+void Recorder::stream_destroyed(format::StreamId id, bool waited) noexcept {
+  if (id == 0) return;
+  guarded([&] {
+    if (waited && !outside())
+      append(format::Synchronize{format::SynchronizeKind::kStream, id, "hipStreamDestroy"});
+    append(format::StreamDestroy{id});
+  });
+  drain();
 }
 
 void Recorder::event_created(Handle event, uint32_t flags) noexcept {

@@ -165,12 +165,11 @@ std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format
   set.width_elements = raw.width_elements;
   set.height = raw.height;
   set.depth = raw.depth;
+  set.stream = stream;
+  Allocation* const target = by_id(set.allocation);
   work.host_waits = work.knows != Knows::NOTHING;
   set.asynchronous = !work.host_waits;
-  set.stream = stream;
-  if (Allocation* target = by_id(set.allocation)) {
-    writes(work, *target, flight_of(set));
-  }
+  if (target != nullptr) writes(work, *target, flight_of(set));
   return set;
 }
 

@@ -143,15 +143,14 @@ hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
   work.raw = std::move(raw);
   work.stream = stream;
   work.knows = kCallRows[index].knows;
+  work.host_waits = work.knows != Knows::NOTHING && work.knows != Knows::BY_ARGUMENT;
   work.call = display_name(index).data();
   recorder().prepare(work);
   const hipError_t result = call();
   if (result != hipSuccess) return result;
   recorder().commit(std::move(work));
   // The event says it, or nothing does: then a synchronisation is appended.
-  if (work.told || work.captured || (work.knows == Knows::BY_ARGUMENT && !work.host_waits)) {
-    learned.index = -1;
-  }
+  if (work.told || work.captured || !work.host_waits) learned.index = -1;
   return result;
 }
 

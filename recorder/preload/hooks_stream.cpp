@@ -77,8 +77,13 @@ GFXGRAPH_HOOK hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint3
 // Before the real call: another thread may get the same handle as soon as it returns.
 GFXGRAPH_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
   const Scope scope;
-  if (scope.record) recorder().stream_destroyed(stream_key(stream));
-  return real(kCall_hipStreamDestroy, stream);
+  if (!scope.record) return real(kCall_hipStreamDestroy, stream);
+  const gfxgraph::format::StreamId id = recorder().stream_leaves(stream_key(stream));
+  const hipError_t result = real(kCall_hipStreamDestroy, stream);
+  const bool waited = learned.index == kCall_hipStreamDestroy;
+  learned.index = -1;  // the handle leads nowhere
+  recorder().stream_destroyed(id, waited);
+  return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipStreamSynchronize(hipStream_t stream) {

@@ -328,6 +328,57 @@ TEST_F(RecorderTest, CheckpointsFollowEveryPieceOfWork) {
   EXPECT_THAT(checkpoints[0].states, SizeIs(1));
 }
 
+TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
+  struct Row {
+    int32_t version;
+    bool copy_waits, staged;
+  };
+  alignas(8) char data[64] = {};
+  std::vector<char> plain((1 << 20) + 1);
+  std::vector<char> large(plain.size());
+  for (const auto& [version, copy_waits, staged] :
+       {Row{50'221'153, true, false}, Row{50'731'921, false, false}, Row{60'443'484, false, true},
+        Row{70'253'211, false, true}}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    device_memory(data, sizeof(data));
+    device_memory(large.data(), large.size());
+    const auto waits = [&](auto raw, const char* call, Knows knows) {
+      Work work;
+      work.raw = raw;
+      work.call = call;
+      work.knows = knows;
+      recorder_->prepare(work);
+      const bool waited = work.host_waits;
+      recorder_->commit(std::move(work));
+      return waited;
+    };
+    RawMemset set;
+    set.address = reinterpret_cast<uint64_t>(data);
+    set.width_elements = 8;
+    EXPECT_TRUE(waits(set, "hipMemset", Knows::STREAM));
+    RawCopy between;
+    between.destination.address = reinterpret_cast<uint64_t>(data);
+    between.source.address = between.destination.address + 32;
+    between.width_bytes = 16;
+    EXPECT_EQ(waits(between, "hipMemcpy", Knows::STREAM), copy_waits);
+    RawCopy from_host;
+    from_host.destination.address = reinterpret_cast<uint64_t>(large.data());
+    from_host.source.address = reinterpret_cast<uint64_t>(plain.data());
+    from_host.width_bytes = 1 << 20;
+    EXPECT_TRUE(waits(from_host, "hipMemcpy", Knows::STREAM));
+    EXPECT_EQ(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT), !staged);
+    ++from_host.width_bytes;
+    EXPECT_TRUE(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(actions<format::Copy>(*trace)[0].asynchronous, !copy_waits);
+    EXPECT_EQ(actions<format::Copy>(*trace)[2].asynchronous, staged);
+  }
+}
+
 TEST_F(RecorderTest, StreamsEventsAndSynchronisation) {
   recorder_->stream_created(handle(10), 1, -1);
   recorder_->event_created(handle(20), 2);
@@ -335,12 +386,24 @@ TEST_F(RecorderTest, StreamsEventsAndSynchronisation) {
   recorder_->stream_waits(nullptr, handle(20), 0);
   recorder_->event_recorded(handle(99), per_thread_stream());
   recorder_->synchronized(format::SynchronizeKind::kEvent, handle(20));
-  recorder_->stream_destroyed(handle(10));
+  const format::StreamId left = recorder_->stream_leaves(handle(10));
+  recorder_->stream_created(handle(10), 0, 0);  // by another thread, which got the handle again
+  recorder_->stream_destroyed(left, true);
+  recorder_->stream_destroyed(recorder_->stream_leaves(handle(10)), false);
+  recorder_->stream_destroyed(recorder_->stream_leaves(handle(11)), true);  // none
   recorder_->event_destroyed(handle(20));
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());
-  EXPECT_THAT(actions<format::StreamCreate>(*trace), SizeIs(2));
+  EXPECT_THAT(actions<format::StreamCreate>(*trace), SizeIs(3));
+  const auto ends = actions<format::StreamDestroy>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_EQ(ends[0].id, 1u);
+  EXPECT_EQ(ends[1].id, 3u);
+  const auto waits = actions<format::Synchronize>(*trace);
+  ASSERT_THAT(waits, SizeIs(2));
+  EXPECT_EQ(waits[1].kind, format::SynchronizeKind::kStream) << "it waits for that stream alone";
+  EXPECT_EQ(waits[1].object, 1u);
   EXPECT_THAT(actions<format::EventCreate>(*trace), SizeIs(2));
   const auto records = actions<format::EventRecord>(*trace);
   ASSERT_THAT(records, SizeIs(2));

@@ -114,7 +114,7 @@ TEST_F(RecorderThreadsTest, NothingOfLaunchesAtTheSameTimeIsLost) {
         recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(pinned_)), true);
       }
       recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory.data())), true);
-      recorder_->stream_destroyed(handle(1000 + i));
+      recorder_->stream_destroyed(recorder_->stream_leaves(handle(1000 + i)), i % 2 == 0);
     }
   });
   together(kThreads, [&](int t) {
