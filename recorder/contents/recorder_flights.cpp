@@ -348,21 +348,25 @@ void Recorder::land(const std::vector<Flight>& landing) {
   std::map<Allocation*, KeptBytes> plain;
   for (const auto& [id, block] : blocks) {
     Allocation* allocation = by_id(id);
+    if (allocation == nullptr || !allocation->plain_host) continue;
+    const auto [all, first] = plain.try_emplace(allocation);
+    if (!first) continue;
+    all->second = keep_host_bytes(store_, allocation->host_address, allocation->size_bytes);
+  }
+  // First: what the program wrote over what landed comes after it.
+  for (const auto& [allocation, now] : plain) land_plain(*allocation, landing, now);
+  for (const auto& [id, block] : blocks) {
+    Allocation* allocation = by_id(id);
     if (allocation == nullptr) continue;
     if (!allocation->plain_host) {
       land_block(*allocation, block, landing, *host_block(*allocation, block));
       continue;
     }
-    auto [all, first] = plain.try_emplace(allocation);
-    if (first) {
-      all->second = keep_host_bytes(store_, allocation->host_address, allocation->size_bytes);
-    }
-    const KeptBytes& now = all->second;
+    const KeptBytes& now = plain.at(allocation);
     const uint64_t begin = std::min<uint64_t>(block * kHostBlockBytes, now.size());
     land_block(*allocation, block, landing,
                now.part(begin, std::min(kHostBlockBytes, now.size() - begin)).all());
   }
-  for (auto& [allocation, now] : plain) land_plain(*allocation, landing, std::move(now));
 }
 
 void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,

@@ -208,7 +208,9 @@ class Runner:
         if not first:
             print(f"seed {seed} does not fail")
             return
-        stage = first.split(":")[0]
+        def kind(problem):
+            return problem.split(":")[0], by_name(problem)
+
         places = [str(i) for i in range(self.options.size)]
         drop = []
         for keys in (places, None):
@@ -219,7 +221,7 @@ class Runner:
                 left = [key for key in keys if key not in drop]
                 for i in range(0, len(left), chunk):
                     trial = drop + left[i:i + chunk]
-                    if self.fails(seed, trial, times).split(":")[0] == stage:
+                    if kind(self.fails(seed, trial, times)) == kind(first):
                         drop = trial
                 chunk //= 2
         problem = self.fails(seed, drop, times) or first

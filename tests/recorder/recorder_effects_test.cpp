@@ -243,6 +243,45 @@ TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheFunctionWrote) {
 }
 
 // The first one tells that the copy is done; what the second one writes is known by then, too.
+// The copy's byte lies in a word that the program wrote when a function had told it of the copy.
+TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheProgramWroteOverACopy) {
+  copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
+  launch_graph();
+  std::memset(other_, 1, 64);  // the copy
+  wait();
+  RawCopy byte;
+  byte.destination.address = reinterpret_cast<uint64_t>(other_);
+  byte.destination_side = MemorySide::kHost;
+  byte.source.address = reinterpret_cast<uint64_t>(device_);
+  byte.source_side = MemorySide::kDevice;
+  byte.width_bytes = 1;
+  recorder_->graph_created(handle(31));
+  recorder_->node_added(handle(31), handle(2), nullptr, 0, byte, "add");
+  recorder_->graph_instantiated(handle(41), handle(31));
+  Work work;
+  recorder_->prepare_graph_launch(handle(41), handle(10), work);
+  recorder_->commit(std::move(work));
+  other_[0] = 3;  // the copy
+  host_function([] {});
+  during_call_();
+  std::memset(other_, 2, 8);
+  recorder_->synchronized(format::SynchronizeKind::kDevice, nullptr);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  bool found = false;
+  for (const format::AllocationEnd& end : actions<format::AllocationEnd>(*trace)) {
+    if (end.post.size_bytes != 64) continue;
+    const auto bytes = trace->content(end.post);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(static_cast<int>((*bytes)[0]), 2);
+    EXPECT_EQ(static_cast<int>((*bytes)[1]), 2);
+    EXPECT_EQ(static_cast<int>((*bytes)[8]), 1);
+    found = true;
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatALaterFunctionWrote) {
   copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
   launch_graph();
