@@ -1,6 +1,7 @@
 #include "recorder/model/word_resolver.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
 #include <cstring>
@@ -289,22 +290,52 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
 
 namespace {
 
-// Whether an address with one of these bits 40 to 47, with or without a tag, may begin in the next
-// kScanBytes bytes; 7 more are there. Most bytes are no more than looked at here, so that a scan
-// costs what this does: without branches, for vector instructions.
-bool may_hold_address(const std::byte* bytes, std::span<const uint8_t> high_bytes) {
-  const auto* const at = reinterpret_cast<const uint8_t*>(bytes);
-  for (const uint8_t high : high_bytes) {
-    uint8_t found = 0;
-    for (size_t i = 0; i < kScanBytes; ++i) {
-      found |= static_cast<uint8_t>((at[i + 5] == high) & ((at[i + 6] | at[i + 7]) == 0));
+// How many blocks of kScanBytes bytes go by in which no address with one of these bits 40 to 47
+// begins, with or without a tag; 7 more bytes are there. Most bytes are no more than looked at
+// here, so that a scan costs what this does: without branches, for vector instructions.
+[[gnu::always_inline]] inline size_t skip_blocks(const uint8_t* at, size_t blocks,
+                                                 std::span<const uint8_t> high_bytes) {
+  static_assert(kScanBytes == 64);
+  static constexpr std::array<uint8_t, kScanBytes> kWordBegins = [] {
+    std::array<uint8_t, kScanBytes> begins{};
+    for (size_t i = 0; i < kScanBytes; i += 8) begins[i] = 1;
+    return begins;
+  }();
+  for (size_t block = 0; block < blocks; ++block, at += kScanBytes) {
+    uint64_t any = word_at(at + kScanBytes - 1);
+    for (size_t i = 0; i < kScanBytes; i += 8) any |= word_at(at + i);
+    if (any == 0) continue;  // the null pointer leads nowhere
+    for (const uint8_t high : high_bytes) {
+      uint8_t found = 0;
+      for (size_t i = 0; i < kScanBytes; ++i) {
+        const bool plain = (at[i + 6] | at[i + 7]) == 0;
+        const bool tagged = (at[i] == 0) & (kWordBegins[i] != 0);
+        found |= static_cast<uint8_t>((at[i + 5] == high) & (plain | tagged));
+      }
+      if (found != 0) return block;
     }
-    for (size_t i = 0; i < kScanBytes; i += 8) {
-      found |= static_cast<uint8_t>((at[i + 5] == high) & (at[i] == 0));
-    }
-    if (found != 0) return true;
   }
-  return false;
+  return blocks;
+}
+
+using SkipBlocks = size_t (*)(const uint8_t*, size_t, std::span<const uint8_t>);
+
+[[gnu::target("avx2")]] size_t skip_blocks_avx2(const uint8_t* at, size_t blocks,
+                                                std::span<const uint8_t> high_bytes) {
+  return skip_blocks(at, blocks, high_bytes);
+}
+
+size_t skip_blocks_anywhere(const uint8_t* at, size_t blocks, std::span<const uint8_t> high_bytes) {
+  return skip_blocks(at, blocks, high_bytes);
+}
+
+// Not at load: the recorder is called before its own variables are initialised.
+SkipBlocks skip_blocks_here() {
+  static const SkipBlocks chosen = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") ? &skip_blocks_avx2 : &skip_blocks_anywhere;
+  }();
+  return chosen;
 }
 
 }  // namespace
@@ -336,9 +367,9 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
   const auto alignment = [](uint64_t offset) { return std::min(std::countr_zero(offset), 3); };
   for (size_t at = 0; at + 8 <= bytes.size(); ++at) {
     if (at % kScanBytes == 0 && begin % 8 == 0) {
-      while (at + kScanBytes + 7 <= bytes.size() &&
-             !may_hold_address(bytes.data() + at, high_bytes_)) {
-        at += kScanBytes;
+      if (at + kScanBytes + 7 <= bytes.size()) {
+        at += kScanBytes * skip_blocks_here()(reinterpret_cast<const uint8_t*>(bytes.data() + at),
+                                              (bytes.size() - 7 - at) / kScanBytes, high_bytes_);
       }
       if (at + 8 > bytes.size()) break;
     }
