@@ -290,6 +290,8 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
   Freeing result;
   if (address == 0) return result;
   guarded([&] {
+    // What host functions told of is done: what the program wrote since is no copy's.
+    if (any_ran_.load(std::memory_order_acquire)) note_runs();
     std::shared_ptr<Allocation> allocation = map_.find_begin(address);
     if (!allocation) return;
     if (stream_ordered && captures_.capturing(stream)) {

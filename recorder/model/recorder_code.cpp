@@ -79,6 +79,7 @@ void Recorder::end_globals(const ModuleEntry& module) {
     if (allocation->kept) {
       end_kept(*allocation, true);
     } else if (allocation->begun) {
+      if (any_ran_.load(std::memory_order_acquire)) note_runs();
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       end_allocation(*allocation, true, 0, post_content(*allocation));
     }

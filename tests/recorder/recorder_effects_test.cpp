@@ -243,6 +243,29 @@ TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheFunctionWrote) {
 }
 
 // The first one tells that the copy is done; what the second one writes is known by then, too.
+// Nothing else of the recorder is called between the function and the end of the memory.
+TEST_F(RecorderEffectsTest, MemoryThatEndsHoldsWhatTheProgramWroteOverACopyThatAFunctionToldOf) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  async_copy(host_, device_, 13, Knows::BY_ARGUMENT);
+  std::memset(host_, 1, 13);  // the copy
+  host_function([] {});
+  during_call_();
+  std::memset(host_, 2, 16);
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(host_)), true);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_FALSE(writes.empty());
+  EXPECT_EQ(writes.back().offset_bytes, 0u);
+  const auto bytes = trace->content(writes.back().content);
+  ASSERT_TRUE(bytes);
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(static_cast<int>((*bytes)[i]), 2) << i;
+  const auto waits = places<format::Synchronize>(*trace);
+  ASSERT_FALSE(waits.empty());
+  EXPECT_LT(waits[0], places<format::HostWrite>(*trace).back());
+}
+
 // The copy's byte lies in a word that the program wrote when a function had told it of the copy.
 TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheProgramWroteOverACopy) {
   copy_node(1, other_, MemorySide::kHost, device_, MemorySide::kDevice, 64);
