@@ -259,6 +259,8 @@ class Recorder {
   void end_allocation_later(Freeing&& freeing, format::StreamId stream);
   std::optional<std::set<uint64_t>> read_doubted(Allocation& allocation, uint64_t first_block,
                                                  uint64_t last_block, const Work& reader);
+  bool read_run(const Allocation& allocation, std::span<DeferredRead::Block> blocks,
+                const Work& reader);
   void resolve_reads(bool all);
   void take_read(DeferredRead& read);
 

@@ -1,8 +1,10 @@
 // Contents that are read behind the work of a stream, by copies of the recorder's own: nobody waits
 // for them. Until they are there, nothing from their place on is handed to the writer.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "recorder/recorder_internal.h"
@@ -46,24 +48,42 @@ std::optional<std::set<uint64_t>> Recorder::read_doubted(Allocation& allocation,
         {base, 0, saved.bytes,
          flights_.over(allocation.id, base, base + kHostBlockBytes, stream_id(reader.stream))});
   }
-  if (blocks.empty()) return numbers;
+  // Neighbours in one read; what lies between others may be large.
+  for (size_t first = 0; first < blocks.size();) {
+    size_t end_of_run = first + 1;
+    while (end_of_run < blocks.size() &&
+           blocks[end_of_run].offset_bytes ==
+               blocks[end_of_run - 1].offset_bytes + blocks[end_of_run - 1].saved.size()) {
+      ++end_of_run;
+    }
+    const auto run = std::span(blocks).subspan(first, end_of_run - first);
+    if (!read_run(allocation, run, reader)) return std::nullopt;
+    first = end_of_run;
+  }
+  if (!blocks.empty()) finding(format::FindingKind::kNote, "host memory", kInDoubt);
+  return numbers;
+}
+
+// Blocks that lie one behind the other. False: the stream cannot be read.
+bool Recorder::read_run(const Allocation& allocation, std::span<DeferredRead::Block> blocks,
+                        const Work& reader) {
   const uint64_t begin = blocks.front().offset_bytes;
   for (DeferredRead::Block& block : blocks) block.place_bytes = block.offset_bytes - begin;
   const uint64_t size = blocks.back().place_bytes + blocks.back().saved.size();
   std::unique_ptr<StreamRead> read = device_->read_behind(const_cast<void*>(reader.stream),
                                                           allocation.address + begin, size, true);
-  if (!read) return std::nullopt;
+  if (!read) return false;
   auto events = std::make_unique<std::vector<format::Event>>();
   stamp(events->emplace_back());
-  reads_.push_back({.read = std::move(read),
-                    .words = words_now(),
-                    .item = events.get(),
-                    .writes = events.get(),
-                    .allocation = allocation.id,
-                    .blocks = std::move(blocks)});
+  reads_.push_back(
+      {.read = std::move(read),
+       .words = words_now(),
+       .item = events.get(),
+       .writes = events.get(),
+       .allocation = allocation.id,
+       .blocks = {std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end())}});
   enqueue(queue_.draw(), std::move(events));
-  finding(format::FindingKind::kNote, "host memory", kInDoubt);
-  return numbers;
+  return true;
 }
 
 void Recorder::take_read(DeferredRead& read) {

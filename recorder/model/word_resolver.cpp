@@ -1,5 +1,7 @@
 #include "recorder/model/word_resolver.h"
 
+#include <sys/platform/x86.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -329,12 +331,11 @@ size_t skip_blocks_anywhere(const uint8_t* at, size_t blocks, std::span<const ui
   return skip_blocks(at, blocks, high_bytes);
 }
 
-// Not at load: the recorder is called before its own variables are initialised.
+// Not at load: the recorder is called before its own variables are initialised. glibc is asked, for
+// the compiler's own test of the processor would link a function in that runs at load.
 SkipBlocks skip_blocks_here() {
-  static const SkipBlocks chosen = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? &skip_blocks_avx2 : &skip_blocks_anywhere;
-  }();
+  static const SkipBlocks chosen =
+      CPU_FEATURE_ACTIVE(AVX2) ? &skip_blocks_avx2 : &skip_blocks_anywhere;
   return chosen;
 }
 

@@ -57,6 +57,7 @@ class RecorderReadsTest : public RecorderHostMemoryTest {
   }
 
   alignas(256) uint64_t words_[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  alignas(4096) char far_[3 * 4096] = {};
 };
 
 TEST_F(RecorderReadsTest, TheLastStateIsWhatTheStreamLeaves) {
@@ -201,6 +202,24 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   EXPECT_EQ(static_cast<int>((*bytes)[2]), 0);
   EXPECT_LT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[1]);
   EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[0]);
+}
+
+// What lies between is not read: it may be more than can be read behind a stream.
+TEST_F(RecorderReadsTest, PartsInDoubtThatLieApartAreReadApart) {
+  recorder_->host_registered(far_, sizeof(far_), 0);
+  launch(far_);
+  far_[0] = 1;
+  far_[sizeof(far_) - 1] = 2;
+  launch(far_, handle(11));
+  EXPECT_THAT(state_.under_way, SizeIs(2));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(4)) << "what the second launch read, and what is there at the end";
+  EXPECT_EQ(writes[0].offset_bytes, 0u);
+  EXPECT_EQ(writes[1].offset_bytes, sizeof(far_) - 8);
+  EXPECT_LT(places<format::HostWrite>(*trace)[1], places<format::Launch>(*trace)[1]);
 }
 
 // It follows a kernel that was given the memory, and may have stored the address where this one
