@@ -137,6 +137,8 @@ class DagBuilder {
         if (program_.awaited(call.first_host_function)) {
           ran_[call.first_host_function] = front(call.stream);
         }
+        // As an event record: on the null stream it joins the blocking streams.
+        if (call.stream == 0) tails_[0] = front(0);
         break;
       case CallKind::kHostWrite:
         // The replay waits for the device before it writes.

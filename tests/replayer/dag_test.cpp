@@ -148,6 +148,15 @@ TEST_F(DagTest, RecordOnNullStreamIsWorkForBlockingStreams) {
   EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0)));
 }
 
+TEST_F(DagTest, HostFunctionOnNullStreamIsWorkForBlockingStreams) {
+  trace.stream(1);
+  trace.stream(2);
+  launch(1);
+  trace.host_function(0, 1);
+  launch(2);
+  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0)));
+}
+
 TEST_F(DagTest, DeviceSynchronisationOrdersEverythingAfterIt) {
   trace.stream(1, 1);
   trace.stream(2, 1);
