@@ -274,6 +274,8 @@ class Recorder {
   void unwatch(Allocation& allocation);
   void host_function_ended(uint64_t run);
   void take_effects();
+  void hold_words();
+  void leave_later_targets(format::Content& content, format::AllocationId first_later);
   bool told_meanwhile(Allocation& allocation, uint64_t block, std::span<const std::byte> bytes);
   DeferredEffect* effect_of(uint64_t run);
   bool waits_for_effects(const Work& work);
@@ -284,8 +286,7 @@ class Recorder {
   void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, bool early);
   std::vector<Flight> nodes_beside(const std::vector<format::GraphNode>& nodes, size_t function,
                                    bool early);
-  std::vector<format::Copy> copies_of(const std::vector<HostEffects::Change>& changes,
-                                      const format::Copy& pattern);
+  std::vector<format::Copy> copies_of(const DeferredEffect& effect, const format::Copy& pattern);
   bool beside(const DeferredEffect& effect, format::StreamId stream) const;
   bool functions_beside(format::StreamId stream);
   void read_beside_functions(const Allocation& source, uint64_t offset, uint64_t size_bytes,

@@ -37,7 +37,9 @@ struct DeferredSource {
   format::Copy* copy = nullptr;  // in queue_
   const void* item = nullptr;    // what holds it there
   std::vector<uint64_t> runs;
-  KeptBytes bytes = {};  // none: not known
+  KeptBytes bytes = {};                         // none: not known
+  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); none: as they lead now
+  format::AllocationId first_later = 0;         // this one and those after it begin behind it
 };
 
 // Memory that kernels reach: in the trace copies, before the function.
@@ -49,7 +51,8 @@ struct DeferredEffect {
   size_t ordinal = 0;                            // among the graph's host function nodes
   bool ended = false;
   std::vector<HostEffects::Change> changes = {};
-  format::HostFunctionId first = 0;  // of its stream's call, or of its graph's launch
+  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); none: as they lead now
+  format::HostFunctionId first = 0;             // of its stream's call, or of its graph's launch
   // Work that may run at the same time: memory that kernels were given, ranges that copies write.
   std::set<format::AllocationId> given = {};
   std::set<Flight> copied = {};

@@ -117,6 +117,18 @@ bool Recorder::told_meanwhile(Allocation& allocation, uint64_t block,
   return false;
 }
 
+// What words lead to is about to change. Those that functions have left by now lead where they led
+// until now, also where they are looked at later: no memory that begins behind the function.
+void Recorder::hold_words() {
+  const std::lock_guard lock(ran_mutex_);
+  for (DeferredSource& source : deferred_) {
+    if (source.runs.empty() && !source.words) source.words = words_now();
+  }
+  for (DeferredEffect& effect : deferred_effects_) {
+    if (effect.ended && !effect.changes.empty() && !effect.words) effect.words = words_now();
+  }
+}
+
 // ---- into the trace -----------------------------------------------------------------------------
 
 // With ran_mutex_.
@@ -254,9 +266,22 @@ bool Recorder::waits_for_effects(const Work& work) {
   });
 }
 
+// Its words may hold addresses that memory got which was allocated while the function ran, before
+// the recorder knew that it had ended.
+void Recorder::leave_later_targets(format::Content& content, format::AllocationId first_later) {
+  const size_t left = std::erase_if(content.relocations, [&](const format::Relocation& word) {
+    return word.allocation >= first_later;
+  });
+  if (left == 0) return;
+  finding(format::FindingKind::kNote, "host function",
+          "it left an address of memory that was allocated while it ran: kept as it is");
+}
+
 // One for changes side by side.
-std::vector<format::Copy> Recorder::copies_of(const std::vector<HostEffects::Change>& changes,
+std::vector<format::Copy> Recorder::copies_of(const DeferredEffect& effect,
                                               const format::Copy& pattern) {
+  const std::vector<HostEffects::Change>& changes = effect.changes;
+  const WordResolver& words = effect.words ? effect.words->words : words_;
   std::vector<format::Copy> copies;
   const auto end_of = [](const HostEffects::Change& change) {
     return change.offset_bytes + change.bytes.size();
@@ -278,8 +303,9 @@ std::vector<format::Copy> Recorder::copies_of(const std::vector<HostEffects::Cha
       return true;
     };
     auto content =
-        take_content(end_of(run.back()) - change.offset_bytes, true, words_, nullptr, read);
+        take_content(end_of(run.back()) - change.offset_bytes, true, words, nullptr, read);
     if (!content) continue;  // note_lost_bytes() says so
+    leave_later_targets(*content, effect.first_later);
     format::Copy& copy = copies.emplace_back(pattern);
     copy.destination.allocation = change.allocation;
     copy.destination.offset_bytes = change.offset_bytes;
@@ -358,7 +384,7 @@ void Recorder::write_effect(DeferredEffect& effect) {
   if (effect.events != nullptr) {
     const format::Event first = std::move(effect.events->front());
     effect.events->clear();
-    for (format::Copy& copy : copies_of(effect.changes, std::get<format::Copy>(first.action))) {
+    for (format::Copy& copy : copies_of(effect, std::get<format::Copy>(first.action))) {
       format::Event& event = effect.events->emplace_back();
       event.thread = first.thread;
       event.time_ns = first.time_ns;
@@ -368,7 +394,7 @@ void Recorder::write_effect(DeferredEffect& effect) {
   }
   format::Copy pattern;
   pattern.asynchronous = true;
-  std::vector<format::Copy> copies = copies_of(effect.changes, pattern);
+  std::vector<format::Copy> copies = copies_of(effect, pattern);
   if (copies.empty()) return;
   std::vector<format::GraphNode>& nodes = effect.graph->nodes;
   size_t ordinal = effect.ordinal;
@@ -432,8 +458,11 @@ void Recorder::resolve_deferred(bool all) {
               "the source of a copy that it fills is not known");
     }
     if (!source.bytes) continue;
-    auto content = take_content(source.bytes.size(), true, words_, nullptr, source.bytes.reader());
-    if (content) source.copy->host_source = *std::move(content);
+    const WordResolver& words = source.words ? source.words->words : words_;
+    auto content = take_content(source.bytes.size(), true, words, nullptr, source.bytes.reader());
+    if (!content) continue;
+    leave_later_targets(*content, source.first_later);
+    source.copy->host_source = *std::move(content);
   }
   for (DeferredEffect& effect : effects) {
     leave_to_copies(effect);

@@ -78,12 +78,14 @@ void Recorder::make_reachable(Allocation& allocation) {
 // What launches look at without mutex_ changes while there are none.
 
 std::vector<std::shared_ptr<Allocation>> Recorder::map(std::shared_ptr<Allocation> allocation) {
+  hold_words();
   const LaunchLanes::Alone alone(queue_.lanes());
   by_id_[allocation->id] = allocation.get();
   return map_.insert(std::move(allocation));
 }
 
 void Recorder::unmap(uint64_t address) {
+  hold_words();
   const LaunchLanes::Alone alone(queue_.lanes());
   map_.remove(address);
 }
@@ -422,14 +424,17 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
   uint64_t run_begin = 0;
   uint64_t run_end = 0;
-  std::vector<std::byte> plain;  // the run's: such memory may change before it is read again
+  // The run's bytes; where it is read again, those of its first block. Plain memory may change
+  // before that.
+  std::vector<std::byte> held;
   const auto write_run = [&] {
     if (run_begin == run_end) return;
     const uint64_t begin = run_begin * kHostBlockBytes;
-    if (!plain.empty()) {
-      write_from_host(allocation, begin, plain);
-      return plain.clear();
+    if (allocation.plain_host || run_end - run_begin == 1) {
+      write_from_host(allocation, begin, held);
+      return held.clear();
     }
+    held.clear();
     const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
     write_from_host(allocation, begin, end - begin, [&](uint64_t at, std::span<std::byte> piece) {
       return read_host_piece(allocation.host_address + begin + at, piece);
@@ -447,17 +452,19 @@ void Recorder::check_host_writes(Allocation& allocation, uint64_t offset, uint64
         continue;
       }
     }
-    const std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
+    std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
     if (!bytes) continue;
     const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());
     if (hash == allocation.known_blocks[block]) continue;
     if (told_meanwhile(allocation, block, *bytes)) continue;
     allocation.known_blocks[block] = hash;
-    if (block != run_end || run_begin == run_end || plain.size() >= ByteStore::kPieceBytes) {
+    if (block != run_end || run_begin == run_end || held.size() >= ByteStore::kPieceBytes) {
       write_run();
       run_begin = block;
+      held = *std::move(bytes);
+    } else if (allocation.plain_host) {
+      held.insert(held.end(), bytes->begin(), bytes->end());
     }
-    if (allocation.plain_host) plain.insert(plain.end(), bytes->begin(), bytes->end());
     run_end = block + 1;
   }
   write_run();

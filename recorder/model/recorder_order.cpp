@@ -280,6 +280,7 @@ void Recorder::defer(DeferredSource source) {
            });
   });
   source.bytes = keep_host_rows(store_, source.raw, source.raw.source);
+  source.first_later = next_allocation_;
   deferred_.push_back(std::move(source));
 }
 

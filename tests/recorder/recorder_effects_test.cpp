@@ -179,6 +179,53 @@ TEST_F(RecorderEffectsTest, WhatItWritesIntoMemoryThatBeginsLaterIsThereFromTheB
   EXPECT_EQ(static_cast<int>((*initial)[100]), 2);
 }
 
+// An address that the function left leads to what was there then, not to what comes there before
+// the recorder looks at it.
+TEST_F(RecorderEffectsTest, WhatItWroteLeadsToNoMemoryThatBeginsBehindIt) {
+  alignas(256) char later[256] = {};
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] {
+    const char* const address = later;
+    std::memcpy(host_ + 96, &address, sizeof(address));
+  });
+  during_call_();
+  recorder_->allocated({format::AllocationKind::kDevice, reinterpret_cast<uint64_t>(later), 0,
+                        sizeof(later), 0, nullptr});
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_THAT(copies[0].host_source.relocations, SizeIs(0));
+}
+
+// The program may know that it has run before the recorder does.
+TEST_F(RecorderEffectsTest, WhatItWroteLeadsToNoMemoryThatBeginsMeanwhile) {
+  alignas(256) char later[256] = {};
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  wait();
+  host_function([&] {
+    const char* const address = later;
+    std::memcpy(host_ + 96, &address, sizeof(address));
+    recorder_->allocated({format::AllocationKind::kDevice, reinterpret_cast<uint64_t>(later), 0,
+                          sizeof(later), 0, nullptr});
+  });
+  during_call_();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(1));
+  EXPECT_THAT(copies[0].host_source.relocations, SizeIs(0));
+  const auto& findings = trace->findings();
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const format::Finding& one) {
+    return one.detail.find("allocated while it ran") != std::string::npos;
+  }));
+}
+
 // HIP 5.2.3, at the second launch (docs/runtime-quirks.md).
 TEST_F(RecorderEffectsTest, AFunctionThatTheRuntimeCallsEarlyIsBesideAllBeforeIt) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
