@@ -75,14 +75,18 @@ void Recorder::stream_used(const format::Action& action, uint64_t ticket) {
 
 void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
                             std::string_view call) noexcept {
+  bool reads_wait = false;
   guarded([&] {
     if (outside()) return;
     uint32_t id = 0;
     if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
     if (kind == format::SynchronizeKind::kEvent) id = event_id(object);
     append(format::Synchronize{kind, id, std::string(call)});
+    reads_wait = !reads_.empty();
   });
-  drain();
+  // They have come, most likely, and hold memory that later ones need. What else waits to be
+  // written is the flusher's: an engine waits for each token.
+  if (reads_wait) drain();
 }
 
 // The runtimes known return from an asynchronous copy when it is done if one end is plain host

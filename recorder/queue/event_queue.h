@@ -31,8 +31,7 @@ class EventQueue {
   static constexpr size_t kMostOfLane = LaunchBatch::kMost;
   // After as many more events, the flusher is woken.
   static constexpr size_t kSome = 256;
-  // At as many launches of one lane. A program that waits for the device more often never shares
-  // its processors with the flusher while it launches: what it waits for is written then.
+  // At as many launches of one lane: seldom, for who wakes it pays for that.
   static constexpr size_t kSomeOfLane = kMostOfLane / 2;
 
   LaunchLanes& lanes() noexcept { return lanes_; }
