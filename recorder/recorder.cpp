@@ -22,6 +22,10 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
+// While the program waits so often that it leaves the writing to the flusher.
+constexpr auto kBusyFlushPeriod = std::chrono::milliseconds(1);
+// For each time that the program's thread writes, it does something else so many times as long.
+constexpr uint64_t kWaitShare = 20;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr size_t kMostFindings =
     1000;  // distinct ones; a trace needs no more to be called incomplete
@@ -258,6 +262,20 @@ void Recorder::drain_if_full() noexcept {
   if (queue_.full()) drain();
 }
 
+// What the program knows to be done is in the file then, however it ends. A program that waits for
+// each of many short steps would do little else: the flusher writes for it, within a millisecond.
+void Recorder::drain_at_wait() noexcept {
+  const uint64_t start = monotonic_ns();
+  if (start >= next_wait_drain_ns_.load(std::memory_order_relaxed)) {
+    drain();
+    const uint64_t end = monotonic_ns();
+    next_wait_drain_ns_.store(end + (end - start) * kWaitShare, std::memory_order_relaxed);
+    return;
+  }
+  wait_to_write_.store(true);
+  if (flusher_dozes_.load()) flush_wanted_.notify_one();
+}
+
 // Takes mutex_ itself, after the search.
 void Recorder::note_bypasses() noexcept {
   guarded_unlocked([&] {
@@ -282,7 +300,11 @@ void Recorder::flush_loop() noexcept {
   note_bypasses();  // once more at the end, where the program may not arrive
   std::unique_lock lock(flush_mutex_);
   while (!stop_flusher_ && active()) {
-    flush_wanted_.wait_for(lock, kFlushPeriod);
+    flusher_dozes_.store(true);
+    if (wait_to_write_.load()) flusher_dozes_.store(false);
+    flush_wanted_.wait_for(lock, flusher_dozes_.load() ? kFlushPeriod : kBusyFlushPeriod);
+    flusher_dozes_.store(false);
+    wait_to_write_.store(false);
     lock.unlock();
     if (pending_end_signal() != 0) end_by_signal();
     keep_segment();

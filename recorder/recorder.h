@@ -313,6 +313,7 @@ class Recorder {
   void update_ways() noexcept;
   void hold_launches() noexcept;
   void drain(bool all = false) noexcept;
+  void drain_at_wait() noexcept;
   bool write_taken();
   void drain_if_full() noexcept;
   void flush_loop() noexcept;
@@ -529,6 +530,9 @@ class Recorder {
   EventQueue queue_;
   std::thread flusher_;
   std::condition_variable flush_wanted_;
+  std::atomic<bool> flusher_dozes_{false};
+  std::atomic<bool> wait_to_write_{false};       // a wait left it to the flusher
+  std::atomic<uint64_t> next_wait_drain_ns_{0};  // monotonic_ns()
   std::mutex flush_mutex_;
   bool stop_flusher_ = false;
 

@@ -84,9 +84,9 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
     append(format::Synchronize{kind, id, std::string(call)});
     reads_wait = !reads_.empty();
   });
-  // They have come, most likely, and hold memory that later ones need. What else waits to be
-  // written is the flusher's: an engine waits for each token.
-  if (reads_wait) drain();
+  // They have come, most likely, and hold memory that later ones need.
+  if (reads_wait) return drain();
+  drain_at_wait();
 }
 
 // The runtimes known return from an asynchronous copy when it is done if one end is plain host
