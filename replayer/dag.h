@@ -6,7 +6,8 @@
 // for it; a wait makes the stream's later work follow what the event had captured when it was last
 // recorded; after whatever told the host that work is done (format::Synchronize, a copy that
 // blocked), everything issued later follows that work. A kernel that reaches memory which the host
-// can poll may have told it anything: what was issued later follows the kernel.
+// can poll may have told it anything, and so does a value that is stored there: what was issued
+// later follows it.
 #pragma once
 
 #include <cstddef>

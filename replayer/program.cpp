@@ -142,9 +142,23 @@ class ProgramBuilder {
                                 leads_to_host(operation.copy->host_source.relocations));
     }
     for (Operation& operation : program_->operations_) {
-      operation.reaches_host = operation.kind == OperationKind::kLaunch &&
-                               (by_memory || leads_to_host(operation.launch->relocations));
+      operation.reaches_host = operation.kind == OperationKind::kLaunch
+                                   ? by_memory || leads_to_host(operation.launch->relocations)
+                                   : raises_flag(operation);
     }
+  }
+
+  // Whether it stores a value that the host may poll for: hipStreamWriteValue32 and 64 are in the
+  // trace as such a memset and copy.
+  bool raises_flag(const Operation& operation) const {
+    if (operation.blocking) return false;
+    if (operation.kind == OperationKind::kMemset) {
+      return host_visible(*program_->allocations_[operation.memset->allocation - 1].begin);
+    }
+    const format::Copy& copy = *operation.copy;
+    return copy.source.allocation == 0 && copy.destination.allocation != 0 && copy.height == 1 &&
+           copy.depth == 1 && copy.width_bytes <= sizeof(uint64_t) &&
+           host_visible(*program_->allocations_[copy.destination.allocation - 1].begin);
   }
 
   Result<void> check_id(uint32_t id, const char* what) const {

@@ -28,8 +28,8 @@ struct Operation {
   OperationKind kind = OperationKind::kLaunch;
   // The host knew it done when its call returned: a copy or memset that blocks.
   bool blocking = false;
-  // A launch that may write memory which the host can poll, so that what was issued later may have
-  // been issued because of it.
+  // It may write memory which the host can poll, so that what was issued later may have been issued
+  // because of it: a launch, or what stores a single value there.
   bool reaches_host = false;
   int32_t graph_node = -1;  // in the graph that the event launched
   uint64_t sequence = 0;    // of its event

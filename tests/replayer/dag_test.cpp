@@ -101,6 +101,26 @@ TEST_F(DagTest, WorkThatFollowsAKernelWhichTheHostCanPollFollowsIt) {
               ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0), ElementsAre(1, 2)));
 }
 
+TEST_F(DagTest, WorkThatFollowsAValueWhichTheHostCanPollFollowsIt) {
+  const format::AllocationId pinned = trace.allocate(64, {}, format::AllocationKind::kHostPinned);
+  for (format::StreamId id = 1; id <= 3; ++id) trace.stream(id, 1);
+  format::Memset set;
+  set.element_bytes = 4;
+  set.width_elements = 1;
+  set.asynchronous = true;
+  set.stream = 1;
+  set.allocation = buffer;
+  trace.memset(set);  // nobody polls it
+  launch(2);
+  set.allocation = pinned;
+  trace.memset(set);
+  launch(2);
+  trace.copy_to_device(pinned, {1, 2, 3, 4, 5, 6, 7, 8}, 1, true);
+  launch(3);
+  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0),
+                                              ElementsAre(1, 2), ElementsAre(2), ElementsAre(4)));
+}
+
 TEST_F(DagTest, WaitOnEventThatWasNeverRecordedDoesNothing) {
   trace.stream(1);
   trace.stream(2);

@@ -246,8 +246,9 @@ void TestTrace::copy(format::Copy copy) {
 }
 
 void TestTrace::copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,
-                               format::StreamId stream) {
+                               format::StreamId stream, bool asynchronous) {
   format::Copy copy;
+  copy.asynchronous = asynchronous;
   copy.destination.allocation = to;
   copy.width_bytes = bytes.size();
   copy.host_source = content(bytes.data(), bytes.size());

@@ -89,7 +89,7 @@ class TestTrace {
   void launch(const std::string& kernel, const Arguments& arguments, format::StreamId stream = 0);
   void copy(format::Copy copy);
   void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,
-                      format::StreamId stream = 0);
+                      format::StreamId stream = 0, bool asynchronous = false);
   void copy_to_host(format::AllocationId from, format::StreamId stream = 0);
   void memset(format::Memset memset);
   void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes,
