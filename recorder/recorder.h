@@ -451,9 +451,12 @@ class Recorder {
   bool words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const;
   bool add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
                   const LaunchShape& shape);
+  bool done_at_once(const Work& work) const;
   std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
   std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
                                             Work& work);
+  std::optional<format::Action> make_write(const RawWrite& raw, format::StreamId stream,
+                                           Work& work);
   RawMemset as_node(const RawMemset& raw);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
                         format::CopyEnd& end);

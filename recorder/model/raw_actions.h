@@ -60,6 +60,13 @@ struct RawMemset {
   uint64_t depth = 1;
 };
 
+// A value that the runtime stores in stream order (hipStreamWriteValue32, 64).
+struct RawWrite {
+  uint64_t address = 0;
+  uint32_t size_bytes = 4;  // or 8
+  uint64_t value = 0;
+};
+
 // A function of the program that the runtime calls: it is given this instead, through a function of
 // the recorder that calls the program's own. A graph's node calls it once per launch.
 struct HostCall {
@@ -90,7 +97,7 @@ struct RawEventWait {
   const void* event = nullptr;
 };
 
-using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawHostFunction,
-                               RawEventRecord, RawEventWait>;
+using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawWrite,
+                               RawHostFunction, RawEventRecord, RawEventWait>;
 
 }  // namespace gfxgraph::recorder

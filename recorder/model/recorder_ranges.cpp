@@ -125,6 +125,7 @@ void Recorder::writes_outside(const RawAction& raw) {
   if (std::holds_alternative<RawLaunch>(raw)) fresh_.kernels_run();
   if (const auto* copy = std::get_if<RawCopy>(&raw)) written(copy->destination.address);
   if (const auto* set = std::get_if<RawMemset>(&raw)) written(set->address);
+  if (const auto* write = std::get_if<RawWrite>(&raw)) written(write->address);
 }
 
 void Recorder::note_left_range(const char* call) {

@@ -198,17 +198,29 @@ RawMemset Recorder::as_node(const RawMemset& raw) {
   return done;
 }
 
+// Also in a stream that is being captured.
+bool Recorder::done_at_once(const Work& work) const {
+  if (!work.never_captured) return false;
+  HipQuirk quirk = HipQuirk::kModuleLaunchNotCaptured;
+  if (const auto* launch = std::get_if<RawLaunch>(&work.raw);
+      launch != nullptr && launch->shape.cooperative) {
+    quirk = HipQuirk::kCooperativeLaunchNotCaptured;
+  }
+  if (std::holds_alternative<RawWrite>(work.raw)) quirk = HipQuirk::kStreamValueNotCaptured;
+  return hip_quirk_seen(quirk, facts_.runtime_version);
+}
+
 void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
     // What the program wrote since it learned that they ran, this work may read.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const HoldFindings hold(held_, work.findings);
-    const auto* raw = std::get_if<RawLaunch>(&work.raw);
-    const HipQuirk quirk = raw != nullptr && raw->shape.cooperative
-                               ? HipQuirk::kCooperativeLaunchNotCaptured
-                               : HipQuirk::kModuleLaunchNotCaptured;
-    const bool at_once = work.never_captured && hip_quirk_seen(quirk, facts_.runtime_version);
-    if (!at_once && captures_.capturing(work.stream)) {
+    if (!done_at_once(work) && captures_.capturing(work.stream)) {
+      if (std::holds_alternative<RawWrite>(work.raw)) {
+        finding(format::FindingKind::kIncomplete, work.call, "inside a stream capture");
+        work.skip = true;
+        return;
+      }
       work.captured = true;
       return;
     }
@@ -226,6 +238,8 @@ void Recorder::prepare(Work& work) noexcept {
       if (auto made = make_copy(*copy, stream, work)) work.action = std::move(*made);
     } else if (auto* set = std::get_if<RawMemset>(&work.raw)) {
       if (auto made = make_memset(*set, stream, work)) work.action = std::move(*made);
+    } else if (auto* write = std::get_if<RawWrite>(&work.raw)) {
+      work.action = make_write(*write, stream, work);
     } else if (auto* function = std::get_if<RawHostFunction>(&work.raw)) {
       work.action = format::HostFunction{stream, function->call, 0};
       check_watched_host_writes();
@@ -296,7 +310,8 @@ void Recorder::commit(Work&& work) noexcept {
     if (outside()) return note_left_range(work.call);
     bool around = false;
     if (auto* copy = std::get_if<format::Copy>(&*work.action)) {
-      if (!read_copy_source(std::get<RawCopy>(work.raw), *copy)) {
+      const auto* raw = std::get_if<RawCopy>(&work.raw);  // else its bytes are there
+      if (raw != nullptr && !read_copy_source(*raw, *copy)) {
         finding(format::FindingKind::kIncomplete, work.call, "its source could not be read");
         return;
       }

@@ -236,11 +236,10 @@ static void unsupported() {
   int* data = device_buffer();
   hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindSigned);
   hipArray* array = nullptr;
-  CHECK(hipStreamWriteValue32(nullptr, data, 5, 0));
-  CHECK(hipStreamWriteValue32(nullptr, data + 1, 6, 0));
-  int words[2] = {};
-  CHECK(hipMemcpy(words, data, sizeof(words), hipMemcpyDeviceToHost));
-  expect(words[0] == 5 && words[1] == 6, "unsupported calls");
+  textureReference texture = {};
+  CHECK(hipTexRefSetFlags(&texture, HIP_TRSF_NORMALIZED_COORDINATES));
+  CHECK(hipTexRefSetFlags(&texture, HIP_TRSF_READ_AS_INTEGER));
+  CHECK(hipMemset(data, 1, 4));
   // Refused by the software agent: nothing changes.
   expect(hipMallocArray(&array, &format, 16, 1, 0) != hipSuccess, "refused call");
 }
