@@ -52,8 +52,13 @@ GFXGRAPH_HOOK hipError_t hipMalloc(void** pointer, size_t bytes) {
 GFXGRAPH_HOOK hipError_t hipExtMallocWithFlags(void** pointer, size_t bytes, unsigned int flags) {
   const Scope scope;
   const hipError_t result = real(kCall_hipExtMallocWithFlags, pointer, bytes, flags);
-  if (scope.record && result == hipSuccess) device_memory(*pointer, bytes, flags);
-  return result;
+  if (!scope.record || result != hipSuccess) return result;
+  if ((flags & hipMallocSignalMemory) == 0) {
+    device_memory(*pointer, bytes, flags);
+    return result;
+  }
+  // The host sees it, and a replay needs nothing but that.
+  return host_memory(scope, result, pointer, bytes, 0);
 }
 
 GFXGRAPH_HOOK hipError_t hipMallocPitch(void** pointer, size_t* pitch, size_t width,
