@@ -44,6 +44,7 @@
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/segments.h"
 #include "recorder/model/stream_uses.h"
+#include "recorder/model/stream_values.h"
 #include "recorder/model/word_resolver.h"
 #include "recorder/queue/event_queue.h"
 #include "recorder/tool/claim.h"
@@ -139,6 +140,8 @@ class Recorder {
   void event_destroyed(Handle event) noexcept;
   void event_recorded(Handle event, Handle stream) noexcept;
   void stream_waits(Handle stream, Handle event, uint32_t flags) noexcept;
+  // For a value in memory (recorder_values.cpp).
+  void stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept;
 
   // ---- ranges and marks (recorder_marks.cpp) ----------------------------------------------------
   // Before the device is used they touch nothing. 0: nothing is recorded.
@@ -457,6 +460,11 @@ class Recorder {
                                             Work& work);
   std::optional<format::Action> make_write(const RawWrite& raw, format::StreamId stream,
                                            Work& work);
+  void follow_value(const RawValueWait& wait, format::StreamId stream, const char* call);
+  void note_unknown_wait(const char* call, const char* why);
+  Allocation* find_seen(uint64_t address) const;
+  void hold_value(Allocation& allocation);
+  void follow_values(const Work& work);
   RawMemset as_node(const RawMemset& raw);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
                         format::CopyEnd& end);
@@ -564,6 +572,9 @@ class Recorder {
   std::unordered_map<Handle, UnusedStream> unused_streams_;
   std::unordered_map<Handle, uint32_t> unused_events_;  // flags
   StreamUses uses_;
+  StreamValues values_;
+  // Whether streams write or wait for values: launches look for kernels that may write them, too.
+  bool any_value_ = false;
   Captures captures_;
   std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
   std::unordered_map<Handle, ExecutableGraph> executables_;

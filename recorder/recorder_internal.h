@@ -59,7 +59,7 @@ inline void Recorder::update_ways() noexcept {
   }
   const bool looked = live && !options_.checkpoints && captures_.none();
   // In a range, what a launch touches is read before it.
-  const bool plain = looked && selection_.empty() && map_.host_visible().empty();
+  const bool plain = looked && selection_.empty() && map_.host_visible().empty() && !any_value_;
   const bool light = looked && recording_ && !any_reachable_;
   if (plain != plain_.load(std::memory_order_relaxed) ||
       light != light_.load(std::memory_order_relaxed)) {

@@ -171,12 +171,13 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
                  !stale_words_.empty())) {
     return false;
   }
-  const bool look = ranges || !map_.host_visible().empty();
+  const bool look = ranges || any_value_ || !map_.host_visible().empty();
   return std::ranges::all_of(lane.relocations, [&](const format::Relocation& word) {
     if (word.ambiguous && !kernel.ambiguous_reported) return false;
     if (!look) return true;
     const auto target = by_id_.find(word.allocation);
     return !word.outside && target != by_id_.end() && !target->second->host_visible() &&
+           !target->second->holds_values &&
            (!ranges || (target->second->begun && !target->second->kept));
   });
 }

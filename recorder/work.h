@@ -64,6 +64,8 @@ struct Work {
   std::set<format::AllocationId> given;  // that the arguments of its kernels point into
   std::vector<Flight> may_write;         // host-visible memory that its kernels may write
   std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
+  std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
+  bool leads_outside = false;       // some argument of its kernels leads to no allocation
   bool in_graph = false;
   bool calls_host = false;  // a graph with host functions
   // The source of its copy is pinned memory that these runs of host functions may fill.

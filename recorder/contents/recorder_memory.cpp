@@ -60,12 +60,13 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
 }
 
 void Recorder::mark_reachable(std::span<const format::Relocation> relocations, bool in_memory) {
-  if (map_.host_visible().empty()) return;  // it matters for these only
+  // It matters for these only.
+  if (map_.host_visible().empty() && !any_value_) return;
   for (const format::Relocation& relocation : relocations) {
     Allocation* target = by_id(relocation.allocation);
     if (target == nullptr) continue;
     target->in_memory = target->in_memory || in_memory;
-    make_reachable(*target);
+    if (target->host_visible()) make_reachable(*target);
   }
 }
 
@@ -352,6 +353,7 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
       end_allocation_later(std::move(freeing), id);
     }
     flights_.forget(freeing.allocation->id);
+    values_.lose(freeing.allocation->id);
     forget_id(*freeing.allocation);
   });
   drain_if_full();

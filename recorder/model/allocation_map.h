@@ -75,6 +75,9 @@ struct Allocation {
   bool reachable = false;
   bool in_memory = false;  // the latter
   bool watched = false;    // what host functions write into it is looked for
+  // Streams write or wait for values in it. What launches look at: see map().
+  bool holds_values = false;
+  bool kernels_write_values = false;  // or may, from now on
 };
 
 class AllocationMap {

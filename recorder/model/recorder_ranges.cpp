@@ -110,6 +110,7 @@ void Recorder::leave_range() {
     allocation->points_to.clear();
   }
   stale_words_.clear();
+  values_.lose_all();
   map_.renumbered();
   for (const ModuleEntry* module : code_.modules()) forget_code(module);
   recording_ = false;

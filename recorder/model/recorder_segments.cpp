@@ -116,6 +116,7 @@ void Recorder::forget_trace() {
   own_streams_.clear();
   events_.clear();
   flights_ = Flights();
+  values_.lose_all();
   {
     const std::lock_guard lock(ran_mutex_);
     deferred_.clear();

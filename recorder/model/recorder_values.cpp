@@ -1,7 +1,15 @@
-// Values that streams write into memory.
+// Values that streams write into memory and wait for.
+//
+// A wait for a value gets into the trace as the order that it makes: where a stream wrote, before
+// the wait was issued, a value that ends it, and nothing else may have written the same bytes
+// since, the waiting stream follows the one that wrote, as by an event. The program must be right
+// if that write is what ends its wait; a replay waits for nothing that may never come, and has the
+// same order in each run, whatever the memory held before. All other waits make the trace
+// incomplete: for what the host or a kernel writes, or a stream later.
 #include <array>
 #include <cstring>
 
+#include "base/hip_quirks.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -10,6 +18,7 @@ namespace gfxgraph::recorder {
 // the trace says it like that. A pointer has eight bytes, and the words of a copy are relocated.
 std::optional<format::Action> Recorder::make_write(const RawWrite& raw, format::StreamId stream,
                                                    Work& work) {
+  if (Allocation* target = find_seen(raw.address)) hold_value(*target);
   if (raw.size_bytes == 4 && raw.address % 4 == 0) {
     RawMemset set;
     set.address = raw.address;
@@ -35,6 +44,105 @@ std::optional<format::Action> Recorder::make_write(const RawWrite& raw, format::
     writes(work, *target, flight_of(copy));
   }
   return format::Action(std::move(copy));
+}
+
+// By the address that the device uses, or else by the host's.
+Allocation* Recorder::find_seen(uint64_t address) const {
+  Allocation* const found = map_.find(address);
+  if (found != nullptr && address != found->address + found->size_bytes) return found;
+  return map_.find_host(address);
+}
+
+// From now on kernels that are given the memory are seen.
+void Recorder::hold_value(Allocation& allocation) {
+  any_value_ = true;
+  if (allocation.holds_values) return;
+  const LaunchLanes::Alone alone(queue_.lanes());
+  allocation.holds_values = true;
+  // Any kernel reaches a variable.
+  allocation.kernels_write_values = allocation.kind == format::AllocationKind::kModuleGlobal;
+}
+
+// The work is in the trace.
+void Recorder::follow_values(const Work& work) {
+  if (work.leads_outside) values_.lose_all();
+  for (const format::AllocationId id : work.given) {
+    Allocation* const given = by_id(id);
+    if (given == nullptr || !given->holds_values) continue;
+    given->kernels_write_values = true;
+    values_.lose(id);
+  }
+  for (const Flight& flight : work.over_values) {
+    values_.lose(flight.allocation, flight.begin, flight.end);
+  }
+  const auto* const raw = std::get_if<RawWrite>(&work.raw);
+  if (raw == nullptr || work.over_values.size() != 1) return;
+  const Flight& flight = work.over_values.front();
+  StreamValue value{flight.allocation, flight.begin, flight.end, raw->value,
+                    stream_id(work.stream)};
+  if (const Allocation* target = by_id(flight.allocation); target->host_visible()) {
+    if (captures_.capturing(work.stream)) return;  // a read would be captured
+    value.behind = device_->read_behind(const_cast<void*>(work.stream),
+                                        target->address + flight.begin, raw->size_bytes, true);
+    if (!value.behind) return;
+  }
+  values_.write(std::move(value));
+}
+
+void Recorder::note_unknown_wait(const char* call, const char* why) {
+  finding(format::FindingKind::kIncomplete, call,
+          std::string(why) +
+              ": order the streams by events instead, or write the value by "
+              "hipStreamWriteValue32 or 64 before the wait is issued");
+}
+
+void Recorder::follow_value(const RawValueWait& wait, format::StreamId stream, const char* call) {
+  Allocation* const memory = find_seen(wait.address);
+  if (memory == nullptr) return note_unknown_wait(call, "waits for memory in no allocation");
+  hold_value(*memory);
+  const bool by_host = memory->distance(wait.address) != 0;
+  const uint64_t begin = wait.address - (by_host ? memory->host_address : memory->address);
+  const uint64_t end = begin + wait.size_bytes;
+  if (!ends_wait(wait, 0)) return note_unknown_wait(call, "waits by an unknown condition");
+  if (memory->kernels_write_values || memory->in_memory || memory->reachable) {
+    return note_unknown_wait(call, "waits for a value that a kernel may write");
+  }
+  const StreamValue* const written = values_.find(memory->id, begin, end);
+  uint64_t now = written == nullptr ? 0 : written->value;
+  if (memory->host_visible()) {
+    check_host_writes(*memory, begin, wait.size_bytes);
+    if (written == nullptr && !flights_.over(memory->id, begin, end).empty()) {
+      return note_unknown_wait(call, "waits for a value that a copy or memset may write");
+    }
+    if (written == nullptr || written->landed()) {
+      now = 0;
+      std::memcpy(&now, reinterpret_cast<const void*>(memory->host_address + begin),
+                  wait.size_bytes);
+    }
+  } else if (written == nullptr) {
+    return note_unknown_wait(call, "waits for a value that is not known to be written before it");
+  }
+  if (!*ends_wait(wait, now)) {
+    return note_unknown_wait(call, "waits for a value that is written after it, or by the host");
+  }
+  finding(format::FindingKind::kNote, call,
+          "a replay lets the stream follow the one that wrote the value, and does not wait for it");
+  if (written == nullptr || written->stream == stream) return;
+  const format::EventId event = event_id(&values_);
+  append(format::EventRecord{event, written->stream});
+  append(format::StreamWait{stream, event, 0});
+}
+
+void Recorder::stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept {
+  guarded([&] {
+    if (outside()) return;
+    if (captures_.capturing(stream) &&
+        !hip_quirk_seen(HipQuirk::kStreamValueNotCaptured, facts_.runtime_version)) {
+      return finding(format::FindingKind::kIncomplete, call, "inside a stream capture");
+    }
+    follow_value(wait, stream_id(stream), call);
+  });
+  drain_if_full();
 }
 
 }  // namespace gfxgraph::recorder

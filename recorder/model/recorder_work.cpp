@@ -29,6 +29,7 @@ Flight flight_of(const format::Memset& set) {
 // What the program wrote beside the range, into blocks that the work writes in part, must not be
 // taken for the work's.
 void Recorder::writes(Work& work, Allocation& allocation, const Flight& flight) {
+  if (allocation.holds_values) work.over_values.push_back(flight);
   if (!allocation.host_visible() || flight.begin == flight.end) return;
   // A host function may write it, too, before or after, or while this is being issued.
   if (!allocation.watched && (work.calls_host || !runs_to_come().empty())) watch(allocation);
@@ -40,6 +41,7 @@ void Recorder::gives(const format::Launch& launch, Work& work) {
   for (const format::Relocation& word : launch.relocations) {
     work.given.insert(word.allocation);
     const Allocation* nearest = by_id(word.allocation);
+    work.leads_outside = work.leads_outside || word.outside;
     if (!word.outside || nearest == nullptr) continue;
     // It may have been made from any of those around it.
     const uint64_t value = nearest->address + static_cast<uint64_t>(word.addend);
@@ -332,6 +334,7 @@ void Recorder::commit(Work&& work) noexcept {
     }
     if (around) write_around_adopted(std::get<RawCopy>(work.raw));
     kernels_take_off(work, stream_id(work.stream));
+    if (any_value_) follow_values(work);
     for (const Handle event : work.records) {
       captures_.forget_event(event);
       append(format::EventRecord{event_id(event), stream_id(work.stream)});

@@ -310,6 +310,20 @@ TEST_F(RecordTest, UnsupportedCallsAreNamedAndCounted) {
   EXPECT_EQ(record(program, "--strict").code, 3);
 }
 
+TEST_F(RecordTest, WaitsForValuesThatNoStreamWroteBeforeAreNamed) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_values unknown_waits");
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* what :
+       {"hipStreamWaitValue32: waits for a value that is not known to be written before it",
+        "hipStreamWaitValue64: waits for a value that is written after it, or by the host",
+        "hipStreamWaitValue64: waits for a value that a kernel may write"}) {
+    EXPECT_THAT(result.err, HasSubstr(what));
+  }
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+}
+
 TEST_F(RecordTest, ExitCodesPassThrough) {
   const std::map<std::string, int> codes = {{"exit_code", 41}, {"_exit", 42}, {"quick_exit", 43}};
   for (const auto& [mode, code] : codes) {

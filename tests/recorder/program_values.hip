@@ -109,6 +109,75 @@ static void polled() {
   }
 }
 
+// A kernel behind a wait in the second stream, which nothing else orders behind slow in the first.
+template <typename Wait>
+static void waited(const char* what, Word* value, bool wide, Word written, Wait&& wait) {
+  Word* words = device<Word>(2);
+  slow<<<1, 1, 0, first>>>(words, kRounds);
+  if (wide) {
+    CHECK(hipStreamWriteValue64(first, value, written, 0));
+  } else {
+    CHECK(hipStreamWriteValue32(first, value, static_cast<unsigned>(written), 0));
+  }
+  wait();
+  follow<<<1, 1, 0, second>>>(words, words + 1);
+  CHECK(hipDeviceSynchronize());
+  expect(word_at(words + 1) == slow_answer() + 1, what);
+}
+
+static Word* signal_memory() {
+  Word* memory = nullptr;
+  CHECK(hipExtMallocWithFlags(reinterpret_cast<void**>(&memory), sizeof(Word), hipMallocSignalMemory));
+  *memory = 0;
+  return memory;
+}
+
+// Of device, pinned and signal memory; with each condition.
+static void waits() {
+  Word* pinned = nullptr;
+  CHECK(hipHostMalloc(&pinned, 2 * sizeof(Word), hipHostMallocDefault));
+  pinned[0] = pinned[1] = 0;
+  Word* const all[] = {device<Word>(2), pinned, signal_memory()};
+  for (Word* value : all) {
+    waited("at least, 32 bits", value, false, 5, [&] {
+      CHECK(hipStreamWaitValue32(second, value, 4, hipStreamWaitValueGte, 0xffffffffu));
+    });
+    waited("equal, 32 bits of a mask", value, false, 0x1234, [&] {
+      CHECK(hipStreamWaitValue32(second, value, 0x34, hipStreamWaitValueEq, 0xffu));
+    });
+    waited("and, 64 bits", value, true, Word{6} << 40, [&] {
+      CHECK(hipStreamWaitValue64(second, value, Word{4} << 40, hipStreamWaitValueAnd, ~Word{0}));
+    });
+    waited("equal, 64 bits", value, true, ~Word{0}, [&] {
+      CHECK(hipStreamWaitValue64(second, value, ~Word{0}, hipStreamWaitValueEq, ~Word{0}));
+    });
+  }
+  // What the host has written before ends a wait, too.
+  pinned[1] = 9;
+  CHECK(hipStreamWaitValue64(second, pinned + 1, 9, hipStreamWaitValueEq, ~Word{0}));
+  CHECK(hipStreamSynchronize(second));
+  CHECK(hipFree(all[0]));
+  CHECK(hipFree(all[2]));
+}
+
+// Waits that what is issued later ends, or the host, or a kernel: each is named.
+static void unknown_waits() {
+  Word* memory = device<Word>(1);
+  CHECK(hipStreamWaitValue32(second, memory, 1, hipStreamWaitValueGte, 0xffffffffu));
+  CHECK(hipStreamWriteValue32(first, memory, 1, 0));
+  CHECK(hipDeviceSynchronize());
+  Word* host = signal_memory();
+  CHECK(hipStreamWaitValue64(second, host, 3, hipStreamWaitValueEq, ~Word{0}));
+  *const_cast<volatile Word*>(host) = 3;
+  CHECK(hipDeviceSynchronize());
+  Word* words = device<Word>(2);
+  CHECK(hipStreamWriteValue64(first, words + 1, 0, 0));
+  CHECK(hipStreamSynchronize(first));
+  follow<<<1, 1, 0, first>>>(words, words + 1);
+  CHECK(hipStreamWaitValue64(second, words + 1, 1, hipStreamWaitValueGte, ~Word{0}));
+  CHECK(hipDeviceSynchronize());
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   CHECK(hipStreamCreateWithFlags(&first, hipStreamNonBlocking));
@@ -119,6 +188,10 @@ int main(int argc, char** argv) {
     pointers();
   } else if (mode == "polled") {
     polled();
+  } else if (mode == "waits") {
+    waits();
+  } else if (mode == "unknown_waits") {
+    unknown_waits();
   } else {
     return 2;
   }

@@ -1,4 +1,4 @@
-// Values that streams write into memory.
+// Values that streams write into memory and wait for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +23,196 @@ class RecorderValuesTest : public RecorderTest {
     recorder_->commit(std::move(work));
   }
 
+  static constexpr uint32_t kAtLeast = 0, kEqual = 1, kAnd = 2, kNor = 3;
+  void wait(const void* address, uint32_t size_bytes, uint64_t value, Handle stream,
+            uint32_t condition = kAtLeast, uint64_t mask = ~uint64_t{0}) {
+    recorder_->stream_waits(
+        stream, {reinterpret_cast<uint64_t>(address), size_bytes, value, mask, condition},
+        "hipStreamWaitValue");
+  }
+  void two_streams() {
+    recorder_->stream_created(handle(10), 1, 0);
+    recorder_->stream_created(handle(11), 1, 0);
+  }
+  // What the trace says that stands for a wait, or the detail of the finding that it is incomplete.
+  std::string outcome() {
+    const auto trace = finish();
+    if (!trace) return "no trace";
+    for (const format::Finding& finding : trace->findings()) {
+      if (finding.kind == format::FindingKind::kIncomplete) {
+        return finding.detail.substr(0, finding.detail.find(':'));
+      }
+    }
+    const auto records = actions<format::EventRecord>(*trace);
+    const auto waits = actions<format::StreamWait>(*trace);
+    if (records.empty() && waits.empty()) return "nothing";
+    if (records.size() != 1 || waits.size() != 1 || records[0].event != waits[0].event) return "?";
+    return std::to_string(waits[0].stream) + " follows " + std::to_string(records[0].stream);
+  }
+  void anew() {
+    recorder_.reset();
+    std::filesystem::remove(path());
+    make({});
+    std::ranges::fill(data_, 0);
+  }
+
   alignas(8) uint64_t data_[8] = {};
 };
+
+TEST_F(RecorderValuesTest, AWaitFollowsTheStreamThatWroteWhatEndsIt) {
+  struct Case {
+    uint64_t written;
+    uint64_t value;
+    uint32_t condition;
+    uint64_t mask;
+    const char* outcome;
+  };
+  const char* const kLater = "waits for a value that is written after it, or by the host";
+  for (const Case& one : {
+           Case{5, 5, kAtLeast, ~uint64_t{0}, "2 follows 1"},
+           Case{5, 6, kAtLeast, ~uint64_t{0}, kLater},
+           Case{0x1234, 0x34, kEqual, 0xff, "2 follows 1"},
+           Case{0x1234, 0x34, kEqual, 0xffff, kLater},
+           Case{6, 4, kAnd, ~uint64_t{0}, "2 follows 1"},
+           Case{6, 8, kAnd, ~uint64_t{0}, kLater},
+           Case{6, 4, kAnd, 3, kLater},
+           Case{0, 0, kNor, ~uint64_t{0}, "waits by an unknown condition"},
+       }) {
+    anew();
+    device_memory(data_, sizeof(data_));
+    two_streams();
+    write(&data_[1], 8, one.written, handle(10));
+    wait(&data_[1], 8, one.value, handle(11), one.condition, one.mask);
+    EXPECT_EQ(outcome(), one.outcome) << one.written << ' ' << one.value << ' ' << one.condition;
+  }
+}
+
+TEST_F(RecorderValuesTest, TheOrderStandsWhereTheWaitWasIssued) {
+  device_memory(data_, sizeof(data_));
+  two_streams();
+  write(data_, 4, 1, handle(10));
+  wait(data_, 4, 1, handle(10));  // its own stream has that order
+  wait(data_, 4, 1, handle(11));
+  memset_work(&data_[2], 8, handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::string order;
+  for (const format::Event& event : trace->events()) {
+    if (std::holds_alternative<format::Memset>(event.action)) order += 'm';
+    if (std::holds_alternative<format::EventRecord>(event.action)) order += 'r';
+    if (std::holds_alternative<format::StreamWait>(event.action)) order += 'w';
+  }
+  EXPECT_EQ(order, "mrwm");
+  ASSERT_FALSE(trace->findings().empty());
+  EXPECT_EQ(trace->findings()[0].kind, format::FindingKind::kNote);
+}
+
+TEST_F(RecorderValuesTest, AWaitForWhatNoStreamWroteLastIsNamed) {
+  device_memory(data_, sizeof(data_));
+  two_streams();
+  wait(data_, 4, 0, handle(11));
+  EXPECT_EQ(outcome(), "waits for a value that is not known to be written before it");
+  anew();
+  two_streams();
+  device_memory(data_, 8);
+  wait(&data_[4], 4, 0, handle(11));
+  EXPECT_EQ(outcome(), "waits for memory in no allocation");
+  anew();
+  two_streams();
+  device_memory(data_, sizeof(data_));
+  write(data_, 4, 1, handle(10));
+  memset_work(data_, 1, handle(10));  // a part of it
+  wait(data_, 4, 1, handle(11));
+  EXPECT_EQ(outcome(), "waits for a value that is not known to be written before it");
+  anew();
+  two_streams();
+  device_memory(data_, sizeof(data_));
+  write(data_, 8, 1, handle(10));
+  wait(data_, 4, 1, handle(11));  // not the same bytes
+  EXPECT_EQ(outcome(), "waits for a value that is not known to be written before it");
+}
+
+TEST_F(RecorderValuesTest, MemoryThatOtherMemoryLeadsToMayBeWrittenByKernels) {
+  alignas(8) uint64_t table[1] = {};
+  device_memory(data_, sizeof(data_));
+  device_memory(table, sizeof(table));
+  two_streams();
+  write(data_, 4, 1, handle(10));
+  const uint64_t pointer = reinterpret_cast<uint64_t>(data_);
+  copy(table, &pointer, sizeof(pointer));
+  wait(data_, 4, 1, handle(11));
+  EXPECT_EQ(outcome(), "waits for a value that a kernel may write");
+}
+
+// The host may poll for the value and write another one. It cannot have done so before the value is
+// there.
+TEST_F(RecorderValuesTest, MemoryOfTheHostCountsAsItIsWhenTheWriteIsDone) {
+  for (const bool landed : {false, true}) {
+    anew();
+    state_.reads_behind = true;
+    state_.under_way.clear();
+    const uint64_t address = reinterpret_cast<uint64_t>(data_);
+    recorder_->allocated(
+        {format::AllocationKind::kHostPinned, address, address, sizeof(data_), 0, nullptr});
+    two_streams();
+    write(data_, 8, 1, handle(10));
+    if (landed) state_.arrive();
+    data_[0] = 0;  // not there yet, or set back by the host
+    wait(data_, 8, 1, handle(11));
+    EXPECT_EQ(outcome(), landed ? "waits for a value that is written after it, or by the host"
+                                : "2 follows 1");
+  }
+}
+
+TEST_F(RecorderValuesTest, WhatTheHostWroteEndsAWait) {
+  const uint64_t address = reinterpret_cast<uint64_t>(data_);
+  recorder_->allocated(
+      {format::AllocationKind::kHostPinned, address, address, sizeof(data_), 0, nullptr});
+  two_streams();
+  data_[1] = 7;
+  wait(&data_[1], 8, 7, handle(11), kEqual);
+  EXPECT_EQ(outcome(), "nothing");
+}
+
+class RecorderValuesKernelTest : public RecorderHostMemoryTest {
+ protected:
+  alignas(8) uint64_t data_[2] = {};
+};
+
+// A kernel that was given the memory goes the way on which that is seen, and counts as a writer.
+TEST_F(RecorderValuesKernelTest, AKernelThatIsGivenTheMemoryMayWriteIt) {
+  device_memory(data_, sizeof(data_));
+  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  ASSERT_NE(kernel, nullptr);
+  void* pointer = data_;
+  int by = 3;
+  void* params[] = {&pointer, &by};
+  EXPECT_EQ(recorder_->launch_way(*kernel, params, nullptr), LaunchWay::kAfter);
+  Work write;
+  write.raw = RawWrite{reinterpret_cast<uint64_t>(data_), 4, 1};
+  write.stream = handle(10);
+  write.call = "hipStreamWriteValue32";
+  recorder_->prepare(write);
+  recorder_->commit(std::move(write));
+  EXPECT_EQ(recorder_->launch_way(*kernel, params, nullptr), LaunchWay::kWhole);
+  Work work;
+  RawLaunch raw;
+  raw.kernel = kernel;
+  raw.kernarg = kernarg_from_params(kernel->kernel, params);
+  work.raw = std::move(raw);
+  work.stream = handle(10);
+  work.call = "hipModuleLaunchKernel";
+  recorder_->prepare(work);
+  recorder_->commit(std::move(work));
+  recorder_->stream_waits(handle(11), {reinterpret_cast<uint64_t>(data_), 4, 1, ~uint64_t{0}, 0},
+                          "hipStreamWaitValue32");
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  EXPECT_THAT(actions<format::StreamWait>(*trace), IsEmpty());
+  EXPECT_THAT(trace->findings()[0].detail, ::testing::HasSubstr("that a kernel may write"));
+}
 
 TEST_F(RecorderValuesTest, FourBytesAreAMemsetOfOneElement) {
   device_memory(data_, sizeof(data_));
