@@ -20,7 +20,6 @@ bool may_be_done_in_part(int index) noexcept {
   switch (index) {
     case kCall_hipMemcpyBatchAsync:
     case kCall_hipMemcpy3DBatchAsync:
-    case kCall_hipStreamBatchMemOp:
     case kCall_hipExtLaunchMultiKernelMultiDevice:
     case kCall_hipLaunchCooperativeKernelMultiDevice:
     case kCall_hipModuleLaunchCooperativeKernelMultiDevice: return true;

@@ -1,5 +1,9 @@
 // Hooks of stream memory operations.
+#include <deque>
+#include <vector>
+
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/newer_hip.h"
 
 using namespace gfxgraph::recorder;
 
@@ -49,4 +53,52 @@ GFXGRAPH_HOOK hipError_t hipStreamWaitValue64(hipStream_t stream, void* address,
   return wait_value(
       kCall_hipStreamWaitValue64, stream, {address_of(address), 8, value, mask, flags},
       [&] { return real(kCall_hipStreamWaitValue64, stream, address, value, flags, mask); });
+}
+
+// A list of writes and waits, done in its order. It has no masks.
+GFXGRAPH_HOOK hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count,
+                                             BatchMemOp* operations, unsigned int flags) {
+  constexpr int kIndex = kCall_hipStreamBatchMemOp;
+  const Scope scope;
+  const auto call = [&] { return real(kIndex, stream, count, operations, flags); };
+  if (!scope.record || operations == nullptr) return call();
+  const char* const name = display_name(kIndex).data();
+  const Handle key = stream_key(stream);
+  const std::vector<BatchMemOp> list(operations, operations + count);
+  const auto low = [](const BatchMemOp& one) { return static_cast<uint32_t>(one.value); };
+  std::deque<Work> writes;
+  for (const BatchMemOp& one : list) {
+    const bool wide = one.operation == BatchMemOp::kWrite64;
+    if (!wide && one.operation != BatchMemOp::kWrite32) continue;
+    Work& work = writes.emplace_back();
+    work.raw = RawWrite{address_of(one.address), wide ? 8u : 4u, wide ? one.value : low(one)};
+    work.stream = key;
+    work.call = name;
+    work.never_captured = true;
+    recorder().prepare(work);
+  }
+  const hipError_t result = call();
+  if (result != hipSuccess) {
+    if (count != 0) recorder().note_incomplete(name, "failed, and may be done in part");
+    return result;
+  }
+  for (const BatchMemOp& one : list) {
+    switch (one.operation) {
+      case BatchMemOp::kWrite32:
+      case BatchMemOp::kWrite64:
+        recorder().commit(std::move(writes.front()));
+        writes.pop_front();
+        break;
+      case BatchMemOp::kWait32:
+        recorder().stream_waits(key, {address_of(one.address), 4, low(one), 0xffffffffu, one.flags},
+                                name);
+        break;
+      case BatchMemOp::kWait64:
+        recorder().stream_waits(
+            key, {address_of(one.address), 8, one.value, ~uint64_t{0}, one.flags}, name);
+        break;
+      default: recorder().note_incomplete(name, "an operation that is no write and no wait");
+    }
+  }
+  return result;
 }

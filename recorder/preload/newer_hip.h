@@ -87,6 +87,19 @@ struct DriverMemsetParams {
 };
 static_assert(sizeof(DriverMemsetParams) == 40);
 
+// hipStreamBatchMemOpParams
+struct BatchMemOp {
+  static constexpr uint32_t kWait32 = 1, kWrite32 = 2, kWait64 = 4, kWrite64 = 5;
+
+  uint32_t operation;
+  void* address;
+  uint64_t value;  // of 32 bits: the lower ones
+  uint32_t flags;
+  void* alias;
+  uint64_t reserved;
+};
+static_assert(sizeof(BatchMemOp) == 48 && offsetof(BatchMemOp, flags) == 24);
+
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
   for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {
     if (attributes[i].id == LaunchAttribute::kCooperative && attributes[i].value.cooperative != 0) {

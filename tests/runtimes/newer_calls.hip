@@ -1,5 +1,5 @@
 // Calls that HIP 5.2.3 does not have, each with an answer computed on the host: newer_calls MODE; prints "ok".
-//   enabled (from 5.7), nodes, capture_to_graph (from 6.4), launches, fills (from 7.2)
+//   enabled (from 5.7), nodes, capture_to_graph, values (from 6.4), launches, fills (from 7.2)
 #include <string>
 #include <utility>
 #include <vector>
@@ -231,6 +231,63 @@ static void capture_to_graph() {
   launch(executable, stream);
   expect_all(data, 16, "a capture into a graph");
 }
+// HIP 7.2.4 refuses every list: there each operation is a call.
+static void batch(hipStream_t stream, unsigned count, hipStreamBatchMemOpParams* list) {
+#if HIP_VERSION < 70000000
+  CHECK(hipStreamBatchMemOp(stream, count, list, 0));
+#else
+  for (const auto* one = list; one != list + count; ++one) {
+    const auto low = static_cast<uint32_t>(one->waitValue.value);
+    const uint64_t whole = one->waitValue.value64;
+    switch (one->operation) {
+      case hipStreamMemOpWriteValue32: CHECK(hipStreamWriteValue32(stream, one->waitValue.address, low, 0)); break;
+      case hipStreamMemOpWriteValue64: CHECK(hipStreamWriteValue64(stream, one->waitValue.address, whole, 0)); break;
+      case hipStreamMemOpWaitValue32: CHECK(hipStreamWaitValue32(stream, one->waitValue.address, low, one->waitValue.flags)); break;
+      default: CHECK(hipStreamWaitValue64(stream, one->waitValue.address, whole, one->waitValue.flags));
+    }
+  }
+#endif
+}
+
+// A list of writes in one stream; one in another waits for two of the values and writes a third.
+static void values() {
+  int* data = device_buffer(1);
+  unsigned long long* words = nullptr;
+  CHECK(hipMalloc(&words, 4 * sizeof(*words)));
+  CHECK(hipMemset(words, 0, 4 * sizeof(*words)));
+  CHECK(hipDeviceSynchronize());
+  hipStream_t first, second;
+  CHECK(hipStreamCreateWithFlags(&first, hipStreamNonBlocking));
+  CHECK(hipStreamCreateWithFlags(&second, hipStreamNonBlocking));
+  hipStreamBatchMemOpParams writes[2] = {};
+  writes[0].writeValue.operation = hipStreamMemOpWriteValue32;
+  writes[0].writeValue.address = words;
+  writes[0].writeValue.value = 7;
+  writes[1].writeValue.operation = hipStreamMemOpWriteValue64;
+  writes[1].writeValue.address = words + 1;
+  writes[1].writeValue.value64 = 1ull << 40;
+  hipStreamBatchMemOpParams waits[3] = {};
+  waits[0].waitValue.operation = hipStreamMemOpWaitValue32;
+  waits[0].waitValue.address = words;
+  waits[0].waitValue.value = 7;
+  waits[0].waitValue.flags = hipStreamWaitValueEq;
+  waits[1].waitValue.operation = hipStreamMemOpWaitValue64;
+  waits[1].waitValue.address = words + 1;
+  waits[1].waitValue.value64 = 1ull << 40;
+  waits[1].waitValue.flags = hipStreamWaitValueGte;
+  waits[2].writeValue.operation = hipStreamMemOpWriteValue32;
+  waits[2].writeValue.address = words + 2;
+  waits[2].writeValue.value = 9;
+  for (int i = 0; i < 50; ++i) add<<<1, kCount, 0, first>>>(data, 1);
+  batch(first, 2, writes);
+  batch(second, 3, waits);
+  multiply<<<1, kCount, 0, second>>>(data, 2);
+  CHECK(hipDeviceSynchronize());
+  expect_all(data, 102, "values");
+  unsigned long long seen[4];
+  CHECK(hipMemcpy(seen, words, sizeof(seen), hipMemcpyDeviceToHost));
+  expect(seen[0] == 7 && seen[1] == 1ull << 40 && seen[2] == 9 && seen[3] == 0, "written values");
+}
 #endif
 
 #if HIP_VERSION >= 70200000
@@ -297,7 +354,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, void (*)()> modes[] = {
       {"enabled", enabled},
 #if HIP_VERSION >= 60000000
-      {"nodes", nodes},       {"capture_to_graph", capture_to_graph},
+      {"nodes", nodes},       {"capture_to_graph", capture_to_graph}, {"values", values},
 #endif
 #if HIP_VERSION >= 70200000
       {"launches", launches}, {"fills", fills},
