@@ -1,6 +1,11 @@
 #include "recorder/model/word_resolver.h"
 
+// The header names bool as C does, which clang's <stdbool.h> provides in GNU modes of C++ only.
+#ifndef _Bool
+#define _Bool bool
+#endif
 #include <sys/platform/x86.h>
+#undef _Bool
 
 #include <algorithm>
 #include <array>
