@@ -154,6 +154,9 @@ Result<void> Checker::check(const Copy& copy) const {
     return fail(Status::kCorrupt, fmt::format("copy: host source has {} bytes, not {}",
                                               copy.host_source.size_bytes, source_bytes));
   }
+  if (copy.source_is_pinned && copy.source.allocation != 0) {
+    return fail(Status::kCorrupt, "copy: its source is an allocation and pinned host memory");
+  }
   const uint64_t result_bytes = copy.destination.allocation == 0 ? *bytes : 0;
   if (copy.host_result.size_bytes != 0 && copy.host_result.size_bytes != result_bytes) {
     return fail(Status::kCorrupt, fmt::format("copy: host result has {} bytes, not {}",

@@ -185,6 +185,7 @@ Offset<fbs::Copy> pack_action(Builder& builder, const Copy& action) {
   table.add_host_result(host_result);
   table.add_asynchronous(action.asynchronous);
   table.add_stream(action.stream);
+  table.add_source_is_pinned(action.source_is_pinned);
   return table.Finish();
 }
 

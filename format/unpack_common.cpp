@@ -125,6 +125,7 @@ Copy Unpacker::action(const fbs::Copy& from) {
   to.host_result = content(from.host_result());
   to.asynchronous = from.asynchronous();
   to.stream = from.stream();
+  to.source_is_pinned = from.source_is_pinned();
   return to;
 }
 

@@ -466,6 +466,9 @@ class Recorder {
   void hold_value(Allocation& allocation);
   void follow_values(const Work& work);
   RawMemset as_node(const RawMemset& raw);
+  Allocation* allocation_at(uint64_t address, uint64_t& offset);
+  bool carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                     const format::CopyEnd& destination, const Work& work);
   bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
                         format::CopyEnd& end);
   std::optional<format::Content> take_rows(const RawCopy& raw, const RawCopyEnd& end, bool store);

@@ -175,7 +175,8 @@ class Linter {
     on_stream(launch.stream);
   }
   void look_at(const format::Copy& copy) {
-    const bool from = copy.source.allocation == 0, to = copy.destination.allocation == 0;
+    const bool from = copy.source.allocation == 0 && !copy.source_is_pinned;
+    const bool to = copy.destination.allocation == 0;
     if (copy.asynchronous) {
       on_stream(copy.stream);
     } else if (copy.stream == 0 || (!from && !to)) {

@@ -367,7 +367,8 @@ class Comparer {
     if (from_host == to_host) return;  // both: the host's own business
     if (!take_listed(1, result_.unlisted_transfers)) return;
     Transfer transfer;
-    transfer.pinned = from_host ? !from_plain : !to_plain;
+    const bool in_copy = from_host && from_plain;
+    transfer.pinned = from_host ? !from_plain || first.source_is_pinned : !to_plain;
     transfer.work = place_.work;
     transfer.event = place_.event;
     transfer.node = place_.node;
@@ -377,7 +378,8 @@ class Comparer {
     const auto content = [&](const format::Copy& copy) -> const format::Content& {
       return from_host ? copy.host_source : copy.host_result;
     };
-    const bool known = !transfer.pinned && content(first).size_bytes == transfer.size_bytes;
+    const bool known =
+        (in_copy || !transfer.pinned) && content(first).size_bytes == transfer.size_bytes;
     transfer.bytes = known ? Bytes::kConstant : Bytes::kUnknown;
     std::vector<ParameterValue> ends;
     for (size_t i = 0; i < copies.size(); ++i) {

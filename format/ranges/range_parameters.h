@@ -70,7 +70,7 @@ enum class Bytes : uint8_t { kConstant, kChange, kUnknown };
 // Bytes that the host gave (a copy from the host, a write to memory that both reach), or took.
 struct Transfer {
   bool host_write = false;  // else a copy
-  bool pinned = false;      // of a copy: the host's end is an allocation, else plain host memory
+  bool pinned = false;      // of a copy: HIP knew the host's end, else it was plain host memory
   uint64_t work = 0;        // of a copy, as in Place; of a write, how many writes went to the same
                             // place in the iteration before it
   uint64_t event = 0;       // the first one
@@ -81,7 +81,7 @@ struct Transfer {
   ParameterValue memory;      // the device's end, or what was written, in the first one
   PatternMatch memory_match;  // how that moves, of a copy
   // Whether all iterations have the same bytes. Unknown: not all are in the trace, as with copies
-  // from pinned memory, whose bytes are host writes.
+  // from memory that kernels reach, whose bytes are host writes.
   Bytes bytes = Bytes::kUnknown;
 };
 

@@ -5,6 +5,23 @@
 
 namespace gfxgraph::recorder {
 
+void ByteRanges::add(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  auto at = ends_.upper_bound(begin);
+  if (at != ends_.begin() && std::prev(at)->second >= begin) --at;
+  while (at != ends_.end() && at->first <= end) {
+    begin = std::min(begin, at->first);
+    end = std::max(end, at->second);
+    at = ends_.erase(at);
+  }
+  ends_.emplace_hint(at, begin, end);
+}
+
+bool ByteRanges::overlap(uint64_t begin, uint64_t end) const noexcept {
+  const auto behind = ends_.lower_bound(end);
+  return begin < end && behind != ends_.begin() && std::prev(behind)->second > begin;
+}
+
 std::vector<std::shared_ptr<Allocation>> AllocationMap::insert(
     std::shared_ptr<Allocation> allocation) {
   const uint64_t begin = allocation->address;

@@ -22,6 +22,16 @@ namespace gfxgraph::recorder {
 // Host-visible memory is compared in pieces of this size.
 inline constexpr uint64_t kHostBlockBytes = 4096;
 
+// Parts of an allocation, as byte offsets [begin, end).
+class ByteRanges {
+ public:
+  void add(uint64_t begin, uint64_t end);
+  bool overlap(uint64_t begin, uint64_t end) const noexcept;
+
+ private:
+  std::map<uint64_t, uint64_t> ends_;  // by begin; they neither overlap nor touch
+};
+
 struct Allocation {
   format::AllocationId id = 0;
   format::AllocationKind kind = format::AllocationKind::kDevice;
@@ -65,6 +75,8 @@ struct Allocation {
   uint64_t found_in_doubt = 0;  // hash of what kernels may have read there that were not given it
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
+  // Host-visible: what copies and memsets have written.
+  ByteRanges device_wrote;
   // plain_host: what it held when the host last knew of it, with what host functions wrote since.
   // None: not known.
   KeptBytes last_known;

@@ -107,6 +107,7 @@ void Recorder::leave_range() {
     allocation->begun = false;
     allocation->reachable = allocation->in_memory = false;
     allocation->known_blocks.clear();
+    allocation->device_wrote = {};
     allocation->points_to.clear();
   }
   stale_words_.clear();

@@ -1,6 +1,7 @@
 // Device work that reads or writes what the program may see: seen by prepare() before the real
 // call, appended by commit() after it.
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,7 @@ Flight flight_of(const format::Memset& set) {
 void Recorder::writes(Work& work, Allocation& allocation, const Flight& flight) {
   if (allocation.holds_values) work.over_values.push_back(flight);
   if (!allocation.host_visible() || flight.begin == flight.end) return;
+  allocation.device_wrote.add(flight.begin, flight.end);
   // A host function may write it, too, before or after, or while this is being issued.
   if (!allocation.watched && (work.calls_host || !runs_to_come().empty())) watch(allocation);
   check_host_writes(allocation, flight.begin, flight.end - flight.begin);
@@ -66,28 +68,72 @@ void Recorder::reachable_may_be_written(Work& work, format::StreamId stream) {
   run_beside_functions(work.may_write, work, stream);
 }
 
+// Known allocations only, by the device's or the host's address. `offset`: of the address in it.
+Allocation* Recorder::allocation_at(uint64_t address, uint64_t& offset) {
+  Allocation* allocation = map_.find(address);
+  uint64_t base = allocation == nullptr ? 0 : allocation->address;
+  if (allocation == nullptr || address == base + allocation->size_bytes) {
+    allocation = map_.find_host(address);
+    base = allocation == nullptr ? 0 : allocation->host_address;
+  }
+  offset = address - base;
+  return allocation;
+}
+
 bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes,
                                 Work& work, format::CopyEnd& end) {
   end.pitch_bytes = raw.pitch_bytes;
   end.slice_bytes = raw.slice_bytes;
-  Allocation* allocation = map_.find(raw.address);
-  uint64_t base = allocation == nullptr ? 0 : allocation->address;
-  if (allocation == nullptr || raw.address == base + allocation->size_bytes) {
-    allocation = map_.find_host(raw.address);
-    base = allocation == nullptr ? 0 : allocation->host_address;
-  }
+  uint64_t offset = 0;
+  Allocation* allocation = allocation_at(raw.address, offset);
   if (allocation == nullptr && work.in_graph && side != MemorySide::kDevice) {
     allocation = find_adopted(raw.address, size_bytes);
-    base = allocation == nullptr ? 0 : allocation->host_address;
+    if (allocation != nullptr) offset = raw.address - allocation->host_address;
   }
   if (allocation != nullptr) {
     take_in_trace(*allocation);
     end.allocation = allocation->id;
-    end.offset_bytes = raw.address - base;
+    end.offset_bytes = offset;
     return true;
   }
   if (side != MemorySide::kDevice) return true;  // plain host memory
   finding(format::FindingKind::kIncomplete, work.call, "device memory in no recorded allocation");
+  return false;
+}
+
+// Whether a copy to device memory out of this pinned memory brings its bytes along, as one out of
+// plain memory does. Then no host write stands before it, where a replay would have to wait until
+// it may make that. Not for memory that anybody but the program writes, nor where the program may
+// write between the call and the copy: it holds the copy up by a kernel, or a stream that waits for
+// what the host writes.
+//
+// A small copy always does, so that the copies of each step of a program look the same. A large
+// one, of weights for example, does where the trace does not have its bytes already.
+bool Recorder::carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                             const format::CopyEnd& destination, const Work& work) {
+  const Allocation* const target = by_id(destination.allocation);
+  const bool pinned = source.kind == format::AllocationKind::kHostPinned ||
+                      source.kind == format::AllocationKind::kHostRegistered;
+  if (work.in_graph || !pinned || source.plain_host || target == nullptr ||
+      target->host_visible() || options_.checkpoints || size_bytes == 0 ||
+      offset > source.size_bytes || size_bytes > source.size_bytes - offset) {
+    return false;
+  }
+  if (source.reachable || source.watched || source.holds_values || any_value_ ||
+      flights_.any_kernel() || source.device_wrote.overlap(offset, offset + size_bytes) ||
+      !runs_to_come().empty()) {
+    return false;
+  }
+  if (!source.begun || size_bytes <= kSmallBytes) return true;
+  for (uint64_t block = offset / kHostBlockBytes; block * kHostBlockBytes < offset + size_bytes;
+       ++block) {
+    const auto bytes = visible_bytes(source).subspan(block * kHostBlockBytes);
+    const size_t size = std::min<uint64_t>(kHostBlockBytes, bytes.size());
+    if (block >= source.known_blocks.size() ||
+        XXH3_64bits(bytes.data(), size) != source.known_blocks[block]) {
+      return true;
+    }
+  }
   return false;
 }
 
@@ -101,8 +147,16 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
   const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
   if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
-                        copy.destination) ||
-      !resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {
+                        copy.destination)) {
+    return std::nullopt;
+  }
+  uint64_t source_offset = 0;
+  const Allocation* const pinned = allocation_at(raw.source.address, source_offset);
+  const bool carried = pinned != nullptr && carries_bytes(*pinned, source_offset, size(raw.source),
+                                                          copy.destination, work);
+  if (carried) {
+    copy.source.allocation = pinned->id;  // for host_waits()
+  } else if (!resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {
     return std::nullopt;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation != 0) {
@@ -114,6 +168,11 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   }
   work.host_waits = host_waits(work, copy);
   copy.asynchronous = !work.host_waits;
+  if (carried) {
+    std::get<RawCopy>(work.raw).source.address = pinned->host_address + source_offset;
+    copy.source = {};
+    copy.source_is_pinned = true;
+  }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
   if (Allocation* source = by_id(copy.source.allocation);

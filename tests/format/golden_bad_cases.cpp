@@ -440,6 +440,8 @@ void add_memory_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"copy_without_host_source", with_copy([](Copy& c) { c.source = {}; })});
   cases.push_back(
       {"copy_host_source_of_device", with_copy([](Copy& c) { c.host_source.size_bytes = 32; })});
+  cases.push_back(
+      {"copy_pinned_source_of_device", with_copy([](Copy& c) { c.source_is_pinned = true; })});
   cases.push_back({"copy_host_result_size", with_copy([](Copy& c) {
                      c.destination = {};
                      c.host_result.size_bytes = 31;

@@ -175,6 +175,16 @@ std::vector<GoldenCase> golden_cases() {
                      write.in_doubt = true;
                      GFXGRAPH_CHECK(writer.add(event_of(write)).has_value());
                    })});
+  cases.push_back({"pinned_source", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(writer.add(event_of(sample_allocation(1, 64))).has_value());
+                     Copy copy;
+                     copy.destination.allocation = 1;
+                     copy.width_bytes = 8;
+                     copy.host_source.size_bytes = 8;
+                     copy.source_is_pinned = true;
+                     GFXGRAPH_CHECK(writer.add(event_of(copy)).has_value());
+                   })});
   cases.push_back({"names", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_names(writer).has_value());

@@ -87,15 +87,17 @@ struct ActionDumper {
             {"relocations", dump(a.relocations)}};
   }
   Json operator()(const Copy& a) const {
-    return {{"destination", dump(a.destination)},
-            {"source", dump(a.source)},
-            {"width", a.width_bytes},
-            {"height", a.height},
-            {"depth", a.depth},
-            {"host_source", dump(a.host_source)},
-            {"host_result", dump(a.host_result)},
-            {"asynchronous", a.asynchronous},
-            {"stream", a.stream}};
+    Json json = {{"destination", dump(a.destination)},
+                 {"source", dump(a.source)},
+                 {"width", a.width_bytes},
+                 {"height", a.height},
+                 {"depth", a.depth},
+                 {"host_source", dump(a.host_source)},
+                 {"host_result", dump(a.host_result)},
+                 {"asynchronous", a.asynchronous},
+                 {"stream", a.stream}};
+    if (a.source_is_pinned) json["source_is_pinned"] = true;
+    return json;
   }
   Json operator()(const Memset& a) const {
     return {

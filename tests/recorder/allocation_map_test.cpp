@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -16,6 +19,28 @@ std::shared_ptr<Allocation> allocation(uint32_t id, uint64_t address, uint64_t s
 }
 
 uint32_t id_of(const Allocation* found) { return found == nullptr ? 0 : found->id; }
+
+TEST(ByteRangesTest, AgreesWithASetOfBytes) {
+  std::mt19937 random(7);
+  const auto number = [&](uint32_t most) { return random() % most; };
+  for (int round = 0; round < 200; ++round) {
+    ByteRanges ranges;
+    std::set<uint64_t> bytes;
+    for (int step = 0; step < 12; ++step) {
+      const uint64_t begin = number(60);
+      const uint64_t end = begin + number(10);  // empty ones, too
+      ranges.add(begin, end);
+      for (uint64_t byte = begin; byte < end; ++byte) bytes.insert(byte);
+      for (uint64_t from = 0; from < 70; ++from) {
+        for (const uint64_t size : {0u, 1u, 3u}) {
+          const auto next = bytes.lower_bound(from);
+          const bool expected = next != bytes.end() && *next < from + size;
+          ASSERT_EQ(ranges.overlap(from, from + size), expected) << from << "+" << size;
+        }
+      }
+    }
+  }
+}
 
 TEST(AllocationMap, EmptyFindsNothing) {
   const AllocationMap map;

@@ -177,6 +177,49 @@ TEST_F(RecordTest, MarksAloneAreNoRecording) {
   EXPECT_THAT(result.err, HasSubstr("HIP"));
 }
 
+// Nothing stands between the steps at which a replay would have to wait.
+TEST_F(RecordTest, CopiesOutOfPinnedMemoryNeedNoHostWrites) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_bytes pinned_steps");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::vector<int> positions;
+  size_t writes = 0;
+  for (const format::Event& event : trace->events()) {
+    if (const auto* copy = std::get_if<format::Copy>(&event.action);
+        copy != nullptr && copy->source_is_pinned) {
+      int position = -1;
+      const auto bytes = trace->content(copy->host_source);
+      ASSERT_TRUE(bytes);
+      ASSERT_EQ(bytes->size(), sizeof(position));
+      std::memcpy(&position, bytes->data(), sizeof(position));
+      positions.push_back(position);
+    }
+    if (std::holds_alternative<format::HostWrite>(event.action)) {
+      EXPECT_EQ(positions.size(), 16u) << "the last state only";
+      ++writes;
+    }
+  }
+  ASSERT_EQ(positions.size(), 16u);
+  for (int step = 0; step < 16; ++step) EXPECT_EQ(positions[step], step * step);
+  EXPECT_EQ(writes, 1u);
+}
+
+TEST_F(RecordTest, ACopyThatTheHostHoldsUpKeepsItsPinnedSource) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_bytes pinned_held");
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  for (const auto& copy : actions<format::Copy>(*trace)) EXPECT_FALSE(copy.source_is_pinned);
+  const auto writes = actions<format::HostWrite>(*trace);
+  const auto seven = [&](const format::HostWrite& write) {
+    const auto bytes = trace->content(write.content);
+    return bytes && !bytes->empty() && bytes->front() == std::byte{7};
+  };
+  EXPECT_TRUE(std::ranges::any_of(writes, seven)) << "what the copy read";
+}
+
 // Kernels that end when the host lets them hold up neither hipFreeAsync nor what the trace says of
 // the memory: its bytes are read behind the work of the stream.
 TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {

@@ -32,6 +32,8 @@ __global__ void sum(const int* data, int* out) {
   *out = total;
 }
 
+__global__ void accumulate(const int* value, int* total) { *total += *value; }
+
 static int* device_buffer(int value = 0) {
   int* data = nullptr;
   CHECK(hipMalloc(&data, kBytes));
@@ -445,6 +447,47 @@ static void callback_beside() {
   }
 }
 
+__global__ void held(volatile int* flag, int* data) {
+  while (*flag == 0) __builtin_amdgcn_s_sleep(1);
+  data[1] = 1;
+}
+
+// Each step gets its position from one word of pinned memory.
+static void pinned_steps() {
+  hipStream_t stream = new_stream();
+  int* position = device_buffer(0);
+  int* total = device_buffer(0);
+  int* word = nullptr;
+  CHECK(hipHostMalloc(&word, sizeof(int), hipHostMallocDefault));
+  int expected = 0;
+  for (int step = 0; step < 16; ++step) {
+    *word = step * step;
+    expected += *word;
+    CHECK(hipMemcpyAsync(position, word, sizeof(int), hipMemcpyHostToDevice, stream));
+    accumulate<<<1, 1, 0, stream>>>(position, total);
+    CHECK(hipStreamSynchronize(stream));
+  }
+  expect(read(total)[0] == expected, "the sum of the positions");
+}
+
+// A copy waits behind a kernel that the host holds, and its source is written meanwhile.
+static void pinned_held() {
+  hipStream_t stream = new_stream();
+  int* data = device_buffer(0);
+  int* flag = nullptr;
+  int* word = nullptr;
+  CHECK(hipHostMalloc(&flag, sizeof(int), hipHostMallocDefault));
+  CHECK(hipHostMalloc(&word, sizeof(int), hipHostMallocDefault));
+  *flag = 0;
+  *word = 1;
+  held<<<1, 1, 0, stream>>>(flag, data);
+  CHECK(hipMemcpyAsync(data, word, sizeof(int), hipMemcpyHostToDevice, stream));
+  *word = 7;
+  *flag = 1;
+  CHECK(hipStreamSynchronize(stream));
+  expect(read(data)[0] == 7, "what the host wrote while the kernel ran");
+}
+
 // The result of an asynchronous copy on the thread's own stream is part of the trace.
 static void per_thread() {
   int* data = device_buffer(3);
@@ -463,6 +506,8 @@ int main(int argc, char** argv) {
                                                       {"graph_host_words", graph_host_words},
                                                       {"host_node_source", host_node_source},
                                                       {"pinned_in_flight", pinned_in_flight},
+                                                      {"pinned_steps", pinned_steps},
+                                                      {"pinned_held", pinned_held},
                                                       {"rows_in_flight", rows_in_flight},
                                                       {"word_in_part", word_in_part},
                                                       {"callback_beside", callback_beside},

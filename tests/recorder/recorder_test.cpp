@@ -110,24 +110,72 @@ TEST_F(RecorderTest, AddressesGivenOutAgainWithoutAFreeEndTheOldAllocation) {
   EXPECT_FALSE(ends[0].post.stored);
 }
 
-TEST_F(RecorderTest, HostWritesAreSeenBeforeCopiesAndAtTheEnd) {
+TEST_F(RecorderTest, ACopyOutOfPinnedMemoryBringsWhatTheProgramWroteThere) {
   std::vector<char> host(3 * 4096, 0);
   alignas(8) char device[64] = {};
   recorder_->host_registered(host.data(), host.size(), 0);
   device_memory(device, sizeof(device));
   host[5000] = 1;
   copy(device, host.data() + 4096, 64);
+  host[4100] = 5;
+  copy(device, host.data() + 4096, 64);
   host[1] = 2;
   const auto trace = finish();
   ASSERT_TRUE(trace);
   const auto begins = actions<format::AllocationBegin>(*trace);
   EXPECT_EQ(begins[0].recorded_address, begins[0].host_address | uint64_t{1} << 47);
-  const auto writes = actions<format::HostWrite>(*trace);
-  ASSERT_THAT(writes, SizeIs(2)) << "one before the end: the copy reads only the first 64 bytes";
   const auto copies = actions<format::Copy>(*trace);
-  ASSERT_THAT(copies, SizeIs(1));
+  ASSERT_THAT(copies, SizeIs(2));
+  for (const format::Copy& one : copies) {
+    EXPECT_EQ(one.source.allocation, 0u);
+    EXPECT_TRUE(one.source_is_pinned);
+  }
+  const auto brought = trace->content(copies[1].host_source);
+  ASSERT_TRUE(brought);
+  ASSERT_THAT(*brought, SizeIs(64));
+  EXPECT_EQ((*brought)[4], std::byte{5});
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1)) << "at the end: nothing read it before";
+  EXPECT_EQ(writes[0].offset_bytes, 0u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8192u);
+}
+
+// Weights are in the trace once.
+TEST_F(RecorderTest, ALargeCopyOutOfPinnedMemoryBringsItsBytesIfTheyHaveChanged) {
+  std::vector<char> host(40 * 4096, 1);
+  std::vector<char> device(host.size());
+  recorder_->host_registered(host.data(), host.size(), 0);
+  device_memory(device.data(), device.size());
+  copy(device.data(), host.data(), host.size());
+  host[33 * 4096] = 5;
+  copy(device.data(), host.data(), host.size());
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2));
   EXPECT_EQ(copies[0].source.allocation, 1u);
-  EXPECT_EQ(copies[0].source.offset_bytes, 4096u);
+  EXPECT_FALSE(copies[0].source_is_pinned);
+  EXPECT_TRUE(copies[1].source_is_pinned);
+}
+
+// What the device wrote must stay a copy of what the device writes in a replay.
+TEST_F(RecorderTest, ACopyOutOfWhatACopyWroteKeepsItsSource) {
+  std::vector<char> host(2 * 4096, 0);
+  alignas(8) char device[64] = {};
+  recorder_->host_registered(host.data(), host.size(), 0);
+  device_memory(device, sizeof(device));
+  copy(host.data() + 64, device, 64);
+  host[130] = 1;
+  copy(device, host.data() + 100, 20);  // of the copy's bytes
+  host[130] = 2;
+  copy(device, host.data() + 128, 20);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(3));
+  EXPECT_EQ(copies[1].source.allocation, 1u);
+  EXPECT_EQ(copies[2].source.allocation, 0u);
+  ASSERT_THAT(actions<format::HostWrite>(*trace), SizeIs(2));
 }
 
 // The call of the copy returns at once; what the host learns and when decides what it wrote itself.

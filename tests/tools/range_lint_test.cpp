@@ -134,10 +134,15 @@ TEST_F(RangeLint, PageableCopiesOnAStreamDoNotBreakTheCapture) {
     copy.stream = kStream;
     copy.destination.allocation = 1;
     trace_.add(copy);
-    copy.source.allocation = 1;  // none of the host's memory: it was asked to block
+    copy.source_is_pinned = true;  // it was asked to block
+    trace_.add(copy);
+    copy.asynchronous = true;
+    trace_.add(copy);
+    copy.asynchronous = copy.source_is_pinned = false;
+    copy.source.allocation = 1;  // none of the host's memory: as the second one
     trace_.add(copy);
   });
-  EXPECT_EQ(lines(), (Lines{"blocking_copy, blocking copy, 1@4",
+  EXPECT_EQ(lines(), (Lines{"blocking_copy, blocking copy, 2@4",
                             "pageable_copy, copy from pageable host memory, 1@3"}));
 }
 
