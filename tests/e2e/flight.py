@@ -53,7 +53,7 @@ def programs(build, scratch, which):
         lines = [line.split()[1:] for line in Path(which).read_text().splitlines() if re.match("(check|all) ", line)]
     pieces = ran = 0
     for source, *words in lines:
-        arguments = [str(objects.get(word, word)) for word in words if word != "uncompared-copies"]
+        arguments = [str(objects.get(word, word)) for word in words]
         folder, name = source.removesuffix(".hip").rsplit("/", 1)
         program = {"samples": build.samples / name,
                    "tests/recorder": build.root / "tests" / "recorder_programs" / name,
