@@ -7,6 +7,9 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/log.h"
@@ -96,6 +99,66 @@ TEST(Fault, EveryFailedWriteLeavesAReadablePrefix) {
     ASSERT_TRUE(trace) << trace.error().message;
     EXPECT_GE((*trace)->events().size(), events_before);
     events_before = (*trace)->events().size();
+  }
+}
+
+// A file of the writer's own that the program changes between the last write and the check.
+class MeddledFile : public OutputFile {
+ public:
+  MeddledFile(std::unique_ptr<OutputFile> file, std::function<void()> meddle)
+      : file_(std::move(file)), meddle_(std::move(meddle)) {}
+  Result<void> write(std::span<const std::span<const std::byte>> parts) override {
+    return file_->write(parts);
+  }
+  Result<void> commit() override {
+    meddle_();
+    return file_->commit();
+  }
+  void abandon() noexcept override { file_->abandon(); }
+
+ private:
+  std::unique_ptr<OutputFile> file_;
+  std::function<void()> meddle_;
+};
+
+TEST(Fault, ASealThatIsNotInTheFileIsNotClaimed) {
+  TemporaryFolder folder;
+  const std::filesystem::path path = folder / "t.gfxg";
+  const std::filesystem::path partial = folder / "t.gfxg.partial";
+  const auto overwrite = [&](int64_t from_end) {
+    std::fstream file(partial, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(-from_end, std::ios::end);
+    const int was = file.get();
+    file.seekp(-from_end, std::ios::end);
+    file.put(static_cast<char>(~was));
+  };
+  struct Case {
+    const char* name;
+    std::function<void()> meddle;
+    bool sealed;
+  };
+  for (const Case& one :
+       {Case{"nothing", [] {}, true}, Case{"the seal's last byte", [&] { overwrite(1); }, false},
+        Case{"the seal's first byte", [&] { overwrite(kFooterBytes); }, false},
+        Case{"cut", [&] { std::filesystem::resize_file(partial, 100); }, false},
+        Case{"appended to",
+             [&] { std::ofstream(partial, std::ios::binary | std::ios::app).put('x'); }, false}}) {
+    SCOPED_TRACE(one.name);
+    auto file = create_partial_file(path);
+    ASSERT_TRUE(file);
+    auto writer = create_writer(std::make_unique<MeddledFile>(std::move(*file), one.meddle), {});
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(write_everything(**writer, true));
+    const Result<void> sealed = (*writer)->seal();
+    EXPECT_EQ(static_cast<bool>(sealed), one.sealed);
+    EXPECT_EQ(std::filesystem::exists(path), one.sealed);
+    if (!sealed) {
+      EXPECT_EQ(sealed.error().status, Status::kIo);
+      EXPECT_THAT(sealed.error().message, HasSubstr("changed by somebody else"));
+    }
+    writer->reset();
+    std::filesystem::remove(path);
+    std::filesystem::remove(partial);
   }
 }
 
