@@ -30,12 +30,12 @@ void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library) {
   library_for_tests = std::move(library);
 }
 
-Result<std::shared_ptr<const HipLibrary>> hip_library_in_use() {
+Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version) {
   {
     const std::lock_guard lock(library_mutex);
     if (library_for_tests) return library_for_tests;
   }
-  return HipLibrary::load();
+  return HipLibrary::load(recorded_version);
 }
 
 }  // namespace gfxgraph::replayer

@@ -27,7 +27,7 @@ namespace gfxgraph::replayer {
 // the process's HIP runtime; null ends that.
 void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library);
 // Found again for each session: a process may bring its own runtime later than this library.
-Result<std::shared_ptr<const HipLibrary>> hip_library_in_use();
+Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version);
 
 // An opened trace. Thread-safe.
 class OpenTrace {

@@ -80,7 +80,8 @@ gfxgraph_status_t gfxgraph_session_create(gfxgraph_trace_t trace,
     GFXGRAPH_ASSIGN_OR_RETURN(const SessionOptions chosen, read_options(options));
     const OpenTrace& open = *trace->open;
     if (!open.allow_incomplete()) GFXGRAPH_TRY(open.program()->check_complete());
-    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library, hip_library_in_use());
+    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
+                              hip_library_in_use(open.trace().environment().hip_runtime_version));
     int before = -1;
     const bool known = library->table().hipGetDevice(&before) == hip::kSuccess;
     Result<HipDevice> device = library->select_device(chosen.device);

@@ -34,7 +34,7 @@ struct Opened {
   std::string name;
 };
 
-Result<Opened> open_runtime() {
+Result<Opened> open_runtime(int recorded_version) {
   for (const char* name : kLibraryNames) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD); handle != nullptr)
       return Opened{handle, name};
@@ -55,8 +55,8 @@ Result<Opened> open_runtime() {
   return fail(
       Status::kNotFound,
       fmt::format("no HIP runtime: libamdhip64.so.7, .6 and .5 cannot be loaded ({}); install "
-                  "libamdhip64-5 or add the runtime's folder to LD_LIBRARY_PATH",
-                  reasons));
+                  "{} or add the runtime's folder to LD_LIBRARY_PATH",
+                  reasons, hip_package(recorded_version)));
 }
 
 std::string library_path(void* handle, const std::string& fallback) {
@@ -68,9 +68,15 @@ std::string library_path(void* handle, const std::string& fallback) {
 
 }  // namespace
 
-Result<std::shared_ptr<const HipLibrary>> HipLibrary::load() {
+std::string hip_package(int recorded_version) {
+  const int major = recorded_version / 10'000'000;
+  if (major >= 5 && major <= 7) return fmt::format("libamdhip64-{}", major);
+  return "libamdhip64-7, libamdhip64-6 or libamdhip64-5";
+}
+
+Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version) {
   // The handle is never closed: HIP runs threads and static destructors of its own.
-  GFXGRAPH_ASSIGN_OR_RETURN(const Opened opened, open_runtime());
+  GFXGRAPH_ASSIGN_OR_RETURN(const Opened opened, open_runtime(recorded_version));
   // Where the software agent's errors of HIP are loaded but not preloaded (gfxgraph-replay), the
   // functions are looked up through them.
   const auto find = [](void* handle, const char* name) {

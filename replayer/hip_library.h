@@ -28,11 +28,16 @@ struct HipDevice {
   std::string arch;  // "gfx1030", without feature suffixes
 };
 
+// Debian's package with the runtime of a trace's major version; for other versions all that there
+// are.
+std::string hip_package(int recorded_version);
+
 // Immutable after creation; thread-safe as far as the HIP runtime is.
 class HipLibrary {
  public:
-  // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5.
-  static Result<std::shared_ptr<const HipLibrary>> load();
+  // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5. The
+  // version that a trace was recorded with, 0: not known, is for the error message alone.
+  static Result<std::shared_ptr<const HipLibrary>> load(int recorded_version = 0);
   // For tests and for programs that bring their own table. REQUIRED rows must be filled.
   static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table,
                                                               std::string path);

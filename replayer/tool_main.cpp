@@ -200,7 +200,7 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
     ::setenv("GPU_MAX_HW_QUEUES", "1", 0);
   }
   if (emulated) GFXGRAPH_TRY(load_software_agent());
-  return HipLibrary::load();
+  return HipLibrary::load(program.trace().environment().hip_runtime_version);
 }
 
 // Runs in a process of its own: batch mode keeps every operation behind the one before it.

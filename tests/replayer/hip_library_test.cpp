@@ -38,6 +38,15 @@ TEST(HipLibrary, AcceptsTableWithoutGraphs) {
   EXPECT_FALSE((*library)->has_graphs());
 }
 
+TEST(HipLibrary, NamesThePackageOfTheRecordedRuntime) {
+  EXPECT_EQ(hip_package(50'221'153), "libamdhip64-5");
+  EXPECT_EQ(hip_package(60'443'483), "libamdhip64-6");
+  EXPECT_EQ(hip_package(70'200'000), "libamdhip64-7");
+  for (const int unknown : {0, -1, 40'500'000, 80'000'000}) {
+    EXPECT_EQ(hip_package(unknown), "libamdhip64-7, libamdhip64-6 or libamdhip64-5") << unknown;
+  }
+}
+
 TEST(HipLibrary, RefusesDeviceThatIsNotThere) {
   FakeHip fake;
   const auto device = fake.library()->select_device(3);
