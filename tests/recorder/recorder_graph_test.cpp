@@ -343,6 +343,24 @@ TEST_F(RecorderGraphTest, WorkThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
   }
 }
 
+TEST_F(RecorderGraphTest, AGraphThatTheRuntimeDoesNotCaptureIsLaunchedAtOnce) {
+  for (const int32_t version : {50'221'153, 60'443'483}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = version;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->graph_created(handle(30));
+    add_node(handle(30), handle(1), set_bytes(1));
+    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->capture_begins(handle(10));
+    launch(handle(40), handle(10));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->complete(), version < 60'000'000);
+    EXPECT_THAT(actions<format::GraphLaunch>(*trace), SizeIs(version < 60'000'000 ? 1 : 0));
+  }
+}
+
 TEST_F(RecorderGraphTest, AChildThatEndsWithSeveralNodesIsNamed) {
   for (const bool joined : {false, true}) {
     std::filesystem::remove(path());
