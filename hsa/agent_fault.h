@@ -1,5 +1,6 @@
-/* What has put the software agent's device out of use: the one thing that libhsa-runtime64.so.1 of
-   gfxgraph exports beyond HSA. C, so that anything loaded into the same process may ask:
+/* What has put the software agent's device out of use: what libhsa-runtime64.so.1 of gfxgraph
+   exports beyond HSA, beside the function of base/kernel_code.h. C, so that anything loaded into
+   the same process may ask:
 
        const uint32_t* (*state)(void) = dlsym(agent, "gfxgraph_agent_fault_state");
 

@@ -288,6 +288,8 @@ Result<int> replay_trace(const Arguments& arguments) {
     facts.schedule = compare_schedules(
         [&](const ProbeRequest& request) { return server->run(request); }, *facts.report,
         program->allocations().size(), static_cast<uint32_t>(program->operations().size()));
+    if (facts.schedule->operation)
+      facts.schedule->cause = cause_of(*program, *facts.schedule->operation);
   }
   watchdog.enter("reporting");
   progress.clear();

@@ -102,10 +102,9 @@ std::string schedule_text(const ReplayFacts& facts) {
       format_printable("other schedules: {} buffers{} and {} copies also differ between {}",
                        schedule.varying.size(), ids, schedule.varying_copies, runs);
   if (schedule.operation) {
-    text += format_printable(
-        ", first after {}: the order of its workgroups shows, as it does with floating-point "
-        "atomics or a data race",
-        facts.replay->instance().program().describe(*schedule.operation));
+    text += format_printable(", first after {}: the order of its workgroups shows: {}",
+                             facts.replay->instance().program().describe(*schedule.operation),
+                             schedule.cause);
   }
   text += schedule.explains ? "; nothing else differs\n"
                             : "; other buffers or copies differ as well: the replay is wrong\n";
@@ -257,6 +256,7 @@ void add_schedule(ordered_json& json, const ReplayFacts& facts) {
   if (!schedule.operation) return;
   json["nondeterminism"]["first_operation"] = *schedule.operation;
   json["nondeterminism"]["at"] = facts.replay->instance().program().describe(*schedule.operation);
+  json["nondeterminism"]["cause"] = schedule.cause;
 }
 
 }  // namespace

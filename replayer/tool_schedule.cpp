@@ -1,5 +1,6 @@
 #include "replayer/tool_schedule.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/kernel_code.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -198,6 +200,31 @@ ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report,
   if (!found->empty() && operations != 0)
     schedule.operation = first_varying(probe, schedule.threads, operations);
   return schedule;
+}
+
+const char* cause_name(uint32_t kernel_code) noexcept {
+  using namespace kernel_code;  // NOLINT: its bits
+  constexpr const char* kEither = "atomics or a data race";
+  const auto has = [&](uint32_t bit) { return (kernel_code & bit) != 0; };
+  if (has(kOther)) return kEither;
+  if (!has(kAtomics)) return has(kStores) ? "a data race" : kEither;
+  if (has(kStores)) return kEither;
+  if (has(kFloatAtomics)) return "floating-point atomics";
+  // Sums of integers are the same in any order: something reads them meanwhile.
+  return has(kReturningAtomics) ? "atomics" : kEither;
+}
+
+const char* cause_of(const Program& program, uint32_t operation) {
+  constexpr const char* kUnknown = "atomics or a data race";
+  const Operation& found = program.operations()[operation];
+  const auto kernel_code =
+      reinterpret_cast<KernelCodeFunction>(dlsym(RTLD_DEFAULT, kKernelCodeFunction));
+  if (found.launch == nullptr || kernel_code == nullptr) return kUnknown;
+  const format::Trace& trace = program.trace();
+  const format::Kernel& kernel = trace.kernels()[found.launch->kernel - 1];
+  const auto elf = trace.blob(trace.code_objects()[kernel.code_object - 1].elf);
+  if (!elf) return kUnknown;
+  return cause_name(kernel_code(elf->data(), elf->size(), kernel.name.c_str()));
 }
 
 }  // namespace gfxgraph::replayer

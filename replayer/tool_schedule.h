@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "format/trace.h"
+#include "replayer/program.h"
 #include "replayer/verify.h"
 
 namespace gfxgraph::replayer {
@@ -55,7 +56,16 @@ struct ScheduleReport {
   bool explains = false;
   // The first operation seen to leave other bytes; none where the search was cut short.
   std::optional<uint32_t> operation;
+  const char* cause = nullptr;  // with `operation`: cause_name()
 };
+
+// What can make a kernel leave other bytes in another order of its workgroups, by what its code has
+// (bits of base/kernel_code.h): "floating-point atomics", "atomics", "a data race", or "atomics or
+// a data race" where the code does not tell.
+const char* cause_name(uint32_t kernel_code) noexcept;
+// The same of an operation of a program. The software agent tells what code has: without it the
+// last of these names.
+const char* cause_of(const Program& program, uint32_t operation);
 
 // `report` is of a run that differs, of a program with so many allocation ids and operations. Takes
 // some seconds, at most about a minute.

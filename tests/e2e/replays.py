@@ -16,19 +16,22 @@ def report_of(build, scratch, trace, expect, *options, env=None):
     return json.loads(path.read_text()), done
 
 
-def unordered(build, scratch):
-    """Float atomics: a replay that differs is the program's own doing, named, and exit code 3."""
+def unordered(build, scratch, what):
+    """Atomics or a race: a replay that differs is the program's own doing, named, and exit code 3."""
+    kernel, cause = {"sum": ("_Z3sum", "atomics"), "race": ("_Z12racing_count", "a data race")}[what]
     trace = scratch / "t.gfxg"
     for _ in range(12):
-        run(build.record(trace, build.programs / "unordered_sum", options=("--force",)),
+        run(build.record(trace, build.programs / "unordered_sum", what, options=("--force",)),
             env={THREADS: "4"})
         report, done = report_of(build, scratch, trace, {0, 3}, "--mode", "batch", env={THREADS: "1"})
         if report["buffers"]["different"] != 0:
             break
-    require(report["buffers"]["different"] != 0, "four threads added in the order of one, 12 times")
+    require(report["buffers"]["different"] != 0, "four threads came in the order of one, 12 times")
     schedule = report["nondeterminism"]
     require(schedule["explains_difference"], f"{schedule}")
-    require("kernel _Z3sum" in schedule["at"], f"the wrong launch: {schedule}")
+    require(f"kernel {kernel}" in schedule["at"], f"the wrong launch: {schedule}")
+    require(schedule["cause"] == cause, f"{schedule}")
+    require(f"the order of its workgroups shows: {cause};" in " ".join(done.stdout.split()), done.stdout)
     require(report["buffers"]["different"] <= len(schedule["varying_buffers"]) < 4, f"{schedule}")
     require("own nondeterminism" in done.stderr, done.stderr)
     require("times of" not in done.stdout, done.stdout)

@@ -1,9 +1,10 @@
-// A sum of floats by atomics from many workgroups: its last bits depend on their order, on any device.
-// What does not depend on it stands beside it.
+// unordered_sum [race]: a sum of floats by atomics from many workgroups, whose last bits depend on their order, on any
+// device; or a count of them by plain loads and stores. What does not depend on their order stands beside it.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #define CHECK(call)                                                    \
@@ -27,9 +28,17 @@ __global__ void sum(const float* in, float* out) {
   atomicAdd(out, value);
 }
 
+__global__ void racing_count(volatile float* out) {
+  if (threadIdx.x != 0) return;
+  // Workgroups that run at the same time do not see each other's.
+  const float before = *out;
+  for (int i = 0; i < 5000; ++i) asm volatile("s_nop 0");
+  *out = before + 1;
+}
+
 __global__ void scale(const float* in, float* out) { out[threadIdx.x] = in[0] * threadIdx.x; }
 
-int main() {
+int main(int argc, char** argv) {
   const int count = 16384;
   std::vector<float> host(count);
   for (int i = 0; i < count; ++i) host[i] = (i % 7 - 3) * 1.37f * (i % 13 == 0 ? 1e5f : 1e-2f);
@@ -41,7 +50,11 @@ int main() {
   CHECK(hipMemcpy(in, host.data(), count * sizeof(float), hipMemcpyHostToDevice));
   CHECK(hipMemset(total, 0, sizeof(float)));
   square<<<count / 32, 32>>>(in, squares);
-  sum<<<count / 32, 32>>>(in, total);
+  if (argc > 1 && std::strcmp(argv[1], "race") == 0) {
+    racing_count<<<count / 32, 32>>>(total);
+  } else {
+    sum<<<count / 32, 32>>>(in, total);
+  }
   scale<<<1, 64>>>(total, scaled);
   float result = 0;
   CHECK(hipMemcpy(&result, total, sizeof(float), hipMemcpyDeviceToHost));

@@ -43,7 +43,8 @@ std::set<std::string> dynamic_names(const std::string& arguments) {
 using InfoTest = AgentTest;
 
 TEST_F(InfoTest, ExportsExactlyTheTable) {
-  std::set<std::string> expected{"ROCR_1", "gfxgraph_agent_fault_state"};
+  std::set<std::string> expected{"ROCR_1", "gfxgraph_agent_fault_state",
+                                 "gfxgraph_agent_kernel_code"};
   for (const Row& row : kRows) expected.insert(row.name);
   EXPECT_EQ(dynamic_names(std::string("--defined-only ") + kAgentLibrary), expected);
 }

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+
+#include "base/kernel_code.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -49,6 +52,20 @@ TEST(Schedule, SameBytesExcuseNothing) {
   EXPECT_TRUE(report.varying.empty());
   EXPECT_FALSE(report.explains);
   EXPECT_FALSE(report.operation);
+}
+
+TEST(Schedule, TheCauseIsWhatTheKernelsCodeHas) {
+  using namespace kernel_code;  // NOLINT: its bits
+  const std::string either = "atomics or a data race";
+  EXPECT_EQ(cause_name(kStores), std::string("a data race"));
+  EXPECT_EQ(cause_name(kAtomics | kFloatAtomics), std::string("floating-point atomics"));
+  EXPECT_EQ(cause_name(kAtomics | kReturningAtomics), std::string("atomics"));
+  EXPECT_EQ(cause_name(kAtomics | kReturningAtomics | kStores), either);
+  EXPECT_EQ(cause_name(kAtomics | kFloatAtomics | kStores), either);
+  EXPECT_EQ(cause_name(kAtomics), either) << "their sum is the same in any order";
+  EXPECT_EQ(cause_name(kStores | kOther), either);
+  EXPECT_EQ(cause_name(kAtomics | kFloatAtomics | kOther), either);
+  EXPECT_EQ(cause_name(0), either);
 }
 
 TEST(Schedule, CopiesAreComparedBehindTheBuffers) {
