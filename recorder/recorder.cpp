@@ -27,14 +27,15 @@ constexpr auto kBusyFlushPeriod = std::chrono::milliseconds(1);
 // For each time that the program's thread writes, it does something else so many times as long.
 constexpr uint64_t kWaitShare = 20;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
+constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
 constexpr size_t kMostFindings =
     1000;  // distinct ones; a trace needs no more to be called incomplete
 
-// For ends of the process that cannot wait for ever. The caller unlocks if this is true.
-bool lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
+// For ends of the process that cannot wait for ever: when time is up it does not own the lock.
+std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
   for (const uint64_t end = monotonic_ns() + uint64_t{milliseconds} * 1'000'000u;;) {
-    if (mutex.try_lock()) return true;
-    if (monotonic_ns() > end) return false;
+    std::unique_lock lock(mutex, std::try_to_lock);
+    if (lock || monotonic_ns() > end) return lock;
     const timespec moment{0, 1'000'000};
     (void)nanosleep(&moment, nullptr);
   }
@@ -240,16 +241,24 @@ void Recorder::append(std::unique_ptr<format::Graph> graph) {
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    for (bool again = true; again;) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (!writer_) return;
-        resolve_deferred(all);
-        again = !queue_.take();
-      }
-      again = write_taken() && again;
-    }
+    drain_in_order(all, [this] { return std::unique_lock(mutex_); });
   });
+}
+
+// Needs drain_mutex_. `lock_model` gives mutex_; false: it did not, and something may be left.
+template <typename LockModel>
+bool Recorder::drain_in_order(bool all, LockModel&& lock_model) {
+  for (bool again = true; again;) {
+    {
+      const std::unique_lock<std::mutex> lock = lock_model();
+      if (!lock) return false;
+      if (!writer_) return true;
+      resolve_deferred(all);
+      again = !queue_.take();
+    }
+    again = write_taken() && again;
+  }
+  return true;
 }
 
 // Up to what must wait; true: nothing is left. Needs drain_mutex_.
@@ -320,24 +329,23 @@ void Recorder::flush_loop() noexcept {
 // On the flusher's thread. Seals unless the program holds the recorder up: then the trace stays
 // torn.
 void Recorder::end_by_signal() noexcept {
-  if (lock_within(mutex_, kSignalTimeoutMs)) {
+  if (std::unique_lock lock = lock_within(mutex_, kSignalTimeoutMs)) {
     finish_timeout_ms_ = kSignalTimeoutMs;
-    mutex_.unlock();
+    lock.unlock();
     finish();
   }
   die_by(pending_end_signal());
 }
 
-// Another thread may hold the locks and wait for a device that never ends.
+// Another thread may hold the locks and wait for a device that never ends: none is waited for
+// longer than this.
 void Recorder::flush() noexcept {
-  constexpr uint32_t kPatienceMs = 1'000;
-  if (!lock_within(drain_mutex_, kPatienceMs)) return;
-  drain_mutex_.unlock();
-  if (!lock_within(mutex_, kPatienceMs)) return;
-  mutex_.unlock();
-  drain(true);
-  const std::lock_guard order(drain_mutex_);
-  if (begun_ && writer_) (void)writer_->settle();
+  guarded_unlocked([&] {
+    const std::unique_lock order = lock_within(drain_mutex_, kFlushTimeoutMs);
+    if (!order) return;
+    if (!drain_in_order(true, [this] { return lock_within(mutex_, kFlushTimeoutMs); })) return;
+    if (begun_ && writer_) (void)writer_->settle();
+  });
 }
 
 bool Recorder::abandon() noexcept {

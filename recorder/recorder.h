@@ -316,6 +316,8 @@ class Recorder {
   void update_ways() noexcept;
   void hold_launches() noexcept;
   void drain(bool all = false) noexcept;
+  template <typename LockModel>
+  bool drain_in_order(bool all, LockModel&& lock_model);
   void drain_at_wait() noexcept;
   bool write_taken();
   void drain_if_full() noexcept;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -467,6 +468,17 @@ TEST_F(RecordTest, SignalsThatEndTheProgramSealTheTrace) {
     EXPECT_TRUE(trace->sealed() && trace->complete()) << signal;
     EXPECT_GE(actions<format::Launch>(*trace).size(), 1u) << signal;
   }
+}
+
+TEST_F(RecordTest, AnAbortWaitsForNoOtherThread) {
+  const ProcessResult result = record(std::string(PROGRAMS) + "/program_process abort_busy");
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+  ASSERT_EQ(result.code, 128 + SIGABRT) << result.err;
+  EXPECT_LT(now.count() - std::stoll(result.out), 5000);
+  const auto trace = open(true);
+  ASSERT_TRUE(trace);
+  EXPECT_GE(actions<format::Launch>(*trace).size(), 1u);
 }
 
 TEST_F(RecordTest, SignalHandlersAreThePrograms) {

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "program.h"
@@ -25,6 +27,30 @@ static void work() {
   }
   add<<<1, 64>>>(data, 1);
   CHECK(hipDeviceSynchronize());
+}
+
+__global__ void wait_for_word(const int* word, int* data) {
+  while (__hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
+  }
+  data[threadIdx.x] = 0;
+}
+
+// One thread waits in a copy for a kernel that does not end; another one aborts. Prints when, in milliseconds.
+static void abort_busy() {
+  int* word = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&word), sizeof(int), 0));
+  *word = 0;
+  std::thread copies([&] {
+    static int host[64];
+    wait_for_word<<<1, 64>>>(word, data);
+    CHECK(hipMemcpy(host, data, sizeof(host), hipMemcpyDeviceToHost));
+  });
+  usleep(300'000);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::printf("%lld\n", static_cast<long long>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000);
+  std::fflush(stdout);
+  abort();
 }
 
 static void wait_for(pid_t child) {
@@ -96,6 +122,7 @@ int main(int argc, char** argv) {
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 3;
     work();
   }
+  if (mode == "abort_busy") abort_busy();
   if (mode == "chroot" && (chroot(folder.c_str()) != 0 || chdir("/") != 0)) return 3;
   if (mode == "setuid" && (setgid(65534) != 0 || setuid(65534) != 0)) return 3;
   if (mode == "child") {

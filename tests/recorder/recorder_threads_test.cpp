@@ -1,6 +1,9 @@
 // Launches of several threads: each in a lane of its own, in the trace in the order in which the
 // program could have known of them.
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <future>
 #include <thread>
 
 #include "tests/recorder/recorder_fixture.h"
@@ -193,6 +196,61 @@ TEST_F(RecorderThreadsTest, ManyShortThreadsShareFewLanes) {
   const auto launches = actions<format::Launch>(*trace);
   ASSERT_EQ(launches.size(), 500u);
   for (int i = 0; i < 500; ++i) ASSERT_EQ(number(launches[static_cast<size_t>(i)]), i);
+}
+
+// abort(): another thread takes the lock while the flush writes, and waits for the device with it.
+TEST_F(RecorderThreadsTest, AFlushWaitsForNoThreadThatWaitsForTheDevice) {
+  constexpr uintptr_t kGraphs = 4;  // when the first one is in the file, the last one is not
+  constexpr uintptr_t kNodes = 10'000;
+  alignas(8) static char ordered[64] = {};
+  alignas(8) static char other[64] = {};
+  device_memory(other, sizeof(other));
+  recorder_->allocated({format::AllocationKind::kStreamOrdered, reinterpret_cast<uint64_t>(ordered),
+                        0, sizeof(ordered), 0, handle(10)});
+  memset_work(data_, sizeof(data_));
+  memset_work(other, sizeof(other));
+  memset_work(ordered, sizeof(ordered));
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(data_);
+  raw.width_elements = 8;
+  for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
+    recorder_->graph_created(handle(30 + graph));
+    for (uintptr_t i = 0; i < kNodes; ++i) {
+      recorder_->node_added(handle(30 + graph), handle(1000 + graph * kNodes + i), nullptr, 0, raw,
+                            "add");
+    }
+    recorder_->graph_instantiated(handle(40 + graph), handle(30 + graph));
+  }
+  // Nothing behind its end is written as long as its last state is not there.
+  state_.reads_behind = true;
+  Recorder::Freeing freeing =
+      recorder_->freeing(reinterpret_cast<uint64_t>(ordered), handle(10), true);
+  recorder_->freed(std::move(freeing), true, handle(10));
+  for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
+    Work work;
+    recorder_->prepare_graph_launch(handle(40 + graph), handle(10), work);
+    recorder_->commit(std::move(work));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the flusher has seen all
+
+  std::promise<void> over;
+  const std::shared_future<void> ended = over.get_future().share();
+  state_.during_call = [&] { ended.wait_for(std::chrono::seconds(20)); };
+  const std::string partial = path() + ".partial";
+  const uint64_t size = std::filesystem::file_size(partial);
+  std::atomic<bool> flushed{false};
+  std::thread waits([&] {
+    while (std::filesystem::file_size(partial) == size && !flushed.load())
+      std::this_thread::yield();
+    (void)recorder_->freeing(reinterpret_cast<uint64_t>(other));
+  });
+  const auto start = std::chrono::steady_clock::now();
+  recorder_->flush();
+  const auto took = std::chrono::steady_clock::now() - start;
+  flushed.store(true);
+  over.set_value();
+  waits.join();
+  EXPECT_LT(took, std::chrono::seconds(10));
 }
 
 }  // namespace
