@@ -90,21 +90,47 @@ UsedBuffers find_used_buffers(const Program& program) {
 }
 
 Result<void> SessionStep::begin_run(hip::Stream stream) {
+  if (conflicts_.empty()) {
+    flight_stream_.store(stream, std::memory_order_relaxed);
+    flight_.store(Flight::kSubmitting, std::memory_order_release);
+    return {};
+  }
+  // Of two that begin at the same time at least one sees the other: each says so before it looks.
+  struct Begun {
+    std::atomic<Flight>& flight;
+    Flight before = flight.exchange(Flight::kSubmitting);
+    bool submits = false;
+    ~Begun() {  // also where there is no memory for an error's text
+      if (!submits) flight.store(before);
+    }
+  } begun{flight_};
+  GFXGRAPH_TRY(check_conflicts(stream));
+  flight_stream_.store(stream, std::memory_order_relaxed);
+  begun.submits = true;
+  return {};
+}
+
+Result<void> SessionStep::check_conflicts(hip::Stream stream) const {
   for (const Conflict& conflict : conflicts_) {
-    SessionStep& other = *conflict.other;
-    if (!other.in_flight() || other.stream_.load(std::memory_order_relaxed) == stream) continue;
-    GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, other.is_complete());
-    if (complete) continue;
+    const SessionStep& other = *conflict.other;
+    const Flight flight = other.flight_.load();
+    if (flight == Flight::kNone) continue;
+    if (flight == Flight::kSubmitted) {
+      const hip::Stream theirs = other.flight_stream_.load(std::memory_order_relaxed);
+      if (theirs == stream) continue;
+      GFXGRAPH_ASSIGN_OR_RETURN(const bool idle, other.is_idle(theirs));
+      if (idle) continue;
+    }
     const AllocationInfo& info = used_program().allocations()[conflict.buffer];
     return fail(
         Status::kUnsupported,
-        fmt::format("another step is in flight on another stream, and one of both writes "
-                    "buffer {}{} that both use: nothing was submitted; wait for it, run "
-                    "both on one stream, or order them yourself (concurrent_steps)",
+        fmt::format("another step is {}, and one of both writes buffer {}{} that both use: nothing "
+                    "was submitted; wait for it, run both on one stream, or order them yourself "
+                    "(concurrent_steps)",
+                    flight == Flight::kSubmitted ? "in flight on another stream"
+                                                 : "being run by another thread",
                     conflict.buffer + 1, info.name.empty() ? "" : fmt::format(" ({})", info.name)));
   }
-  stream_.store(stream, std::memory_order_relaxed);
-  in_flight_.store(true, std::memory_order_release);
   return {};
 }
 

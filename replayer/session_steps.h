@@ -33,18 +33,20 @@ class SessionStep {
 
   // Blocks until what was submitted is complete.
   virtual Result<void> wait() = 0;
-  // Any thread may ask.
-  virtual Result<bool> is_complete() = 0;
+  // Whether what `stream` has got is complete; changes nothing. Any thread may ask.
+  virtual Result<bool> is_idle(hip::Stream stream) const = 0;
   virtual const Program& used_program() const = 0;
 
  protected:
-  // Before a run on `stream`: kUnsupported, while one that it shares written buffers with may be in
-  // flight on another stream. Takes no lock.
+  // Around the calls that submit a run to `stream`. kUnsupported, while one that it shares written
+  // buffers with may be in flight on another stream, or is being submitted. Takes no lock.
   Result<void> begin_run(hip::Stream stream);
-  void completed() { in_flight_.store(false, std::memory_order_release); }
-  bool in_flight() const { return in_flight_.load(std::memory_order_acquire); }
+  void end_run() { flight_.store(Flight::kSubmitted, std::memory_order_release); }
+  void completed() { flight_.store(Flight::kNone, std::memory_order_release); }
+  bool in_flight() const { return flight_.load(std::memory_order_acquire) != Flight::kNone; }
 
  private:
+  enum class Flight : uint8_t { kNone, kSubmitting, kSubmitted };
   friend class SessionSteps;
   struct Conflict {
     SessionStep* other = nullptr;
@@ -52,8 +54,11 @@ class SessionStep {
   };
   std::optional<UsedBuffers> buffers_;  // looked for when there are two steps
   std::vector<Conflict> conflicts_;
-  std::atomic<bool> in_flight_ = false;
-  std::atomic<hip::Stream> stream_ = nullptr;
+  Result<void> check_conflicts(hip::Stream stream) const;
+
+  // Set by the thread that runs the step; others read them.
+  std::atomic<Flight> flight_ = Flight::kNone;
+  std::atomic<hip::Stream> flight_stream_ = nullptr;
 };
 
 // The steps of a session.

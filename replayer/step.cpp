@@ -143,7 +143,9 @@ Result<void> Step::run() {
   // nothing.
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
   GFXGRAPH_TRY(begin_run(stream_));
-  return executor_->run(idle ? nullptr : stream_);
+  Result<void> submitted = executor_->run(idle ? nullptr : stream_);
+  end_run();
+  return submitted;
 }
 
 Result<void> Step::wait() {

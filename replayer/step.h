@@ -76,7 +76,8 @@ class Step : public SessionStep {
   // a stream that is capturing, and where another step is in the way (session_steps.h).
   Result<void> run();
   Result<void> wait() override;
-  Result<bool> is_complete() override;
+  Result<bool> is_complete();
+  Result<bool> is_idle(hip::Stream stream) const override { return executor_->is_complete(stream); }
   const Program& used_program() const override { return instance_->program(); }
   // Makes memory what it was where the program begins.
   Result<void> restore();

@@ -9,7 +9,7 @@
 
 #include "gfxgraph/gfxgraph.hpp"
 #include "replayer/c_api_internal.h"
-#include "scenario.h"
+#include "step_trace.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -17,44 +17,13 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-// Three iterations of a step: four numbers come from the host, are added to the state, and the
-// state goes to the host; a flag in pinned memory is written by the host and doubled; the position
-// is an argument.
 class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
  protected:
-  CApiStep() : CApiStep(kRecorded, true) {}
-  CApiStep(uint32_t iterations, bool marked) : trace((add_test_kernels(fake), fake)) {
-    input = named("input", trace.allocate(16));
-    state = named("state", trace.allocate_words({0, 0, 0, 0}));
-    history = named("history", trace.allocate(64 * 4));
-    flag = named("flag", trace.allocate(16, {}, format::AllocationKind::kHostPinned));
-    for (uint32_t i = 0; i < iterations; ++i) {
-      if (marked) trace.range_begins("step", i + 1, i);
-      iterate(i);
-      if (marked) trace.range_ends("step", i + 1);
-    }
-    trace.finish();
+  CApiStep() : CApiStep(StepTrace::kRecorded, true) {}
+  CApiStep(uint32_t iterations, bool marked) : recorded(fake, iterations, marked) {
     use_hip_library_for_tests(fake.library());
   }
   ~CApiStep() override { use_hip_library_for_tests(nullptr); }
-
-  format::AllocationId named(const char* name, format::AllocationId id) {
-    trace.name(id, name);
-    return id;
-  }
-  void iterate(uint32_t i) {
-    trace.copy_to_device(input, std::vector<uint8_t>(16, static_cast<uint8_t>(i + 1)));
-    trace.launch("add", Arguments()
-                            .value(trace.address(state))
-                            .value(trace.address(input))
-                            .value(trace.address(state))
-                            .value(4u));
-    trace.copy_to_host(state);
-    trace.launch("fill", Arguments().value(trace.address(history) + 4 * i).value(i + 10).value(1u));
-    trace.synchronize_device();
-    trace.host_write(flag, 4, {5, 0, 0, 0});
-    trace.launch("double", Arguments().value(trace.address(flag)).value(2u));
-  }
 
   Trace open() { return Trace(trace.path().string()); }
   std::vector<uint32_t> read(gfxgraph::Session& session, uint32_t buffer, size_t words) {
@@ -63,10 +32,12 @@ class CApiStep : public ::testing::TestWithParam<gfxgraph_mode_t> {
     return result;
   }
 
-  static constexpr uint32_t kRecorded = 3;
+  static constexpr uint32_t kRecorded = StepTrace::kRecorded;
   FakeHip fake;
-  TestTrace trace;
-  format::AllocationId input = 0, state = 0, history = 0, flag = 0;
+  StepTrace recorded;
+  TestTrace& trace = recorded.trace;
+  const format::AllocationId state = recorded.state, history = recorded.history,
+                             flag = recorded.flag;
 };
 
 using Words = std::vector<uint32_t>;

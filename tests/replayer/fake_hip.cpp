@@ -6,7 +6,7 @@
 namespace gfxgraph::replayer::testing {
 namespace {
 
-FakeHip* fake = nullptr;
+thread_local FakeHip* fake = nullptr;
 
 using NodeKind = FakeHip::NodeKind;
 
@@ -23,17 +23,10 @@ void* allocate(size_t size) {
 }
 
 hip::Error release(void* pointer) {
+  const std::lock_guard lock(fake->mutex);
   if (fake->memory.erase(static_cast<uint8_t*>(pointer)) == 0) return kInvalidValue;
   std::free(pointer);
   return 0;
-}
-
-struct FakeFunction {
-  std::string name;
-};
-std::map<std::string, std::unique_ptr<FakeFunction>>& functions() {
-  static auto* const all = new std::map<std::string, std::unique_ptr<FakeFunction>>;
-  return *all;
 }
 
 // Copies the arguments at once, as HIP does.
@@ -45,7 +38,7 @@ std::function<void()> make_launch(void* function, hip::Dim3 grid, hip::Dim3 bloc
   }
   const auto* const bytes = static_cast<const uint8_t*>(extra[1]);
   std::vector<uint8_t> kernarg(bytes, bytes + *static_cast<size_t*>(extra[3]));
-  const std::string name = static_cast<FakeFunction*>(function)->name;
+  const std::string name = static_cast<FakeHip::Function*>(function)->name;
   return [=] {
     FakeLaunch launch;
     launch.kernarg = kernarg.data();
@@ -150,12 +143,22 @@ struct Inside {
   ~Inside() {
     if (fake->inside != nullptr) fake->inside(false);
   }
+  const std::lock_guard<std::recursive_mutex> lock{fake->mutex};
 };
 #define ENTER(...)      \
   const Inside entered; \
   if (const hip::Error code = fake->enter(__VA_ARGS__); code != 0) return code
 
-hip::Error destroy(void* handle) { return fake->handles.erase(handle) == 1 ? 0 : kInvalidValue; }
+hip::Error destroy(void* handle) {
+  const std::lock_guard lock(fake->mutex);
+  return fake->handles.erase(handle) == 1 ? 0 : kInvalidValue;
+}
+
+hip::Error destroy_graph(void* graph) {
+  const std::lock_guard lock(fake->mutex);
+  fake->graphs.erase(graph);
+  return destroy(graph);
+}
 
 }  // namespace
 
@@ -170,6 +173,8 @@ FakeHip::~FakeHip() {
   for (auto& [pointer, size] : memory) std::free(pointer);
   fake = nullptr;
 }
+
+void FakeHip::use_on_this_thread() { fake = this; }
 
 void FakeHip::fail_call(int n, hip::Error code) {
   calls = 0;
@@ -270,6 +275,7 @@ HipTable FakeHip::table() const {
   t.hipFree = [](void* pointer) { return release(pointer); };
   t.hipPointerGetAttribute = [](void* data, int attribute, void* pointer) {
     if (attribute != hip::kPointerDeviceOrdinal) return kInvalidValue;
+    const std::lock_guard lock(fake->mutex);
     const auto found = fake->device_of.find(static_cast<const uint8_t*>(pointer));
     if (found == fake->device_of.end()) return kInvalidValue;
     *static_cast<int*>(data) = found->second;
@@ -306,8 +312,8 @@ HipTable FakeHip::table() const {
   t.hipModuleGetFunction = [](void** function, void*, const char* name) {
     ENTER("hipModuleGetFunction");
     if (!fake->kernels.contains(name)) return hip::kErrorNotFound;
-    auto& slot = functions()[name];
-    if (!slot) slot = std::make_unique<FakeFunction>(FakeFunction{name});
+    auto& slot = fake->functions[name];
+    if (!slot) slot = std::make_unique<FakeHip::Function>(FakeHip::Function{name});
     *function = slot.get();
     return 0;
   };
@@ -439,10 +445,7 @@ HipTable FakeHip::table() const {
     fake->graphs[*graph] = {};
     return 0;
   };
-  t.hipGraphDestroy = [](void* graph) {
-    fake->graphs.erase(graph);
-    return destroy(graph);
-  };
+  t.hipGraphDestroy = [](void* graph) { return destroy_graph(graph); };
   t.hipGraphAddKernelNode = [](void** node, void* graph, void* const* dependencies, size_t count,
                                const hip::KernelNodeParams* p) {
     ENTER("kernel node", true);
@@ -488,10 +491,7 @@ HipTable FakeHip::table() const {
     run_graph(fake->graphs.at(executable));
     return 0;
   };
-  t.hipGraphExecDestroy = [](void* executable) {
-    fake->graphs.erase(executable);
-    return destroy(executable);
-  };
+  t.hipGraphExecDestroy = [](void* executable) { return destroy_graph(executable); };
   t.hipGraphExecKernelNodeSetParams = [](void* executable, void* node,
                                          const hip::KernelNodeParams* p) {
     ENTER("kernel update", true);

@@ -1,6 +1,6 @@
 // A HIP runtime made of host memory: it simulates allocations, copies, module kernels (C++
-// functions by name) and graphs, counts what is alive, and fails the N-th call on demand. One at a
-// time.
+// functions by name) and graphs, counts what is alive, and fails the N-th call on demand. Each
+// thread calls the one that it made last; the table of any of them is the table of all.
 //
 // Streams run at once, in order of the calls. Graph nodes run in the order most hostile to a
 // missing dependency: always the latest added node whose dependencies are done.
@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ class FakeHip {
   ~FakeHip();
   FakeHip(const FakeHip&) = delete;
   FakeHip& operator=(const FakeHip&) = delete;
+
+  // For a thread that shares the one of another thread. Calls are made one at a time.
+  void use_on_this_thread();
 
   HipTable table() const;
   std::shared_ptr<const HipLibrary> library() const;
@@ -91,6 +95,11 @@ class FakeHip {
     std::vector<Node> nodes;
   };
   hip::Error enter(const char* name, bool logged = false);
+  std::recursive_mutex mutex;
+  struct Function {
+    std::string name;
+  };
+  std::map<std::string, std::unique_ptr<Function>> functions;
   std::map<uint8_t*, size_t> memory;
   std::map<const uint8_t*, int> device_of;        // as hipMalloc saw it
   std::map<const void*, std::string> registered;  // kernels by stub
