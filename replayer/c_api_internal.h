@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -114,6 +115,20 @@ inline Result<void> require(bool condition, const char* what) {
   if (condition) [[likely]]
     return {};
   return fail(Status::kInvalidArgument, what);
+}
+
+// Options that are 0 or 1: a newer library may give other values a meaning.
+struct Flag {
+  const char* name;
+  uint32_t value;
+};
+inline Result<void> require_flags(const char* structure, std::initializer_list<Flag> flags) {
+  for (const Flag& one : flags) {
+    if (one.value <= 1) continue;
+    return fail(Status::kInvalidArgument,
+                fmt::format("{} of {} is {}: neither 0 nor 1", one.name, structure, one.value));
+  }
+  return {};
 }
 
 // The caller's structure may be older (shorter) or newer (longer) than ours.

@@ -41,7 +41,12 @@ Result<SessionOptions> read_options(const gfxgraph_session_options_t* options) {
       require(chosen.layout == GFXGRAPH_LAYOUT_SAME || chosen.layout == GFXGRAPH_LAYOUT_SHIFT,
               "unknown layout"));
   GFXGRAPH_TRY(require(chosen.memory <= GFXGRAPH_MEMORY_PACKED_KEPT, "unknown memory"));
-  GFXGRAPH_TRY(require(chosen.reserved == 0, "reserved is not zero"));
+  GFXGRAPH_TRY(require(chosen.reserved == 0, "reserved of gfxgraph_session_options_t is not zero"));
+  GFXGRAPH_TRY(
+      require_flags("gfxgraph_session_options_t", {{"keep_ambiguous", chosen.keep_ambiguous},
+                                                   {"zero_unknown", chosen.zero_unknown},
+                                                   {"poison_fresh", chosen.poison_fresh},
+                                                   {"concurrent_steps", chosen.concurrent_steps}}));
   SessionOptions result;
   result.memory = chosen.memory == GFXGRAPH_MEMORY_APART ? MemoryUse::kApart : MemoryUse::kPacked;
   result.keep_freed = chosen.memory == GFXGRAPH_MEMORY_PACKED_KEPT;

@@ -66,6 +66,8 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
         read_in(options, gfxgraph_step_options_default(), "gfxgraph_step_options_t"));
     GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_AUTO,
                          "unknown mode"));
+    GFXGRAPH_TRY(require_flags("gfxgraph_step_options_t", {{"graph_linear", chosen.graph_linear},
+                                                           {"keep_memory", chosen.keep_memory}}));
     StepOptions prepared;
     prepared.mode = static_cast<Mode>(chosen.mode);
     prepared.graph_max_nodes = chosen.graph_max_nodes;

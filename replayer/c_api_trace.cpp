@@ -64,6 +64,10 @@ gfxgraph_status_t open_trace(const gfxgraph_trace_options_t* options, gfxgraph_t
     GFXGRAPH_ASSIGN_OR_RETURN(
         const gfxgraph_trace_options_t chosen,
         read_in(options, gfxgraph_trace_options_default(), "gfxgraph_trace_options_t"));
+    GFXGRAPH_TRY(require_flags(
+        "gfxgraph_trace_options_t",
+        {{"allow_torn", chosen.allow_torn}, {"allow_incomplete", chosen.allow_incomplete}}));
+    GFXGRAPH_TRY(require(chosen.reserved == 0, "reserved of gfxgraph_trace_options_t is not zero"));
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> file,
                               open(format::ReadOptions{chosen.allow_torn != 0, 0, true}));
     const uint64_t most =

@@ -201,6 +201,11 @@ Result<bool> Instance::set_launch(PreparedLaunch& launch, const PlaceTarget& tar
     case PlaceKind::kArgument: {
       uint64_t word = static_cast<uint64_t>(value.number);
       if (value.allocation != 0) {
+        if (target.size_bytes != sizeof(word)) {
+          return fail(Status::kInvalidArgument,
+                      fmt::format("{} bytes at {} of the arguments hold no address: set a number",
+                                  target.size_bytes, target.offset_bytes));
+        }
         GFXGRAPH_ASSIGN_OR_RETURN(word, address(value, 0, false));
       }
       if (target.size_bytes > sizeof(word) ||
@@ -240,7 +245,7 @@ Result<bool> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy
       return assign(copy.destination, reinterpret_cast<uint8_t*>(destination));
     }
     case PlaceKind::kWidth: {
-      if (value.number < 0 ||
+      if (value.allocation != 0 || value.number < 0 ||
           static_cast<uint64_t>(value.number) > room(recorded, recorded.source, copy.source) ||
           static_cast<uint64_t>(value.number) >
               room(recorded, recorded.destination, copy.destination)) {
@@ -258,7 +263,8 @@ Result<bool> Instance::set_copy(const format::Copy& recorded, PreparedCopy& copy
 Result<bool> Instance::set_memset(PreparedMemset& memset, const PlaceTarget& target,
                                   const PlaceValue& value) {
   const bool linear = memset.height == 1 && memset.depth == 1 && memset.small_row == nullptr;
-  if (target.kind == PlaceKind::kMemsetValue && memset.small_row == nullptr) {
+  if (target.kind == PlaceKind::kMemsetValue && memset.small_row == nullptr &&
+      value.allocation == 0) {
     return assign(memset.value, static_cast<uint32_t>(value.number));
   }
   if (target.kind == PlaceKind::kDestination && linear) {

@@ -29,7 +29,8 @@
  *
  * Options and result structures begin with struct_size, the size that the caller was compiled with:
  * set it with the *_default() function or to sizeof. Later versions append fields only. Options of
- * a newer caller that this library does not know are refused, with the first byte that is not zero.
+ * a newer caller that this library does not know are refused, with the first byte that is not zero;
+ * so are reserved fields that are not zero, and values other than 0 and 1 where these are listed.
  */
 #ifndef GFXGRAPH_GFXGRAPH_H
 #define GFXGRAPH_GFXGRAPH_H

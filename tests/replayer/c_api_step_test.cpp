@@ -183,6 +183,60 @@ TEST_P(CApiStep, ArgumentsAndGridsAreSetByTheirLaunchInTheTrace) {
   EXPECT_THROW(step.set_grid(9, 1), Failure);
 }
 
+TEST_P(CApiStep, ParametersAreSetToNumbersAndAddresses) {
+  const Trace file = open();
+  const gfxgraph_range_t range = file.find_range("step#1");
+  const auto parameters = file.parameters(range);
+  ASSERT_EQ(parameters.size(), 2u);
+  const uint32_t place = parameters[0].buffer == history ? 0 : 1;
+  const uint32_t value = 1 - place;
+  gfxgraph::Session session(file);
+  gfxgraph::Step step(session, range, GetParam());
+  Words expected(64, 0x5A5A5A5A);
+  expected[0] = 10;  // the iteration before
+  const auto run = [&](uint32_t at, uint32_t holds) {
+    step.run(step.stream());
+    step.wait();
+    expected[at] = holds;
+    EXPECT_EQ(read(session, history, 64), expected) << "at " << at;
+  };
+  for (uint32_t n = 0; n < 5; ++n) {
+    step.set_parameter(value, 500 + n);
+    step.set_parameter(place, history, 4 * (20 + n));
+    run(20 + n, 500 + n);
+  }
+  step.set_parameter(value, -1);
+  run(24, UINT32_MAX);
+  step.set_parameter(value, (int64_t{1} << 32) + 7);  // cut to the size of the place
+  run(24, 7);
+  step.set_parameter(place, history, 63 * 4);
+  run(63, 7);
+  const auto refused = [&](gfxgraph_status_t status, gfxgraph_status_t expected_status,
+                           const char* text) {
+    EXPECT_EQ(status, expected_status) << text;
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(text));
+  };
+  const auto set_address = [&](uint32_t parameter, uint32_t buffer, uint64_t offset) {
+    return gfxgraph_step_set_parameter_address(step.get(), parameter, buffer, offset);
+  };
+  for (const uint64_t offset : {uint64_t{64 * 4 + 1}, uint64_t{1} << 63, UINT64_MAX}) {
+    refused(set_address(place, history, offset), GFXGRAPH_INVALID_ARGUMENT, "of 256 bytes");
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(parameters[place].name));
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr("launch 4 kernel fill"));
+  }
+  refused(set_address(place, 0, 0), GFXGRAPH_NOT_FOUND, "buffer 0 does not exist");
+  refused(set_address(place, 99, 0), GFXGRAPH_NOT_FOUND, parameters[place].name);
+  refused(set_address(2, history, 0), GFXGRAPH_NOT_FOUND,
+          "parameter 2 does not exist: range step#1 has 2");
+  refused(gfxgraph_step_set_parameter(step.get(), 2, 0), GFXGRAPH_NOT_FOUND,
+          "parameter 2 does not exist: range step#1 has 2");
+  // A pointer has eight bytes: half of one is no address.
+  refused(set_address(value, history, 0), GFXGRAPH_INVALID_ARGUMENT, "4 bytes");
+  run(63, 7);
+  step.advance(0);
+  run(1, 11);
+}
+
 TEST_P(CApiStep, MemoryOfTheCallerIsBoundBeforeAndAfterLoading) {
   const Trace file = open();
   gfxgraph::Session session(file);

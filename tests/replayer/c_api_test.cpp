@@ -205,23 +205,89 @@ TEST_F(CApi, NullsAndWrongSizesAreRefused) {
   gfxgraph_trace_destroy(handle);
 }
 
+// `use` gives a structure of options to the library, which does not know what stands behind it.
+template <typename Options, typename Use>
+void expect_newer_options_refused(Options options, const char* name, Use&& use) {
+  struct Newer {
+    Options options;
+    uint32_t unknown[4] = {};  // without padding
+  } newer{options};
+  newer.options.struct_size = sizeof newer;
+  EXPECT_EQ(use(&newer.options), GFXGRAPH_OK) << gfxgraph_last_error();
+  for (size_t byte = offsetof(Newer, unknown); byte < sizeof newer; ++byte) {
+    reinterpret_cast<unsigned char*>(&newer)[byte] = 0x80;
+    EXPECT_EQ(use(&newer.options), GFXGRAPH_INVALID_ARGUMENT);
+    EXPECT_THAT(gfxgraph_last_error(),
+                HasSubstr("byte " + std::to_string(byte) + " of " + name + " is set"));
+    reinterpret_cast<unsigned char*>(&newer)[byte] = 0;
+  }
+  for (const uint32_t size : {0u, 3u, 4097u}) {
+    newer.options.struct_size = size;
+    EXPECT_EQ(use(&newer.options), GFXGRAPH_INVALID_ARGUMENT) << size;
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("struct_size of ") + name));
+  }
+}
+
 TEST_F(CApi, OptionsOfANewerCallerAreRefusedByTheirFirstByte) {
   trace.allocate(64);
   trace.finish();
-  struct Newer {
-    gfxgraph_trace_options_t options = gfxgraph_trace_options_default();
-    uint32_t unknown[4] = {};  // without padding
-  } newer;
-  newer.options.struct_size = sizeof newer;
-  gfxgraph_trace_t handle = nullptr;
-  ASSERT_EQ(gfxgraph_trace_open(trace.path().c_str(), &newer.options, &handle), GFXGRAPH_OK);
-  gfxgraph_trace_destroy(handle);
-  newer.unknown[1] = 1;
-  EXPECT_EQ(gfxgraph_trace_open(trace.path().c_str(), &newer.options, &handle),
-            GFXGRAPH_INVALID_ARGUMENT);
+  const auto open = [&](const gfxgraph_trace_options_t* options) {
+    gfxgraph_trace_t handle = nullptr;
+    const gfxgraph_status_t status = gfxgraph_trace_open(trace.path().c_str(), options, &handle);
+    gfxgraph_trace_destroy(handle);
+    return status;
+  };
+  const Trace file(trace.path().string());
+  const auto create_session = [&](const gfxgraph_session_options_t* options) {
+    gfxgraph_session_t handle = nullptr;
+    const gfxgraph_status_t status = gfxgraph_session_create(file.get(), options, &handle);
+    gfxgraph_session_destroy(handle);
+    return status;
+  };
+  gfxgraph::Session session(file);
+  const auto create_step = [&](const gfxgraph_step_options_t* options) {
+    gfxgraph_step_t handle = nullptr;
+    const gfxgraph_status_t status =
+        gfxgraph_step_create(session.get(), GFXGRAPH_RANGE_ALL, options, &handle);
+    gfxgraph_step_destroy(handle);
+    return status;
+  };
+  expect_newer_options_refused(gfxgraph_trace_options_default(), "gfxgraph_trace_options_t", open);
+  expect_newer_options_refused(gfxgraph_session_options_default(), "gfxgraph_session_options_t",
+                               create_session);
+  expect_newer_options_refused(gfxgraph_step_options_default(), "gfxgraph_step_options_t",
+                               create_step);
+  const auto expect_flag_refused = [](auto options, auto field, const char* name, auto&& use) {
+    options.*field = 2;
+    EXPECT_EQ(use(&options), GFXGRAPH_INVALID_ARGUMENT) << name;
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string(name) + " is 2: neither 0 nor 1"));
+  };
+  using TraceOptions = gfxgraph_trace_options_t;
+  for (const auto& [field, name] :
+       {std::pair{&TraceOptions::allow_torn, "allow_torn of gfxgraph_trace_options_t"},
+        {&TraceOptions::allow_incomplete, "allow_incomplete of gfxgraph_trace_options_t"}})
+    expect_flag_refused(gfxgraph_trace_options_default(), field, name, open);
+  using SessionOptionsC = gfxgraph_session_options_t;
+  for (const auto& [field, name] :
+       {std::pair{&SessionOptionsC::keep_ambiguous, "keep_ambiguous of gfxgraph_session_options_t"},
+        {&SessionOptionsC::zero_unknown, "zero_unknown of gfxgraph_session_options_t"},
+        {&SessionOptionsC::poison_fresh, "poison_fresh of gfxgraph_session_options_t"},
+        {&SessionOptionsC::concurrent_steps, "concurrent_steps of gfxgraph_session_options_t"}})
+    expect_flag_refused(gfxgraph_session_options_default(), field, name, create_session);
+  using StepOptionsC = gfxgraph_step_options_t;
+  for (const auto& [field, name] :
+       {std::pair{&StepOptionsC::graph_linear, "graph_linear of gfxgraph_step_options_t"},
+        {&StepOptionsC::keep_memory, "keep_memory of gfxgraph_step_options_t"}})
+    expect_flag_refused(gfxgraph_step_options_default(), field, name, create_step);
+  gfxgraph_trace_options_t trace_options = gfxgraph_trace_options_default();
+  trace_options.reserved = 1;
+  EXPECT_EQ(open(&trace_options), GFXGRAPH_INVALID_ARGUMENT);
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("reserved of gfxgraph_trace_options_t is not zero"));
+  gfxgraph_session_options_t session_options = gfxgraph_session_options_default();
+  session_options.reserved = 1;
+  EXPECT_EQ(create_session(&session_options), GFXGRAPH_INVALID_ARGUMENT);
   EXPECT_THAT(gfxgraph_last_error(),
-              HasSubstr("byte " + std::to_string(offsetof(Newer, unknown[1])) +
-                        " of gfxgraph_trace_options_t is set"));
+              HasSubstr("reserved of gfxgraph_session_options_t is not zero"));
 }
 
 TEST_F(CApi, OlderCallerGetsItsShorterStructure) {
