@@ -77,9 +77,8 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Range> open, session->open->range(range));
     OnDevice scope(*session->library, session->device.ordinal);
     GFXGRAPH_TRY(scope.enter());
-    const bool first = !session->session;
     GFXGRAPH_TRY(session->load());
-    if (first) prepared.keep_memory = false;
+    if (!session->session->has_content()) prepared.keep_memory = false;
     GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<Step> made,
                               Step::prepare(session->session, open->program, prepared));
     *step = new gfxgraph_step_s{std::move(open), std::move(made)};

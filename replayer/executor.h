@@ -48,6 +48,32 @@ class Executor {
   virtual GraphStatistics graph_statistics() const { return {}; }
 };
 
+// Waits at the end of its scope, where something failed before wait() returned.
+class Completion {
+ public:
+  Completion(Executor& executor, hip::Stream stream) : executor_(executor), stream_(stream) {}
+  ~Completion() {
+    if (complete_) return;
+    try {
+      (void)executor_.wait(stream_);
+    } catch (...) {  // no memory for an error's text
+    }
+  }
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+
+  Result<void> wait() {
+    Result<void> done = executor_.wait(stream_);
+    complete_ = done.has_value();
+    return done;
+  }
+
+ private:
+  Executor& executor_;
+  hip::Stream stream_;
+  bool complete_ = false;
+};
+
 struct ExecutorOptions {
   // Only the operations before this one, with the host writes before the last of them.
   uint32_t operation_limit = UINT32_MAX;

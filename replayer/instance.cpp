@@ -456,11 +456,10 @@ Result<void> Instance::restore() {
   if (!begins_later) return session_->restore(program_->end_event());
   // The work before needs what the recorded program had in the caller's buffers, too.
   GFXGRAPH_TRY(synchronize());
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept,
-                            memory().kept_contents());
+  GFXGRAPH_ASSIGN_OR_RETURN(KeptContents kept, KeptContents::take(memory()));
   GFXGRAPH_TRY(session_->restore(program_->end_event(), true));
   GFXGRAPH_TRY(run_before());
-  return memory().put_back(kept);
+  return kept.put_back();
 }
 
 Result<void> Instance::run_before() {
@@ -472,8 +471,9 @@ Result<void> Instance::run_before() {
     before_ = std::move(before);
   }
   before_->instance->follow_moves(before_->executor.get());
+  Completion completion(*before_->executor, nullptr);
   GFXGRAPH_TRY(before_->executor->run(nullptr));
-  GFXGRAPH_TRY(before_->executor->wait(nullptr));
+  GFXGRAPH_TRY(completion.wait());
   return synchronize();
 }
 

@@ -82,7 +82,8 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
   const std::vector<AllocationInfo>& allocations = program.allocations();
   memory->buffers_.resize(allocations.size());
   for (const Binding& binding : options.bindings) {
-    GFXGRAPH_TRY(memory->bind(program, binding));
+    GFXGRAPH_ASSIGN_OR_RETURN(const Buffer bound, memory->bind(program, binding));
+    memory->buffers_[binding.allocation - 1] = bound;
   }
   const bool shift = options.layout == Layout::kShift;
   if (shift) {
@@ -128,22 +129,23 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
   return {};
 }
 
-Result<void> Memory::bind(const Program& program, const Binding& binding) {
+Result<Memory::Buffer> Memory::bind(const Program& program, const Binding& binding) const {
   GFXGRAPH_TRY(check_binding(program, binding));
   const AllocationBegin& begin = *program.allocations()[binding.allocation - 1].begin;
-  Buffer& buffer = buffers_[begin.id - 1];
+  Buffer buffer;
   buffer.used = true;
   buffer.bound = true;
   buffer.keep_content = binding.keep_content;
   auto* const pointer = static_cast<uint8_t*>(binding.pointer);
   if (is_host_kind(begin.kind)) {
     buffer.host = pointer;
-    return find_device_address(buffer, begin);
+    GFXGRAPH_TRY(find_device_address(buffer, begin));
+    return buffer;
   }
   GFXGRAPH_TRY(check_device(binding));
   buffer.device = pointer;
   if (begin.kind == AllocationKind::kManaged) buffer.host = pointer;
-  return {};
+  return buffer;
 }
 
 // Memory that HIP does not know is taken as it is.
@@ -165,7 +167,7 @@ Result<void> Memory::check_device(const Binding& binding) const {
                   binding.allocation, theirs, ours));
 }
 
-Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& begin) {
+Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& begin) const {
   void* device = nullptr;
   GFXGRAPH_TRY(library_->check(library_->table().hipHostGetDevicePointer(&device, buffer.host, 0),
                                fmt::format("device address of allocation {}", begin.id)));
@@ -350,8 +352,12 @@ Result<void> Memory::read(format::AllocationId id, uint64_t offset,
     std::memcpy(bytes.data(), buffer.host + offset, bytes.size());
     return {};
   }
-  GFXGRAPH_TRY(source_.copy(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost,
-                            fmt::format("read of {} bytes from allocation {}", bytes.size(), id)));
+  const hip::Error code =
+      source_.move(bytes.data(), buffer.device + offset, bytes.size(), hip::kDeviceToHost);
+  if (code != hip::kSuccess) {
+    return library_->check(code,
+                           fmt::format("read of {} bytes from allocation {}", bytes.size(), id));
+  }
   if (kept_ != nullptr) read_kept(id, offset, bytes);
   return {};
 }
@@ -377,9 +383,10 @@ Result<void> Memory::write(format::AllocationId id, uint64_t offset,
 Result<void> Memory::write_device(format::AllocationId id, uint64_t offset,
                                   std::span<const std::byte> bytes) const {
   if (bytes.empty()) return {};
-  return source_.copy(buffers_[id - 1].device + offset, bytes.data(), bytes.size(),
-                      hip::kHostToDevice,
-                      fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
+  const hip::Error code = source_.move(buffers_[id - 1].device + offset, bytes.data(), bytes.size(),
+                                       hip::kHostToDevice);
+  if (code == hip::kSuccess) return {};
+  return library_->check(code, fmt::format("write of {} bytes to allocation {}", bytes.size(), id));
 }
 
 Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t value,
@@ -478,18 +485,46 @@ Result<std::vector<std::vector<std::byte>>> Memory::kept_contents() const {
   return kept;
 }
 
-Result<void> Memory::put_back(const std::vector<std::vector<std::byte>>& kept) const {
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i].empty()) GFXGRAPH_TRY(write(static_cast<format::AllocationId>(i + 1), 0, kept[i]));
-  }
-  return {};
+Result<KeptContents> KeptContents::take(const Memory& memory) {
+  KeptContents kept(memory);
+  GFXGRAPH_ASSIGN_OR_RETURN(kept.bytes_, memory.kept_contents());
+  kept.pending_ = true;
+  return kept;
 }
 
-Result<void> Memory::restore(const Program& program, bool all, uint64_t end_event) {
+KeptContents::~KeptContents() {
+  if (!pending_) return;
+  try {
+    (void)write();
+  } catch (...) {  // no memory for an error's text
+    memory_->library_->table().hipGetLastError();
+  }
+}
+
+Result<void> KeptContents::put_back() {
+  Result<void> written = write();
+  pending_ = !written;
+  return written;
+}
+
+// All of them, also where one fails.
+Result<void> KeptContents::write() const {
+  Result<void> first;
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    if (bytes_[i].empty()) continue;
+    Result<void> written = memory_->write(static_cast<format::AllocationId>(i + 1), 0, bytes_[i]);
+    if (first && !written) first = std::move(written);
+  }
+  return first;
+}
+
+Result<void> Memory::restore(const Program& program, bool all, uint64_t end_event,
+                             uint64_t first_event) {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].used || (buffers_[i].keep_content && !all)) continue;
     if (buffers_[i].shares) continue;  // its runs begin it
-    if (program.allocations()[i].begin_sequence >= end_event) continue;
+    const uint64_t begins = program.allocations()[i].begin_sequence;
+    if (begins < first_event || begins >= end_event) continue;
     const AllocationBegin& begin = *program.allocations()[i].begin;
     const format::Content& content = begin.initial;
     const std::string where = fmt::format("initial content of allocation {}", begin.id);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -62,9 +63,10 @@ class Memory {
   const MemorySource& source() const { return source_; }
   // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
   // fresh_byte() where there is none, since nobody had written it.
-  // Bindings with keep_content are left alone, unless `all`; so is what begins at `end_event` or
-  // later.
-  Result<void> restore(const Program& program, bool all = false, uint64_t end_event = UINT64_MAX);
+  // Bindings with keep_content are left alone, unless `all`; so is what begins before
+  // `first_event`, at `end_event` or later.
+  Result<void> restore(const Program& program, bool all = false, uint64_t end_event = UINT64_MAX,
+                       uint64_t first_event = 0);
 
   const Packing& packing() const { return packing_; }
   uint8_t* arena() const { return arena_; }
@@ -98,17 +100,14 @@ class Memory {
 
   // The caller's memory in place of an allocation, from now on, with what it holds. kUnsupported:
   // it must keep its distance from others. Words in other buffers that lead to it, and that the
-  // trace knows as pointers, follow; what work has computed from its address does not.
+  // trace knows as pointers, follow; what work has computed from its address does not. Where it
+  // fails nothing has changed.
   Result<Move> bind_anew(const Program& program, const Binding& binding);
 
   // Both check the range, and take what runs have kept for the end of the allocation's life.
   Result<void> read(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const;
   Result<void> write(format::AllocationId id, uint64_t offset,
                      std::span<const std::byte> bytes) const;
-
-  // What bindings with keep_content hold; index = id - 1, empty for all others.
-  Result<std::vector<std::vector<std::byte>>> kept_contents() const;
-  Result<void> put_back(const std::vector<std::vector<std::byte>>& kept) const;
 
   // Of the allocations that do not belong to the caller: how many stand elsewhere than recorded.
   size_t moved() const;
@@ -140,16 +139,21 @@ class Memory {
   Result<void> place_group(const Program& program, const RigidGroup& group, Layout layout);
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
-  Result<void> bind(const Program& program, const Binding& binding);
+  Result<Buffer> bind(const Program& program, const Binding& binding) const;
   Result<void> check_device(const Binding& binding) const;
-  Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin);
+  Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin) const;
   Result<void> restore_content(const format::Trace& trace, const format::AllocationBegin& begin,
                                const std::string& where);
   Result<void> restore_words(const format::AllocationBegin& begin, const std::string& where);
   Result<void> fill(format::AllocationId id, uint64_t offset, uint8_t value, uint64_t size) const;
   void map(const Program& program, bool keep_ambiguous);
   void release(Buffer& buffer) const;
-  Result<void> move_words(const Program& program, const Move& move) const;
+  void put_in_place(format::AllocationId id, const Buffer& buffer) noexcept;
+  // What bindings with keep_content hold; index = id - 1, empty for all others.
+  Result<std::vector<std::vector<std::byte>>> kept_contents() const;
+
+  friend class KeptContents;
+  friend class MovedWords;
 
   std::shared_ptr<const HipLibrary> library_;
   MemorySource source_;
@@ -165,6 +169,30 @@ class Memory {
   bool zero_unknown_ = false;  // SessionOptions::zero_unknown
   uint8_t fresh_fill_ = 0;
   bool vary_fresh_ = false;
+};
+
+// What bindings with keep_content held. Written back by put_back(), or where this goes out of scope
+// because something failed; whoever may write that memory has ended then.
+class KeptContents {
+ public:
+  static Result<KeptContents> take(const Memory& memory);
+  ~KeptContents();
+  KeptContents(KeptContents&& other) noexcept
+      : memory_(other.memory_),
+        bytes_(std::move(other.bytes_)),
+        pending_(std::exchange(other.pending_, false)) {}
+  KeptContents& operator=(KeptContents&&) = delete;
+
+  Result<void> put_back();
+  // As often as needed, before that.
+  Result<void> write() const;
+
+ private:
+  explicit KeptContents(const Memory& memory) : memory_(&memory) {}
+
+  const Memory* memory_;
+  std::vector<std::vector<std::byte>> bytes_;
+  bool pending_ = false;
 };
 
 }  // namespace gfxgraph::replayer

@@ -49,67 +49,122 @@ Places pointers_to(const Program& program, format::AllocationId target) {
 
 }  // namespace
 
+// Words in memory that lead to an allocation, moved with it. Back where they were when this goes
+// out of scope, unless they are kept.
+class MovedWords {
+ public:
+  MovedWords(const Memory& memory, const Program& program, const Move& move)
+      : memory_(memory), move_(move) {
+    // Between runs no word in memory is known to lead to it and not to another one.
+    if (!move.shared) places_ = pointers_to(program, move.allocation);
+    if (!places_.empty()) bytes_.reserve(kWindowBytes + sizeof(uint64_t));
+  }
+  ~MovedWords() {
+    if (!pending_) return;
+    Move back = move_;
+    std::swap(back.old_device, back.new_device);
+    std::swap(back.old_host, back.new_host);
+    for (const auto& [buffer, offsets] : places_) {
+      try {
+        (void)rewrite(buffer, offsets, back);
+      } catch (...) {  // no memory for an error's text
+        memory_.library_->table().hipGetLastError();
+      }
+    }
+  }
+  MovedWords(const MovedWords&) = delete;
+  MovedWords& operator=(const MovedWords&) = delete;
+
+  Result<void> move() {
+    pending_ = true;
+    for (const auto& [buffer, offsets] : places_) GFXGRAPH_TRY(rewrite(buffer, offsets, move_));
+    return {};
+  }
+  void keep() { pending_ = false; }
+
+ private:
+  // A word that work has overwritten with something else is left alone. Allocates nothing.
+  Result<void> rewrite(format::AllocationId buffer, const std::vector<uint64_t>& offsets,
+                       const Move& move) {
+    if (memory_.shares(buffer)) return {};  // its content comes from runs
+    const uint64_t size = memory_.size(buffer);
+    for (size_t first = 0, next = 0; first < offsets.size(); first = next) {
+      const uint64_t begin = offsets[first];
+      if (!range_fits(begin, sizeof(uint64_t), size)) break;
+      uint64_t end = begin;
+      for (next = first; next < offsets.size() && offsets[next] - begin < kWindowBytes &&
+                         range_fits(offsets[next], sizeof(uint64_t), size);
+           ++next) {
+        end = offsets[next] + sizeof(uint64_t);
+      }
+      bytes_.resize(end - begin);
+      GFXGRAPH_TRY(memory_.read(buffer, begin, bytes_));
+      bool changed = false;
+      for (size_t i = first; i < next; ++i) {
+        const uint64_t word = load_word(bytes_, offsets[i] - begin);
+        const uint64_t moved = move.moved(word);
+        changed = changed || moved != word;
+        store_word(bytes_, offsets[i] - begin, moved);
+      }
+      if (changed) GFXGRAPH_TRY(memory_.write(buffer, begin, bytes_));
+    }
+    return {};
+  }
+
+  const Memory& memory_;
+  Move move_;
+  Places places_;
+  std::vector<std::byte> bytes_;
+  bool pending_ = false;
+};
+
 Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
   GFXGRAPH_TRY(check_binding(program, binding));
   const format::AllocationId id = binding.allocation;
-  Buffer& buffer = buffers_[id - 1];
-  if (buffer.in_group) {
+  const Buffer before = buffers_[id - 1];
+  if (before.in_group) {
     return fail(
         Status::kUnsupported,
         fmt::format("cannot bind allocation {}: a kernel is passed a pointer beside it, and "
                     "buffers around such a pointer must keep their distances",
                     id));
   }
-  const Buffer before = buffer;
-  buffer = Buffer();
-  if (Result<void> bound = bind(program, binding); !bound) {
-    buffer = before;
-    return tl::unexpected<Error>(bound.error());
-  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const Buffer bound, bind(program, binding));
   const auto number = [](const uint8_t* pointer) { return reinterpret_cast<uint64_t>(pointer); };
   const Move move{id,
                   size(id),
                   number(before.device),
-                  number(buffer.device),
+                  number(bound.device),
                   number(before.host),
-                  number(buffer.host),
+                  number(bound.host),
                   before.shares};
-  addresses_.place(id, move.new_device, move.new_host);
-  // Between runs no word in memory is known to lead to it and not to another one.
-  if (!move.shared) GFXGRAPH_TRY(move_words(program, move));
+  {
+    // Behind the words: what holds some of them may be the buffer itself.
+    struct Place {
+      Memory& memory;
+      format::AllocationId id;
+      const Buffer& before;
+      bool kept = false;
+      ~Place() {
+        if (!kept) memory.put_in_place(id, before);
+      }
+    } place{*this, id, before};
+    put_in_place(id, bound);
+    MovedWords words(*this, program, move);
+    GFXGRAPH_TRY(words.move());
+    words.keep();
+    place.kept = true;
+  }
   kept_of_.erase(id);
   Buffer old = before;
   release(old);
   return move;
 }
 
-// A word that work has overwritten with something else is left alone.
-Result<void> Memory::move_words(const Program& program, const Move& move) const {
-  std::vector<std::byte> bytes;
-  for (const auto& [buffer, offsets] : pointers_to(program, move.allocation)) {
-    if (shares(buffer)) continue;  // its content comes from runs
-    for (size_t first = 0, next = 0; first < offsets.size(); first = next) {
-      const uint64_t begin = offsets[first];
-      if (!range_fits(begin, sizeof(uint64_t), size(buffer))) break;
-      uint64_t end = begin;
-      for (next = first; next < offsets.size() && offsets[next] - begin < kWindowBytes &&
-                         range_fits(offsets[next], sizeof(uint64_t), size(buffer));
-           ++next) {
-        end = offsets[next] + sizeof(uint64_t);
-      }
-      bytes.resize(end - begin);
-      GFXGRAPH_TRY(read(buffer, begin, bytes));
-      bool changed = false;
-      for (size_t i = first; i < next; ++i) {
-        const uint64_t word = load_word(bytes, offsets[i] - begin);
-        const uint64_t moved = move.moved(word);
-        changed = changed || moved != word;
-        store_word(bytes, offsets[i] - begin, moved);
-      }
-      if (changed) GFXGRAPH_TRY(write(buffer, begin, bytes));
-    }
-  }
-  return {};
+void Memory::put_in_place(format::AllocationId id, const Buffer& buffer) noexcept {
+  buffers_[id - 1] = buffer;
+  addresses_.place(id, reinterpret_cast<uint64_t>(buffer.device),
+                   reinterpret_cast<uint64_t>(buffer.host));
 }
 
 }  // namespace gfxgraph::replayer

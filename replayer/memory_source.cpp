@@ -14,11 +14,16 @@ Result<void> MemorySource::open_stream() {
       "stream for the memory of the replay");
 }
 
+hip::Error MemorySource::move(void* destination, const void* source, size_t bytes,
+                              int kind) const noexcept {
+  const HipTable& hip = library_->table();
+  const hip::Error code = hip.hipMemcpyAsync(destination, source, bytes, kind, stream_);
+  return code != hip::kSuccess ? code : hip.hipStreamSynchronize(stream_);
+}
+
 Result<void> MemorySource::copy(void* destination, const void* source, size_t bytes, int kind,
                                 std::string_view what) const {
-  GFXGRAPH_TRY(library_->check(
-      library_->table().hipMemcpyAsync(destination, source, bytes, kind, stream_), what));
-  return library_->check(library_->table().hipStreamSynchronize(stream_), what);
+  return library_->check(move(destination, source, bytes, kind), what);
 }
 
 Result<void> MemorySource::fill(void* destination, uint8_t value, size_t bytes,

@@ -32,6 +32,8 @@ class MemorySource {
   void release(MemoryKind kind, void* pointer) const noexcept;
 
   // Returns when the bytes have moved. `kind`: hip::kHostToDevice, ...
+  // As copy(); allocates nothing.
+  hip::Error move(void* destination, const void* source, size_t bytes, int kind) const noexcept;
   Result<void> copy(void* destination, const void* source, size_t bytes, int kind,
                     std::string_view what) const;
   // Device memory. May return before it is done: copies follow it, and synchronize() waits.

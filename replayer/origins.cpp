@@ -56,15 +56,18 @@ Result<void> run_eager(Instance& instance, const ExecutorOptions& options, hip::
     GFXGRAPH_TRY(instance.restore());
     GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
                               make_eager_executor(instance, options));
+    Completion completion(*executor, stream);
     GFXGRAPH_TRY(executor->run(stream));
-    GFXGRAPH_TRY(executor->wait(stream));
+    GFXGRAPH_TRY(completion.wait());
     return instance.synchronize();
   };
   // Memory that others have at other times becomes fresh in the run itself.
+  struct Varied {
+    Memory& memory;
+    ~Varied() { memory.vary_fresh(false); }
+  } fresh{instance.memory()};
   instance.memory().vary_fresh(varied);
-  const Result<void> done = run();
-  instance.memory().vary_fresh(false);
-  return done;
+  return run();
 }
 
 // The byte of the source that a copy's `index`-th byte comes from.
@@ -146,13 +149,23 @@ Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& opt
     if (report.copies[i].comparison == Comparison::kDifferent) map.copies_[i] = {};
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const Leftover left, save(instance));
-  const Result<void> looked = [&]() -> Result<void> {
-    GFXGRAPH_TRY(put_back(instance, left, true));
-    GFXGRAPH_TRY(map.look(instance, options, stream));
-    return put_back(instance, left, true);
-  }();
+  struct PutBack {
+    const Instance& instance;
+    const Leftover& left;
+    bool done = false;
+    ~PutBack() {
+      if (done) return;
+      try {
+        (void)put_back(instance, left, false);
+      } catch (...) {  // no memory for an error's text
+      }
+    }
+  } all{instance, left};
+  GFXGRAPH_TRY(put_back(instance, left, true));
+  GFXGRAPH_TRY(map.look(instance, options, stream));
+  GFXGRAPH_TRY(put_back(instance, left, true));
   GFXGRAPH_TRY(put_back(instance, left, false));
-  GFXGRAPH_TRY(looked);
+  all.done = true;
   GFXGRAPH_TRY(map.find_earlier(instance));
   return map;
 }

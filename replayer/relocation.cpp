@@ -21,10 +21,11 @@ void store_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) noex
 
 AddressMap::AddressMap(std::vector<Placement> placements, bool keep_ambiguous)
     : placements_(std::move(placements)), keep_ambiguous_(keep_ambiguous) {
+  ranges_.reserve(2 * placements_.size());  // all that place() can need
   sort_ranges();
 }
 
-void AddressMap::place(format::AllocationId id, uint64_t device, uint64_t host) {
+void AddressMap::place(format::AllocationId id, uint64_t device, uint64_t host) noexcept {
   placements_[id - 1].replay_device = device;
   placements_[id - 1].replay_host = host;
   sort_ranges();

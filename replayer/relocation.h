@@ -32,8 +32,8 @@ class AddressMap {
   // With `keep_ambiguous` the words of ambiguous relocations keep their recorded value.
   explicit AddressMap(std::vector<Placement> placements, bool keep_ambiguous = false);
 
-  // Says where an allocation stands from now on.
-  void place(format::AllocationId id, uint64_t device, uint64_t host);
+  // Says where an allocation stands from now on. Allocates nothing.
+  void place(format::AllocationId id, uint64_t device, uint64_t host) noexcept;
   const Placement& placement(format::AllocationId id) const { return placements_[id - 1]; }
   size_t size() const { return placements_.size(); }
 

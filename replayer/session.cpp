@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <new>
 #include <string>
 
 namespace gfxgraph::replayer {
@@ -89,8 +91,12 @@ Result<void> Session::bind(const Binding& binding) {
   moves_.reserve(moves_.size() + 1);
   GFXGRAPH_ASSIGN_OR_RETURN(const Move move, memory_->bind_anew(*program_, binding));
   moves_.push_back(move);
-  log(kLogInfo, fmt::format("buffer {} is the caller's memory at {:#x} now", binding.allocation,
-                            move.new_device));
+  if (options_.log.write == nullptr) return {};
+  try {
+    log(kLogInfo, fmt::format("buffer {} is the caller's memory at {:#x} now", binding.allocation,
+                              move.new_device));
+  } catch (const std::bad_alloc&) {  // it is bound all the same
+  }
   return {};
 }
 
@@ -111,7 +117,17 @@ Result<void> Session::check_contents(uint64_t end_event) {
 Result<void> Session::restore(uint64_t end_event, bool all) {
   GFXGRAPH_TRY(synchronize());
   GFXGRAPH_TRY(check_contents(end_event));
-  return memory_->restore(*program_, all, end_event);
+  GFXGRAPH_TRY(memory_->restore(*program_, all, end_event));
+  restored_until_ = std::max(restored_until_, end_event);
+  return {};
+}
+
+Result<void> Session::restore_rest(uint64_t end_event) {
+  if (end_event <= restored_until_) return {};
+  GFXGRAPH_TRY(check_contents(end_event));
+  GFXGRAPH_TRY(memory_->restore(*program_, false, end_event, restored_until_));
+  restored_until_ = end_event;
+  return {};
 }
 
 }  // namespace gfxgraph::replayer

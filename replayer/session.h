@@ -54,6 +54,10 @@ class Session {
   // Waits, then gives every buffer that begins before `end_event` its recorded initial content;
   // `all`: also those of the caller that keep theirs. Reads no other content of the trace.
   Result<void> restore(uint64_t end_event, bool all = false);
+  // Gives recorded content to what begins before `end_event` and never had any here.
+  Result<void> restore_rest(uint64_t end_event);
+  // Whether memory has been restored since it was loaded.
+  bool has_content() const { return restored_until_ != 0; }
   double load_us() const { return load_us_; }
 
   void log(int32_t level, const std::string& text) const {
@@ -79,7 +83,8 @@ class Session {
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<Move> moves_;
-  uint64_t checked_until_ = 0;  // the contents of what begins before this event
+  uint64_t checked_until_ = 0;   // the contents of what begins before this event
+  uint64_t restored_until_ = 0;  // what begins before this event has had content
   SessionSteps steps_;
   double load_us_ = 0;
 };

@@ -98,7 +98,11 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
     return fail(Status::kInvalidArgument,
                 "mode auto runs the step to measure it: it cannot keep the session's memory");
   }
-  if (!options.keep_memory) GFXGRAPH_TRY(step->restore());
+  if (options.keep_memory) {
+    GFXGRAPH_TRY(step->instance_->session().restore_rest(step->instance_->program().end_event()));
+  } else {
+    GFXGRAPH_TRY(step->restore());
+  }
   step->load_times_.restore_us = microseconds(loaded, Clock::now());
   if (options.mode == Mode::kAuto) {
     GFXGRAPH_TRY(step->choose_mode(options));
@@ -111,8 +115,8 @@ Result<std::unique_ptr<Step>> Step::prepare(std::shared_ptr<Session> session,
   step->load_times_.instantiate_us = statistics.instantiate_us;
   step->instance_->deadline() = Deadline();
   Session& session_of_step = step->instance_->session();
+  step->entered_ = true;  // and leaves, where it has only half entered
   session_of_step.steps().enter(*step, session_of_step.options().concurrent_steps);
-  step->entered_ = true;
   step->log_prepared();
   return step;
 }

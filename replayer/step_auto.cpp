@@ -60,17 +60,17 @@ bool clearly_faster(const std::vector<double>& runs, const std::vector<double>& 
 // bytes, and is faster.
 Result<void> Step::choose_mode(const StepOptions& options) {
   const Clock::time_point start = Clock::now();
-  const Memory& memory = instance_->memory();
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::vector<std::byte>> kept, memory.kept_contents());
+  GFXGRAPH_ASSIGN_OR_RETURN(KeptContents kept, KeptContents::take(instance_->memory()));
   const auto say = [](const auto& listener, const std::string& text) {
     if (listener) listener(text);
   };
   const auto timed = [&](Executor& executor) -> Result<double> {
-    GFXGRAPH_TRY(memory.put_back(kept));
+    GFXGRAPH_TRY(kept.write());
     GFXGRAPH_TRY(restore());
+    Completion completion(executor, stream_);
     const Clock::time_point begin = Clock::now();
     GFXGRAPH_TRY(executor.run(stream_));
-    GFXGRAPH_TRY(executor.wait(stream_));
+    GFXGRAPH_TRY(completion.wait());
     return seconds_since(begin) * 1e6;
   };
 
@@ -138,7 +138,7 @@ Result<void> Step::choose_mode(const StepOptions& options) {
     }
   }
   const size_t best = fastest(candidates);
-  GFXGRAPH_TRY(memory.put_back(kept));
+  GFXGRAPH_TRY(kept.put_back());
   mode_ = candidates[best].mode;
   mode_reason_ = reason(candidates, best) + others;
   executor_ = std::move(candidates[best].executor);

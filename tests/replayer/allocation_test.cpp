@@ -8,6 +8,7 @@
 #include "gfxgraph/gfxgraph.h"
 #include "replayer/c_api_internal.h"
 #include "scenario.h"
+#include "step_life.h"
 #include "tests/support/allocations.h"
 
 // LLVM is built without exceptions: what it holds when an allocation fails stays allocated.
@@ -103,6 +104,44 @@ INSTANTIATE_TEST_SUITE_P(
     Modes, EveryAllocation,
     ::testing::Combine(::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
                                          GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_AUTO),
+                       ::testing::Values(Failing::kOnce, Failing::kFromThenOn)));
+
+class EveryAllocationOfAStep : public EveryAllocation {};
+
+TEST_P(EveryAllocationOfAStep, LeavesTheSessionUsable) {
+  const auto [mode, failing] = GetParam();
+  FakeHip fake;
+  fake.keep_log = false;
+  fake.inside = gfxgraph::testing::pause_failing_allocations;
+  const StepTrace recorded(fake, 2, true, true);
+  use_hip_library_for_tests(fake.library());
+  int64_t failures = 0;
+  for (int64_t n = 1;; ++n) {
+    bool failed = false;
+    {
+      StepLife life(recorded, mode);
+      gfxgraph::testing::fail_allocation(n, gfxgraph::testing::OfThreads::kThis, failing);
+      const gfxgraph_status_t status = life.live();
+      failed = gfxgraph::testing::stop_failing_allocations();
+      ASSERT_TRUE(status == GFXGRAPH_OK || (failed && status == GFXGRAPH_OUT_OF_MEMORY))
+          << "allocation " << n << ": " << life.failed_call() << ": "
+          << gfxgraph_status_name(status) << ": " << gfxgraph_last_error();
+      if (failed) life.expect_usable();
+      ASSERT_FALSE(HasFailure()) << "allocation " << n << " in " << life.failed_call();
+      failures += status != GFXGRAPH_OK;
+    }
+    ASSERT_EQ(fake.alive(), 0u) << "allocation " << n;
+    if (!failed) break;
+    ASSERT_LT(n, 100000);
+  }
+  EXPECT_GT(failures, 200);
+  use_hip_library_for_tests(nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, EveryAllocationOfAStep,
+    ::testing::Combine(::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
+                                         GFXGRAPH_MODE_GRAPH),
                        ::testing::Values(Failing::kOnce, Failing::kFromThenOn)));
 
 }  // namespace

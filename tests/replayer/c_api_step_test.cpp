@@ -282,6 +282,20 @@ TEST_P(CApiStep, StepsOfOneSessionShareItsMemory) {
   EXPECT_THROW(gfxgraph::Step(session, 2, options), Failure);
 }
 
+// Memory that was loaded and never restored holds nothing to keep.
+TEST_P(CApiStep, TheFirstStepOfALoadedSessionHasTheRecordedContent) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  session.load();
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.keep_memory = 1;
+  options.mode = GetParam();
+  gfxgraph::Step step(session, 1, options);
+  EXPECT_EQ(read(session, state, 1)[0], 0x01010101u);
+  step.run(step.stream());
+  EXPECT_EQ(read(session, state, 1)[0], 0x03030303u);
+}
+
 TEST_P(CApiStep, StepsInFlightThatShareWrittenMemoryAreRefusedByName) {
   const Trace file = open();
   gfxgraph::Session session(file);
@@ -524,8 +538,9 @@ TEST(CApiSteps, RunSideBySideWhereNobodyWritesWhatTheOtherUses) {
                               .value(trace.address(state))
                               .value(4u));
     };
+    format::AllocationId states[2];
     for (uint32_t i = 0; i < 2; ++i) {
-      const auto state = trace.allocate_words({0, 0, 0, 0});
+      const auto state = states[i] = trace.allocate_words({0, 0, 0, 0});
       trace.range_begins("half", i + 1, i);
       add(state);
       trace.range_ends("half", i + 1);
@@ -533,12 +548,21 @@ TEST(CApiSteps, RunSideBySideWhereNobodyWritesWhatTheOtherUses) {
     trace.finish();
     const Trace file(trace.path().string());
     gfxgraph::Session session(file);
-    gfxgraph::Step first(session, 0, GFXGRAPH_MODE_BATCH);
-    gfxgraph::Step second(session, 1, GFXGRAPH_MODE_BATCH);
+    gfxgraph_step_options_t options = gfxgraph_step_options_default();
+    options.mode = GFXGRAPH_MODE_BATCH;
+    options.keep_memory = 1;
+    gfxgraph::Step first(session, 0, options);
+    gfxgraph::Step second(session, 1, options);
     first.run(first.stream());
     fake.busy = {first.stream()};
     EXPECT_NO_THROW(second.run(second.stream()));
     fake.busy.clear();
+    // Also of the buffer that begins behind the first step's range.
+    for (const format::AllocationId state : states) {
+      Words words(4);
+      session.read(state, 0, words.data(), 16);
+      EXPECT_EQ(words, (Words{1, 2, 3, 4}));
+    }
   }
   use_hip_library_for_tests(nullptr);
 }

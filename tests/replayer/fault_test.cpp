@@ -2,8 +2,10 @@
 // come back with that error, and nothing may stay behind.
 #include <gtest/gtest.h>
 
+#include "replayer/c_api_internal.h"
 #include "replayer/step.h"
 #include "scenario.h"
+#include "step_life.h"
 
 namespace gfxgraph::replayer::testing {
 namespace {
@@ -63,6 +65,48 @@ INSTANTIATE_TEST_SUITE_P(Modes, EveryFault,
                          ::testing::Combine(::testing::Values(Mode::kEager, Mode::kBatch,
                                                               Mode::kGraph, Mode::kAuto),
                                             ::testing::Values(1, 2)));
+
+// The same through the C ABI, with all that is set, bound and read between runs. What is there
+// after a call has failed can be used again.
+class EveryFaultOfAStep : public ::testing::TestWithParam<std::tuple<gfxgraph_mode_t, int>> {};
+
+TEST_P(EveryFaultOfAStep, LeavesTheSessionUsable) {
+  const auto [mode, code] = GetParam();
+  FakeHip fake;
+  fake.keep_log = false;
+  const StepTrace recorded(fake, 2, true, true);
+  int faults = 0;
+  for (int n = 1;; ++n) {
+    use_hip_library_for_tests(fake.library());  // with a trial of its own (graph_updates.h)
+    bool failed = false;
+    {
+      StepLife life(recorded, mode);
+      fake.fail_call(n, code);
+      const gfxgraph_status_t status = life.live();
+      failed = fake.failed;
+      fake.fail_call(0);
+      ASSERT_TRUE(failed || status == GFXGRAPH_OK) << life.failed_call() << gfxgraph_last_error();
+      if (status != GFXGRAPH_OK) {
+        ++faults;
+        EXPECT_STRNE(gfxgraph_last_error(), "");
+        EXPECT_EQ(gfxgraph_last_hip_error(), code) << life.failed_call() << gfxgraph_last_error();
+      }
+      if (failed) life.expect_usable();
+      ASSERT_FALSE(HasFailure()) << "HIP call " << n << " in " << life.failed_call();
+    }
+    ASSERT_EQ(fake.alive(), 0u) << "HIP call " << n;
+    if (!failed) break;
+    ASSERT_LT(n, 5000);
+  }
+  use_hip_library_for_tests(nullptr);
+  EXPECT_GT(faults, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, EveryFaultOfAStep,
+    ::testing::Combine(::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
+                                         GFXGRAPH_MODE_GRAPH, GFXGRAPH_MODE_AUTO),
+                       ::testing::Values(2, 719)));
 
 }  // namespace
 }  // namespace gfxgraph::replayer::testing
