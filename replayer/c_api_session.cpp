@@ -148,6 +148,7 @@ gfxgraph_status_t gfxgraph_session_write(gfxgraph_session_t session, uint32_t bu
     GFXGRAPH_TRY(session->load());
     GFXGRAPH_TRY(session->session->synchronize());
     GFXGRAPH_TRY(session->session->memory().check_own(buffer));
+    session->session->changed();
     return session->session->memory().write(buffer, offset_bytes,
                                             {static_cast<const std::byte*>(bytes), size_bytes});
   });

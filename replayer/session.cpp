@@ -87,6 +87,7 @@ void Session::log_loaded() const {
 }
 
 Result<void> Session::bind(const Binding& binding) {
+  changed();
   GFXGRAPH_TRY(synchronize());
   moves_.reserve(moves_.size() + 1);
   GFXGRAPH_ASSIGN_OR_RETURN(const Move move, memory_->bind_anew(*program_, binding));
@@ -115,6 +116,7 @@ Result<void> Session::check_contents(uint64_t end_event) {
 }
 
 Result<void> Session::restore(uint64_t end_event, bool all) {
+  changed();
   GFXGRAPH_TRY(synchronize());
   GFXGRAPH_TRY(check_contents(end_event));
   GFXGRAPH_TRY(memory_->restore(*program_, all, end_event));

@@ -1,6 +1,7 @@
 // A trace loaded onto a device: modules and memory, once, for all steps that are made of it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,13 @@ class Session {
   Result<void> restore_rest(uint64_t end_event);
   // Whether memory has been restored since it was loaded.
   bool has_content() const { return restored_until_ != 0; }
+  // Which step's initial state memory holds; nullptr: unknown. Set by its restoring, ended by runs,
+  // writes and bindings of any step. Writes of the caller to his own memory are not seen.
+  void set_fresh_for(const void* step) noexcept { fresh_for_.store(step); }
+  void changed() noexcept {  // any thread that runs a step
+    if (fresh_for_.load(std::memory_order_relaxed) != nullptr) fresh_for_.store(nullptr);
+  }
+  bool fresh_for(const void* step) const noexcept { return fresh_for_.load() == step; }
   double load_us() const { return load_us_; }
 
   void log(int32_t level, const std::string& text) const {
@@ -85,6 +93,7 @@ class Session {
   std::vector<Move> moves_;
   uint64_t checked_until_ = 0;   // the contents of what begins before this event
   uint64_t restored_until_ = 0;  // what begins before this event has had content
+  std::atomic<const void*> fresh_for_ = nullptr;
   SessionSteps steps_;
   double load_us_ = 0;
 };

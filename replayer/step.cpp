@@ -54,6 +54,7 @@ Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
 }
 
 Step::~Step() {
+  instance_->session().changed();  // another one may get this address
   if (entered_) instance_->session().steps().leave(*this);
   // Nothing may be freed under work in flight; a device in error has none. An error has a text, for
   // which there may be no memory.
@@ -147,6 +148,7 @@ Result<void> Step::run() {
   // nothing.
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
   GFXGRAPH_TRY(begin_run(stream_));
+  instance_->session().changed();
   Result<void> submitted = executor_->run(idle ? nullptr : stream_);
   end_run();
   return submitted;
@@ -178,7 +180,13 @@ Result<void> Step::restore() {
   if (stream_ != own_stream_) GFXGRAPH_TRY(instance_->library().wait_for(stream_));
   if (executor_) GFXGRAPH_TRY(wait());
   instance_->follow_moves(executor_.get());
-  return instance_->restore();
+  GFXGRAPH_TRY(instance_->restore());
+  instance_->session().set_fresh_for(this);
+  return {};
+}
+
+Result<void> Step::restore_if_changed() {
+  return instance_->session().fresh_for(this) ? Result<void>() : restore();
 }
 
 Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
@@ -288,6 +296,7 @@ Result<VerifyReport> Step::verify() {
       (known != nullptr && known->covers(report))) {
     return report;
   }
+  instance_->session().changed();
   Result<OriginMap> found = OriginMap::find(*instance_, executor_options_, stream_, report, known);
   if (!found) {
     report.unwritten_failure = found.error().message;
@@ -302,7 +311,8 @@ Result<Measurement> Step::measure(size_t repetitions) {
   std::vector<double> submit;
   std::vector<double> end_to_end;
   for (size_t i = 0; i < repetitions; ++i) {
-    GFXGRAPH_TRY(restore());
+    GFXGRAPH_TRY(restore_if_changed());
+    instance_->session().changed();
     const Clock::time_point start = Clock::now();
     GFXGRAPH_TRY(executor_->run(stream_));
     const Clock::time_point submitted = Clock::now();
@@ -320,6 +330,7 @@ Result<BisectReport> Step::find_divergence() {
                 "buffers apart (--memory apart)");
   }
   GFXGRAPH_TRY(executor_->wait(stream_));
+  instance_->session().changed();
   return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr);
 }
 

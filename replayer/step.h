@@ -81,6 +81,9 @@ class Step : public SessionStep {
   const Program& used_program() const override { return instance_->program(); }
   // Makes memory what it was where the program begins.
   Result<void> restore();
+  // The same, unless memory is still as restore() has left it: where nobody but the session's steps
+  // has written the caller's memory.
+  Result<void> restore_if_changed();
   Result<void> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
   // In workgroups.

@@ -65,8 +65,11 @@ Result<void> Step::choose_mode(const StepOptions& options) {
     if (listener) listener(text);
   };
   const auto timed = [&](Executor& executor) -> Result<double> {
-    GFXGRAPH_TRY(kept.write());
-    GFXGRAPH_TRY(restore());
+    if (!instance_->session().fresh_for(this)) {
+      GFXGRAPH_TRY(kept.write());
+      GFXGRAPH_TRY(restore());
+    }
+    instance_->session().changed();
     Completion completion(executor, stream_);
     const Clock::time_point begin = Clock::now();
     GFXGRAPH_TRY(executor.run(stream_));

@@ -30,7 +30,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
     if (request.progress.at) request.progress.at(text);
   };
   at("first run");
-  GFXGRAPH_TRY(replay.restore());
+  GFXGRAPH_TRY(replay.restore_if_changed());  // preparing it has restored
   const auto start = std::chrono::steady_clock::now();
   GFXGRAPH_TRY(replay.run());
   GFXGRAPH_TRY(replay.wait());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "replay_fixture.h"
@@ -32,6 +33,83 @@ TEST_F(Auto, KeepsBatchWhereGraphsGiveOtherBytes) {
   EXPECT_EQ(replay->mode(), Mode::kBatch);
   EXPECT_THAT(replay->mode_reason(), HasSubstr("different bytes"));
   expect_identical(*replay);
+}
+
+// Copies to the device until something has been prepared: each restore makes as many.
+class Restores : public ReplayTest {
+ protected:
+  Restores() {
+    launch_double(trace.allocate_words({1, 2, 3, 4}));
+    program = trace.program();
+  }
+  std::unique_ptr<Step> load_with(Mode mode) {
+    LoadOptions options;
+    options.mode = mode;
+    options.auto_seconds = 0;  // one run
+    fake.log.clear();
+    return load(fake, program, options);
+  }
+  ptrdiff_t copies() { return std::ranges::count(fake.log, "copy"); }
+  std::shared_ptr<const Program> program;
+};
+
+TEST_F(Restores, AreMadeOnceBeforeEachRun) {
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+    const auto replay = load_with(mode);
+    ASSERT_NE(replay, nullptr);
+    fake.log.clear();
+    ASSERT_TRUE(replay->restore());
+    const ptrdiff_t once = copies();
+    EXPECT_GT(once, 0);
+    ASSERT_TRUE(replay->restore_if_changed());
+    EXPECT_EQ(copies(), once) << mode_name(mode);
+    ASSERT_TRUE(replay->restore());
+    EXPECT_EQ(copies(), 2 * once) << "whoever asks for it gets it";
+    ASSERT_TRUE(replay->run());
+    ASSERT_TRUE(replay->restore_if_changed());
+    EXPECT_EQ(copies(), 3 * once) << mode_name(mode);
+    ASSERT_TRUE(replay->measure(1));
+    EXPECT_EQ(copies(), 3 * once) << mode_name(mode);
+    ASSERT_TRUE(replay->measure(2));
+    EXPECT_EQ(copies(), 5 * once) << mode_name(mode);
+    expect_identical(*load_with(mode));
+  }
+}
+
+TEST_F(Restores, OfModeAutoAreNotMadeTwice) {
+  ASSERT_NE(load_with(Mode::kBatch), nullptr);
+  const ptrdiff_t once = copies();
+  const auto replay = load_with(Mode::kAuto);
+  ASSERT_NE(replay, nullptr);
+  const ptrdiff_t read = 1;  // what the run left, to compare it with other modes
+  EXPECT_EQ(copies(), 2 * once + read) << "before its run, and behind it";
+  ASSERT_TRUE(replay->restore_if_changed());
+  EXPECT_EQ(copies(), 2 * once + read);
+  expect_identical(*replay);
+}
+
+// Steps and bindings of the same session.
+TEST_F(Restores, AreMadeAgainWhereOthersWriteTheSameMemory) {
+  auto session = Session::load(program, fake.library(), {});
+  ASSERT_TRUE(session);
+  auto one = Step::prepare(*session, program, {});
+  auto other = Step::prepare(*session, program, {});
+  ASSERT_TRUE(one && other);
+  std::vector<uint32_t> mine(4);
+  for (const auto& change : std::vector<std::function<bool()>>{
+           [&] { return (*other)->run().has_value(); },
+           [&] { return (*other)->measure(1).has_value(); },
+           [&] { return (*session)->bind({1, mine.data(), 16, false}).has_value(); }}) {
+    ASSERT_TRUE((*one)->restore());
+    fake.log.clear();
+    ASSERT_TRUE((*one)->restore_if_changed());
+    ASSERT_EQ(copies(), 0);
+    ASSERT_TRUE(change());
+    fake.log.clear();
+    ASSERT_TRUE((*one)->restore_if_changed());
+    EXPECT_GT(copies(), 0);
+    expect_identical(**one);
+  }
 }
 
 TEST_F(Auto, SaysWhatItMeasured) {

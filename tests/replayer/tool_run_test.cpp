@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test_trace.h"
 
 namespace gfxgraph::replayer::testing {
@@ -63,6 +65,23 @@ TEST_F(ToolRunTest, FiguresComeWithTheFirstRunThatIsIdentical) {
   fake.kernels["double"] = [](const FakeLaunch&) {};
   run(Mode::kBatch, request);
   EXPECT_TRUE(found.empty());
+}
+
+// Preparing a step restores memory for its first run.
+TEST_F(ToolRunTest, EachRunIsRestoredOnce) {
+  launch_double(trace.allocate_words({1, 2, 3, 4}));
+  RunRequest request{0};
+  request.verification = Verification::kNone;
+  run(Mode::kBatch, request);
+  const ptrdiff_t once = std::ranges::count(fake.log, "copy");
+  EXPECT_GT(once, 0);
+  fake.log.clear();
+  request.repetitions = 2;
+  run(Mode::kBatch, request);
+  EXPECT_EQ(std::ranges::count(fake.log, "copy"), 3 * once);
+  fake.log.clear();
+  ASSERT_TRUE(replay->restore());
+  EXPECT_EQ(std::ranges::count(fake.log, "copy"), once);
 }
 
 TEST_F(ToolRunTest, IdenticalRunsHaveTimes) {
