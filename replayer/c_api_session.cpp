@@ -112,8 +112,13 @@ gfxgraph_status_t gfxgraph_session_bind(gfxgraph_session_t session, uint32_t buf
     GFXGRAPH_TRY(require((flags & ~GFXGRAPH_BIND_FILL) == 0, "unknown flags"));
     const Binding binding{buffer, pointer, size_bytes, (flags & GFXGRAPH_BIND_FILL) == 0};
     if (session->session) return session->session->bind(binding);
-    GFXGRAPH_TRY(check_binding(*session->open->program(), binding));
+    const Program& program = *session->open->program();
+    GFXGRAPH_TRY(check_binding(program, binding));
     std::vector<Binding>& known = session->options.bindings;
+    for (const Binding& other : known) {
+      if (other.allocation != buffer)
+        GFXGRAPH_TRY(check_apart(program, binding, other.allocation, other.pointer));
+    }
     known.push_back(binding);
     session->options.packing = nullptr;
     std::erase_if(known, [&](const Binding& other) {

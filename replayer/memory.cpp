@@ -131,6 +131,7 @@ Result<void> check_binding(const Program& program, const Binding& binding) {
 
 Result<Memory::Buffer> Memory::bind(const Program& program, const Binding& binding) const {
   GFXGRAPH_TRY(check_binding(program, binding));
+  GFXGRAPH_TRY(check_apart_from_all(program, binding));
   const AllocationBegin& begin = *program.allocations()[binding.allocation - 1].begin;
   Buffer buffer;
   buffer.used = true;

@@ -24,6 +24,11 @@ namespace gfxgraph::replayer {
 // Whether the trace has such an allocation and the memory suffices. Needs no device.
 Result<void> check_binding(const Program& program, const Binding& binding);
 
+// kInvalidArgument where the memory overlaps `place`, which holds the allocation `other`, and the
+// recorded addresses of both do not.
+Result<void> check_apart(const Program& program, const Binding& binding, format::AllocationId other,
+                         const void* place);
+
 // An allocation that stands elsewhere than before. Host addresses are 0 where it has none.
 struct Move {
   format::AllocationId allocation = 0;
@@ -140,6 +145,7 @@ class Memory {
   Result<void> place(const AllocationInfo& info, const Modules& modules, Layout layout);
   Result<void> allocate(const AllocationInfo& info, Layout layout);
   Result<Buffer> bind(const Program& program, const Binding& binding) const;
+  Result<void> check_apart_from_all(const Program& program, const Binding& binding) const;
   Result<void> check_device(const Binding& binding) const;
   Result<void> find_device_address(Buffer& buffer, const format::AllocationBegin& begin) const;
   Result<void> restore_content(const format::Trace& trace, const format::AllocationBegin& begin,

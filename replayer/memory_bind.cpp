@@ -49,6 +49,40 @@ Places pointers_to(const Program& program, format::AllocationId target) {
 
 }  // namespace
 
+// Buffers that had one address one after another may share memory here, too. Addresses of host and
+// device are of one space.
+Result<void> check_apart(const Program& program, const Binding& binding, format::AllocationId other,
+                         const void* place) {
+  const AllocationInfo& mine = program.allocations()[binding.allocation - 1];
+  const AllocationInfo& theirs = program.allocations()[other - 1];
+  const auto overlap = [&](uint64_t one, uint64_t another) {
+    return one < another ? another - one < mine.extent_bytes : one - another < theirs.extent_bytes;
+  };
+  if (place == nullptr || mine.extent_bytes == 0 || theirs.extent_bytes == 0 ||
+      !overlap(reinterpret_cast<uint64_t>(binding.pointer), reinterpret_cast<uint64_t>(place)) ||
+      overlap(mine.begin->recorded_address, theirs.begin->recorded_address)) {
+    return {};
+  }
+  const auto named = [](const AllocationInfo& info) {
+    return info.name.empty() ? std::string() : fmt::format(" ({})", info.name);
+  };
+  return fail(Status::kInvalidArgument,
+              fmt::format("cannot bind allocation {}{}: allocation {}{} has a part of this memory, "
+                          "and the recorded program had both apart; give each memory of its own, "
+                          "or bind the other one elsewhere first",
+                          binding.allocation, named(mine), other, named(theirs)));
+}
+
+Result<void> Memory::check_apart_from_all(const Program& program, const Binding& binding) const {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const auto id = static_cast<format::AllocationId>(i + 1);
+    if (id == binding.allocation || !buffers_[i].used) continue;
+    for (const void* const place : {buffers_[i].device, buffers_[i].host})
+      GFXGRAPH_TRY(check_apart(program, binding, id, place));
+  }
+  return {};
+}
+
 // Words in memory that lead to an allocation, moved with it. Back where they were when this goes
 // out of scope, unless they are kept.
 class MovedWords {

@@ -422,6 +422,9 @@ GFXGRAPH_API void gfxgraph_session_destroy(gfxgraph_session_t session) GFXGRAPH_
 /* The caller's memory in place of a buffer, from now on: in arguments, copies, and in memory where
  * words are known to lead to it. Device memory for device kinds; of pinned and registered buffers
  * the host address of pinned or registered memory. At least extent_bytes. Not for module globals.
+ * Of several bindings of one buffer the last one holds. GFXGRAPH_INVALID_ARGUMENT where a part of
+ * the memory is another buffer's, bound or of the library, unless both had one address in the
+ * recording, one after the other.
  * Before the session is loaded this needs no device and saves the library's own memory. Afterwards
  * it waits for the session's work, and what kernels have computed from the old address in the
  * meantime stays as it is. */

@@ -282,6 +282,46 @@ TEST_P(CApiStep, StepsOfOneSessionShareItsMemory) {
   EXPECT_THROW(gfxgraph::Step(session, 2, options), Failure);
 }
 
+// Of several bindings of one buffer the last one holds; two buffers have no byte in common.
+TEST_P(CApiStep, ABufferIsBoundTwiceAndMemoryOnce) {
+  const Trace file = open();
+  gfxgraph::Session session(file);
+  Words first(4, 7), second(4, 1000), third(4, 2000), wide(12, 50);
+  const auto expect_refused = [&](uint32_t buffer, void* memory, uint64_t size, const char* one,
+                                  const char* other) {
+    EXPECT_EQ(gfxgraph_session_bind(session.get(), buffer, memory, size, 0),
+              GFXGRAPH_INVALID_ARGUMENT);
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + one + "): "));
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr(std::string("(") + other + ") has a part of"));
+    EXPECT_THAT(gfxgraph_last_error(), HasSubstr("bind the other one elsewhere first"));
+  };
+  session.bind(state, first.data(), 16);
+  session.bind(state, second.data(), 16);
+  expect_refused(recorded.input, second.data(), 16, "input", "state");
+  session.bind(recorded.input, first.data(), 16);  // which is free again
+  gfxgraph::Step step(session, file.find_range("step#1"), GetParam());
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(second, Words(4, 1000 + 0x02020202));
+  EXPECT_EQ(first, Words(4, 0x02020202));
+  // While it is loaded: also memory of the library, and where only a part overlaps.
+  expect_refused(state, first.data(), 16, "state", "input");
+  void* theirs = nullptr;
+  ASSERT_EQ(gfxgraph_session_address(session.get(), history, &theirs), GFXGRAPH_OK);
+  expect_refused(state, theirs, 16, "state", "history");
+  session.bind(state, wide.data() + 4, 16);
+  expect_refused(recorded.input, wide.data() + 1, 16, "input", "state");
+  expect_refused(recorded.input, wide.data() + 7, 16, "input", "state");
+  session.bind(recorded.input, wide.data(), 16);  // side by side
+  session.bind(recorded.input, wide.data() + 8, 16);
+  session.bind(state, second.data(), 16);
+  session.bind(state, third.data(), 16);
+  step.run(step.stream());
+  step.wait();
+  EXPECT_EQ(second, Words(4, 1000 + 0x02020202)) << "not bound any more";
+  EXPECT_EQ(third, Words(4, 2000 + 0x02020202));
+}
+
 // Memory that was loaded and never restored holds nothing to keep.
 TEST_P(CApiStep, TheFirstStepOfALoadedSessionHasTheRecordedContent) {
   const Trace file = open();
@@ -522,6 +562,36 @@ TEST_P(CApiPeriod, GoesOnWithOtherInputs) {
 INSTANTIATE_TEST_SUITE_P(Modes, CApiPeriod,
                          ::testing::Values(GFXGRAPH_MODE_EAGER, GFXGRAPH_MODE_BATCH,
                                            GFXGRAPH_MODE_GRAPH));
+
+// What had one address in the recording may have one here.
+TEST(CApiSteps, LivesAtOneAddressCanBeBoundToOneMemory) {
+  FakeHip fake;
+  add_test_kernels(fake);
+  use_hip_library_for_tests(fake.library());
+  {
+    TestTrace trace(fake);
+    uint64_t address = 0;
+    trace.edit_begin = [&](format::AllocationBegin& begin) {
+      if (address == 0) address = begin.recorded_address;
+      begin.recorded_address = address;
+    };
+    const auto one = trace.allocate(64);
+    trace.free(one);
+    const auto other = trace.allocate(64);
+    trace.free(other);
+    trace.finish();
+    const Trace file(trace.path().string());
+    for (const bool loaded : {false, true}) {
+      gfxgraph::Session session(file);
+      if (loaded) session.load();
+      Words memory(16);
+      session.bind(one, memory.data(), 64);
+      EXPECT_NO_THROW(session.bind(other, memory.data(), 64));
+      EXPECT_NO_THROW(session.load());
+    }
+  }
+  use_hip_library_for_tests(nullptr);
+}
 
 // Steps on memory that they only read, or that no other uses, run at the same time.
 TEST(CApiSteps, RunSideBySideWhereNobodyWritesWhatTheOtherUses) {
