@@ -1,6 +1,7 @@
 """A step with inputs of the caller's, on the real runtime: copies from and to the host, memory that the host writes,
 buffers that take turns, a pointer that moves on. Called by itself within `gfxgraph run`."""
 
+import ctypes
 import os
 import struct
 import sys
@@ -59,11 +60,59 @@ def iterate(trace_path, mode, shift, first):
         require(bool(report) and report.copies_identical == 1, f"{report}")
 
 
+def refused(call, *texts):
+    import gfxgraph
+
+    try:
+        call()
+    except gfxgraph.Error as error:
+        require(error.status == 1 and all(text in str(error) for text in texts), str(error))
+        return
+    require(False, f"not refused: {texts}")
+
+
+def set_values(trace_path, mode):
+    """Step 2 with another position, place, factor and grid, into memory of the caller."""
+    import gfxgraph
+
+    step_range = gfxgraph.Trace(trace_path).range("step#2")
+    rising = [one for one in step_range.parameters() if one.pattern == "step"]
+    (position,) = (one for one in rising if one.buffer == 0)
+    (place,) = (one for one in rising if one.buffer != 0)
+    state = 0.0  # what the recorded program had before this step
+    for n in range(2):
+        state = n + 0.5 * state + 11 * n
+    size = 6 * 4 * COUNT
+    mine = ctypes.c_void_p()
+    with gfxgraph.Session(step_range.trace) as session:
+        hip = ctypes.CDLL(session._info().hip_library.decode())
+        require(hip.hipMalloc(ctypes.byref(mine), ctypes.c_size_t(size)) == 0, "hipMalloc")
+        refused(lambda: session.bind(place.buffer, mine.value, size - 1), f"needs {size} bytes, not {size - 1}")
+        with session.step(step_range, mode) as step:
+            session.bind(place.buffer, mine.value, size)
+            launch = step._info().first_launch
+            step.set_parameter(position, 40)
+            step.set_parameter(place, 5 * 4 * COUNT, place.buffer)
+            step.set_argument(launch, 44, struct.pack("<f", 0.25))
+            step.set_grid(launch, 2)  # both workgroups write the same
+            step.run()
+            scratch = 2.0 + 0.25 * state
+            require(session.read(place.buffer, 5 * 4 * COUNT, 4 * COUNT) == floats([scratch] * COUNT), f"{mode}: cache")
+            (result,) = step_range.outputs()
+            require(step.read_output(result) == floats([scratch + 20 + 40] * COUNT), f"{mode}: result")
+            require(session.address(place.buffer) == mine.value, "bound elsewhere")
+            refused(lambda: step.set_parameter(place, size + 1, place.buffer), place.name, "advance")
+            refused(lambda: step.set_argument(launch, 1000, b"1234"), "outside")
+            refused(lambda: step.set_grid(launch, 0), "empty grid")
+    require(hip.hipFree(mine) == 0, "hipFree")
+
+
 def iterate_all(trace):
     for mode in MODES:
         for shift in (False, True):
             for first in (1, 2, 5):  # step 0 writes the 0 that stood there
                 iterate(trace, mode, shift, first)
+        set_values(trace, mode)
 
 
 def iterate_at_once(trace):
