@@ -1,15 +1,18 @@
-// A product with work of its own on the device while it replays, and that lets go of streams and
-// steps while their work is in flight. in_flight TRACE
+// A product with work of its own on the device while it replays, that has two steps in flight at
+// the same time, and that lets go of streams and steps while their work is in flight.
+// in_flight TRACE HALVES, where HALVES is what in_flight --record does, recorded.
 #include <hip/hip_runtime.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "../../include/gfxgraph/gfxgraph.hpp"
+#include "../../include/gfxgraph/record.h"
 #include "../../samples/sample.h"
 
 namespace {
@@ -107,16 +110,125 @@ void let_go(const gfxgraph::Trace& trace, gfxgraph_mode_t mode, const char* name
   require(identical(again), "differs in a session that lost a step in flight", name);
 }
 
+constexpr unsigned kHalfCount = 64;
+
+__global__ void grow(const unsigned* weights, unsigned* state) {
+  state[threadIdx.x] = 2 * state[threadIdx.x] + weights[threadIdx.x];
+}
+
+// The recorded program of side_by_side(): two ranges that share what they only read.
+int record_halves() {
+  unsigned *weights, *states[2], ones[kHalfCount], result[kHalfCount];
+  for (unsigned& one : ones) one = 1;
+  HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&weights), sizeof(ones)));
+  HIP_CHECK(hipMemcpy(weights, ones, sizeof(ones), hipMemcpyHostToDevice));
+  for (unsigned*& state : states) {
+    HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&state), sizeof(ones)));
+    HIP_CHECK(hipMemset(state, 0, sizeof(ones)));
+  }
+  HIP_CHECK(hipDeviceSynchronize());
+  for (unsigned* const state : states) {
+    gfxgraph_range_begin("half");
+    grow<<<1, kHalfCount>>>(weights, state);
+    HIP_CHECK(hipMemcpy(result, state, sizeof(result), hipMemcpyDeviceToHost));
+    gfxgraph_range_end("half");
+  }
+  return sample::finish("halves", result[0] == 1 && result[kHalfCount - 1] == 1);
+}
+
+bool gave(gfxgraph::Step& step, unsigned expected) {
+  unsigned result[kHalfCount] = {};
+  step.read_output(0, result, sizeof(result));
+  return result[0] == expected && result[kHalfCount - 1] == expected;
+}
+
+template <typename Call>
+bool is_refused(Call&& call, const char* text) {
+  try {
+    call();
+  } catch (const gfxgraph::Failure& failure) {
+    return failure.status() == GFXGRAPH_UNSUPPORTED && std::strstr(failure.what(), text) != nullptr;
+  }
+  return false;
+}
+
+// Two steps of one session on two streams, of which one gets on while the other is held up.
+void side_by_side(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, const char* name) {
+  gfxgraph::Session session(halves);
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.mode = mode;
+  options.keep_memory = 1;
+  gfxgraph::Step first(session, halves.find_range("half#0"), options);
+  gfxgraph::Step second(session, halves.find_range("half#1"), options);
+  gfxgraph::Step again(session, halves.find_range("half#0"), options);
+  const hipStream_t held = make_stream(hipStreamNonBlocking);
+  const hipStream_t free = make_stream(hipStreamNonBlocking);
+  unsigned expected = 0;
+  // Eager mode waits for what its stream holds, and begins then.
+  if (mode != GFXGRAPH_MODE_EAGER) {
+    Endless before(held);
+    first.run(held);
+    second.run(free);
+    require(gave(second, 1), "the second step gave something else", name);
+    require(!first.is_complete(), "the first step did not wait for its stream", name);
+    require(is_refused([&] { again.run(free); }, "nothing was submitted"),
+            "steps that write the same memory ran side by side", name);
+    before.end();
+    require(gave(first, 1), "the first step gave something else", name);
+    expected = 1;
+  }
+  std::thread other([&] {
+    for (int run = 0; run < 20; ++run) {
+      second.run(free);
+      second.wait();
+    }
+  });
+  for (int run = 0; run < 20; ++run) {
+    first.run(held);
+    first.wait();
+  }
+  other.join();
+  for (int run = 0; run < 20; ++run) expected = 2 * expected + 1;
+  require(gave(first, expected) && gave(second, expected), "differ from two threads", name);
+  HIP_CHECK(hipStreamDestroy(held));
+  HIP_CHECK(hipStreamDestroy(free));
+}
+
+// Nothing of a run comes into the graph that somebody captures.
+void on_a_capturing_stream(const gfxgraph::Trace& trace, gfxgraph_mode_t mode, const char* name) {
+  gfxgraph::Session session(trace);
+  gfxgraph::Step step(session, GFXGRAPH_RANGE_ALL, mode);
+  const hipStream_t stream = make_stream(hipStreamNonBlocking);
+  HIP_CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
+  require(is_refused([&] { step.run(stream); }, "the stream is capturing"), "captured", name);
+  hipGraph_t graph = nullptr;
+  HIP_CHECK(hipStreamEndCapture(stream, &graph));
+  size_t nodes = 0;
+  if (graph != nullptr) {
+    HIP_CHECK(hipGraphGetNodes(graph, nullptr, &nodes));
+    HIP_CHECK(hipGraphDestroy(graph));
+  }
+  require(nodes == 0, "a part of a run was captured", name);
+  step.run(stream);
+  step.wait();
+  require(identical(step), "differs after a capture", name);
+  HIP_CHECK(hipStreamDestroy(stream));
+}
+
 }  // namespace
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--record") == 0) return record_halves();
   try {
     const gfxgraph::Trace trace(argv[1]);
+    const gfxgraph::Trace halves(argv[2]);
     for (const auto& [mode, name] : {std::pair{GFXGRAPH_MODE_EAGER, "eager"},
                                      {GFXGRAPH_MODE_BATCH, "batch"},
                                      {GFXGRAPH_MODE_GRAPH, "graph"}}) {
       beside_others(trace, mode, name);
       let_go(trace, mode, name);
+      side_by_side(halves, mode, name);
+      on_a_capturing_stream(trace, mode, name);
     }
   } catch (const std::exception& error) {
     std::printf("%s\n", error.what());

@@ -123,11 +123,15 @@ def terminal(build, scratch):
 
 
 def in_flight(build, scratch):
-    """Streams and steps that go away in flight, and work of others that never ends."""
+    """Streams and steps that go away in flight, work of others that never ends, two steps in flight, a capture."""
     trace = scratch / "t.gfxg"
     run(build.record(trace, build.samples / "streams_events"))
+    halves = scratch / "halves.gfxg"
+    # From its ranges on: the trace shows that nobody writes what was uploaded before.
+    run(build.record(halves, build.programs / "in_flight", "--record", options=("--range", "half#0-1")))
     # Streams that share a hardware queue wait for each other inside of HIP.
-    done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.programs / "in_flight", trace), expect={0, 1},
+    done = run(build.tool("gfxgraph", "run", "--device", "emulated", "--", build.programs / "in_flight", trace, halves),
+               expect={0, 1},
                env={"GPU_MAX_HW_QUEUES": "16"})
     require("in_flight: PASS" in done.stdout, done.stdout + done.stderr)
 
