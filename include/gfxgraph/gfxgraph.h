@@ -480,6 +480,7 @@ typedef struct gfxgraph_step_options_t {
   uint32_t graph_max_nodes; /* split graphs into parts of at most so many nodes; 0: a safe number */
   uint32_t graph_linear;    /* 1: make every graph a chain in recorded order */
   uint32_t keep_memory;     /* 1: memory stays what it is, for another step beside steps that ran;
+                             * buffers that had no content in this session get the recorded one;
                              * 0, the default: as after gfxgraph_step_restore, and so for the first
                              * step of a session. Not with auto. */
   uint32_t auto_milliseconds; /* auto begins no other run when so much time is used up; 0: 3000 */
@@ -504,8 +505,9 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_step_stream(gfxgraph_step_t step,
  * for the work before that; and the first run after changes applies them (gfxgraph_step_commit).
  * Eager mode waits for the stream before it begins and runs on streams of its own.
  * GFXGRAPH_UNSUPPORTED, and nothing is submitted, while the stream is capturing; or while another
- * step of the session is in flight on another stream, and one of both writes memory that the other
- * uses, by what the recorded program wrote (gfxgraph_session_options_t.concurrent_steps).
+ * step of the session is in flight on another stream, or is being run by another thread, and one of
+ * both writes memory that the other uses, by what the recorded program wrote
+ * (gfxgraph_session_options_t.concurrent_steps).
  * Runs of one step on several streams must be ordered by the caller. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_run(gfxgraph_step_t step,
                                                  void* hip_stream) GFXGRAPH_NOEXCEPT;
