@@ -3,6 +3,7 @@
 // mode).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,9 +47,17 @@ class Device {
                                                   bool host_memory) = 0;
   // What the recorder holds on the device itself is given back: it is about to be reset.
   virtual void resetting() {}
-  // False also when it takes longer than `timeout_ms`.
+  // False also when it takes longer than `timeout_ms`; 0: it may take any time. Holds up no other
+  // method but itself and idle(). While HIP 5.2.3 does this, hipStreamQuery blocks.
   virtual bool synchronize(uint32_t timeout_ms) = 0;
   virtual StreamState stream_state(void* stream) = 0;
+  // Whether these streams of the program, asked in this order, have done their work. False also
+  // where the runtime does not answer at once, as another thread waits for the device. Waits for no
+  // work.
+  virtual bool idle(const std::vector<void*>& streams) {
+    return std::ranges::all_of(
+        streams, [&](void* stream) { return stream_state(stream) == StreamState::kIdle; });
+  }
   // Whether the runtime puts work given to the stream into a graph. False for what is no stream.
   virtual bool capturing(void* stream) = 0;
   // The device's address of host memory; 0 when there is none.

@@ -224,6 +224,7 @@ format::Event& Recorder::push(format::Action action) {
   report_ambiguous(event->action);
   note_targets(event->action);
   stream_used(event->action, ticket);
+  program_waited(event->action);
   const std::vector<Flight> known = flights_.follow(event->action);
   format::Event& pushed = *event;
   enqueue(ticket, std::move(event));

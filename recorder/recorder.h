@@ -95,7 +95,10 @@ class Recorder {
   };
   void allocated(const NewAllocation& allocation) noexcept;
   void host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept;
-  // Before the real call; the token goes to freed() after it.
+  // After the real call, of which it says what the host knows.
+  void host_unregistered(uint64_t address) noexcept;
+  // Before the real call; the token goes to freed() after it. Waits for the device, as the real
+  // call does, unless it is ordered by a stream: other threads go on.
   struct Freeing {
     std::shared_ptr<Allocation> allocation;
     format::Content post;
@@ -346,7 +349,7 @@ class Recorder {
   // code
   bool describe_module(ModuleEntry& module, const char* call);
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
-  void end_globals(const ModuleEntry& module);
+  void end_globals(const ModuleEntry& module, const char* call);
   void discover_globals(ModuleEntry& module);
   void discover_managed(ModuleEntry& module);
   void learn_code_range(const ModuleEntry& module, const Allocation& variable);
@@ -438,6 +441,11 @@ class Recorder {
   bool doubted_kernels_end(const Allocation& allocation, uint64_t offset, uint64_t size_bytes);
   void kernels_take_off(Work& work, format::StreamId stream);
   void look_before_wait();
+  void program_waited(const format::Action& action);
+  bool known_idle(format::StreamId stream) const;
+  bool streams_are_idle();
+  bool wait_for_device(uint64_t address, uint32_t& issued) noexcept;
+  format::Content content_at_end(Allocation& allocation, const char* call);
   void land(const std::vector<Flight>& landing);
   void land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
                   std::span<const std::byte> now);
@@ -577,6 +585,9 @@ class Recorder {
   std::unordered_map<Handle, UnusedStream> unused_streams_;
   std::unordered_map<Handle, uint32_t> unused_events_;  // flags
   StreamUses uses_;
+  // The program has waited for what was given to the device, or to a stream, up to these tickets.
+  uint64_t waited_for_ = 0;
+  std::unordered_map<format::StreamId, uint64_t> waited_for_stream_;
   StreamValues values_;
   // Whether streams write or wait for values: launches look for kernels that may write them, too.
   bool any_value_ = false;

@@ -50,7 +50,8 @@ struct Work {
   Knows knows = Knows::NOTHING;  // of its call
   // Filled by prepare(), unless the work becomes a graph node.
   std::optional<format::Action> action;
-  // The host knows when the call returns that the work is done.
+  // The host knows when the call returns that the work is done. Not where there is none to do: no
+  // runtime waits then.
   bool host_waits = false;
   bool told = false;  // and the event that commit() appended says so
   // Host functions that the work will run: they may run before its call returns.

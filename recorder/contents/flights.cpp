@@ -120,9 +120,11 @@ std::vector<Flight> Flights::land_kernels(format::StreamId stream) {
   return kernels_ == 0 ? std::vector<Flight>{} : land_kernels(front(stream));
 }
 
-std::vector<Flight> Flights::land_all_kernels() {
+std::vector<Flight> Flights::land_all_kernels(uint32_t issued) {
   Set all;
-  for (const auto& [number, flight] : out_) all.insert(number);
+  for (const auto& [number, flight] : out_) {
+    if (number < issued) all.insert(number);
+  }
   return land_kernels(all);
 }
 

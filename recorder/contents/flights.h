@@ -76,7 +76,10 @@ class Flights {
   // The kernels that work of the stream follows, or all of them, are done: seen by the recorder,
   // not by the host.
   std::vector<Flight> land_kernels(format::StreamId stream);
-  std::vector<Flight> land_all_kernels();
+  std::vector<Flight> land_all_kernels() { return land_all_kernels(next_); }
+  // Those that were issued before issued() was this.
+  std::vector<Flight> land_all_kernels(uint32_t issued);
+  uint32_t issued() const noexcept { return next_; }
 
  private:
   using Set = std::set<uint32_t>;

@@ -287,11 +287,32 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
   });
 }
 
+// As long as hipFree does. Without mutex_: what the device waits for may be a call of another
+// thread. Kernels that others launch meanwhile are not among those that were `issued`.
+bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
+  bool wait = false;
+  guarded([&] {
+    const std::shared_ptr<Allocation> allocation = map_.find_begin(address);
+    wait = allocation && allocation->begun && !captures_.any();
+    if (!wait) return;
+    look_before_wait();
+    issued = flights_.issued();
+  });
+  return wait && device_->synchronize(0);
+}
+
 // The range leaves the map before the real call: another thread may get the same addresses as soon
 // as the runtime has them back.
 Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) noexcept {
   Freeing result;
   if (address == 0) return result;
+  uint32_t issued = 0;
+  const bool idle = !stream_ordered && wait_for_device(address, issued);
+  const auto settled = [&] {
+    look_before_wait();
+    issued = flights_.issued();
+    return device_->synchronize(kSettleTimeoutMs);
+  };
   guarded([&] {
     // What host functions told of is done: what the program wrote since is no copy's.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
@@ -317,11 +338,11 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     } else if (stream_ordered && !options_.wait) {
       finding(format::FindingKind::kNote, "hipFreeAsync",
               "the last state of its memory would have had to be waited for, and is unknown");
-    } else if (look_before_wait(); !device_->synchronize(kSettleTimeoutMs)) {
-      finding(format::FindingKind::kNote, "hipFree",
+    } else if (!idle && !(stream_ordered && settled())) {
+      finding(format::FindingKind::kNote, stream_ordered ? "hipFreeAsync" : "hipFree",
               "the device failed or did not become idle: the buffer's last state is unknown");
     } else {
-      land(flights_.land_all_kernels());
+      land(flights_.land_all_kernels(issued));
       if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
       result.post = post_content(*allocation);
     }
@@ -357,6 +378,46 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
     forget_id(*freeing.allocation);
   });
   drain_if_full();
+}
+
+void Recorder::host_unregistered(uint64_t address) noexcept {
+  constexpr const char* kCall = "hipHostUnregister";
+  synchronized(format::SynchronizeKind::kStream, nullptr, kCall);
+  guarded([&] {
+    const std::shared_ptr<Allocation> allocation = map_.find_begin(address);
+    if (!allocation) return;
+    if (allocation->begun) end_allocation(*allocation, true, 0, content_at_end(*allocation, kCall));
+    unmap(allocation->address);
+    unwatch(*allocation);
+    flights_.forget(allocation->id);
+    values_.lose(allocation->id);
+    forget_id(*allocation);
+  });
+  drain_if_full();
+}
+
+// Of memory that ends in a call which does not wait for all work: nothing waits here either.
+format::Content Recorder::content_at_end(Allocation& allocation, const char* call) {
+  if (any_ran_.load(std::memory_order_acquire)) note_runs();
+  // Device memory may be written by any kernel.
+  bool written = !allocation.host_visible();
+  for (const Flight& flight : flights_.over(allocation.id, 0, allocation.size_bytes)) {
+    written = written || flight.named || !flight.kernel;
+  }
+  if (written) {
+    if (!streams_are_idle()) {
+      finding(format::FindingKind::kNote, call,
+              "beside work that may write the memory: its last state is unknown");
+      format::Content unknown;
+      unknown.size_bytes = allocation.size_bytes;
+      unknown.stored = false;
+      return unknown;
+    }
+    look_before_wait();
+    land(flights_.land_all_kernels());
+  }
+  if (allocation.host_visible()) check_host_writes(allocation, 0, allocation.size_bytes);
+  return post_content(allocation);
 }
 
 void Recorder::end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,

@@ -68,20 +68,14 @@ void Recorder::module_file_loaded(void* module, const char* path) noexcept {
 }
 
 // The variables of code that is about to be unloaded: their last state.
-void Recorder::end_globals(const ModuleEntry& module) {
+void Recorder::end_globals(const ModuleEntry& module, const char* call) {
   forget_code(&module);
-  if (recording_) {
-    look_before_wait();
-    if (device_->synchronize(kSettleTimeoutMs)) land(flights_.land_all_kernels());
-  }
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module != &module) continue;
     if (allocation->kept) {
       end_kept(*allocation, true);
     } else if (allocation->begun) {
-      if (any_ran_.load(std::memory_order_acquire)) note_runs();
-      if (allocation->host_visible()) check_host_writes(*allocation, 0, allocation->size_bytes);
-      end_allocation(*allocation, true, 0, post_content(*allocation));
+      end_allocation(*allocation, true, 0, content_at_end(*allocation, call));
     }
     unmap(allocation->address);
     flights_.forget(allocation->id);
@@ -97,7 +91,7 @@ void Recorder::fat_binary_unloading(Handle handle) noexcept {
     if (!writer_) return;   // nothing is opened for this
     ModuleEntry* entry = code_.find_fat_binary(handle);
     if (entry == nullptr) return;
-    end_globals(*entry);
+    end_globals(*entry, "__hipUnregisterFatBinary");
     code_.remove_fat_binary(handle);
     update_ways();
   });
@@ -107,7 +101,7 @@ void Recorder::module_unloading(Handle module) noexcept {
   guarded([&] {
     ModuleEntry* entry = code_.find_module(module);
     if (entry == nullptr) return;
-    end_globals(*entry);
+    end_globals(*entry, "hipModuleUnload");
     code_.remove_module(module);
   });
 }

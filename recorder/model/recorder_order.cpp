@@ -10,6 +10,8 @@ namespace {
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 // kPlainSourceIsStaged; measured: 1,179,648 bytes are waited for.
 constexpr uint64_t kMostStagedBytes = 1u << 20;
+// From this version on it is not measured whether rows are staged, too.
+constexpr int32_t kRowsNotMeasured = 70'000'000;
 
 // The last ticket when the call began that this thread is in.
 thread_local uint64_t drawn_before_call = 0;
@@ -73,11 +75,49 @@ void Recorder::stream_used(const format::Action& action, uint64_t ticket) {
       action);
 }
 
+// For what had been given to the device before this thread's call began.
+void Recorder::program_waited(const format::Action& action) {
+  const auto* wait = std::get_if<format::Synchronize>(&action);
+  if (wait == nullptr) return;
+  if (wait->kind == format::SynchronizeKind::kDevice) {
+    waited_for_ = std::max(waited_for_, drawn_before_call);
+  } else if (wait->kind == format::SynchronizeKind::kStream) {
+    uint64_t& until = waited_for_stream_[wait->object];
+    until = std::max(until, drawn_before_call);
+  }
+}
+
+bool Recorder::known_idle(format::StreamId stream) const {
+  const auto waited = waited_for_stream_.find(stream);
+  const uint64_t until = waited == waited_for_stream_.end() ? 0 : waited->second;
+  return uses_.unused_since(stream, std::max(until, waited_for_));
+}
+
+// Whether all work of the program is done, as far as can be known without waiting. The null stream
+// is asked last: while others work, the question gives it a marker that waits for them (HIP 5.2.3),
+// and what they are given later waits for that. A thread's own stream can be asked by that thread
+// alone, and one that is captured not at all.
+bool Recorder::streams_are_idle() {
+  std::vector<void*> asked;
+  for (const auto& [handle, id] : streams_) {
+    if (known_idle(id)) continue;
+    if (own_streams_.contains(id)) return false;
+    asked.push_back(const_cast<void*>(handle));
+  }
+  if (!known_idle(0)) asked.push_back(nullptr);
+  if (asked.empty()) return true;
+  return captures_.none() && device_->idle(asked);
+}
+
 void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
                             std::string_view call) noexcept {
   bool reads_wait = false;
   guarded([&] {
     if (outside()) return;
+    if (call == "hipHostUnregister" &&
+        hip_quirk_seen(HipQuirk::kUnregisterWaitsForDevice, facts_.runtime_version)) {
+      kind = format::SynchronizeKind::kDevice;
+    }
     uint32_t id = 0;
     if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
     if (kind == format::SynchronizeKind::kEvent) id = event_id(object);
@@ -98,13 +138,21 @@ bool Recorder::host_waits(const Work& work, const format::Copy& copy) {
   const auto on_device = [](const Allocation* one) {
     return one != nullptr && !one->host_visible();
   };
+  const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
+  // The kind of call tells, not the shape: hipMemcpy2D of one row is one, too.
+  if (plain(source) && plain(destination) && copy.destination.pitch_bytes != 0 &&
+      hip_quirk_seen(HipQuirk::kPlainRowsWaitForNothing, facts_.runtime_version)) {
+    return false;
+  }
   if (work.knows != Knows::BY_ARGUMENT) {
     return work.knows != Knows::NOTHING &&
            !(on_device(destination) && on_device(source) &&
              hip_quirk_seen(HipQuirk::kDeviceCopyReturnsAtOnce, facts_.runtime_version));
   }
-  const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
-  if (plain(source) && on_device(destination) &&
+  // Rows are not staged by 6.4.3; of 7.2.4 that is not known.
+  const bool may_be_staged =
+      copy.destination.pitch_bytes == 0 || facts_.runtime_version >= kRowsNotMeasured;
+  if (may_be_staged && plain(source) && on_device(destination) &&
       copy.width_bytes * copy.height * copy.depth <= kMostStagedBytes &&
       hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {
     return false;

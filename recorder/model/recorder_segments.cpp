@@ -114,6 +114,7 @@ void Recorder::forget_trace() {
 
   streams_.clear();
   own_streams_.clear();
+  waited_for_stream_.clear();
   events_.clear();
   flights_ = Flights();
   values_.lose_all();

@@ -144,7 +144,10 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   copy.height = raw.height;
   copy.depth = raw.depth;
   copy.stream = stream;
-  if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
+  if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) {
+    work.host_waits = false;
+    return std::nullopt;
+  }
   const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
   if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
                         copy.destination)) {
@@ -211,7 +214,10 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
 
 std::optional<format::Memset> Recorder::make_memset(const RawMemset& raw, format::StreamId stream,
                                                     Work& work) {
-  if (raw.width_elements == 0 || raw.height == 0 || raw.depth == 0) return std::nullopt;
+  if (raw.width_elements == 0 || raw.height == 0 || raw.depth == 0) {
+    work.host_waits = false;
+    return std::nullopt;
+  }
   format::CopyEnd end;
   if (!resolve_copy_end({raw.address, 0, 0}, MemorySide::kDevice, 0, work, end)) {
     return std::nullopt;

@@ -29,6 +29,11 @@ class StreamUses {
   bool overlaps(format::StreamId stream, uint64_t ticket, uint64_t before, uint32_t thread,
                 LaunchLane* lane, const LaunchLanes& lanes);
 
+  // Whether nobody has given work to the stream, which is known, with a ticket behind this one.
+  bool unused_since(format::StreamId stream, uint64_t ticket) const {
+    return stream >= streams_.size() || (streams_[stream].last.load() >> 16) <= ticket;
+  }
+
  private:
   struct Use {
     bool blocking = true;  // the null stream waits for it

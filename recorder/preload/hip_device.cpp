@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -18,11 +19,107 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr uint32_t kForEver = 0;
+// hipStreamQuery takes some 10 us, unless a thread of the program waits for the device (5.2.3).
+constexpr uint32_t kAnswerTimeoutMs = 100;
+
+// A thread of the recorder's own for calls of the runtime: last error, current device and capture
+// mode are per thread in HIP.
+class Worker {
+ public:
+  // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
+  // They are not begun behind one that took longer than its own.
+  bool run(std::function<void()> work, uint32_t timeout_ms = kForEver) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    std::unique_lock lock(mutex_);
+    if (stuck_ && timeout_ms != kForEver) return false;
+    if (!started_) start();
+    jobs_.push_back(job);
+    wake_.notify_one();
+    const auto finished = [&] { return job->done; };
+    if (timeout_ms == kForEver) {
+      done_.wait(lock, finished);
+    } else if (!done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), finished)) {
+      stuck_ = true;
+      return false;
+    }
+    return true;
+  }
+
+  // As run(), without waiting for it.
+  void post(std::function<void()> work) {
+    auto job = std::make_shared<Job>();
+    job->work = std::move(work);
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    wake_.notify_one();
+  }
+
+  bool busy() {
+    const std::lock_guard lock(mutex_);
+    return working_ || !jobs_.empty();
+  }
+
+ private:
+  struct Job {
+    std::function<void()> work;
+    bool done = false;
+  };
+
+  void start() {
+    started_ = true;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { loop(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void loop() {
+    hook_depth = 2;  // nothing that this thread does is the program's: its outermost calls have 1
+    // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
+    // wait for that lock with the linker's.
+    for (const int index :
+         {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
+          kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
+          kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
+          kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
+          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
+      (void)real_function(index);
+    }
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    (void)real(kCall_hipThreadExchangeStreamCaptureMode, &mode);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return !jobs_.empty(); });
+      const std::shared_ptr<Job> job = jobs_.front();
+      jobs_.pop_front();
+      working_ = true;
+      lock.unlock();
+      job->work();
+      lock.lock();
+      working_ = false;
+      job->done = true;
+      stuck_ = false;
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<Job>> jobs_;
+  bool started_ = false;
+  bool stuck_ = false;
+  bool working_ = false;
+};
 
 class HipDevice final : public Device {
  public:
   DeviceFacts facts() override {
     auto facts = std::make_shared<DeviceFacts>();
+    waiter_.run([] {});  // started now: later the dynamic linker's lock may be held
     run([facts] {
       hipDeviceProp_t properties{};
       // The unversioned symbol has this layout in every runtime; newer headers rename the other
@@ -52,8 +149,21 @@ class HipDevice final : public Device {
 
   bool synchronize(uint32_t timeout_ms) override {
     auto result = std::make_shared<bool>(false);
-    const bool in_time =
-        run([result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
+    const bool in_time = waiter_.run(
+        [result] { *result = real(kCall_hipDeviceSynchronize) == hipSuccess; }, timeout_ms);
+    return in_time && *result;
+  }
+
+  bool idle(const std::vector<void*>& streams) override {
+    if (waiter_.busy()) return false;
+    auto result = std::make_shared<bool>(false);
+    const bool in_time = waiter_.run(
+        [result, streams] {
+          *result = std::ranges::all_of(streams, [](void* stream) {
+            return real(kCall_hipStreamQuery, static_cast<hipStream_t>(stream)) == hipSuccess;
+          });
+        },
+        kAnswerTimeoutMs);
     return in_time && *result;
   }
 
@@ -166,17 +276,12 @@ class HipDevice final : public Device {
   }
 
  private:
-  struct Job {
-    std::function<void()> work;
-    bool done = false;
-  };
-
   class Read final : public StreamRead {
    public:
     Read(HipDevice& device, std::shared_ptr<StreamReads::Place> place, size_t size_bytes)
         : device_(device), place_(std::move(place)), size_bytes_(size_bytes) {}
     ~Read() override {
-      device_.post([&reads = device_.reads_, place = place_] { reads.give_back(place); });
+      device_.helper_.post([&reads = device_.reads_, place = place_] { reads.give_back(place); });
     }
     StreamState state() override {
       hipError_t result = hipErrorNotReady;
@@ -194,15 +299,6 @@ class HipDevice final : public Device {
     const size_t size_bytes_;
   };
 
-  // As run(), without waiting for it.
-  void post(std::function<void()> work) {
-    auto job = std::make_shared<Job>();
-    job->work = std::move(work);
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-    wake_.notify_one();
-  }
-
   bool read_once(void* destination, uint64_t address, size_t size_bytes) {
     // A stream of its own that waits for none of the program's.
     if (stream_ == nullptr && real(kCall_hipStreamCreateWithFlags, &stream_,
@@ -216,69 +312,10 @@ class HipDevice final : public Device {
                 stream_) == hipSuccess;
   }
 
-  // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
-  bool run(std::function<void()> work, uint32_t timeout_ms = kForEver) {
-    auto job = std::make_shared<Job>();
-    job->work = std::move(work);
-    std::unique_lock lock(mutex_);
-    if (stuck_) return false;
-    if (!started_) start();
-    jobs_.push_back(job);
-    wake_.notify_one();
-    const auto finished = [&] { return job->done; };
-    if (timeout_ms == kForEver) {
-      done_.wait(lock, finished);
-    } else if (!done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), finished)) {
-      stuck_ = true;
-      return false;
-    }
-    return true;
-  }
+  bool run(std::function<void()> work) { return helper_.run(std::move(work)); }
 
-  void start() {
-    started_ = true;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { loop(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
-
-  void loop() {
-    hook_depth = 2;  // nothing that this thread does is the program's: its outermost calls have 1
-    // The dynamic linker finds them now, not while the recorder's lock is held: another thread may
-    // wait for that lock with the linker's.
-    for (const int index :
-         {kCall_hipMemcpyWithStream, kCall_hipStreamCreateWithFlags, kCall_hipDeviceSynchronize,
-          kCall_hipStreamQuery, kCall_hipStreamIsCapturing, kCall_hipHostGetDevicePointer,
-          kCall_hipGetSymbolAddress, kCall_hipGetSymbolSize, kCall_hipModuleGetGlobal,
-          kCall_hipGraphGetNodes, kCall_hipHostMalloc, kCall_hipMalloc, kCall_hipMemcpyAsync,
-          kCall_hipEventCreateWithFlags, kCall_hipEventRecord, kCall_hipEventQuery}) {
-      (void)real_function(index);
-    }
-    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
-    (void)real(kCall_hipThreadExchangeStreamCaptureMode, &mode);
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [&] { return !jobs_.empty(); });
-      const std::shared_ptr<Job> job = jobs_.front();
-      jobs_.pop_front();
-      lock.unlock();
-      job->work();
-      lock.lock();
-      job->done = true;
-      stuck_ = false;
-      done_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  std::deque<std::shared_ptr<Job>> jobs_;
-  bool started_ = false;
-  bool stuck_ = false;
+  Worker helper_;
+  Worker waiter_;  // what the device waits for may need the other
   // Of the helper thread.
   hipStream_t stream_ = nullptr;
   StreamReads reads_;

@@ -36,6 +36,7 @@ hipError_t free_memory(int index, void* pointer, const void* site = __builtin_re
   if (!scope.record) return real(index, pointer);
   Recorder::Freeing freeing = recorder().freeing(address_of(pointer));
   const hipError_t result = real(index, pointer);
+  if (pointer == nullptr) learned.index = -1;  // nothing to free, and nothing waited for
   recorder().freed(std::move(freeing), result == hipSuccess);
   return result;
 }
@@ -132,7 +133,12 @@ GFXGRAPH_HOOK hipError_t hipFreeHost(void* pointer) {
   return free_memory(kCall_hipFreeHost, pointer);
 }
 GFXGRAPH_HOOK hipError_t hipHostUnregister(void* pointer) {
-  return free_memory(kCall_hipHostUnregister, pointer);
+  const Scope scope;
+  const hipError_t result = real(kCall_hipHostUnregister, pointer);
+  if (!scope.record || result != hipSuccess) return result;
+  learned.index = -1;  // said before the last state of the memory
+  recorder().host_unregistered(address_of(pointer));
+  return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes) {

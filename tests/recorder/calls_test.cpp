@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "tests/recorder/process.h"
 
@@ -106,6 +108,38 @@ TEST(HipCalls, ThePreloadLibraryExportsExactlyTheHooks) {
     EXPECT_TRUE(found.contains(name)) << name << " is missing";
   for (const std::string& name : found)
     EXPECT_TRUE(expected.contains(name)) << name << " leaks out";
+}
+
+// What a row says of waiting is measured: these programs ask each runtime.
+TEST(HipCalls, EveryCallThatWaitsIsAskedOfTheRuntime) {
+  std::set<std::string> words;
+  for (const char* program : {"program_waits.hip", "program_order.hip"}) {
+    std::istringstream lines(
+        read_text(std::string(GFXGRAPH_SOURCE_DIR) + "/tests/recorder/" + program));
+    for (std::string line; std::getline(lines, line);) {
+      std::string word;
+      for (const char one : line.substr(0, line.find("//")) + " ") {
+        if (std::isalnum(static_cast<unsigned char>(one)) != 0 || one == '_') {
+          word += one;
+        } else {
+          words.insert(std::exchange(word, {}));
+        }
+      }
+    }
+  }
+  const std::pair<std::string, std::string> calls[] = {
+#define GFXGRAPH_HIP_CALL(policy, name, ...) {#name, "" __VA_OPT__(#__VA_ARGS__)},
+#include "recorder/preload/hip_calls.inc"
+#undef GFXGRAPH_HIP_CALL
+  };
+  size_t waiting = 0;
+  for (const auto& [name, knows] : calls) {
+    if (knows.empty() || knows == "NOTHING") continue;
+    ++waiting;
+    EXPECT_TRUE(words.contains(name))
+        << name << " tells the host something: let program_waits.hip measure what";
+  }
+  EXPECT_GT(waiting, 50u);
 }
 
 // Hooks run before the library's own constructors when the program is linked to a library with

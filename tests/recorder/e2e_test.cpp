@@ -257,23 +257,6 @@ TEST_F(RecordTest, NothingWaitsForAKernelThatWaitsForTheHost) {
   EXPECT_EQ(static_cast<int>((*trace->content(writes[0].content))[4]), 7);
 }
 
-// The runtime does not wait in these calls, nor does the recorder, and the trace does not say so.
-TEST_F(RecordTest, CallsThatWaitForNothingAreNoWaits) {
-  const ProcessResult result = record(std::string(PROGRAMS) + "/program_waits returns");
-  ASSERT_EQ(result.code, 0) << result.out << result.err;
-  const auto trace = open();
-  ASSERT_TRUE(trace);
-  EXPECT_TRUE(trace->complete());
-  int destroyed = 0;
-  for (const auto& wait : actions<format::Synchronize>(*trace)) {
-    if (wait.call != "hipStreamDestroy") continue;
-    EXPECT_EQ(wait.kind, format::SynchronizeKind::kStream);
-    EXPECT_NE(wait.object, 0u);
-    ++destroyed;
-  }
-  EXPECT_EQ(destroyed, 3);
-}
-
 // What is read behind a stream stands in memory as a whole: there is a bound.
 TEST_F(RecordTest, FewBytesAreReadBehindAStream) {
   const ProcessResult result = record(std::string(PROGRAMS) + "/program_order held_frees");

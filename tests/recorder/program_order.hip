@@ -260,14 +260,89 @@ static void held_frees() {
   CHECK(hipDeviceSynchronize());
 }
 
+static const char* module_path = nullptr;
+
+static int* held_flag() {
+  int* flag = nullptr;
+  CHECK(hipHostMalloc(&flag, sizeof(int), hipHostMallocDefault));
+  *flag = 0;
+  return flag;
+}
+
+// Registered memory that no kernel in flight uses, given back beside a kernel that the host holds.
+static void held_unregister() {
+  alignas(4096) static Word registered[512];
+  int version = 0;
+  CHECK(hipRuntimeGetVersion(&version));
+  if (version >= 50700000) return;  // kUnregisterWaitsForDevice
+  int* flag = held_flag();
+  Word* result = device_words(1);
+  CHECK(hipHostRegister(registered, sizeof(registered), 0));
+  void* seen = nullptr;
+  CHECK(hipHostGetDevicePointer(&seen, registered, 0));
+  slow<<<1, 1, 0, second>>>(static_cast<Word*>(seen), 1);
+  CHECK(hipStreamSynchronize(second));
+  wait_for<<<1, 1, 0, first>>>(flag, result);
+  registered[1] = 7;
+  CHECK(hipHostUnregister(registered));
+  expect(hipStreamQuery(first) == hipErrorNotReady, "hipHostUnregister does not wait");
+  *const_cast<volatile int*>(flag) = 1;
+  CHECK(hipDeviceSynchronize());
+}
+
+// A module that no kernel in flight comes from, unloaded beside one that the host holds.
+static void held_unload() {
+  int* flag = held_flag();
+  Word* result = device_words(2);
+  hipModule_t module;
+  hipFunction_t function;
+  CHECK(hipModuleLoad(&module, module_path));
+  CHECK(hipModuleGetFunction(&function, module, "module_increment"));
+  void* data = result + 1;
+  int by = 3;
+  void* arguments[] = {&data, &by};
+  CHECK(hipModuleLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, second, arguments, nullptr));
+  CHECK(hipStreamSynchronize(second));
+  wait_for<<<1, 1, 0, first>>>(flag, result);
+  CHECK(hipModuleUnload(module));
+  expect(hipStreamQuery(first) == hipErrorNotReady, "hipModuleUnload does not wait");
+  *const_cast<volatile int*>(flag) = 1;
+  CHECK(hipDeviceSynchronize());
+}
+
+// One thread frees memory and so waits for a kernel that another thread lets end, after it has used
+// the device itself.
+static void held_free_by_thread() {
+  int* flag = held_flag();
+  Word* result = device_words(1);
+  Word* temporary = device_words(1);
+  wait_for<<<1, 1, 0, first>>>(flag, temporary);
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const auto begin = std::chrono::steady_clock::now();
+    // Many other calls wait in HIP 5.2.3, which holds its list of streams meanwhile.
+    static Word read = 1;
+    CHECK(hipMemcpyAsync(&read, result, sizeof(read), hipMemcpyDeviceToHost, second));
+    expect(read == 0, "a copy beside a thread that frees");
+    expect(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3), "nothing waits");
+    *const_cast<volatile int*>(flag) = 1;
+  });
+  CHECK(hipFree(temporary));
+  other.join();
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
+  if (argc > 2) module_path = argv[2];
   first = new_stream();
   second = new_stream();
   const std::pair<const char*, void (*)()> modes[] = {
       {"frees", frees},         {"copies", copies},         {"queries", queries},
       {"callbacks", callbacks}, {"host_nodes", host_nodes}, {"polled", polled},
-      {"held", held},           {"held_frees", held_frees}};
+      {"held", held},           {"held_frees", held_frees},
+      {"held_unregister", held_unregister},
+      {"held_unload", held_unload},
+      {"held_free_by_thread", held_free_by_thread}};
   for (const auto& [name, function] : modes) {
     if (mode != name) continue;
     function();

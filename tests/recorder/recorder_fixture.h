@@ -7,6 +7,8 @@
 #include <cstring>
 #include <functional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "format/reader.h"
 #include "recorder/recorder.h"
@@ -26,6 +28,8 @@ struct FakeState {
   int32_t runtime_version = 60'000'000;
   std::set<void*> capturing;          // streams that stay so after a capture
   std::function<void()> during_call;  // while the recorder waits for the runtime
+  std::function<void()> during_wait;  // while it waits for the device
+  std::vector<uint32_t> waits;        // how long it would have, each time
   // Reads behind a stream's work: what the memory holds when the stream arrives.
   bool reads_behind = false;
   std::vector<std::function<void()>> under_way;
@@ -72,7 +76,11 @@ class FakeDevice final : public Device {
         read->arrival(host_memory ? address & ~(uint64_t{1} << 47) : address, size_bytes));
     return read;
   }
-  bool synchronize(uint32_t) override { return state_.synchronizes; }
+  bool synchronize(uint32_t timeout_ms) override {
+    state_.waits.push_back(timeout_ms);
+    if (const auto during = std::exchange(state_.during_wait, nullptr)) during();
+    return state_.synchronizes;
+  }
   StreamState stream_state(void*) override {
     if (state_.idle_after > 0 && --state_.idle_after == 0) state_.stream = StreamState::kIdle;
     return state_.stream;

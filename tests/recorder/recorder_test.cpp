@@ -376,57 +376,6 @@ TEST_F(RecorderTest, CheckpointsFollowEveryPieceOfWork) {
   EXPECT_THAT(checkpoints[0].states, SizeIs(1));
 }
 
-TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
-  struct Row {
-    int32_t version;
-    bool copy_waits, staged;
-  };
-  alignas(8) char data[64] = {};
-  std::vector<char> plain((1 << 20) + 1);
-  std::vector<char> large(plain.size());
-  for (const auto& [version, copy_waits, staged] :
-       {Row{50'221'153, true, false}, Row{50'731'921, false, false}, Row{60'443'484, false, true},
-        Row{70'253'211, false, true}}) {
-    SCOPED_TRACE(version);
-    state_.runtime_version = version;
-    std::filesystem::remove(path());
-    make({});
-    device_memory(data, sizeof(data));
-    device_memory(large.data(), large.size());
-    const auto waits = [&](auto raw, const char* call, Knows knows) {
-      Work work;
-      work.raw = raw;
-      work.call = call;
-      work.knows = knows;
-      recorder_->prepare(work);
-      const bool waited = work.host_waits;
-      recorder_->commit(std::move(work));
-      return waited;
-    };
-    RawMemset set;
-    set.address = reinterpret_cast<uint64_t>(data);
-    set.width_elements = 8;
-    EXPECT_TRUE(waits(set, "hipMemset", Knows::STREAM));
-    RawCopy between;
-    between.destination.address = reinterpret_cast<uint64_t>(data);
-    between.source.address = between.destination.address + 32;
-    between.width_bytes = 16;
-    EXPECT_EQ(waits(between, "hipMemcpy", Knows::STREAM), copy_waits);
-    RawCopy from_host;
-    from_host.destination.address = reinterpret_cast<uint64_t>(large.data());
-    from_host.source.address = reinterpret_cast<uint64_t>(plain.data());
-    from_host.width_bytes = 1 << 20;
-    EXPECT_TRUE(waits(from_host, "hipMemcpy", Knows::STREAM));
-    EXPECT_EQ(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT), !staged);
-    ++from_host.width_bytes;
-    EXPECT_TRUE(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT));
-    const auto trace = finish();
-    ASSERT_TRUE(trace);
-    EXPECT_EQ(actions<format::Copy>(*trace)[0].asynchronous, !copy_waits);
-    EXPECT_EQ(actions<format::Copy>(*trace)[2].asynchronous, staged);
-  }
-}
-
 TEST_F(RecorderTest, StreamsEventsAndSynchronisation) {
   recorder_->stream_created(handle(10), 1, -1);
   recorder_->event_created(handle(20), 2);

@@ -1,0 +1,316 @@
+// Which calls of the program are waits: asked of the runtimes by program_waits.hip.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "tests/recorder/recorder_fixture.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+using ::testing::SizeIs;
+
+TEST_F(RecorderTest, CallsThatReturnAtOnceAreNoWaits) {
+  struct Row {
+    int32_t version;
+    bool copy_waits, staged, rows_wait;
+  };
+  alignas(8) char data[64] = {};
+  std::vector<char> plain((1 << 20) + 1);
+  std::vector<char> large(plain.size());
+  for (const auto& [version, copy_waits, staged, rows_wait] :
+       {Row{50'221'153, true, false, false}, Row{50'731'921, false, false, true},
+        Row{60'443'484, false, true, true}, Row{70'253'211, false, true, true}}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    device_memory(data, sizeof(data));
+    device_memory(large.data(), large.size());
+    const auto waits = [&](auto raw, const char* call, Knows knows) {
+      Work work;
+      work.raw = raw;
+      work.call = call;
+      work.knows = knows;
+      recorder_->prepare(work);
+      const bool waited = work.host_waits;
+      recorder_->commit(std::move(work));
+      return waited;
+    };
+    RawMemset set;
+    set.address = reinterpret_cast<uint64_t>(data);
+    set.width_elements = 8;
+    EXPECT_TRUE(waits(set, "hipMemset", Knows::STREAM));
+    RawCopy between;
+    between.destination.address = reinterpret_cast<uint64_t>(data);
+    between.source.address = between.destination.address + 32;
+    between.width_bytes = 16;
+    EXPECT_EQ(waits(between, "hipMemcpy", Knows::STREAM), copy_waits);
+    RawCopy from_host;
+    from_host.destination.address = reinterpret_cast<uint64_t>(large.data());
+    from_host.source.address = reinterpret_cast<uint64_t>(plain.data());
+    from_host.width_bytes = 1 << 20;
+    EXPECT_TRUE(waits(from_host, "hipMemcpy", Knows::STREAM));
+    EXPECT_EQ(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT), !staged);
+    ++from_host.width_bytes;
+    EXPECT_TRUE(waits(from_host, "hipMemcpyAsync", Knows::BY_ARGUMENT));
+    from_host.width_bytes = 16;
+    from_host.height = 4;
+    from_host.destination.pitch_bytes = from_host.source.pitch_bytes = 64;
+    EXPECT_EQ(waits(from_host, "hipMemcpy2DAsync", Knows::BY_ARGUMENT), version < 70'000'000);
+    RawCopy plain_alone;
+    plain_alone.destination.address = reinterpret_cast<uint64_t>(plain.data());
+    plain_alone.source.address = plain_alone.destination.address + 4096;
+    plain_alone.width_bytes = 16;
+    EXPECT_TRUE(waits(plain_alone, "hipMemcpy", Knows::STREAM));
+    plain_alone.height = 4;
+    plain_alone.destination.pitch_bytes = plain_alone.source.pitch_bytes = 64;
+    EXPECT_EQ(waits(plain_alone, "hipMemcpy2D", Knows::STREAM), rows_wait);
+    EXPECT_EQ(waits(plain_alone, "hipMemcpy2DAsync", Knows::BY_ARGUMENT), rows_wait);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(actions<format::Copy>(*trace)[0].asynchronous, !copy_waits);
+    EXPECT_EQ(actions<format::Copy>(*trace)[2].asynchronous, staged);
+  }
+}
+
+// No bytes, no rows: no runtime waits then, whatever the row of the call says.
+TEST_F(RecorderTest, CallsWithNothingToDoAreNoWaits) {
+  alignas(8) char data[64] = {};
+  device_memory(data, sizeof(data));
+  const auto waits = [&](auto raw, Knows knows) {
+    Work work;
+    work.raw = raw;
+    work.call = "hipMemcpy2D";
+    work.knows = knows;
+    work.host_waits = true;  // as device_work() has it of the row
+    recorder_->prepare(work);
+    const bool waited = work.host_waits;
+    recorder_->commit(std::move(work));
+    return waited;
+  };
+  char host[64] = {};
+  RawCopy copy;
+  copy.destination.address = reinterpret_cast<uint64_t>(data);
+  copy.source.address = reinterpret_cast<uint64_t>(host);
+  RawMemset set;
+  set.address = copy.destination.address;
+  for (const Knows knows : {Knows::STREAM, Knows::BY_ARGUMENT}) {
+    for (const auto& [width, height, depth] :
+         {std::array<uint64_t, 3>{0, 1, 1}, {8, 0, 1}, {8, 1, 0}}) {
+      copy.width_bytes = set.width_elements = width;
+      copy.height = set.height = height;
+      copy.depth = set.depth = depth;
+      EXPECT_FALSE(waits(copy, knows));
+      EXPECT_FALSE(waits(set, knows));
+    }
+  }
+  copy.width_bytes = set.width_elements = 8;
+  copy.depth = set.depth = 1;
+  EXPECT_TRUE(waits(copy, Knows::STREAM));
+  EXPECT_TRUE(waits(set, Knows::STREAM));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(1));
+  EXPECT_THAT(actions<format::Memset>(*trace), SizeIs(1));
+}
+
+TEST_F(RecorderTest, UnregisteringWaitsForMoreOnLaterRuntimes) {
+  for (const auto& [version, kind] : {std::pair{50'221'153, format::SynchronizeKind::kStream},
+                                      {50'731'921, format::SynchronizeKind::kDevice},
+                                      {60'443'484, format::SynchronizeKind::kDevice},
+                                      {70'253'211, format::SynchronizeKind::kDevice}}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    recorder_->synchronized(format::SynchronizeKind::kStream, nullptr, "hipHostUnregister");
+    recorder_->synchronized(format::SynchronizeKind::kStream, nullptr, "hipStreamSynchronize");
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    const auto waits = actions<format::Synchronize>(*trace);
+    ASSERT_THAT(waits, SizeIs(2));
+    EXPECT_EQ(waits[0].kind, kind);
+    EXPECT_EQ(waits[1].kind, format::SynchronizeKind::kStream);
+  }
+}
+
+class RecorderOwnWaitsTest : public RecorderHostMemoryTest {
+ protected:
+  void free_memory(void* memory) {
+    recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(memory)), true);
+  }
+  static bool known(const Trace& trace, format::AllocationId id) {
+    for (const auto& end : actions<format::AllocationEnd>(trace)) {
+      if (end.id == id) return static_cast<bool>(end.post.hash);
+    }
+    return false;
+  }
+  // A kernel with a variable, and that variable.
+  void variable_of_module() {
+    state_.symbol = &variable_;
+    recorder_->global_found(this, "module_counter", reinterpret_cast<uint64_t>(&variable_),
+                            sizeof(variable_));
+  }
+  std::shared_ptr<const Trace> idle_and_finish() {
+    state_.stream = StreamState::kIdle;
+    return finish();
+  }
+
+  alignas(8) uint32_t variable_ = 5;
+  alignas(8) char device_[64] = {};
+};
+
+// What the device waits for may be another thread's call.
+TEST_F(RecorderOwnWaitsTest, AFreeWaitsWithoutALimitAndWithoutTheLock) {
+  device_memory(device_, sizeof(device_));
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  state_.waits.clear();
+  std::thread other;
+  state_.during_wait = [&] {
+    std::promise<void> done;
+    std::future<void> went_on = done.get_future();
+    other = std::thread([&, done = std::move(done)]() mutable {
+      memset_work(host_ + 4096, 16, handle(11));
+      done.set_value();
+    });
+    EXPECT_EQ(went_on.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  };
+  free_memory(device_);
+  if (other.joinable()) other.join();
+  EXPECT_EQ(state_.waits, std::vector<uint32_t>{0});
+  const auto trace = idle_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_THAT(trace->findings(), SizeIs(0));
+  EXPECT_TRUE(known(*trace, 1));
+}
+
+// It was not waited for, and goes on to write.
+TEST_F(RecorderOwnWaitsTest, AKernelLaunchedDuringTheWaitIsInFlightAfterIt) {
+  device_memory(device_, sizeof(device_));
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  state_.during_wait = [&] { launch(host_, handle(11)); };
+  free_memory(device_);
+  during_wait_ = [&] { host_[0] = 1; };
+  wait(handle(11));
+  const auto trace = idle_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(0)) << "the kernel's";
+}
+
+// Another thread freed it meanwhile: no legal program, but nothing of it may be used.
+TEST_F(RecorderOwnWaitsTest, MemoryThatEndsDuringTheWaitEndsOnce) {
+  device_memory(device_, sizeof(device_));
+  state_.during_wait = [&] { free_memory(device_); };
+  free_memory(device_);
+  const auto trace = idle_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_THAT(actions<format::AllocationEnd>(*trace), SizeIs(1));
+}
+
+TEST_F(RecorderOwnWaitsTest, UnregisteringWaitsForNothing) {
+  std::filesystem::remove(path());
+  state_.runtime_version = 50'221'153;
+  SetUp();
+  recorder_->call_begins();
+  recorder_->host_registered(host_, sizeof(host_), 0);    // 1
+  recorder_->host_registered(other_, sizeof(other_), 0);  // 2
+  launch(other_);
+  wait();
+  launch(host_);  // in flight, and may not write other_ but by an address that it found
+  state_.waits.clear();
+  other_[5] = 7;
+  recorder_->host_unregistered(reinterpret_cast<uint64_t>(other_));
+  recorder_->host_unregistered(reinterpret_cast<uint64_t>(host_));
+  EXPECT_THAT(state_.waits, SizeIs(0));
+  const auto trace = idle_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_FALSE(known(*trace, 1));
+  EXPECT_TRUE(known(*trace, 2));
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(1));
+}
+
+// HIP 5.2.3 waits for the null stream, and the kernel runs on another one.
+TEST_F(RecorderOwnWaitsTest, MemoryOfAKernelInFlightEndsUnknownAndNamed) {
+  for (const bool idle : {false, true}) {
+    SCOPED_TRACE(idle);
+    std::filesystem::remove(path());
+    state_.runtime_version = 50'221'153;
+    SetUp();
+    recorder_->call_begins();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    launch(host_);
+    if (idle) state_.stream = StreamState::kIdle;
+    recorder_->host_unregistered(reinterpret_cast<uint64_t>(host_));
+    const auto trace = idle_and_finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    EXPECT_EQ(known(*trace, 1), idle);
+    const bool named = std::ranges::any_of(trace->findings(), [](const format::Finding& one) {
+      return one.call == "hipHostUnregister";
+    });
+    EXPECT_EQ(named, !idle);
+  }
+}
+
+// Of a thread's own stream nothing can be asked, but the program has waited for it.
+TEST_F(RecorderOwnWaitsTest, WhatTheProgramHasWaitedForIsNotAsked) {
+  for (const bool waited : {false, true}) {
+    for (const auto kind : {format::SynchronizeKind::kDevice, format::SynchronizeKind::kStream}) {
+      SCOPED_TRACE(waited);
+      std::filesystem::remove(path());
+      SetUp();
+      recorder_->call_begins();
+      variable_of_module();
+      device_memory(device_, sizeof(device_));
+      Work work;
+      RawMemset raw;
+      raw.address = reinterpret_cast<uint64_t>(device_);
+      raw.width_elements = 8;
+      work.raw = raw;
+      work.stream = per_thread_stream();
+      work.call = "hipMemsetAsync";
+      recorder_->prepare(work);
+      recorder_->commit(std::move(work));
+      if (waited) recorder_->call_begins();
+      recorder_->synchronized(
+          kind, kind == format::SynchronizeKind::kDevice ? nullptr : per_thread_stream());
+      recorder_->module_unloading(this);
+      const auto trace = idle_and_finish();
+      ASSERT_TRUE(trace);
+      EXPECT_EQ(known(*trace, 1), waited);
+    }
+  }
+}
+
+TEST_F(RecorderOwnWaitsTest, UnloadingAModuleWaitsForNothing) {
+  for (const bool idle : {false, true}) {
+    SCOPED_TRACE(idle);
+    std::filesystem::remove(path());
+    SetUp();
+    recorder_->call_begins();
+    variable_of_module();
+    recorder_->host_registered(host_, sizeof(host_), 0);
+    launch(host_);
+    if (idle) state_.stream = StreamState::kIdle;
+    state_.waits.clear();
+    recorder_->module_unloading(this);
+    EXPECT_THAT(state_.waits, SizeIs(0));
+    const auto trace = idle_and_finish();
+    ASSERT_TRUE(trace);
+    EXPECT_TRUE(trace->complete());
+    EXPECT_EQ(known(*trace, 1), idle);
+    const bool named = std::ranges::any_of(trace->findings(), [](const format::Finding& one) {
+      return one.call == "hipModuleUnload";
+    });
+    EXPECT_EQ(named, !idle);
+  }
+}
+
+}  // namespace
+}  // namespace gfxgraph::recorder
