@@ -10,8 +10,8 @@ namespace {
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 // kPlainSourceIsStaged; measured: 1,179,648 bytes are waited for.
 constexpr uint64_t kMostStagedBytes = 1u << 20;
-// From this version on it is not measured whether rows are staged, too.
-constexpr int32_t kRowsNotMeasured = 70'000'000;
+// 7.2.4 stages rows as well; 6.4.3 does not.
+constexpr int32_t kRowsStagedFrom = 70'000'000;
 
 // The last ticket when the call began that this thread is in.
 thread_local uint64_t drawn_before_call = 0;
@@ -149,9 +149,8 @@ bool Recorder::host_waits(const Work& work, const format::Copy& copy) {
            !(on_device(destination) && on_device(source) &&
              hip_quirk_seen(HipQuirk::kDeviceCopyReturnsAtOnce, facts_.runtime_version));
   }
-  // Rows are not staged by 6.4.3; of 7.2.4 that is not known.
   const bool may_be_staged =
-      copy.destination.pitch_bytes == 0 || facts_.runtime_version >= kRowsNotMeasured;
+      copy.destination.pitch_bytes == 0 || facts_.runtime_version >= kRowsStagedFrom;
   if (may_be_staged && plain(source) && on_device(destination) &&
       copy.width_bytes * copy.height * copy.depth <= kMostStagedBytes &&
       hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {

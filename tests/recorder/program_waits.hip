@@ -203,6 +203,7 @@ static std::vector<Call> calls_of_thread(Word* to) {
   const void* const symbol = HIP_SYMBOL(variable);
   const hipStream_t null = nullptr;
   static hipMemcpy3DParms box = copied_box(to, pageable, hipMemcpyHostToDevice, 2);
+  static hipMemcpy3DParms received = copied_box(pageable, to, hipMemcpyDeviceToHost, 2);
   const hipPitchedPtr pitched = make_hipPitchedPtr(to, 64, 64, 4);
   const hipExtent extent = make_hipExtent(32, 4, 2);
   return {
@@ -226,7 +227,7 @@ static std::vector<Call> calls_of_thread(Word* to) {
           "hipMemcpy2DAsync_spt", pageable, 64, to, 64, 32, 4, hipMemcpyDeviceToHost, null),
       later<void*, const void*, size_t, size_t, hipMemcpyKind, hipStream_t>(
           "hipMemcpyFromSymbolAsync_spt", pageable, symbol, 64, 0, hipMemcpyDeviceToHost, null),
-      later<const hipMemcpy3DParms*, hipStream_t>("hipMemcpy3DAsync_spt", &box, null),
+      later<const hipMemcpy3DParms*, hipStream_t>("hipMemcpy3DAsync_spt", &received, null),
   };
 }
 
@@ -400,7 +401,7 @@ int main(int argc, char** argv) {
   const bool rows_wait = version >= 50700000;         // kPlainRowsWaitForNothing
   const bool unregister_waits = version >= 50700000;  // kUnregisterWaitsForDevice
   const bool staged = version >= 60000000;            // kPlainSourceIsStaged
-  const bool rows_staged = version >= 70000000;       // not measured
+  const bool rows_staged = version >= 70000000;       // kRowsStagedFrom
   CHECK(hipMalloc(&words, 65536));
   CHECK(hipMemset(words, 0, 65536));
   CHECK(hipHostMalloc(&flag, sizeof(int), hipHostMallocDefault));
