@@ -256,8 +256,8 @@ struct Copy {
   Content host_result;
   bool asynchronous = false;  // false: the host knew it done when the call returned
   StreamId stream = 0;
-  // host_source: the memory was pinned or registered, and is not named because only its bytes
-  // count.
+  // host_source: HIP knew the memory (pinned, registered or managed). It is not named, as only its
+  // bytes count.
   bool source_is_pinned = false;
 };
 

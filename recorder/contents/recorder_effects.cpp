@@ -30,7 +30,8 @@ void Recorder::unwatch(Allocation& allocation) {
 void Recorder::check_watched_host_writes() {
   const auto check = [&](const auto& allocations) {
     for (const std::shared_ptr<Allocation>& one : allocations) {
-      if (one->watched) check_host_writes(*one, 0, one->size_bytes);
+      if (!one->watched && !std::exchange(one->brought, false)) continue;
+      check_host_writes(*one, 0, one->size_bytes);
     }
   };
   check(map_.host_visible());

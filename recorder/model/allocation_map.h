@@ -77,6 +77,8 @@ struct Allocation {
   bool plain_host = false;
   // Host-visible: what copies and memsets have written.
   ByteRanges device_wrote;
+  // Copies out of it brought their bytes along: the trace may not know what it holds.
+  bool brought = false;
   // plain_host: what it held when the host last knew of it, with what host functions wrote since.
   // None: not known.
   KeptBytes last_known;

@@ -104,11 +104,12 @@ bool Recorder::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t
 // Whether a copy to device memory out of this pinned memory brings its bytes along, as one out of
 // plain memory does. Then no host write stands before it, where a replay would have to wait until
 // it may make that. Not for memory that anybody but the program writes, nor where the program may
-// write between the call and the copy: it holds the copy up by a kernel, or a stream that waits for
-// what the host writes.
+// write between the call and the copy: it holds the copy up by a kernel that reaches memory of the
+// host, or a stream that waits for what the host writes.
 //
-// A small copy always does, so that the copies of each step of a program look the same. A large
-// one, of weights for example, does where the trace does not have its bytes already.
+// The copies of each step of a program must look the same: whether such a kernel has ended does not
+// count, nor whether a small copy's bytes have changed. A large one, of weights for example, brings
+// them where the trace does not have them already.
 bool Recorder::carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
                              const format::CopyEnd& destination, const Work& work) {
   const Allocation* const target = by_id(destination.allocation);
@@ -119,9 +120,8 @@ bool Recorder::carries_bytes(const Allocation& source, uint64_t offset, uint64_t
       offset > source.size_bytes || size_bytes > source.size_bytes - offset) {
     return false;
   }
-  if (source.reachable || source.watched || source.holds_values || any_value_ ||
-      flights_.any_kernel() || source.device_wrote.overlap(offset, offset + size_bytes) ||
-      !runs_to_come().empty()) {
+  if (source.reachable || source.watched || source.holds_values || any_value_ || any_reachable_ ||
+      source.device_wrote.overlap(offset, offset + size_bytes) || !runs_to_come().empty()) {
     return false;
   }
   if (!source.begun || size_bytes <= kSmallBytes) return true;
@@ -154,7 +154,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
     return std::nullopt;
   }
   uint64_t source_offset = 0;
-  const Allocation* const pinned = allocation_at(raw.source.address, source_offset);
+  Allocation* const pinned = allocation_at(raw.source.address, source_offset);
   const bool carried = pinned != nullptr && carries_bytes(*pinned, source_offset, size(raw.source),
                                                           copy.destination, work);
   if (carried) {
@@ -174,7 +174,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
   if (carried) {
     std::get<RawCopy>(work.raw).source.address = pinned->host_address + source_offset;
     copy.source = {};
-    copy.source_is_pinned = true;
+    copy.source_is_pinned = pinned->brought = true;
   }
   if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
   // Plain host memory is read by read_copy_source(), when the runtime has read it.
@@ -191,6 +191,7 @@ std::optional<format::Copy> Recorder::make_copy(const RawCopy& raw, format::Stre
       auto& own = std::get<RawCopy>(work.raw);
       own.source.address = source->host_address + begin;
       copy.source = {};
+      copy.source_is_pinned = true;
     } else if (!work.source_runs.empty()) {
       work.source_runs.clear();
       // What the program wrote before is not the functions'.

@@ -51,6 +51,27 @@ TEST_F(RecorderFlightsTest, WhatChangesDuringAWaitIsTheKernels) {
   EXPECT_THAT(trace->findings(), SizeIs(0));
 }
 
+// Whether a kernel has ended when the copy is issued must not show: the next iteration of a step
+// would look different.
+TEST_F(RecorderFlightsTest, CopiesBesideKernelsThatReachHostMemoryKeepTheirSource) {
+  alignas(8) char device[64] = {};
+  device_memory(device, sizeof(device));
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  launch(host_);
+  other_[3] = 1;
+  copy(device, other_, sizeof(device));
+  wait();
+  other_[3] = 2;
+  copy(device, other_, sizeof(device));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto copies = actions<format::Copy>(*trace);
+  ASSERT_THAT(copies, SizeIs(2));
+  for (const format::Copy& one : copies) EXPECT_NE(one.source.allocation, 0u);
+  EXPECT_THAT(actions<format::HostWrite>(*trace), SizeIs(2));
+}
+
 TEST_F(RecorderFlightsTest, WhatChangedBeforeAWaitIsTheProgramsAndNamed) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_);
