@@ -42,6 +42,11 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
                                         std::span<const std::byte> saved, uint64_t base,
                                         std::span<const Flight> flights);
 
+// A pointer of which a copy in flight writes a part is written as a whole, if it leads to memory
+// that the trace knows: half of it would stay as recorded where a replay has other addresses.
+void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
+                         std::vector<bool>& written);
+
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
 struct RecordingError {
   Error error;

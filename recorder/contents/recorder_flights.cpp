@@ -77,6 +77,17 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
   return written;
 }
 
+void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
+                         std::vector<bool>& written) {
+  for (size_t word = 0; word + sizeof(uint64_t) <= now.size(); word += sizeof(uint64_t)) {
+    const auto begin = written.begin() + static_cast<ptrdiff_t>(word);
+    const auto end = begin + sizeof(uint64_t);
+    if (std::find(begin, end, true) == end || std::find(begin, end, false) == end) continue;
+    const auto found = words.memory(now.subspan(word, sizeof(uint64_t)));
+    if (!found.empty()) std::fill(begin, end, true);
+  }
+}
+
 std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block) {
   const uint64_t begin = block * kHostBlockBytes;
   const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
@@ -99,7 +110,8 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
   std::vector<std::byte> then = saved->second.bytes.all();
   if (now.size() != then.size()) return;
   const uint64_t base = block * kHostBlockBytes;
-  const std::vector<bool> written = changed_beside_copies(now, then, base, flights);
+  std::vector<bool> written = changed_beside_copies(now, then, base, flights);
+  take_whole_pointers(now, words_, written);
   const bool named = named_kernel(flights);
   bool any = false;
   for (size_t i = 0; i < now.size(); ++i) {

@@ -100,8 +100,8 @@ void Recorder::take_read(DeferredRead& read) {
     const auto now = bytes.subspan(block.place_bytes, block.saved.size());
     const std::vector<std::byte> saved = block.saved.all();
     if (saved.size() != now.size()) continue;  // note_lost_bytes() says so
-    const std::vector<bool> written =
-        changed_beside_copies(now, saved, block.offset_bytes, block.over);
+    std::vector<bool> written = changed_beside_copies(now, saved, block.offset_bytes, block.over);
+    take_whole_pointers(now, read.words->words, written);
     for (size_t i = 0; i < now.size(); ++i) {
       size_t end = i;
       while (end < now.size() && written[end]) ++end;

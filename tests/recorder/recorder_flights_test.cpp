@@ -334,5 +334,24 @@ TEST_F(RecorderFlightsTest, AWordThatACopyWroteInPartIsWrittenAsAWhole) {
   EXPECT_EQ(writes[0].content.relocations[0].allocation, 2u);
 }
 
+TEST_F(RecorderFlightsTest, APointerThatACopyInFlightWritesInPartIsWrittenAsAWhole) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  recorder_->host_registered(other_, sizeof(other_), 0);
+  set_box(host_, 0, 4, 1, handle(11));
+  launch(host_);
+  const uint64_t pointer = reinterpret_cast<uint64_t>(other_ + 8) | uint64_t{1} << 47;
+  std::memcpy(host_, &pointer, sizeof(pointer));
+  wait();  // for the kernel, not for the memset
+  wait(handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  const auto writes = actions<format::HostWrite>(*trace);
+  ASSERT_THAT(writes, SizeIs(1));
+  EXPECT_EQ(writes[0].offset_bytes, 0u);
+  EXPECT_EQ(writes[0].content.size_bytes, 8u);
+  ASSERT_THAT(writes[0].content.relocations, SizeIs(1));
+  EXPECT_EQ(writes[0].content.relocations[0].allocation, 2u);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder
