@@ -61,8 +61,11 @@ TEST(TickClockTest, WithoutTimeBetweenTwoMarksItIsTheLastOnes) {
   clock.mark();
   const uint64_t stamp = clock.ticks();
   clock.mark();
-  EXPECT_LE(clock.ns_at(stamp), monotonic_ns());
-  EXPECT_LE(clock.ns_at(clock.ticks()), monotonic_ns());
+  const uint64_t stamped = clock.ns_at(stamp);
+  const uint64_t later = clock.ns_at(clock.ticks());
+  const uint64_t now = monotonic_ns();  // after both: arguments are evaluated in any order
+  EXPECT_LE(stamped, now);
+  EXPECT_LE(later, now);
 }
 
 }  // namespace
