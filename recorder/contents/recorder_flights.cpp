@@ -255,6 +255,13 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
   if (kernels_end_soon(work.stream)) {
     // First: kernels that land and were not given this memory would leave it to the program.
     take_in_all(true);
+    // take_in() leaves what is in doubt as it was, also where this kernel wrote: that is looked at
+    // as when any kernel ends.
+    for (const Flight& flight : work.may_write) {
+      const Allocation* const allocation = by_id(flight.allocation);
+      if (allocation != nullptr && !allocation->doubted_blocks.empty())
+        flights_.issue(stream, flight);
+    }
     land(flights_.land_kernels(stream));
   } else {
     for (Flight& flight : work.may_write) {

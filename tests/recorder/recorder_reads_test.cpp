@@ -204,6 +204,37 @@ TEST_F(RecorderReadsTest, WhatIsInDoubtIsReadWhereTheReaderStands) {
   EXPECT_GT(places<format::HostWrite>(*trace)[0], places<format::Launch>(*trace)[0]);
 }
 
+// A kernel ends at once and writes into memory that is in doubt because of another one, which runs
+// on. The program then undoes what it wrote.
+TEST_F(RecorderReadsTest, WhatTheProgramUndoesOfAKernelThatEndedAtOnceIsWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_[5000] = 1;
+  Work work;
+  work.raw = raw_launch(host_);
+  work.stream = handle(11);
+  work.call = "hipModuleLaunchKernel";
+  recorder_->prepare(work);
+  state_.arrive();
+  host_[4104] = 5;  // the second kernel
+  state_.stream = StreamState::kIdle;
+  recorder_->commit(std::move(work));
+  state_.stream = StreamState::kBusy;
+  host_[4104] = 0;
+  launch(host_, handle(11));
+  const auto trace = arrive_and_finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  std::vector<int> written;
+  for (const auto& write : actions<format::HostWrite>(*trace)) {
+    const uint64_t at = 4104 - write.offset_bytes;
+    if (write.offset_bytes > 4104 || at >= write.content.size_bytes) continue;
+    written.push_back(static_cast<int>((*trace->content(write.content))[at]));
+  }
+  ASSERT_FALSE(written.empty());
+  EXPECT_EQ(written.back(), 0);
+}
+
 // What lies between is not read: it may be more than can be read behind a stream.
 TEST_F(RecorderReadsTest, PartsInDoubtThatLieApartAreReadApart) {
   recorder_->host_registered(far_, sizeof(far_), 0);
