@@ -333,4 +333,9 @@ std::string function_at(const CodeObject& code, uint64_t address) {
   return image ? image->function_at(address) : std::string();
 }
 
+bool has_function(const CodeObject& code, std::string_view name) {
+  const Result<internal::ElfImage> image = internal::ElfImage::open(code.bytes());
+  return image && image->has_function(name);
+}
+
 }  // namespace gfxgraph::codeobj

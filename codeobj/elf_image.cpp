@@ -218,27 +218,43 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
   return symbols;
 }
 
-std::string ElfImage::function_at(uint64_t address) const {
-  std::string found;
+// Calls `visit` with each function of .symtab and its name, until it answers true. Whether it did.
+bool ElfImage::find_function(
+    const std::function<bool(const Symbol64&, std::string_view)>& visit) const {
   llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
-  if (!sections) return (llvm::consumeError(sections.takeError()), found);
+  if (!sections) return (llvm::consumeError(sections.takeError()), false);
   for (const SectionHeader& section : *sections) {
     if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
     auto entries = file_.symbols(&section);
-    if (!entries) return (llvm::consumeError(entries.takeError()), found);
+    if (!entries) return (llvm::consumeError(entries.takeError()), false);
     auto strings = file_.getStringTableForSymtab(section);
-    if (!strings) return (llvm::consumeError(strings.takeError()), found);
+    if (!strings) return (llvm::consumeError(strings.takeError()), false);
     for (const auto& entry : *entries) {
-      if (entry.getType() != llvm::ELF::STT_FUNC || entry.st_shndx == llvm::ELF::SHN_UNDEF ||
-          address - entry.st_value >= entry.st_size) {
+      if (entry.getType() != llvm::ELF::STT_FUNC || entry.st_shndx == llvm::ELF::SHN_UNDEF)
         continue;
-      }
       auto name = entry.getName(*strings);
-      if (name) return name->str();
-      llvm::consumeError(name.takeError());
+      if (!name) {
+        llvm::consumeError(name.takeError());
+      } else if (visit(entry, view(*name))) {
+        return true;
+      }
     }
   }
+  return false;
+}
+
+std::string ElfImage::function_at(uint64_t address) const {
+  std::string found;
+  find_function([&](const Symbol64& entry, std::string_view name) {
+    if (address - entry.st_value >= entry.st_size) return false;
+    found = name;
+    return true;
+  });
   return found;
+}
+
+bool ElfImage::has_function(std::string_view name) const {
+  return find_function([&](const auto&, std::string_view other) { return other == name; });
 }
 
 std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> addresses) const {

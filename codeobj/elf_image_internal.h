@@ -5,6 +5,7 @@
 #include <llvm/Object/ELF.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ class ElfImage {
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
   // The sized function of .symtab that holds `address`; "" when there is none.
   std::string function_at(uint64_t address) const;
+  bool has_function(std::string_view name) const;
   // As HostProgram::functions_at().
   std::vector<HostFunction> host_functions_at(std::span<const uint64_t> addresses) const;
   Result<std::vector<DynamicRelocation>> relocations() const;
@@ -61,6 +63,8 @@ class ElfImage {
  private:
   ElfImage(ElfFile file, std::span<const std::byte> bytes) : file_(file), bytes_(bytes) {}
   Result<std::vector<DynamicRelocation>> relocations_of(const SectionHeader& section) const;
+  using Symbol64 = llvm::object::ELF64LE::Sym;
+  bool find_function(const std::function<bool(const Symbol64&, std::string_view)>& visit) const;
 
   ElfFile file_;
   std::span<const std::byte> bytes_;

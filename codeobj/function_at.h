@@ -1,8 +1,9 @@
-// The function that holds an instruction, kernels and what they call.
+// The functions of a code object, kernels and what they call.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "codeobj/code_object.h"
 
@@ -12,5 +13,8 @@ namespace gfxgraph::codeobj {
 // address `address`. "" when there is none: symbols are stripped from a code object, or damaged.
 // Thread-safe; reads the whole table each time.
 std::string function_at(const CodeObject& code, uint64_t address);
+
+// Whether .symtab has a function of that name; false when symbols are stripped. As above.
+bool has_function(const CodeObject& code, std::string_view name);
 
 }  // namespace gfxgraph::codeobj

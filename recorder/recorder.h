@@ -351,6 +351,7 @@ class Recorder {
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
   void end_globals(const ModuleEntry& module, const char* call);
   void discover_globals(ModuleEntry& module);
+  void name_addresses(KernelEntry& entry);
   void discover_managed(ModuleEntry& module);
   void learn_code_range(const ModuleEntry& module, const Allocation& variable);
   void add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,
@@ -495,6 +496,7 @@ class Recorder {
                          std::span<const format::Relocation> given = {});
   void note_words(RawAction& action);
   void report_ambiguous(std::string text);
+  void note_near(const format::Content& content, const MemoryWords& words);
   // Of what a replay will write: every action passes here on its way into the trace.
   void report_ambiguous(const format::Action& action);
 
@@ -640,6 +642,8 @@ class Recorder {
   HeldFindings* held_ = nullptr;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in report_
+  std::map<format::BlobId, MemoryWords::Near> near_words_;  // of contents, by their hash
+  std::set<format::AllocationId> near_memory_;              // has a finding about one
   Report report_;
 };
 

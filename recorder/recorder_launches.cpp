@@ -7,12 +7,14 @@
 #include <array>
 #include <cstring>
 
+#include "codeobj/function_at.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
 namespace {
 
 constexpr size_t kMostAmbiguousLines = 100;
+constexpr size_t kMostNearNotes = 20;
 
 }  // namespace
 
@@ -51,6 +53,7 @@ constexpr size_t kMostAmbiguousLines = 100;
     result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
     if (result == nullptr) return;
     if (!result->module->globals_known) discover_globals(*result->module);
+    name_addresses(*result);
     for (const ManagedVariable& variable : result->module->managed) {
       if (variable.known) continue;
       finding(format::FindingKind::kIncomplete, "__hipRegisterManagedVar",
@@ -59,6 +62,30 @@ constexpr size_t kMostAmbiguousLines = 100;
     if (held.empty()) known = {this, function, generation, result};
   });
   return result;
+}
+
+// What a kernel that is about to run may leave in memory, or find there, and a replay keeps as it
+// was recorded.
+void Recorder::name_addresses(KernelEntry& entry) {
+  if (std::exchange(entry.addresses_named, true)) return;
+  const codeobj::CodeObject& code = *entry.module->code;
+  const codeobj::Kernel* const kernel = code.find_kernel(entry.kernel.name);
+  if (kernel == nullptr) return;
+  // Older kernels get device memory from the host, by a call.
+  const bool heap = kernel->find_hidden("hidden_heap_v1") != nullptr ||
+                    kernel->find_hidden("hidden_hostcall_buffer") != nullptr;
+  if (heap && codeobj::has_function(code, "__ockl_dm_alloc")) {
+    finding(format::FindingKind::kNote, entry.kernel.name,
+            "it can take memory with malloc: addresses of such memory stay in buffers as recorded");
+  }
+  const auto variable_of_it = [&](const std::shared_ptr<Allocation>& allocation) {
+    return allocation->module == entry.module && !allocation->host_visible();
+  };
+  if (kernel->uses_dynamic_stack && std::ranges::none_of(map_.all(), variable_of_it)) {
+    finding(format::FindingKind::kNote, entry.kernel.name,
+            "it can call functions by their addresses, and its code object has no variable whose "
+            "address tells where these are: they stay in buffers as recorded");
+  }
 }
 
 KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
@@ -74,9 +101,23 @@ void Recorder::report_ambiguous(std::string text) {
   if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
 }
 
+// Until report_ambiguous() knows what it is the content of.
+void Recorder::note_near(const format::Content& content, const MemoryWords& words) {
+  if (words.near() && near_words_.size() < kMostNearNotes)
+    near_words_.emplace(content.hash, *words.near());
+}
+
 void Recorder::report_ambiguous(const format::Action& action) {
   const auto report = [&](std::string_view what, format::AllocationId id,
                           const format::Content& content) {
+    const auto near = near_words_.empty() ? near_words_.end() : near_words_.find(content.hash);
+    if (near != near_words_.end() && near_memory_.insert(id).second) {
+      finding(format::FindingKind::kNote, "memory",
+              fmt::format("{} buffer #{} holds {:#x} at byte {}, which lies in no buffer, but near "
+                          "one: a pointer outside of its buffer, or a number; a replay keeps it as "
+                          "recorded",
+                          what, id, near->second.value, near->second.offset_bytes));
+    }
     const auto first =
         std::ranges::find_if(content.relocations, [](const auto& r) { return r.ambiguous; });
     if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return;

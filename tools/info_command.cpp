@@ -102,8 +102,10 @@ void print_relocations(const TraceSummary& summary, bool list) {
   for (const RelocationSite& site : summary.sites) {
     if (!list && (!site.ambiguous || lines++ >= kMostAmbiguousLines)) continue;
     print("  {:>8} x {}{}{}: {} ({})\n", site.count, relocation_source_name(site.source),
-          site.outside ? ", outside" : "", site.ambiguous ? ", ambiguous" : "", site.place,
-          site.example);
+          site.code      ? ", code"
+          : site.outside ? ", outside"
+                         : "",
+          site.ambiguous ? ", ambiguous" : "", site.place, site.example);
   }
   if (!list && lines > kMostAmbiguousLines) {
     print("  and {} more ambiguous places: --relocations lists them\n",
@@ -186,7 +188,8 @@ Json kernel_json(const KernelSummary& entry) {
 Json site_json(const RelocationSite& site) {
   return {{"place", site.place},         {"source", relocation_source_name(site.source)},
           {"ambiguous", site.ambiguous}, {"outside", site.outside},
-          {"count", site.count},         {"example", site.example}};
+          {"code", site.code},           {"count", site.count},
+          {"example", site.example}};
 }
 
 void print_relocations_json(JsonStream& json, const TraceSummary& summary) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -129,6 +130,16 @@ class Summarizer {
     return fmt::format("{} kernarg at {:#x}", places.name, offset);
   }
 
+  // A word that only its value makes one, and which lies in no allocation, is a tagged pointer, or
+  // the address of a function or a vtable.
+  bool leads_into_code(const format::Relocation& relocation) const {
+    constexpr int kTagShift = 48;
+    const auto target = kinds_.find(relocation.allocation);
+    return relocation.source == format::RelocationSource::kMatched && relocation.outside &&
+           target != kinds_.end() && target->second == format::AllocationKind::kModuleGlobal &&
+           std::abs(relocation.addend) >> kTagShift == 0;
+  }
+
   // `site` numbers the place of a relocation; `place` and `where` are called for a new one.
   template <typename Key>
   using Sites = std::map<std::tuple<Key, format::RelocationSource, bool, bool>, size_t>;
@@ -146,7 +157,8 @@ class Summarizer {
     const auto [found, inserted] = sites.try_emplace(key, summary_.sites.size());
     if (inserted) {
       summary_.sites.push_back(
-          {place(), relocation.source, relocation.ambiguous, relocation.outside, 0,
+          {place(), relocation.source, relocation.ambiguous, relocation.outside,
+           leads_into_code(relocation), 0,
            fmt::format("{}: allocation {} {} {}", where(), relocation.allocation,
                        relocation.addend < 0 ? '-' : '+',
                        relocation.addend < 0 ? 0 - static_cast<uint64_t>(relocation.addend)

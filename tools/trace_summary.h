@@ -34,6 +34,7 @@ struct RelocationSite {
   format::RelocationSource source = format::RelocationSource::kMatched;
   bool ambiguous = false;
   bool outside = false;  // of the allocation that it is relocated with
+  bool code = false;     // it is an address in a code object, and the allocation a variable of that
   uint64_t count = 0;
   std::string example;  // "event 12: allocation 3 + 64"
 };

@@ -53,7 +53,10 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
   } else if (store && !bytes.empty()) {
     content.blob = check(writer_->add_blob(bytes));
   }
-  content.relocations = words.memory(bytes);
+  MemoryWords found(words);
+  found.add(bytes);
+  note_near(content, found);
+  content.relocations = found.take();
   take_in_targets(content.relocations, bytes, holder);
   mark_reachable(content.relocations, true);
   return content;

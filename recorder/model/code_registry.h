@@ -65,6 +65,7 @@ struct KernelEntry {
   std::atomic<bool> ambiguous_reported{false};
   std::atomic<bool> unknown_pointer_reported{false};
   std::atomic<bool> near_pointer_reported{false};
+  bool addresses_named = false;  // those that a replay cannot follow
   bool patterns_known = false;
   uint64_t patterns = 0;  // of --kernel that it matches, one bit each
 };

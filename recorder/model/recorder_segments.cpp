@@ -90,7 +90,7 @@ void Recorder::forget_trace() {
     for (auto& [name, kernel] : module->kernels) {
       kernel->kernel.id = 0;
       kernel->ambiguous_reported = kernel->near_pointer_reported = false;
-      kernel->unknown_pointer_reported = false;
+      kernel->unknown_pointer_reported = kernel->addresses_named = false;
       kernels.insert(kernel->kernel.name);
     }
   }
@@ -111,6 +111,8 @@ void Recorder::forget_trace() {
   report_.ambiguous.clear();
   report_.graph_launches = 0;
   ambiguous_memory_.clear();
+  near_words_.clear();
+  near_memory_.clear();
 
   streams_.clear();
   own_streams_.clear();

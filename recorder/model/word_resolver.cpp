@@ -388,7 +388,10 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
     const bool tag = offset % 8 == 0 && value >> kAddressBits != 0 && value % kLeastAlignment == 0;
     if (!address && !tag) continue;
     Relocation relocation;
-    if (!words_.word(value, offset, relocation)) continue;
+    if (!words_.word(value, offset, relocation)) {
+      if (!near_ && offset % 8 == 0 && words_.near(value)) near_ = {offset, value};
+      continue;
+    }
     // Of those that overlap, the one that is aligned best.
     bool better = true;
     size_t keep = found_.size();

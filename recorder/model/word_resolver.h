@@ -28,6 +28,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -122,6 +123,13 @@ class MemoryWords {
   std::vector<format::Relocation> take();
   // The value of one of them.
   uint64_t held(uint64_t offset_bytes) const;
+  // The first aligned word that lies in no allocation, but near one: a pointer outside of its
+  // buffer, or a number.
+  struct Near {
+    uint64_t offset_bytes = 0;
+    uint64_t value = 0;
+  };
+  const std::optional<Near>& near() const noexcept { return near_; }
 
  private:
   void scan(std::span<const std::byte> bytes, uint64_t begin);
@@ -138,6 +146,7 @@ class MemoryWords {
     uint64_t value = 0;
   };
   std::vector<Held> held_;  // of found_
+  std::optional<Near> near_;
 };
 
 // What words led to at one moment: for bytes of that moment which are seen later.

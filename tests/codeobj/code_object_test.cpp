@@ -143,6 +143,8 @@ TEST(CodeObject, NamesTheFunctionOfAnAddress) {
     EXPECT_EQ(function_at(**object, kernel.entry_address), kernel.name);
     EXPECT_EQ(function_at(**object, kernel.entry_address + kernel.code_bytes - 4), kernel.name);
   }
+  EXPECT_TRUE(has_function(**object, (*object)->kernels().front().name));
+  EXPECT_FALSE(has_function(**object, "no_such_function"));
   EXPECT_EQ(function_at(**object, 0), "");
   EXPECT_EQ(function_at(**object, ~uint64_t{0}), "");
 }

@@ -19,32 +19,20 @@ namespace gfxgraph::recorder {
 namespace {
 
 using format::Trace;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class RecordTest : public RecordedProgramTest {
  protected:
-  std::shared_ptr<const Trace> open(bool torn = false) {
-    auto trace = Trace::open(torn ? path() + ".partial" : path(), {.allow_torn = torn});
-    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
-    return trace ? *trace : nullptr;
-  }
-
   std::shared_ptr<const Trace> record_mode(const std::string& mode) {
     const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
     EXPECT_EQ(result.code, 0) << result.out << result.err;
     EXPECT_THAT(result.out, HasSubstr("ok\n"));
     return open();
-  }
-
-  template <typename T>
-  static std::vector<T> actions(const Trace& trace) {
-    std::vector<T> found;
-    for (const format::Event& event : trace.events()) {
-      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
-    }
-    return found;
   }
 };
 
@@ -576,6 +564,31 @@ TEST_F(RecordTest, FailingCallsPassThroughUnchanged) {
         << "call " << fail_at << " fails\n"
         << recorded.out;
   }
+}
+
+// Words that lead into no allocation are named as what they are, or the kernels that leave them.
+TEST_F(RecordTest, AddressesOfFunctionsAndOfTheDeviceHeapAreNamed) {
+  const auto notes = [&](const std::string& program) {
+    const ProcessResult result = record(std::string(PROGRAMS) + "/" + program);
+    EXPECT_EQ(result.out, "ok\n") << program << result.err;
+    const auto trace = open();
+    std::vector<std::string> found;
+    if (!trace) return found;
+    EXPECT_TRUE(trace->complete());
+    for (const format::Finding& finding : trace->findings())
+      found.push_back(finding.call + ": " + finding.detail);
+    return found;
+  };
+  EXPECT_THAT(notes("program_addresses neither"), SizeIs(0));
+  EXPECT_THAT(notes("program_addresses heap"),
+              ElementsAre(StartsWith("_Z4takePPi: it can take memory with malloc")));
+  EXPECT_THAT(notes("program_addresses functions"),
+              Contains(StartsWith("_Z7measurePK4RoomPi: it can call functions by their ")));
+  EXPECT_THAT(notes("program_addresses_known functions"), SizeIs(0));
+  const std::filesystem::path tools = std::filesystem::path(RECORD_TOOL).parent_path();
+  const ProcessResult info =
+      run((tools / "gfxgraph").string() + " info --relocations " + path(), folder_.path());
+  EXPECT_THAT(info.out, HasSubstr("4 x matched, code: copy from host memory to allocation 3"));
 }
 
 // Functions of a runtime newer than gfxgraph, and calls that are not recorded.

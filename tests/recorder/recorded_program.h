@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/sanitized.h"
+#include "format/reader.h"
 #include "tests/recorder/process.h"
 
 namespace gfxgraph::recorder {
@@ -25,6 +28,21 @@ class RecordedProgramTest : public ::testing::Test {
     return run(std::string(RECORD_TOOL) + " --device emulated --force -o " + path() + " " +
                    options + " -- " + program,
                folder_.path());
+  }
+
+  std::shared_ptr<const format::Trace> open(bool torn = false) {
+    auto trace = format::Trace::open(torn ? path() + ".partial" : path(), {.allow_torn = torn});
+    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
+    return trace ? *trace : nullptr;
+  }
+
+  template <typename T>
+  static std::vector<T> actions(const format::Trace& trace) {
+    std::vector<T> found;
+    for (const format::Event& event : trace.events()) {
+      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
+    }
+    return found;
   }
 
   TemporaryFolder folder_;

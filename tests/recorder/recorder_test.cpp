@@ -1,4 +1,5 @@
 // The recorder without HIP: memory, contents, findings, code, its beginning and end.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -66,6 +67,26 @@ TEST_F(RecorderTest, ContentsAndPointersInMemory) {
   const auto& of_table = ends[0].id == 2 ? ends[0] : ends[1];
   EXPECT_FALSE(of_table.freed);
   EXPECT_THAT(of_table.post.relocations, SizeIs(1));
+}
+
+TEST_F(RecorderTest, APointerInMemoryThatLiesBesideItsBufferIsNamed) {
+  alignas(256) static uint64_t data[96];
+  alignas(8) uint64_t table[2] = {};
+  device_memory(&data[64], 32 * sizeof(uint64_t));
+  device_memory(table, sizeof(table));
+  for (const uint64_t* biased : {&data[0], &data[1]}) {
+    const uint64_t host[2] = {1, reinterpret_cast<uint64_t>(biased)};
+    copy(table, host, sizeof(host));
+  }
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->findings(), SizeIs(1)) << "the first one of a buffer";
+  EXPECT_EQ(trace->findings()[0].kind, format::FindingKind::kNote);
+  EXPECT_EQ(trace->findings()[0].call, "memory");
+  EXPECT_THAT(trace->findings()[0].detail,
+              ::testing::HasSubstr(fmt::format("copy to buffer #2 holds {:#x} at byte 8, ",
+                                               reinterpret_cast<uint64_t>(&data[0]))));
 }
 
 TEST_F(RecorderTest, PointersToFreedMemoryAreStillFound) {

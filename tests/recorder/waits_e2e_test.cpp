@@ -28,19 +28,6 @@ class WaitsTest : public RecordedProgramTest {
     const std::filesystem::path tools = std::filesystem::path(RECORD_TOOL).parent_path();
     return run((tools / "gfxgraph").string() + " run -- " + program, folder_.path());
   }
-  std::shared_ptr<const Trace> open() {
-    auto trace = Trace::open(path());
-    EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
-    return trace ? *trace : nullptr;
-  }
-  template <typename T>
-  static std::vector<T> actions(const Trace& trace) {
-    std::vector<T> found;
-    for (const format::Event& event : trace.events()) {
-      if (const T* action = std::get_if<T>(&event.action)) found.push_back(*action);
-    }
-    return found;
-  }
 };
 
 // Without the recorder, which may wait itself.

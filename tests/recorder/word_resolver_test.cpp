@@ -206,6 +206,30 @@ TEST(WordResolver, FieldsNearAnAllocationAreDoubted) {
   EXPECT_EQ(resolve(map, 40, kBase - 8192).near, WordResolver::kNone) << "a plain number";
 }
 
+TEST(WordResolver, WordsOfMemoryNearAnAllocationAreDoubted) {
+  const AllocationMap map = map_with();
+  const WordResolver resolver(map);
+  const auto near = [&](uint64_t offset, uint64_t value) {
+    std::vector<std::byte> bytes(64);
+    std::memcpy(&bytes[offset], &value, sizeof(value));
+    MemoryWords words(resolver);
+    words.add(bytes);
+    if (!words.near()) return false;
+    EXPECT_EQ(words.near()->offset_bytes, offset);
+    EXPECT_EQ(words.near()->value, value);
+    EXPECT_TRUE(words.take().empty());
+    return true;
+  };
+  for (const uint64_t value : {kBase - 8, kBase + 0x104, kBase + (uint64_t{1} << 29)}) {
+    EXPECT_TRUE(near(24, value)) << value;
+    EXPECT_FALSE(near(20, value)) << value << " is not aligned";
+  }
+  for (const uint64_t value : {uint64_t{0}, uint64_t{5}, kBase - 7, kBase + (uint64_t{1} << 31),
+                               UINT64_MAX, (kBase - 8) | uint64_t{1} << 50, kBase + 4}) {
+    EXPECT_FALSE(near(24, value)) << value;
+  }
+}
+
 TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
   format::Kernel tensile = kernel();
   for (const char* name : {"AddressA", "in_ptr0", "baseAddr", "dPointer"}) {
