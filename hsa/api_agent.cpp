@@ -48,7 +48,7 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
     case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
       // HIP refuses hipMallocPitch and hipMalloc3D without the bit. Images are refused: their
-      // limits are 0.
+      // limits are 0, and what HIP makes of the bit is taken back (hsa/hip_errors).
       std::array<uint8_t, 128> bits{};
       if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return value.put(bits);

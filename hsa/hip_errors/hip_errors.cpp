@@ -255,6 +255,23 @@ hipError_t call_hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t
   return add_callback(kRow_hipStreamAddCallback_spt, stream, function, data, flags);
 }
 
+// ---- what HIP would say of the agent, and is not so
+// -------------------------------------------------------------------------------------------------
+
+// HIP makes it from a bit of HSA without which it refuses hipMallocPitch, which has nothing to do
+// with images (hsa/api_agent.cpp). In all versions the attribute has this number.
+static_assert(hipDeviceAttributeImageSupport == 10014);
+
+hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
+  void* const real = real_function(kRow_hipDeviceGetAttribute);
+  if (real == nullptr) return hipErrorNotSupported;
+  const hipError_t result =
+      reinterpret_cast<decltype(&::hipDeviceGetAttribute)>(real)(value, attribute, device);
+  if (result == hipSuccess && attribute == hipDeviceAttributeImageSupport && find_agent())
+    *value = 0;
+  return result;
+}
+
 }  // namespace
 }  // namespace gfxgraph::hip_errors
 
