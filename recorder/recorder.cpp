@@ -295,15 +295,18 @@ void Recorder::note_bypasses() noexcept {
     }
     const std::vector<Device::Bypass> found = device_->bypasses();
     const std::lock_guard lock(mutex_);
-    if (finished_ || !writer_) return;
-    for (const Device::Bypass& bypass : found) {
-      const bool known =
-          std::any_of(findings_.begin(), findings_.end(), [&](const FindingCount& one) {
-            return one.call == bypass.what && one.detail == bypass.why;
-          });
-      if (!known) finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
-    }
+    if (!finished_ && writer_) note(found);
   });
+}
+
+void Recorder::note(const std::vector<Device::Bypass>& bypasses) {
+  for (const Device::Bypass& bypass : bypasses) {
+    const bool known =
+        std::any_of(findings_.begin(), findings_.end(), [&](const FindingCount& one) {
+          return one.call == bypass.what && one.detail == bypass.why;
+        });
+    if (!known) finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
+  }
 }
 
 void Recorder::flush_loop() noexcept {
@@ -330,11 +333,17 @@ void Recorder::flush_loop() noexcept {
 // On the flusher's thread. Seals unless the program holds the recorder up: then the trace stays
 // torn.
 void Recorder::end_by_signal() noexcept {
-  if (std::unique_lock lock = lock_within(mutex_, kSignalTimeoutMs)) {
+  guarded_unlocked([&] {
+    const std::vector<Device::Bypass> bypasses = device_->bypasses();
+    const std::unique_lock order = lock_within(drain_mutex_, kSignalTimeoutMs);
+    if (!order) return;
+    const std::unique_lock lock = lock_within(mutex_, kSignalTimeoutMs);
+    if (!lock) return;
     finish_timeout_ms_ = kSignalTimeoutMs;
-    lock.unlock();
-    finish();
-  }
+    if (!finished_ && writer_) note(bypasses);
+    end_trace();
+    if (finished_) write_report_file();
+  });
   die_by(pending_end_signal());
 }
 
@@ -465,24 +474,29 @@ void Recorder::finish() noexcept {
     // were taken must not get into the trace.
     const std::lock_guard order(drain_mutex_);
     const std::lock_guard lock(mutex_);
-    if (finished_ || !begun_ || !writer_) return;
-    finished_ = true;
-    if (leaving_) leave_range();
-    update_ways();
-    finish_contents();
-    for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-      if (allocation->kept) end_kept(*allocation, false);
-    }
-    note_unrecorded_processes();
-    note_open_ranges();
-    note_missed_ranges();
-    seal_trace();
-    if (!active()) return;
-    report_.sealed = true;
-    active_.store(false);
-    elsewhere_.store(true);  // what this process does from now on is not in the trace
+    end_trace();
   });
   if (finished_) write_report_file();
+}
+
+// With both locks.
+void Recorder::end_trace() {
+  if (finished_ || !begun_ || !writer_) return;
+  finished_ = true;
+  if (leaving_) leave_range();
+  update_ways();
+  finish_contents();
+  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+    if (allocation->kept) end_kept(*allocation, false);
+  }
+  note_unrecorded_processes();
+  note_open_ranges();
+  note_missed_ranges();
+  seal_trace();
+  if (!active()) return;
+  report_.sealed = true;
+  active_.store(false);
+  elsewhere_.store(true);  // what this process does from now on is not in the trace
 }
 
 // Allocates little and takes no lock: in a forked child, locks may be held by threads that it

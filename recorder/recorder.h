@@ -328,6 +328,8 @@ class Recorder {
   void end_by_signal() noexcept;
   void finish_contents();
   void note_bypasses() noexcept;
+  void note(const std::vector<Device::Bypass>& bypasses);
+  void end_trace();
   void write_report_file() noexcept;
   void note_unrecorded_processes();
   void seal_trace();
