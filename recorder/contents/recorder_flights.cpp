@@ -51,6 +51,14 @@ bool under_way(std::span<const Flight> flights, uint64_t offset) {
   });
 }
 
+// From one block of which bytes are left out to the next: of those between the first and the last
+// one, a box leaves out some.
+uint64_t blocks_to_next(const Flight& flight) {
+  if (flight.row_bytes != 0) return 1;
+  const uint64_t last = (flight.end - 1) / kHostBlockBytes;
+  return std::max<uint64_t>(last - flight.begin / kHostBlockBytes, 1);
+}
+
 bool has_kernel(std::span<const Flight> flights) {
   return std::any_of(flights.begin(), flights.end(), [](const Flight& one) { return one.kernel; });
 }
@@ -187,17 +195,33 @@ void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const s
   }
 }
 
+// What a function told of while the call was being made, and the program may have written over.
+void Recorder::check_late_blocks(std::span<const Flight> flights) {
+  for (const Flight& flight : flights) {
+    Allocation* allocation = by_id(flight.allocation);
+    if (allocation == nullptr) continue;
+    const uint64_t first = flight.begin / kHostBlockBytes;
+    const uint64_t last = (flight.end - 1) / kHostBlockBytes;
+    for (uint64_t block = first; block <= last && block < allocation->known_blocks.size();
+         block += blocks_to_next(flight)) {
+      if (allocation->known_blocks[block] != kUnknownBlock) continue;
+      const uint64_t begin = block * kHostBlockBytes;
+      check_host_writes(*allocation, begin,
+                        std::min(kHostBlockBytes, allocation->size_bytes - begin));
+    }
+  }
+}
+
 // The work is issued: from now on its ranges change by themselves.
 void Recorder::take_off(Work& work, format::StreamId stream) {
   run_beside_functions(work.flights, work, stream);
+  check_late_blocks(work.flights);
   for (Flight& flight : work.flights) {
     Allocation* allocation = by_id(flight.allocation);
     if (allocation == nullptr) continue;
     const uint64_t first = flight.begin / kHostBlockBytes;
     const uint64_t last = (flight.end - 1) / kHostBlockBytes;
-    // Of those between the first and the last one a box leaves out bytes.
-    const uint64_t step = flight.row_bytes == 0 ? std::max<uint64_t>(last - first, 1) : 1;
-    for (uint64_t block = first; block <= last; block += step) {
+    for (uint64_t block = first; block <= last; block += blocks_to_next(flight)) {
       const uint64_t begin = block * kHostBlockBytes;
       const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
       if (flight.row_bytes == 0 && flight.begin <= begin && end <= flight.end) continue;
@@ -423,7 +447,8 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
     // Were it left to be compared with what it held before the work, the host's writing that again
     // would not be found.
     uint64_t& known = allocation.known_blocks[block];
-    if (left.empty() && (hash != known || !told_unchanged(allocation, block, copies))) known = 0;
+    if (left.empty() && (hash != known || !told_unchanged(allocation, block, copies)))
+      known = kUnknownBlock;
     return;
   }
   if (left.empty()) {

@@ -230,7 +230,7 @@ void Recorder::addresses_reused(const Allocation& entry) {
         freed, [&](format::AllocationId id) { return allocation->points_to.contains(id); });
     if (!stale) continue;
     allocation->points_to.clear();
-    std::ranges::fill(allocation->known_blocks, 0);
+    std::ranges::fill(allocation->known_blocks, kUnknownBlock);
   }
 }
 

@@ -123,7 +123,7 @@ void Recorder::write_around_adopted(const RawCopy& raw) {
     // Found once more where it is read, whatever else lies in these blocks.
     for (uint64_t block = (begin - base) / kHostBlockBytes;
          block < allocation->known_blocks.size() && base + block * kHostBlockBytes < end; ++block) {
-      allocation->known_blocks[block] = 0;
+      allocation->known_blocks[block] = kUnknownBlock;
     }
   }
 }

@@ -21,6 +21,8 @@ namespace gfxgraph::recorder {
 
 // Host-visible memory is compared in pieces of this size.
 inline constexpr uint64_t kHostBlockBytes = 4096;
+// In place of a block's hash: whatever the block holds is taken for the program's.
+inline constexpr uint64_t kUnknownBlock = 0;
 
 // Parts of an allocation, as byte offsets [begin, end).
 class ByteRanges {
@@ -66,7 +68,8 @@ struct Allocation {
     if (word < address) return address - word;
     return word - address > size_bytes ? word - address - size_bytes : 0;
   }
-  // The host's view as last known to be in the trace: one hash per kHostBlockBytes.
+  // The host's view as last known to be in the trace: one hash per kHostBlockBytes, or
+  // kUnknownBlock.
   std::vector<uint64_t> known_blocks;
   // What blocks in the trace hold that work in flight writes in part: the rest is the program's.
   std::map<uint64_t, HashedBytes> saved_blocks;

@@ -167,7 +167,7 @@ void Recorder::refresh(Allocation& variable) {
     variable.reachable = variable.in_memory = true;
     watch(variable);
     // Memory has other ids in this stretch: words that lead to it are written anew.
-    if (!variable.points_to.empty()) std::ranges::fill(variable.known_blocks, 0);
+    if (!variable.points_to.empty()) std::ranges::fill(variable.known_blocks, kUnknownBlock);
     variable.points_to.clear();
     return check_host_writes(variable, 0, variable.size_bytes);
   }

@@ -253,6 +253,32 @@ TEST_F(RecorderFlightsTest, WhatTheProgramUndoesOfAKernelThatAFunctionToldOfIsWr
   EXPECT_LT(written[0], launched[1]);
 }
 
+// The function has told the program already, but not the recorder, when a memset is being issued.
+TEST_F(RecorderFlightsTest, WhatTheProgramWritesBesideAMemsetAfterAFunctionToldOfAKernelIsWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_);
+  host_function([] {});
+  host_[100] = 7;
+  Work work;
+  RawMemset raw;
+  raw.address = reinterpret_cast<uint64_t>(host_);
+  raw.width_elements = 32;
+  work.raw = raw;
+  work.stream = handle(10);
+  work.call = "hipMemsetAsync";
+  recorder_->prepare(work);
+  during_call_();
+  recorder_->commit(std::move(work));
+  wait();
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_at(*trace, 100), 7);
+  const auto written = places<format::HostWrite>(*trace);
+  ASSERT_FALSE(written.empty());
+  EXPECT_LT(written[0], places<format::Memset>(*trace)[0]);
+}
+
 TEST_F(RecorderFlightsTest, KernelsOfTwoStreamsLandOneByOne) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   launch(host_, handle(10));
