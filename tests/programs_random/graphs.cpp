@@ -423,6 +423,10 @@ void Program::act_exec_update(Rng& rng, int) {
   }
   std::vector<Accesses> accesses;
   if (may_lose_edges(nodes) || !check_flat(flatten(nodes), accesses)) return;
+  // HIP 5.2.3 calls a function that is still to run with what the update brings.
+  const bool calls = std::ranges::any_of(
+      nodes, [](const GraphNode& node) { return node.work.kind == WorkKind::kHost; });
+  if (calls && !host_knows_launches(*exec)) return;
   const int number = static_cast<int>(exec - execs_.data());
   const int graph = static_cast<int>(graphs_.size());
   graphs_.push_back({true, false, false, nodes});
