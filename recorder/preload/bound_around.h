@@ -1,0 +1,20 @@
+// How a program can reach the device past the hooks of this library. None of it is seen when it
+// happens: the process is searched for it.
+#pragma once
+
+#include <vector>
+
+#include "recorder/device.h"
+
+namespace gfxgraph::recorder {
+
+// What is known of it by now:
+//  - functions of the HIP runtime without a row that loaded programs and libraries are linked to
+//  - libraries whose calls of HIP the dynamic linker has bound to the runtime itself
+//  - libraries that give work to HSA, below HIP
+//  - a second libamdhip64 in the process, also in another namespace (dlmopen): the calls of one of
+//    them are not seen
+// Looks at all relocations: a few milliseconds in a large process.
+std::vector<Device::Bypass> ways_around();
+
+}  // namespace gfxgraph::recorder
