@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -35,6 +36,12 @@ constexpr std::string_view kHsaWork[] = {"hsa_queue_create",
                                          "hsa_amd_memory_async_copy_on_engine",
                                          "hsa_amd_memory_async_copy_rect",
                                          "hsa_amd_memory_fill"};
+
+// Once some are known the trace is incomplete: the others say nothing new.
+constexpr int kMostLookUps = 32;
+constinit char looked_up[kMostLookUps][120] = {};
+constinit int looked_up_count = 0;
+constinit std::mutex looked_up_mutex;
 
 bool begins_with_one_of(std::string_view name, auto& prefixes) {
   return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
@@ -129,6 +136,16 @@ bool several_hip_runtimes() {
 
 }  // namespace
 
+void looked_up_around(const char* name) noexcept {
+  const std::lock_guard lock(looked_up_mutex);
+  for (int i = 0; i < looked_up_count; ++i) {
+    if (std::strncmp(looked_up[i], name, sizeof(looked_up[i]) - 1) == 0) return;
+  }
+  if (looked_up_count == kMostLookUps) return;
+  char* const place = looked_up[looked_up_count++];
+  std::strncpy(place, name, sizeof(looked_up[0]) - 1);
+}
+
 std::vector<Device::Bypass> ways_around() {
   Search search;
   dl_iterate_phdr(collect_runtime, &search);
@@ -140,6 +157,13 @@ std::vector<Device::Bypass> ways_around() {
     if (search.in_runtime(reinterpret_cast<uintptr_t>(function)) &&
         is_function_of_runtime(function)) {
       search.found.push_back({name, "linked; gfxgraph does not know this function"});
+    }
+  }
+  {
+    const std::lock_guard lock(looked_up_mutex);
+    for (int i = 0; i < looked_up_count; ++i) {
+      search.found.push_back({std::string(demangled_call(looked_up[i])),
+                              "looked up by dlvsym; its calls are not recorded"});
     }
   }
   if (several_hip_runtimes()) {

@@ -614,6 +614,11 @@ TEST_F(RecordTest, CallsThatNoRowDescribesAreFindings) {
   expect_findings("program_unknown refused", "1\n", {});
 
   // Ways around the recorder.
+  const std::string by_version = ": looked up by dlvsym; its calls are not recorded";
+  expect_findings("program_unknown versioned", "1 0 1\n",
+                  {"hipFutureCall" + by_version, "hipMemset" + by_version});
+  expect_findings("program_unknown versioned_first", "", {"hipFree" + by_version});
+  expect_findings("program_unknown versioned_other", "1001\n", {});
   expect_findings("program_unknown plugin", "0\n", {});
   if (std::string(GFXGRAPH_SANITIZE_FLAGS)
           .empty()) {  // the address sanitizer forbids RTLD_DEEPBIND

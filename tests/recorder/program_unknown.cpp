@@ -34,6 +34,10 @@ static int call_plugin(const char* function, int flags) {
 int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "";
   const auto is = [&](const char* mode) { return std::strcmp(how, mode) == 0; };
+  const auto versioned = [](void* handle, const char* name) {
+    return dlvsym(handle, name, "hip_4.2");
+  };
+  if (is("versioned_first")) (void)versioned(RTLD_DEFAULT, "hipFree");
   void* memory = nullptr;
   if (hipMalloc(&memory, 64) != 0) return 1;
   void* found = nullptr;
@@ -43,6 +47,18 @@ int main(int argc, char** argv) {
     if (handle != nullptr) found = dlsym(handle, "hipFutureCall");
   }
   if (is("namespaces") && dlmopen(LM_ID_NEWLM, "libamdhip64.so.5", RTLD_LAZY) == nullptr) return 2;
+  if (is("versioned")) {
+    found = versioned(RTLD_NEXT, "hipFutureCall");
+    void* handle = dlopen("libamdhip64.so.5", RTLD_LAZY);
+    std::printf("%d ", versioned(handle, "hipMemset") != dlsym(handle, "hipMemset"));
+  }
+  if (is("versioned_other")) {
+    // One that is not recorded either way, one that is not there, and one that HIP has no part in.
+    std::printf("%d", versioned(RTLD_DEFAULT, "hipDriverGetVersion") != nullptr);
+    std::printf("%d", versioned(RTLD_DEFAULT, "hipMemcpyDtoD") != nullptr);
+    std::printf("%d", dlvsym(RTLD_DEFAULT, "hipMalloc", "hip_0") != nullptr);
+    std::printf("%d\n", call_plugin("plugin_finds_itself", 0));
+  }
   if (is("plugin")) std::printf("%d\n", call_plugin("plugin_calls_hip", 0));
   if (is("plugin_deep")) std::printf("%d\n", call_plugin("plugin_calls_hip", RTLD_DEEPBIND));
   if (is("plugin_deep_idle")) {
