@@ -112,7 +112,7 @@ static void compare(const char* what, const Calls& bare, const Calls& hooked,
 
 int main(int argc, char** argv) {
   const bool pageable = argc > 1 && std::strcmp(argv[1], "pageable") == 0;
-  // dlvsym is not interposed by the recorder: these are the runtime's functions.
+  // The recorder lets dlvsym give the runtime's functions; the trace is incomplete, and says so.
   void* library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(

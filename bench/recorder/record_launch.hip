@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "pinned") == 0) pinned = true;
     if (std::strcmp(argv[i], "threads") == 0 && i + 1 < argc) thread_count = std::atoi(argv[++i]);
   }
-  // dlvsym is not interposed by the recorder: this is the runtime's function.
+  // The recorder lets dlvsym give the runtime's function; the trace is incomplete, and says so.
   void* library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
   const auto bare = reinterpret_cast<Launch>(dlvsym(library, "hipLaunchKernel", "hip_4.2"));
   const auto hooked = reinterpret_cast<Launch>(&hipLaunchKernel);

@@ -18,6 +18,7 @@
 
 /* Under a name of its own as well: the recorder, which has another dlsym, asks this one next. */
 #include "base/dlsym_hook.inc"
+    gfxgraph_lookup_hook dlsym, gfxgraph_resolve_dlsym
     .globl gfxgraph_hip_errors_dlsym
     .type gfxgraph_hip_errors_dlsym, @function
     .set gfxgraph_hip_errors_dlsym, dlsym

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "recorder/device.h"
+#include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/stream_reads.h"
-#include "recorder/preload/unknown_calls.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -264,16 +264,7 @@ class HipDevice final : public Device {
     return total;
   }
 
-  std::vector<Bypass> bypasses() override {
-    std::vector<Bypass> found;
-    for (std::string& name : linked_unknown_calls()) {
-      found.push_back({std::move(name), "linked; gfxgraph does not know this function"});
-    }
-    if (several_hip_runtimes()) {
-      found.push_back({"libamdhip64", "loaded more than once; calls of one copy are not recorded"});
-    }
-    return found;
-  }
+  std::vector<Bypass> bypasses() override { return ways_around(); }
 
  private:
   class Read final : public StreamRead {

@@ -1,12 +1,16 @@
 // How programs that look HIP's functions up at run time are seen, and the calls that are passed on
 // without being recorded (trampolines.S).
 #include <dlfcn.h>
+#include <link.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/hooks_marker.h"
+#include "recorder/preload/loaded_object.h"
 #include "recorder/preload/unknown_calls.h"
 
 using namespace gfxgraph::recorder;
@@ -101,6 +105,61 @@ gfxgraph_resolve_dlsym(void* handle, const char* name) {
   if (found == nullptr) return {nullptr, 1};
   learn_real_function(index, found);
   return {hook_function(index), 1};
+}
+
+namespace {
+
+using DlvsymFunction = void* (*)(void* handle, const char* name, const char* version);
+
+// glibc's dlvsym. Read from its symbol table: whatever would look it up finds this library's first,
+// and what base/preload.cpp finds glibc's dlsym with is dlvsym itself.
+DlvsymFunction system_dlvsym() noexcept {
+  static constinit std::atomic<void*> cached{nullptr};
+  void* function = cached.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    const auto find = [](dl_phdr_info* object, size_t, void* found) {
+      const std::string_view file = file_name(object->dlpi_name);
+      if (file != "libc.so.6" && file != "libdl.so.2") return 0;  // the latter before glibc 2.34
+      void* const exported = LoadedObject(*object).exported_function("dlvsym");
+      if (exported != nullptr) *static_cast<void**>(found) = exported;
+      return exported != nullptr ? 1 : 0;
+    };
+    dl_iterate_phdr(find, &function);
+    cached.store(function, std::memory_order_relaxed);
+  }
+  return reinterpret_cast<DlvsymFunction>(function);
+}
+
+// Whether what dlvsym() finds is a function whose calls would be recorded or named.
+bool leads_around(DlvsymFunction dlvsym, void* handle, const char* name,
+                  const char* version) noexcept {
+  if (!gfxgraph::preload::may_be_hip(name) || std::strstr(name, "hip") == nullptr) return false;
+  const int index = find_call(name);
+  if (index >= 0 && hook_function(index) == nullptr) return false;
+  // What RTLD_DEFAULT and RTLD_NEXT find depends on the caller: what the runtime has, if anything.
+  void* runtime = nullptr;
+  if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) {
+    char path[PATH_MAX];
+    if (!gfxgraph::preload::find_loaded("libamdhip64", path)) return false;
+    runtime = handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (runtime == nullptr) return false;
+  }
+  void* const found = dlvsym(handle, name, version);
+  if (runtime != nullptr) (void)dlclose(runtime);
+  return found != nullptr && (index >= 0 || is_function_of_runtime(found));
+}
+
+}  // namespace
+
+// Always the system's answer: who asks for a version of a function may well mean that very one.
+extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
+gfxgraph_resolve_dlvsym(void* handle, const char* name, const char* version) {
+  const DlvsymFunction dlvsym = system_dlvsym();
+  if (dlvsym == nullptr) return {nullptr, 1};
+  if (name != nullptr && version != nullptr && leads_around(dlvsym, handle, name, version)) {
+    looked_up_around(name);
+  }
+  return {reinterpret_cast<void*>(dlvsym), 0};
 }
 
 namespace {

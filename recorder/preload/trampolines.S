@@ -85,6 +85,8 @@ gfxgraph_trampoline:
     .size gfxgraph_trampoline, . - gfxgraph_trampoline
 
 #include "base/dlsym_hook.inc"
+    gfxgraph_lookup_hook dlsym, gfxgraph_resolve_dlsym
+    gfxgraph_lookup_hook dlvsym, gfxgraph_resolve_dlvsym
 
 #define HOOK_RECORD(name)
 #define HOOK_CONDITIONAL(name)

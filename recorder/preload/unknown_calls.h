@@ -7,10 +7,10 @@
 
 #ifndef __ASSEMBLER__
 
-#include <string>
-#include <vector>
-
 namespace gfxgraph::recorder {
+
+// By its address: many libraries of ROCm have functions whose names begin with "hip".
+bool is_function_of_runtime(void* address) noexcept;
 
 // What a program shall get for `function`, which it looked up as `name`: a hook that tells of its
 // calls if this is a function of the HIP runtime, else `function` itself. `full` is set when it is
@@ -20,15 +20,6 @@ void* hook_unknown_call(const char* name, void* function, bool* full) noexcept;
 // Of hook `slot`, which is one of GFXGRAPH_UNKNOWN_CALLS.
 void* unknown_call_function(int slot) noexcept;
 const char* unknown_call_name(int slot) noexcept;
-
-// The functions of the HIP runtime without a row that loaded programs and libraries are linked to:
-// the dynamic linker bound them past the recorder. Looks at all relocations: a few milliseconds in
-// a large process.
-std::vector<std::string> linked_unknown_calls();
-
-// More than one libamdhip64 in the process, also in another namespace (dlmopen): the calls of one
-// of them are not seen.
-bool several_hip_runtimes();
 
 }  // namespace gfxgraph::recorder
 

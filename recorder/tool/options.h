@@ -26,7 +26,7 @@
 // (also when that fails), and at SIGINT, SIGTERM and SIGHUP unless the program handles or ignores
 // them. fork(): the parent goes on recording, the child of a parent that records does not: HIP does
 // not work in it. Programs that look HIP's functions up with dlsym() or hipGetProcAddress() are
-// recorded; those that use dlvsym() are not.
+// recorded; those that use dlvsym() are not, and the trace is incomplete and says so.
 //
 // Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
 // the events gathered so far are handed over at every synchronisation, every 256 events, and by a

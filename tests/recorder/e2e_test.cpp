@@ -625,6 +625,25 @@ TEST_F(RecordTest, CallsThatNoRowDescribesAreFindings) {
   expect_findings("program_unknown namespaces", "",
                   {"libamdhip64: loaded more than once; calls of one copy are not recorded"});
   expect_findings("program_unknown refused", "1\n", {});
+
+  // Ways around the recorder.
+  const std::string by_version = ": looked up by dlvsym; its calls are not recorded";
+  expect_findings("program_unknown versioned", "1 0 1\n",
+                  {"hipFutureCall" + by_version, "hipMemset" + by_version});
+  expect_findings("program_unknown versioned_first", "", {"hipFree" + by_version});
+  expect_findings("program_unknown versioned_other", "1001\n", {});
+  expect_findings("program_unknown plugin", "0\n", {});
+  if (std::string(GFXGRAPH_SANITIZE_FLAGS)
+          .empty()) {  // the address sanitizer forbids RTLD_DEEPBIND
+    expect_findings("program_unknown plugin_deep", "0\n",
+                    {"libplugin_unknown.so: its HIP calls are bound past the recorder "
+                     "(RTLD_DEEPBIND?) and not recorded"});
+    expect_findings("program_unknown plugin_deep_idle", "1\n", {});
+  }
+  expect_findings("program_unknown_hsa hsa", "0 1\n",
+                  {"program_unknown_hsa: it uses hsa_queue_create: device work that is given to "
+                   "HSA directly is not recorded"});
+  expect_findings("program_unknown_hsa not_called", "", {});
 }
 
 }  // namespace

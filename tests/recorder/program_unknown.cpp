@@ -17,11 +17,27 @@ int hipMemcpy2DArrayToArray(void* destination, size_t to_x, size_t to_y, const v
 #ifdef LINKED
 int hipFutureLinked(int value);
 #endif
+#ifdef HSA
+int hsa_init();
+int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void* callback, void* data,
+                     uint32_t private_bytes, uint32_t group_bytes, void** queue);
+#endif
+}
+
+// What a function of the plugin returns; -1 when there is none.
+static int call_plugin(const char* function, int flags) {
+  void* const plugin = dlopen("libplugin_unknown.so", RTLD_LAZY | RTLD_LOCAL | flags);
+  void* const found = plugin == nullptr ? nullptr : dlsym(plugin, function);
+  return found == nullptr ? -1 : reinterpret_cast<int (*)()>(found)();
 }
 
 int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "";
   const auto is = [&](const char* mode) { return std::strcmp(how, mode) == 0; };
+  const auto versioned = [](void* handle, const char* name) {
+    return dlvsym(handle, name, "hip_4.2");
+  };
+  if (is("versioned_first")) (void)versioned(RTLD_DEFAULT, "hipFree");
   void* memory = nullptr;
   if (hipMalloc(&memory, 64) != 0) return 1;
   void* found = nullptr;
@@ -31,6 +47,23 @@ int main(int argc, char** argv) {
     if (handle != nullptr) found = dlsym(handle, "hipFutureCall");
   }
   if (is("namespaces") && dlmopen(LM_ID_NEWLM, "libamdhip64.so.5", RTLD_LAZY) == nullptr) return 2;
+  if (is("versioned")) {
+    found = versioned(RTLD_NEXT, "hipFutureCall");
+    void* handle = dlopen("libamdhip64.so.5", RTLD_LAZY);
+    std::printf("%d ", versioned(handle, "hipMemset") != dlsym(handle, "hipMemset"));
+  }
+  if (is("versioned_other")) {
+    // One that is not recorded either way, one that is not there, and one that HIP has no part in.
+    std::printf("%d", versioned(RTLD_DEFAULT, "hipDriverGetVersion") != nullptr);
+    std::printf("%d", versioned(RTLD_DEFAULT, "hipMemcpyDtoD") != nullptr);
+    std::printf("%d", dlvsym(RTLD_DEFAULT, "hipMalloc", "hip_0") != nullptr);
+    std::printf("%d\n", call_plugin("plugin_finds_itself", 0));
+  }
+  if (is("plugin")) std::printf("%d\n", call_plugin("plugin_calls_hip", 0));
+  if (is("plugin_deep")) std::printf("%d\n", call_plugin("plugin_calls_hip", RTLD_DEEPBIND));
+  if (is("plugin_deep_idle")) {
+    std::printf("%d\n", call_plugin("plugin_finds_itself", RTLD_DEEPBIND));
+  }
   if (is("by_runtime")) (void)hipGetProcAddress("hipFutureCall", &found, 0, 0, nullptr);
   if (found != nullptr && !is("not_called")) {
     const auto function = reinterpret_cast<Function>(found);
@@ -45,6 +78,13 @@ int main(int argc, char** argv) {
   if (is("refused")) std::printf("%d\n", copy(1));
 #ifdef LINKED
   if (is("linked")) std::printf("%d\n", hipFutureLinked(7));
+#endif
+#ifdef HSA
+  if (is("hsa")) {
+    void* queue = nullptr;
+    std::printf("%d", hsa_init());
+    std::printf(" %d\n", hsa_queue_create(0, 64, 0, nullptr, nullptr, 0, 0, &queue) != 0);
+  }
 #endif
   return hipFree(memory);
 }

@@ -1,0 +1,25 @@
+// How a program can reach the device past the hooks of this library. None of it is seen when it
+// happens: the process is searched for it.
+#pragma once
+
+#include <vector>
+
+#include "recorder/device.h"
+
+namespace gfxgraph::recorder {
+
+// A function of the HIP runtime that the program looked up by dlvsym(), which gives the runtime's
+// own. Allocates nothing; thread-safe; before the recording begins as well.
+void looked_up_around(const char* name) noexcept;
+
+// What is known of it by now:
+//  - functions of the HIP runtime without a row that loaded programs and libraries are linked to
+//  - libraries whose calls of HIP the dynamic linker has bound to the runtime itself
+//  - libraries that give work to HSA, below HIP
+//  - functions that were looked up by dlvsym()
+//  - a second libamdhip64 in the process, also in another namespace (dlmopen): the calls of one of
+//    them are not seen
+// Looks at all relocations: a few milliseconds in a large process.
+std::vector<Device::Bypass> ways_around();
+
+}  // namespace gfxgraph::recorder
