@@ -147,6 +147,9 @@ class EventChecker {
         if (action.object == 0) return {};
         return fail(Status::kCorrupt, "synchronize: the device has an object id");
       case SynchronizeKind::kStream: return state_.check_stream(action.object, "synchronize");
+      case SynchronizeKind::kStreamItself:
+        if (action.object != 0) return state_.check_stream(action.object, "synchronize");
+        return fail(Status::kCorrupt, "synchronize: the null stream by itself");
       case SynchronizeKind::kEvent: return state_.check_event_id(action.object, "synchronize");
       case SynchronizeKind::kHostFunction:
         if (action.object != 0 && action.object <= state_.last_host_function_) return {};

@@ -216,7 +216,13 @@ struct StreamWait {
 // work that `object` stands for was done. A call that was asked to wait, one that returns only then
 // (hipFree), a query that answered "done", a host function that ran. Copies and memsets that block
 // say so themselves (`asynchronous` false).
-enum class SynchronizeKind : uint8_t { kDevice = 0, kStream = 1, kEvent = 2, kHostFunction = 3 };
+enum class SynchronizeKind : uint8_t {
+  kDevice = 0,
+  kStream = 1,  // what its next work would follow: of a blocking stream the null stream's, too
+  kEvent = 2,
+  kHostFunction = 3,
+  kStreamItself = 4,  // what it was given, and what that follows; not of the null stream
+};
 struct Synchronize {
   SynchronizeKind kind = SynchronizeKind::kDevice;
   uint32_t object = 0;

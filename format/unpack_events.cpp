@@ -73,7 +73,7 @@ Action unpack_action(Unpacker& unpacker, const fbs::Event& from) {
     case fbs::Action::Synchronize: {
       const fbs::Synchronize& action = *from.action_as_Synchronize();
       return Synchronize{unpacker.member(static_cast<uint8_t>(action.kind()),
-                                         SynchronizeKind::kHostFunction, "kind of synchronize"),
+                                         SynchronizeKind::kStreamItself, "kind of synchronize"),
                          action.object(), unpacker.text(action.call())};
     }
     case fbs::Action::Launch: return unpacker.action(*from.action_as_Launch());

@@ -437,6 +437,7 @@ class Recorder {
   void take_in(Allocation& allocation);
   void check_late_blocks(std::span<const Flight> flights);
   void take_off(Work& work, format::StreamId stream);
+  format::SynchronizeKind of_itself(format::StreamId stream) const;
   bool idle_within(Handle stream, std::chrono::microseconds time);
   bool kernels_end_soon(Handle stream);
   bool in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block);

@@ -293,10 +293,12 @@ void Recorder::hold_launches() noexcept {
     {
       const std::lock_guard lock(lane.mutex);
       const auto known = stream == nullptr ? streams_.end() : streams_.find(stream);
+      const bool found = stream == nullptr || known != streams_.end();
+      // Flights are followed with mutex_.
+      const bool joins = in_flight_.load(std::memory_order_acquire) &&
+                         (stream == nullptr || (found && uses_.blocking(known->second)));
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
-                         !any_ran_.load(std::memory_order_acquire) &&
-                         (stream == nullptr ? !in_flight_.load(std::memory_order_acquire)
-                                            : known != streams_.end()) &&
+                         !any_ran_.load(std::memory_order_acquire) && found && !joins &&
                          (!after || words_are_enough(kernel, lane));
       if (still) {
         overlapped = add_launch(lane, kernel, stream == nullptr ? 0 : known->second, shape);
@@ -310,7 +312,7 @@ void Recorder::hold_launches() noexcept {
       const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
       if (after) resolve_arguments(kernel, lane.kernarg, lane.relocations);
       if (any_ran_.load(std::memory_order_acquire)) note_runs();
-      if (id == 0) flights_.null_stream_works();
+      flights_.works(id);
       const std::lock_guard lock(lane.mutex);
       if (add_launch(lane, kernel, id, shape)) note_overlap();
     });

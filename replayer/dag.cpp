@@ -159,6 +159,7 @@ class DagBuilder {
     switch (call.synchronize) {
       case format::SynchronizeKind::kDevice: wait_device(); break;
       case format::SynchronizeKind::kStream: host_ = front(call.object); break;
+      case format::SynchronizeKind::kStreamItself: unite(host_, tails_[call.object]); break;
       case format::SynchronizeKind::kEvent: unite(host_, captured_[call.object]); break;
       case format::SynchronizeKind::kHostFunction:
         if (const auto ran = ran_.find(call.object); ran != ran_.end()) unite(host_, ran->second);

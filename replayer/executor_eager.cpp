@@ -215,6 +215,7 @@ class EagerExecutor : public Executor {
     switch (call.synchronize) {
       case format::SynchronizeKind::kDevice: return synchronize_streams();
       case format::SynchronizeKind::kStream:
+      case format::SynchronizeKind::kStreamItself:
         if (call.object == 0 && !uses_null_stream_) return synchronize_streams();
         return instance_.hip().hipStreamSynchronize(streams_[call.object]);
       case format::SynchronizeKind::kEvent:

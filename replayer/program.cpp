@@ -346,7 +346,8 @@ class ProgramBuilder {
   }
 
   Result<void> add(const format::Synchronize& synchronize) {
-    if (synchronize.kind == format::SynchronizeKind::kStream) {
+    if (synchronize.kind == format::SynchronizeKind::kStream ||
+        synchronize.kind == format::SynchronizeKind::kStreamItself) {
       GFXGRAPH_TRY(use_stream(synchronize.object));
     }
     if (synchronize.kind == format::SynchronizeKind::kEvent) {

@@ -1,24 +1,25 @@
 #include "recorder/contents/flights.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace gfxgraph::recorder {
 namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
-// Work that waits for all blocking streams, and that they wait for, whatever it does.
-bool on_null_stream(const format::Action& action) {
+// Of work that waits for streams which block, and that they wait for, whatever it does.
+std::optional<format::StreamId> stream_of_work(const format::Action& action) {
   return std::visit(
-      [](const auto& one) {
+      [](const auto& one) -> std::optional<format::StreamId> {
         using Kind = std::decay_t<decltype(one)>;
         if constexpr (std::is_same_v<Kind, format::Launch> || std::is_same_v<Kind, format::Copy> ||
                       std::is_same_v<Kind, format::Memset> ||
                       std::is_same_v<Kind, format::GraphLaunch> ||
                       std::is_same_v<Kind, format::HostFunction>) {
-          return one.stream == 0;
+          return one.stream;
         } else {
-          return false;
+          return std::nullopt;
         }
       },
       action);
@@ -74,10 +75,15 @@ Flights::Set Flights::front(format::StreamId stream) const {
     for (const auto& [other, tail] : tails_) {
       if (!unblocking_.contains(other)) set.insert(tail.begin(), tail.end());
     }
-  } else if (!unblocking_.contains(stream)) {
+  } else if (blocking(stream)) {
     take(0);
   }
   return set;
+}
+
+Flights::Set Flights::own(format::StreamId stream) const {
+  const auto tail = tails_.find(stream);
+  return tail == tails_.end() ? Set{} : tail->second;
 }
 
 void Flights::issue(format::StreamId stream, Flight flight) {
@@ -145,8 +151,8 @@ std::vector<Flight> Flights::land(const Set& known, bool late) {
   return landed;
 }
 
-void Flights::null_stream_works() {
-  if (!idle()) tails_[0] = front(0);
+void Flights::works(format::StreamId stream) {
+  if (!idle() && (stream == 0 || blocking(stream))) tails_[stream] = front(stream);
 }
 
 std::vector<Flight> Flights::follow(const format::Action& action) {
@@ -164,7 +170,7 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
     return {};
   }
   if (idle()) return {};
-  if (on_null_stream(action)) null_stream_works();
+  if (const auto stream = stream_of_work(action)) works(*stream);
   if (const auto* record = std::get_if<format::EventRecord>(&action)) {
     events_[record->event] = front(record->stream);
   } else if (const auto* wait = std::get_if<format::StreamWait>(&action)) {
@@ -183,6 +189,7 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
         return land(all, false);
       }
       case format::SynchronizeKind::kStream: return land(front(known->object), false);
+      case format::SynchronizeKind::kStreamItself: return land(own(known->object), false);
       case format::SynchronizeKind::kEvent: return land(Set(events_[known->object]), false);
       case format::SynchronizeKind::kHostFunction: {
         const auto behind = calls_.upper_bound(known->object);

@@ -53,8 +53,9 @@ class Flights {
   bool any_kernel() const noexcept { return kernels_ != 0; }
   // Nothing is followed: no event would change anything.
   bool idle() const noexcept { return out_.empty() && calls_.empty(); }
-  // Work on the null stream joins the streams that it waits for. follow() does it for its events.
-  void null_stream_works();
+  // Work on the null stream joins the streams that it waits for, work on these the null stream.
+  // follow() does it for its events.
+  void works(format::StreamId stream);
   // Before the event that does it. `late`: whatever tells the host will be seen late.
   // A kernel's takes the place of those of the same allocation that it follows.
   void issue(format::StreamId stream, Flight flight);
@@ -84,6 +85,10 @@ class Flights {
  private:
   using Set = std::set<uint32_t>;
   Set front(format::StreamId stream) const;
+  Set own(format::StreamId stream) const;
+  bool blocking(format::StreamId stream) const {
+    return stream != 0 && !unblocking_.contains(stream);
+  }
   std::vector<Flight> land(const Set& known, bool late);
 
   std::vector<Flight> land_kernels(const Set& among);

@@ -81,7 +81,8 @@ void Recorder::program_waited(const format::Action& action) {
   if (wait == nullptr) return;
   if (wait->kind == format::SynchronizeKind::kDevice) {
     waited_for_ = std::max(waited_for_, drawn_before_call);
-  } else if (wait->kind == format::SynchronizeKind::kStream) {
+  } else if (wait->kind == format::SynchronizeKind::kStream ||
+             wait->kind == format::SynchronizeKind::kStreamItself) {
     uint64_t& until = waited_for_stream_[wait->object];
     until = std::max(until, drawn_before_call);
   }
@@ -109,6 +110,12 @@ bool Recorder::streams_are_idle() {
   return captures_.none() && device_->idle(asked);
 }
 
+// That a stream is done, but not what the null stream was given since.
+format::SynchronizeKind Recorder::of_itself(format::StreamId stream) const {
+  return uses_.before_null_stream(stream) ? format::SynchronizeKind::kStreamItself
+                                          : format::SynchronizeKind::kStream;
+}
+
 void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
                             std::string_view call) noexcept {
   bool reads_wait = false;
@@ -120,6 +127,11 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
     }
     uint32_t id = 0;
     if (kind == format::SynchronizeKind::kStream) id = stream_id(object);
+    // Other calls give the stream work, which follows the null stream's.
+    if ((call.starts_with("hipStreamSynchronize") || call.starts_with("hipStreamQuery")) &&
+        !hip_quirk_seen(HipQuirk::kStreamWaitsForNullStream, facts_.runtime_version)) {
+      kind = of_itself(id);
+    }
     if (kind == format::SynchronizeKind::kEvent) id = event_id(object);
     append(format::Synchronize{kind, id, std::string(call)});
     reads_wait = !reads_.empty();

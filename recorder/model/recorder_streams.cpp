@@ -71,8 +71,7 @@ format::StreamId Recorder::stream_leaves(Handle stream) noexcept {
 void Recorder::stream_destroyed(format::StreamId id, bool waited) noexcept {
   if (id == 0) return;
   guarded([&] {
-    if (waited && !outside())
-      append(format::Synchronize{format::SynchronizeKind::kStream, id, "hipStreamDestroy"});
+    if (waited && !outside()) append(format::Synchronize{of_itself(id), id, "hipStreamDestroy"});
     append(format::StreamDestroy{id});
   });
   drain();

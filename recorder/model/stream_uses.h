@@ -29,6 +29,14 @@ class StreamUses {
   bool overlaps(format::StreamId stream, uint64_t ticket, uint64_t before, uint32_t thread,
                 LaunchLane* lane, const LaunchLanes& lanes);
 
+  // As it was added; alone, or with a lane's lock.
+  bool blocking(format::StreamId stream) const {
+    return stream != 0 && stream < streams_.size() && streams_[stream].blocking;
+  }
+  // Whether the null stream, which it waits for, was given work since it was itself.
+  bool before_null_stream(format::StreamId stream) const {
+    return blocking(stream) && streams_[stream].last.load() >> 16 < streams_[0].last.load() >> 16;
+  }
   // Whether nobody has given work to the stream, which is known, with a ticket behind this one.
   bool unused_since(format::StreamId stream, uint64_t ticket) const {
     return stream >= streams_.size() || (streams_[stream].last.load() >> 16) <= ticket;

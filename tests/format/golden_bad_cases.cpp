@@ -357,7 +357,7 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"event_destroy_missing", with_event(EventDestroy{2})});
   cases.push_back({"event_record_missing", with_event(EventRecord{2, 0})});
   cases.push_back({"stream_wait_stream_missing", with_event(StreamWait{2, 1, 0})});
-  cases.push_back({"synchronize_kind_unknown", with_event(Synchronize{SynchronizeKind{4}, 0})});
+  cases.push_back({"synchronize_kind_unknown", with_event(Synchronize{SynchronizeKind{5}, 0})});
   cases.push_back(
       {"synchronize_device_with_id", with_event(Synchronize{SynchronizeKind::kDevice, 1})});
   cases.push_back({"graph_launch_missing", with_event(GraphLaunch{1, 0})});
@@ -366,6 +366,8 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 1})});
   cases.push_back({"synchronize_host_function_zero",
                    with_event(Synchronize{SynchronizeKind::kHostFunction, 0})});
+  cases.push_back({"synchronize_null_stream_itself",
+                   with_event(Synchronize{SynchronizeKind::kStreamItself, 0})});
   cases.push_back({"marker_kind_unknown", with_event(Marker{"x", MarkerKind{4}, 0})});
   cases.push_back({"marker_mark_with_range", with_event(Marker{"x", MarkerKind::kMark, 1})});
   cases.push_back({"marker_range_zero", with_event(Marker{"x", MarkerKind::kRangeBegin, 0})});

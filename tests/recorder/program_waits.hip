@@ -1,6 +1,7 @@
 // What HIP's calls wait for, as the table of calls says (recorder/preload/hip_calls.inc): asked of
 // the runtime itself. program_waits waits: what must be done when a call has returned is.
 // program_waits returns: calls return while a kernel runs that the host holds.
+// program_waits beside: whether calls about a stream wait for the null stream, too.
 // program_waits calls MODULE: every call of the table that waits does so until the host lets the
 // kernel end. program_waits reset: so does hipDeviceReset. program_waits graphs: hipGraphExecDestroy
 // returns. Streams that share a hardware queue wait for each other when one is destroyed: under the
@@ -324,6 +325,19 @@ static void ends_return(hipStream_t stream, const std::string& image) {
   returns("hipStreamDestroy", stream, [&] { CHECK(hipStreamDestroy(idle)); });
 }
 
+// What the null stream was given since: the end of a blocking stream does not wait for it, and for a
+// blocking stream alone only some runtimes do.
+static void null_stream_beside(bool waited_for) {
+  const hipStream_t idle = new_stream(hipStreamDefault);
+  returns("hipStreamDestroy beside the null stream", nullptr,
+          [&] { CHECK(hipStreamDestroy(idle)); });
+  const auto ask = waited_for ? blocks : returns;
+  ask("hipStreamSynchronize beside the null stream", nullptr,
+      [] { CHECK(hipStreamSynchronize(blocking)); });
+  ask("hipStreamQuery beside the null stream", nullptr,
+      [] { until_done([] { return hipStreamQuery(blocking); }); });
+}
+
 static void destroyed_graph_returns(hipStream_t stream) {
   hipGraph_t graph;
   hipGraphExec_t executable;
@@ -437,6 +451,8 @@ int main(int argc, char** argv) {
       const hipStream_t own = new_stream(flags);
       waits("hipStreamDestroy", own, [&] { CHECK(hipStreamDestroy(own)); });
     }
+  } else if (mode == "beside") {
+    null_stream_beside(version < 60000000);  // kStreamWaitsForNullStream
   } else if (mode == "returns") {
     for (hipStream_t stream : {hipStream_t{nullptr}, blocking, other}) {
       ends_return(stream, image);

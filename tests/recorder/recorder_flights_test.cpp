@@ -296,6 +296,24 @@ TEST_F(RecorderFlightsTest, KernelsOfTwoStreamsLandOneByOne) {
   EXPECT_THAT(trace->findings(), SizeIs(0));
 }
 
+// The end of a stream tells nothing of the null stream, which was given a memset since.
+TEST_F(RecorderFlightsTest, ADestroyedStreamLeavesTheNullStreamsWorkInFlight) {
+  recorder_->stream_created(handle(12), 0, 0);
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  launch(host_, handle(12));
+  host_[100] = 1;
+  set_box(host_ + 104, 0, 8, 1, nullptr);
+  recorder_->stream_destroyed(recorder_->stream_leaves(handle(12)), true);
+  host_[96] = 2;  // beside what the memset writes, in a word of its own
+  std::memset(host_ + 104, 9, 8);
+  wait(nullptr);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_at(*trace, 104), std::nullopt) << "the memset's";
+  EXPECT_EQ(written_at(*trace, 96), 2);
+}
+
 TEST_F(RecorderFlightsTest, FreesAndTheEndLandWhatIsInFlight) {
   recorder_->host_registered(host_, sizeof(host_), 0);
   recorder_->host_registered(other_, sizeof(other_), 0);

@@ -137,6 +137,50 @@ TEST_F(RecorderTest, UnregisteringWaitsForMoreOnLaterRuntimes) {
   }
 }
 
+TEST_F(RecorderTest, AStreamIsWaitedForByItselfOnLaterRuntimes) {
+  using enum format::SynchronizeKind;
+  for (const auto& [version, kind] : {std::pair{50'221'153, kStream},
+                                      {50'731'921, kStream},
+                                      {60'443'484, kStreamItself},
+                                      {70'253'211, kStreamItself}}) {
+    SCOPED_TRACE(version);
+    state_.runtime_version = version;
+    std::filesystem::remove(path());
+    make({});
+    recorder_->stream_created(handle(10), 0, 0);
+    recorder_->stream_created(handle(11), 1, 0);
+    alignas(256) static char device[64];
+    device_memory(device, sizeof(device));
+    const auto memset_on = [&](Handle stream) {
+      Work work;
+      RawMemset raw;
+      raw.address = reinterpret_cast<uint64_t>(device);
+      raw.width_elements = 4;
+      work.raw = raw;
+      work.stream = stream;
+      work.call = "hipMemsetAsync";
+      recorder_->prepare(work);
+      recorder_->commit(std::move(work));
+    };
+    for (const char* call : {"hipStreamSynchronize", "hipStreamQuery"}) {
+      recorder_->synchronized(kStream, handle(10), call);
+      memset_on(nullptr);
+      for (const Handle stream : {handle(10), handle(11), Handle{nullptr}})
+        recorder_->synchronized(kStream, stream, call);
+      memset_on(handle(10));  // follows the null stream's
+    }
+    memset_on(nullptr);
+    for (const Handle stream : {handle(10), handle(11)})
+      recorder_->stream_destroyed(recorder_->stream_leaves(stream), true);
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    std::vector<format::SynchronizeKind> kinds;
+    for (const auto& wait : actions<format::Synchronize>(*trace)) kinds.push_back(wait.kind);
+    EXPECT_EQ(kinds, (std::vector{kStream, kind, kStream, kStream, kStream, kind, kStream, kStream,
+                                  kStreamItself, kStream}));
+  }
+}
+
 class RecorderOwnWaitsTest : public RecorderHostMemoryTest {
  protected:
   void free_memory(void* memory) {

@@ -32,8 +32,8 @@ class WaitsTest : public RecordedProgramTest {
 
 // Without the recorder, which may wait itself.
 TEST_F(WaitsTest, TheTableSaysWhatTheRuntimeDoes) {
-  for (const std::string& program :
-       {kWaits + "waits", kReturns, kWaits + "calls", kWaits + "graphs", kWaits + "reset"}) {
+  for (const std::string& program : {kWaits + "waits", kReturns, kWaits + "calls",
+                                     kWaits + "graphs", kWaits + "reset", kWaits + "beside"}) {
     EXPECT_EQ(alone(program).out, "ok\n") << program;
   }
 }
@@ -68,6 +68,17 @@ TEST_F(WaitsTest, CallsThatWaitForNothingAreNoWaits) {
   calls.erase("exit");
   EXPECT_EQ(calls, (std::set<std::string>{"hipDeviceSynchronize", "hipStreamDestroy",
                                           "hipStreamSynchronize"}));
+}
+
+TEST_F(WaitsTest, TheEndOfAStreamTellsNothingOfTheNullStream) {
+  const ProcessResult result = record(kManyQueues + kWaits + "beside");
+  ASSERT_EQ(result.out, "ok\n") << result.err;
+  const auto trace = open();
+  ASSERT_TRUE(trace);
+  std::vector<format::SynchronizeKind> destroyed;
+  for (const auto& wait : actions<format::Synchronize>(*trace))
+    if (wait.call == "hipStreamDestroy") destroyed.push_back(wait.kind);
+  EXPECT_EQ(destroyed, std::vector{format::SynchronizeKind::kStreamItself});
 }
 
 // Kernels that the host holds: who waits for the device before it lets them end is stuck.

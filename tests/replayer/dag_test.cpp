@@ -198,6 +198,21 @@ TEST_F(DagTest, StreamSynchronisationOrdersOtherStreams) {
   EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0)));
 }
 
+// What the null stream was given since is not known to be done, unless the stream follows it.
+TEST_F(DagTest, AStreamsOwnEndLeavesTheNullStreamAlone) {
+  trace.stream(1, 0);
+  trace.stream(2, 1);
+  launch(1);
+  launch(0);
+  trace.synchronize_stream_itself(1);
+  launch(2);
+  launch(1);
+  trace.synchronize_stream_itself(1);
+  launch(2);
+  EXPECT_THAT(dag().dependencies, ElementsAre(IsEmpty(), ElementsAre(0), ElementsAre(0),
+                                              ElementsAre(1), ElementsAre(2, 3)));
+}
+
 TEST_F(DagTest, EventSynchronisationOrdersOtherStreams) {
   trace.stream(1, 1);
   trace.stream(2, 1);

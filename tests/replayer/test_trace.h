@@ -64,6 +64,9 @@ class TestTrace {
     add(format::StreamWait{stream, event, 0});
   }
   void synchronize_device() { add(format::Synchronize{}); }
+  void synchronize_stream_itself(format::StreamId id) {
+    add(format::Synchronize{format::SynchronizeKind::kStreamItself, id});
+  }
   void synchronize_stream(format::StreamId id) {
     add(format::Synchronize{format::SynchronizeKind::kStream, id});
   }
