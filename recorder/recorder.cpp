@@ -26,6 +26,7 @@ constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
 constexpr auto kBusyFlushPeriod = std::chrono::milliseconds(1);
 // For each time that the program's thread writes, it does something else so many times as long.
 constexpr uint64_t kWaitShare = 20;
+constexpr uint32_t kFunctionTimeoutMs = 500;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
 constexpr size_t kMostFindings =
@@ -431,10 +432,27 @@ void Recorder::finish_contents() {
   }
   if (!recording_) return;
   look_before_wait();
-  if (device_->synchronize(finish_timeout_ms_)) return end_contents("exit");
+  if (device_->synchronize(finish_timeout_ms_)) {
+    wait_for_functions();
+    return end_contents("exit");
+  }
   finding(
       format::FindingKind::kNote, "exit",
       "the device failed or did not become idle: the state of its buffers at the end is unknown");
+}
+
+// The device may be idle before the runtime's thread has left a function that tells so. One that
+// goes on, as the program ends inside of it, is not waited for long.
+void Recorder::wait_for_functions() {
+  const uint64_t end = monotonic_ns() + uint64_t{kFunctionTimeoutMs} * 1'000'000u;
+  while (monotonic_ns() < end) {
+    {
+      const std::lock_guard lock(ran_mutex_);
+      if (running_.empty()) return;
+    }
+    const timespec moment{0, 1'000'000};
+    (void)nanosleep(&moment, nullptr);
+  }
 }
 
 // The device is idle.

@@ -330,6 +330,7 @@ class Recorder {
   void note_bypasses() noexcept;
   void note(const std::vector<Device::Bypass>& bypasses);
   void end_trace();
+  void wait_for_functions();
   void write_report_file() noexcept;
   void note_unrecorded_processes();
   void seal_trace();

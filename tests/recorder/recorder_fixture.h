@@ -245,6 +245,7 @@ class RecorderHostMemoryTest : public RecorderTest {
     work.call = "hipLaunchHostFunc";
     recorder_->prepare(work);
     recorder_->commit(std::move(work));
+    issued_ = wrapped;
     during_call_ = [this, wrapped, body] {
       const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
       body();
@@ -267,6 +268,7 @@ class RecorderHostMemoryTest : public RecorderTest {
   alignas(4096) char other_[4096] = {};
   std::function<void()> during_wait_;
   std::function<void()> during_call_;  // the host function runs
+  std::shared_ptr<HostCall> issued_;   // the same
 };
 
 }  // namespace gfxgraph::recorder

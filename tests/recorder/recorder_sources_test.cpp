@@ -1,4 +1,8 @@
 // Sources of copies that host functions of the program fill.
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "tests/recorder/effects_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -28,6 +32,31 @@ TEST_F(RecorderEffectsTest, APlainSourceOfANodeBehindAFunctionOfTheStreamIsReadW
     ASSERT_TRUE(bytes);
     EXPECT_EQ(static_cast<int>((*bytes)[0]), follows ? 2 : 1);
   }
+}
+
+// The device is done before the runtime's thread has left the function.
+TEST_F(RecorderEffectsTest, AFunctionThatIsAboutToEndIsWaitedForAtTheEnd) {
+  host_function([&] { std::memset(other_, 2, 64); });
+  copy_node(1, device_, MemorySide::kDevice, other_, MemorySide::kHost, 64);
+  launch_graph();
+  std::promise<void> runs;
+  std::thread runtime([&] {
+    const Recorder::HostRun run = recorder_->host_function_runs(*issued_);
+    std::memset(other_, 2, 64);
+    runs.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    recorder_->host_function_ran(run);
+  });
+  runs.get_future().wait();
+  const auto trace = finish();
+  runtime.join();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  ASSERT_THAT(trace->graphs(), SizeIs(1));
+  const auto& copy = std::get<format::Copy>(trace->graphs()[0].nodes[0].action);
+  const auto bytes = trace->content(copy.host_source);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(static_cast<int>((*bytes)[0]), 2);
 }
 
 // Bytes that are read when the function has run are the node's only if nothing else may write them.
