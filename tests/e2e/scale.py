@@ -24,8 +24,8 @@ WAYS = {
 MOST_KIB = 256 * 1024
 FEW_MOST_KIB = {"pinned": 160 * 1024}  # where less than that many bytes are written
 # The largest resident size of gfxgraph-replay in batch mode in MiB, few and many, comparison included. HIP and the software
-# agent take about 118 of them, each launch 180 bytes (measured: 122 and 291).
-REPLAY_MOST_MIB = {"launches": (135, 300)}
+# agent take about 118 of them, each launch 180 bytes (measured: 122 to 127, and 291 to 303).
+REPLAY_MOST_MIB = {"launches": (135, 315)}
 # More than the card that the agent stands for has; only what is written takes memory of this machine.
 os.environ["GFXGRAPH_DEVICE_MEMORY_GIB"] = "24"
 
