@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kRuntime = "libamdhip64";
 // These stand between the program and the runtime, and call it.
-constexpr std::string_view kOwn[] = {"libgfxgraph-recorder", "libgfxgraph-hip-errors"};
+constexpr std::string_view kOurs[] = {"libgfxgraph-recorder", "libgfxgraph-hip-errors"};
 // What gives work to HSA for HIP, or looks on.
 constexpr std::string_view kBelowHip[] = {
     kRuntime,       "libhsa-runtime64", "libhsa-amd-aqlprofile",
@@ -80,7 +80,7 @@ int collect_runtime(dl_phdr_info* info, size_t, void* data) {
 int search_object(dl_phdr_info* info, size_t, void* data) {
   Search& search = *static_cast<Search*>(data);
   const std::string_view file = file_name(info->dlpi_name);
-  if (file.starts_with(kRuntime) || begins_with_one_of(file, kOwn)) return 0;
+  if (file.starts_with(kRuntime) || begins_with_one_of(file, kOurs)) return 0;
   const LoadedObject object(*info);
   bool search_hsa = !begins_with_one_of(file, kBelowHip);
   bool search_hip = true;

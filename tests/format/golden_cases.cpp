@@ -185,13 +185,12 @@ std::vector<GoldenCase> golden_cases() {
                      copy.source_is_pinned = true;
                      GFXGRAPH_CHECK(writer.add(event_of(copy)).has_value());
                    })});
-  cases.push_back(
-      {"stream_itself", trace_bytes([](Writer& writer) {
-         GFXGRAPH_CHECK(add_preamble(writer).has_value());
-         GFXGRAPH_CHECK(writer.add(event_of(StreamCreate{1, 0, 0})).has_value());
-         const Synchronize wait{SynchronizeKind::kStreamItself, 1, "hipStreamDestroy"};
-         GFXGRAPH_CHECK(writer.add(event_of(wait)).has_value());
-       })});
+  cases.push_back({"stream_itself", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(writer.add(event_of(StreamCreate{1, 0, 0})).has_value());
+                     const Synchronize wait{SynchronizeKind::kStreamItself, 1, "hipStreamDestroy"};
+                     GFXGRAPH_CHECK(writer.add(event_of(wait)).has_value());
+                   })});
   cases.push_back({"names", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_names(writer).has_value());
