@@ -296,7 +296,7 @@ void Recorder::hold_launches() noexcept {
       const bool found = stream == nullptr || known != streams_.end();
       // Flights are followed with mutex_.
       const bool joins = in_flight_.load(std::memory_order_acquire) &&
-                         (stream == nullptr || (found && uses_.blocking(known->second)));
+                         (stream == nullptr || (found && uses_.before_null_stream(known->second)));
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
                          !any_ran_.load(std::memory_order_acquire) && found && !joins &&
                          (!after || words_are_enough(kernel, lane));

@@ -67,9 +67,12 @@ void Recorder::stream_used(const format::Action& action, uint64_t ticket) {
                       std::is_same_v<T, format::Memset> ||
                       std::is_same_v<T, format::HostFunction> ||
                       std::is_same_v<T, format::GraphLaunch> ||
-                      std::is_same_v<T, format::EventRecord> ||
-                      std::is_same_v<T, format::StreamWait>) {
+                      std::is_same_v<T, format::EventRecord>) {
           stream_used(one.stream, ticket);
+        } else if constexpr (std::is_same_v<T, format::StreamWait>) {
+          const uint64_t before = uses_.last(one.stream);
+          stream_used(one.stream, ticket);
+          uses_.waits(one.stream, before);
         }
       },
       action);

@@ -7,6 +7,20 @@ void StreamUses::add(format::StreamId stream, bool blocking) {
   streams_[stream].blocking = blocking;
 }
 
+void StreamUses::waits(format::StreamId stream, uint64_t before) {
+  Use& use = streams_[stream];
+  if (before != use.wait.load()) use.before_wait.store(before);
+  use.wait.store(use.last.load());
+}
+
+bool StreamUses::before_null_stream(format::StreamId stream) const {
+  if (!blocking(stream)) return false;
+  const Use& use = streams_[stream];
+  const uint64_t last = use.last.load();
+  const uint64_t work = last == use.wait.load() ? use.before_wait.load() : last;
+  return work >> 16 < streams_[0].last.load() >> 16;
+}
+
 [[gnu::hot]] bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
                                        uint32_t thread, LaunchLane* lane,
                                        const LaunchLanes& lanes) {

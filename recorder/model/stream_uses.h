@@ -33,10 +33,14 @@ class StreamUses {
   bool blocking(format::StreamId stream) const {
     return stream != 0 && stream < streams_.size() && streams_[stream].blocking;
   }
-  // Whether the null stream, which it waits for, was given work since it was itself.
-  bool before_null_stream(format::StreamId stream) const {
-    return blocking(stream) && streams_[stream].last.load() >> 16 < streams_[0].last.load() >> 16;
+  // With the recorder's mutex. The stream, whose last use was `before`, was made to wait for an
+  // event, which gives it no work that follows the null stream's.
+  void waits(format::StreamId stream, uint64_t before);
+  uint64_t last(format::StreamId stream) const {
+    return stream < streams_.size() ? streams_[stream].last.load() : 0;
   }
+  // Whether the null stream, which it waits for, was given work since it was itself. As blocking().
+  bool before_null_stream(format::StreamId stream) const;
   // Whether nobody has given work to the stream, which is known, with a ticket behind this one.
   bool unused_since(format::StreamId stream, uint64_t ticket) const {
     return stream >= streams_.size() || (streams_[stream].last.load() >> 16) <= ticket;
@@ -46,6 +50,9 @@ class StreamUses {
   struct Use {
     bool blocking = true;  // the null stream waits for it
     std::atomic<uint64_t> last{0};
+    // If the last use only made it wait for an event: that, and the last one which did not.
+    std::atomic<uint64_t> wait{0};
+    std::atomic<uint64_t> before_wait{0};
   };
   // By stream; the null stream, 0, is there from the beginning.
   std::deque<Use> streams_ = std::deque<Use>(1);

@@ -170,6 +170,11 @@ TEST_F(RecorderTest, AStreamIsWaitedForByItselfOnLaterRuntimes) {
       memset_on(handle(10));  // follows the null stream's
     }
     memset_on(nullptr);
+    recorder_->event_created(handle(20), 0);
+    for (int i = 0; i < 2; ++i) recorder_->stream_waits(handle(10), handle(20), 0);  // does not
+    recorder_->synchronized(kStream, handle(10), "hipStreamSynchronize");
+    memset_on(handle(10));
+    memset_on(nullptr);
     for (const Handle stream : {handle(10), handle(11)})
       recorder_->stream_destroyed(recorder_->stream_leaves(stream), true);
     const auto trace = finish();
@@ -177,7 +182,7 @@ TEST_F(RecorderTest, AStreamIsWaitedForByItselfOnLaterRuntimes) {
     std::vector<format::SynchronizeKind> kinds;
     for (const auto& wait : actions<format::Synchronize>(*trace)) kinds.push_back(wait.kind);
     EXPECT_EQ(kinds, (std::vector{kStream, kind, kStream, kStream, kStream, kind, kStream, kStream,
-                                  kStreamItself, kStream}));
+                                  kind, kStreamItself, kStream}));
   }
 }
 
