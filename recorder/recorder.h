@@ -436,6 +436,7 @@ class Recorder {
                             std::span<const std::byte> now);
   void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
   void take_in(Allocation& allocation);
+  void check_late_blocks(std::span<const Flight> flights);
   void take_off(Work& work, format::StreamId stream);
   format::SynchronizeKind of_itself(format::StreamId stream) const;
   bool idle_within(Handle stream, std::chrono::microseconds time);

@@ -195,9 +195,27 @@ void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const s
   }
 }
 
+// What a function told of while the call was being made, and the program may have written over.
+void Recorder::check_late_blocks(std::span<const Flight> flights) {
+  for (const Flight& flight : flights) {
+    Allocation* allocation = by_id(flight.allocation);
+    if (allocation == nullptr) continue;
+    const uint64_t first = flight.begin / kHostBlockBytes;
+    const uint64_t last = (flight.end - 1) / kHostBlockBytes;
+    for (uint64_t block = first; block <= last && block < allocation->known_blocks.size();
+         block += blocks_to_next(flight)) {
+      if (allocation->known_blocks[block] != kUnknownBlock) continue;
+      const uint64_t begin = block * kHostBlockBytes;
+      check_host_writes(*allocation, begin,
+                        std::min(kHostBlockBytes, allocation->size_bytes - begin));
+    }
+  }
+}
+
 // The work is issued: from now on its ranges change by themselves.
 void Recorder::take_off(Work& work, format::StreamId stream) {
   run_beside_functions(work.flights, work, stream);
+  check_late_blocks(work.flights);
   for (Flight& flight : work.flights) {
     Allocation* allocation = by_id(flight.allocation);
     if (allocation == nullptr) continue;
