@@ -436,8 +436,9 @@ class Recorder {
                             std::span<const std::byte> now);
   void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
   void take_in(Allocation& allocation);
-  void check_late_blocks(std::span<const Flight> flights);
   void take_off(Work& work, format::StreamId stream);
+  void kernels_fly(Work& work, format::StreamId stream);
+  void take_in_kernels(const Work& work, bool named_only);
   format::SynchronizeKind of_itself(format::StreamId stream) const;
   bool idle_within(Handle stream, std::chrono::microseconds time);
   bool kernels_end_soon(Handle stream);
@@ -515,6 +516,7 @@ class Recorder {
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
   void forget_children(const GraphTemplate& model);
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
+  void tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work);
   void note_lost_edges(const std::vector<format::GraphNode>& nodes);
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);

@@ -42,6 +42,9 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
                                         std::span<const std::byte> saved, uint64_t base,
                                         std::span<const Flight> flights);
 
+// recorder_effects.cpp: the node and those that it follows.
+std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size_t node);
+
 // A pointer of which a copy in flight writes a part is written as a whole, if it leads to memory
 // that the trace knows: half of it would stay as recorded where a replay has other addresses.
 void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,

@@ -65,6 +65,13 @@ struct Work {
   std::set<format::AllocationId> given;  // that the arguments of its kernels point into
   std::vector<Flight> may_write;         // host-visible memory that its kernels may write
   std::vector<Flight> flights;           // host-visible memory that its copies and memsets write
+  // Of a graph: the nodes of `flights`, and which of these each host function runs behind.
+  std::vector<size_t> flight_nodes;
+  std::vector<std::set<size_t>> told_flights;
+  // Once they are in flight: the number of the first one, and `told_flights` by number.
+  uint32_t first_own = UINT32_MAX;
+  std::vector<std::set<uint32_t>> told_numbers;
+  bool kernels_fly = false;         // may_write is in flight
   std::vector<Flight> over_values;  // what else it writes of memory that holds values of streams
   bool leads_outside = false;       // some argument of its kernels leads to no allocation
   bool in_graph = false;

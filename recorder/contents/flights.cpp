@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace gfxgraph::recorder {
 namespace {
@@ -86,7 +87,7 @@ Flights::Set Flights::own(format::StreamId stream) const {
   return tail == tails_.end() ? Set{} : tail->second;
 }
 
-void Flights::issue(format::StreamId stream, Flight flight) {
+uint32_t Flights::issue(format::StreamId stream, Flight flight) {
   flight.stream = stream;
   Set tail = front(stream);
   if (flight.kernel) {
@@ -103,7 +104,8 @@ void Flights::issue(format::StreamId stream, Flight flight) {
   }
   tail.insert(next_);
   tails_[stream] = std::move(tail);
-  out_[next_++] = flight;
+  out_[next_] = flight;
+  return next_++;
 }
 
 void Flights::erase(uint32_t number) {
@@ -191,11 +193,7 @@ std::vector<Flight> Flights::follow(const format::Action& action) {
       case format::SynchronizeKind::kStream: return land(front(known->object), false);
       case format::SynchronizeKind::kStreamItself: return land(own(known->object), false);
       case format::SynchronizeKind::kEvent: return land(Set(events_[known->object]), false);
-      case format::SynchronizeKind::kHostFunction: {
-        const auto behind = calls_.upper_bound(known->object);
-        if (behind == calls_.begin()) return {};
-        return land(Set(std::prev(behind)->second.after), true);
-      }
+      case format::SynchronizeKind::kHostFunction: return land_before(known->object);
     }
   }
   return {};
@@ -224,12 +222,28 @@ std::vector<Flight> Flights::over(format::AllocationId allocation, uint64_t begi
   return found;
 }
 
+void Flights::functions_follow(uint32_t first_own, std::vector<std::set<uint32_t>> told) {
+  first_own_ = first_own;
+  told_ = std::move(told);
+}
+
 // A stream's function, or all of a graph.
 void Flights::call(format::StreamId stream, format::HostFunctionId first) {
   Set after = front(stream);
   tails_[stream] = after;
   tails_[stream].insert(next_);
-  calls_[first] = {next_++, std::move(after)};
+  after.erase(after.lower_bound(std::exchange(first_own_, UINT32_MAX)), after.end());
+  calls_[first] = {next_++, std::move(after), std::exchange(told_, {})};
+}
+
+std::vector<Flight> Flights::land_before(format::HostFunctionId function) {
+  const auto behind = calls_.upper_bound(function);
+  if (behind == calls_.begin()) return {};
+  const auto& [first, call] = *std::prev(behind);
+  Set done = call.after;
+  if (const size_t ordinal = function - first; ordinal < call.told.size())
+    done.insert(call.told[ordinal].begin(), call.told[ordinal].end());
+  return land(done, true);
 }
 
 bool Flights::is_call(uint32_t number) const {

@@ -57,8 +57,12 @@ class Flights {
   // follow() does it for its events.
   void works(format::StreamId stream);
   // Before the event that does it. `late`: whatever tells the host will be seen late.
-  // A kernel's takes the place of those of the same allocation that it follows.
-  void issue(format::StreamId stream, Flight flight);
+  // A kernel's takes the place of those of the same allocation that it follows. Gives its number,
+  // which is higher than those before it.
+  uint32_t issue(format::StreamId stream, Flight flight);
+  // Of the graph launch that follow() is given next: its own flights, which have been issued, are
+  // those from `first_own` on, and its n-th host function runs behind `told[n]` of them.
+  void functions_follow(uint32_t first_own, std::vector<std::set<uint32_t>> told);
   // Every event of the trace, in order. Gives the flights that the host knows to be done by it.
   std::vector<Flight> follow(const format::Action& action);
   // The flights to an allocation that overlap [begin, end).
@@ -94,6 +98,7 @@ class Flights {
   std::vector<Flight> land_kernels(const Set& among);
   void erase(uint32_t number);
   void call(format::StreamId stream, format::HostFunctionId first);
+  std::vector<Flight> land_before(format::HostFunctionId function);
   bool is_call(uint32_t number) const;
 
   uint32_t next_ = 1;
@@ -106,8 +111,11 @@ class Flights {
   struct Call {
     uint32_t number = 0;
     Set after;
+    std::vector<Set> told;  // of the graph itself, by function
   };
   std::map<format::HostFunctionId, Call> calls_;
+  uint32_t first_own_ = UINT32_MAX;  // for the next call()
+  std::vector<Set> told_;
   std::set<format::StreamId> unblocking_;  // streams that the null stream does not wait for
 };
 

@@ -202,18 +202,24 @@ bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
   });
 }
 
+std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size_t node) {
+  std::vector<bool> before(nodes.size());
+  before[node] = true;
+  for (size_t i = node + 1; i-- > 0;) {
+    if (!before[i]) continue;
+    for (const uint32_t earlier : nodes[i].dependencies) before[earlier] = true;
+  }
+  return before;
+}
+
 // What the nodes write, or were given, that neither come before the function nor after it. `early`:
 // the function does not wait for what comes before it, and that may be any work; nor is it then
 // said what reads.
 std::vector<Flight> Recorder::nodes_beside(const std::vector<format::GraphNode>& nodes,
                                            size_t function, bool early) {
-  std::vector<bool> before(nodes.size());
+  const std::vector<bool> before = nodes_before(nodes, function);
   std::vector<bool> after(nodes.size());
-  before[function] = after[function] = true;
-  for (size_t i = function + 1; i-- > 0;) {
-    if (!before[i]) continue;
-    for (const uint32_t earlier : nodes[i].dependencies) before[earlier] = true;
-  }
+  after[function] = true;
   std::vector<Flight> found;
   const auto given = [&](format::AllocationId id) {
     found.push_back({.allocation = id, .kernel = true, .named = true});

@@ -195,28 +195,13 @@ void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const s
   }
 }
 
-// What a function told of while the call was being made, and the program may have written over.
-void Recorder::check_late_blocks(std::span<const Flight> flights) {
-  for (const Flight& flight : flights) {
-    Allocation* allocation = by_id(flight.allocation);
-    if (allocation == nullptr) continue;
-    const uint64_t first = flight.begin / kHostBlockBytes;
-    const uint64_t last = (flight.end - 1) / kHostBlockBytes;
-    for (uint64_t block = first; block <= last && block < allocation->known_blocks.size();
-         block += blocks_to_next(flight)) {
-      if (allocation->known_blocks[block] != kUnknownBlock) continue;
-      const uint64_t begin = block * kHostBlockBytes;
-      check_host_writes(*allocation, begin,
-                        std::min(kHostBlockBytes, allocation->size_bytes - begin));
-    }
-  }
-}
-
 // The work is issued: from now on its ranges change by themselves.
 void Recorder::take_off(Work& work, format::StreamId stream) {
   run_beside_functions(work.flights, work, stream);
-  check_late_blocks(work.flights);
-  for (Flight& flight : work.flights) {
+  work.first_own = flights_.issued();
+  work.told_numbers.resize(work.told_flights.size());
+  for (size_t i = 0; i < work.flights.size(); ++i) {
+    Flight& flight = work.flights[i];
     Allocation* allocation = by_id(flight.allocation);
     if (allocation == nullptr) continue;
     const uint64_t first = flight.begin / kHostBlockBytes;
@@ -234,9 +219,35 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
       }
     }
     flight.late = work.runs != 0;
-    flights_.issue(stream, flight);
+    const uint32_t number = flights_.issue(stream, flight);
+    for (size_t function = 0; function < work.told_numbers.size(); ++function) {
+      if (work.told_flights[function].contains(i)) work.told_numbers[function].insert(number);
+    }
   }
   work.flights.clear();
+  if (!any_ran_.load(std::memory_order_acquire)) return;
+  // Functions that began during the call. The program has not heard of them before that, and what
+  // lies in memory now may be what this work wrote.
+  kernels_fly(work, stream);
+  take_in_kernels(work, false);
+  note_runs();
+}
+
+void Recorder::kernels_fly(Work& work, format::StreamId stream) {
+  if (std::exchange(work.kernels_fly, true)) return;
+  for (Flight& flight : work.may_write) {
+    if (by_id(flight.allocation) == nullptr) continue;
+    flight.late = work.runs != 0;
+    flights_.issue(stream, flight);
+  }
+}
+
+void Recorder::take_in_kernels(const Work& work, bool named_only) {
+  take_effects();
+  for (const Flight& flight : work.may_write) {
+    if (named_only && !flight.named) continue;
+    if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
+  }
 }
 
 bool Recorder::idle_within(Handle stream, std::chrono::microseconds time) {
@@ -270,31 +281,21 @@ bool Recorder::kernels_end_soon(Handle stream) {
 // prepare() was changed by kernels.
 void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
   if (work.may_write.empty()) return;
-  const auto take_in_all = [&](bool named_only) {
-    for (const Flight& flight : work.may_write) {
-      if (named_only && !flight.named) continue;
-      if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
-    }
-  };
   if (kernels_end_soon(work.stream)) {
     // First: kernels that land and were not given this memory would leave it to the program.
-    take_in_all(true);
+    take_in_kernels(work, true);
     // take_in() leaves what is in doubt as it was, also where this kernel wrote: that is looked at
     // as when any kernel ends.
     for (const Flight& flight : work.may_write) {
       const Allocation* const allocation = by_id(flight.allocation);
-      if (allocation != nullptr && !allocation->doubted_blocks.empty())
+      if (!work.kernels_fly && allocation != nullptr && !allocation->doubted_blocks.empty())
         flights_.issue(stream, flight);
     }
     land(flights_.land_kernels(stream));
   } else {
-    for (Flight& flight : work.may_write) {
-      if (by_id(flight.allocation) == nullptr) continue;
-      flight.late = work.runs != 0;
-      flights_.issue(stream, flight);
-    }
+    kernels_fly(work, stream);
   }
-  take_in_all(false);
+  take_in_kernels(work, false);
 }
 
 // Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.

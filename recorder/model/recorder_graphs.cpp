@@ -456,6 +456,7 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
     } else if (const auto* function = std::get_if<RawHostFunction>(&flat.action)) {
       node.action = format::HostFunction{0, function->call, 0};
     }
+    work.flight_nodes.resize(work.flights.size(), nodes.size() - 1);
   }
   return nodes;
 }
@@ -483,6 +484,18 @@ void Recorder::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
         return;
       }
       followed[earlier] = true;
+    }
+  }
+}
+
+// What each of its host functions tells of the graph: the copies and memsets that it runs behind.
+void Recorder::tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work) {
+  for (size_t function = 0; function < nodes.size(); ++function) {
+    if (!std::holds_alternative<format::HostFunction>(nodes[function].action)) continue;
+    const std::vector<bool> before = nodes_before(nodes, function);
+    std::set<size_t>& told = work.told_flights.emplace_back();
+    for (size_t i = 0; i < work.flight_nodes.size(); ++i) {
+      if (before[work.flight_nodes[i]]) told.insert(i);
     }
   }
 }
@@ -533,6 +546,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       std::vector<std::pair<size_t, DeferredSource>> deferred;
       if (!calls.empty()) {
         check_watched_host_writes();
+        tell_by_functions(*nodes, work);
         will_run(work, std::move(calls), executable);
       }
       defer_graph_sources(graph, *nodes, work, earlier, deferred);

@@ -222,6 +222,7 @@ format::Event& Recorder::append_work(Work& work) {
     }
     next_host_function_ += work.runs;
   }
+  if (work.runs != 0) flights_.functions_follow(work.first_own, std::move(work.told_numbers));
   format::Event& event = push(std::move(*work.action));
   event.site = sites_.at(work.called_at);  // another thread may be the one that appends it
   return event;

@@ -389,7 +389,6 @@ void Recorder::commit(Work&& work) noexcept {
     const auto blocking = [](const auto* action) { return action && !action->asynchronous; };
     work.told = blocking(std::get_if<format::Copy>(&*work.action)) ||
                 blocking(std::get_if<format::Memset>(&*work.action));
-    if (any_ran_.load(std::memory_order_acquire)) note_runs();
     take_off(work, stream_id(work.stream));
     if (!work.appended) {
       format::Event& event = append_work(work);

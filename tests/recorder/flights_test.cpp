@@ -69,6 +69,24 @@ TEST(Flights, LandLateByAHostFunctionAndAtOnceByACopyThatBlocks) {
   EXPECT_TRUE(flights.empty());
 }
 
+TEST(Flights, OfAGraphLandWithTheFunctionThatRunsBehindThem) {
+  Flights flights;
+  flights.issue(1, {6, 0, 64, false});
+  const uint32_t first = flights.issue(1, {7, 0, 64, false});
+  const uint32_t second = flights.issue(1, {8, 0, 64, false});
+  flights.functions_follow(first, {{}, {second}});
+  flights.follow(format::GraphLaunch{1, 1, 4});
+  const auto landed_by = [&](format::HostFunctionId id) {
+    std::vector<format::AllocationId> landed;
+    for (const Flight& one : flights.follow(Synchronize{SynchronizeKind::kHostFunction, id}))
+      landed.push_back(one.allocation);
+    return landed;
+  };
+  EXPECT_EQ(landed_by(4), std::vector<format::AllocationId>{6});
+  EXPECT_EQ(landed_by(5), std::vector<format::AllocationId>{8});
+  EXPECT_EQ(flights.follow(Synchronize{SynchronizeKind::kStream, 1}).size(), 1u);
+}
+
 TEST(Flights, KnowWhatRunsBesideAHostFunction) {
   Flights flights;
   flights.follow(format::StreamCreate{1, 1, 0});
