@@ -437,7 +437,7 @@ class Recorder {
   void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
   void take_in(Allocation& allocation);
   void take_off(Work& work, format::StreamId stream);
-  void kernels_fly(Work& work, format::StreamId stream);
+  void let_kernels_fly(Work& work, format::StreamId stream);
   void take_in_kernels(const Work& work, bool named_only);
   format::SynchronizeKind of_itself(format::StreamId stream) const;
   bool idle_within(Handle stream, std::chrono::microseconds time);

@@ -228,12 +228,12 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
   if (!any_ran_.load(std::memory_order_acquire)) return;
   // Functions that began during the call. The program has not heard of them before that, and what
   // lies in memory now may be what this work wrote.
-  kernels_fly(work, stream);
+  let_kernels_fly(work, stream);
   take_in_kernels(work, false);
   note_runs();
 }
 
-void Recorder::kernels_fly(Work& work, format::StreamId stream) {
+void Recorder::let_kernels_fly(Work& work, format::StreamId stream) {
   if (std::exchange(work.kernels_fly, true)) return;
   for (Flight& flight : work.may_write) {
     if (by_id(flight.allocation) == nullptr) continue;
@@ -293,7 +293,7 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
     }
     land(flights_.land_kernels(stream));
   } else {
-    kernels_fly(work, stream);
+    let_kernels_fly(work, stream);
   }
   take_in_kernels(work, false);
 }
