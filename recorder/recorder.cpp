@@ -29,8 +29,6 @@ constexpr uint64_t kWaitShare = 20;
 constexpr uint32_t kFunctionTimeoutMs = 500;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
-constexpr size_t kMostFindings =
-    1000;  // distinct ones; a trace needs no more to be called incomplete
 
 // For ends of the process that cannot wait for ever: when time is up it does not own the lock.
 std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
@@ -145,6 +143,7 @@ void Recorder::open() {
   start_ns_ = monotonic_ns();
   queue_.reserve(start_ns_);
   writer_ = check(new_writer());
+  findings_.write_to(*writer_);
   report_.trace = claim_.output;
   store_.place_in(std::filesystem::path(claim_.output).parent_path());
 
@@ -222,7 +221,7 @@ format::Event& Recorder::push(format::Action action) {
   stamp(*event);
   event->action = std::move(action);
   event->site = sites_.here(event->action);
-  report_ambiguous(event->action);
+  check(findings_.look_at(event->action));
   note_targets(event->action);
   stream_used(event->action, ticket);
   program_waited(event->action);
@@ -235,7 +234,7 @@ format::Event& Recorder::push(format::Action action) {
 
 void Recorder::append(std::unique_ptr<format::Graph> graph) {
   for (const format::GraphNode& node : graph->nodes) {
-    if (const auto* copy = std::get_if<format::Copy>(&node.action)) report_ambiguous(*copy);
+    if (const auto* copy = std::get_if<format::Copy>(&node.action)) check(findings_.look_at(*copy));
   }
   enqueue(queue_.draw(), std::move(graph));
 }
@@ -302,11 +301,8 @@ void Recorder::note_bypasses() noexcept {
 
 void Recorder::note(const std::vector<Device::Bypass>& bypasses) {
   for (const Device::Bypass& bypass : bypasses) {
-    const bool known =
-        std::any_of(findings_.begin(), findings_.end(), [&](const FindingCount& one) {
-          return one.call == bypass.what && one.detail == bypass.why;
-        });
-    if (!known) finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
+    if (!findings_.has(bypass.what, bypass.why))
+      finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
   }
 }
 
@@ -381,40 +377,17 @@ bool Recorder::abandon() noexcept {
 }
 
 void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
-  if (held_ == nullptr) return finding_now(kind, call, detail);
-  held_->push_back({kind, std::string(call), std::string(detail)});
-}
-
-void Recorder::count_held(const HeldFindings& held) {
-  for (const HeldFinding& one : held) {
-    if (one.unknown_pointer_of != nullptr) {
-      if (one.unknown_pointer_of->unknown_pointer_reported) continue;
-      one.unknown_pointer_of->unknown_pointer_reported = true;
-    }
-    finding_now(one.kind, one.call, one.detail);
-  }
-}
-
-void Recorder::count(const HeldFindings& held) noexcept {
-  if (held.empty()) return;
-  guarded([&] { count_held(held); });
+  check(findings_.add({kind, std::string(call), std::string(detail)}));
 }
 
 void Recorder::finding_now(format::FindingKind kind, std::string_view call,
                            std::string_view detail) {
-  for (FindingCount& known : findings_) {
-    if (known.kind == kind && known.call == call && known.detail == detail) {
-      ++known.count;
-      return;
-    }
-  }
-  if (findings_.size() >= kMostFindings) return;
-  findings_.push_back({kind, std::string(call), std::string(detail), 1});
-  // At once, so that the trace says it too when the program dies.
-  if (writer_) {
-    check(writer_->add(format::Finding{kind, std::string(call), 1, std::string(detail)}));
-    findings_.back().count = 0;  // the count beyond what is written
-  }
+  check(findings_.add_now(kind, call, detail));
+}
+
+void Recorder::count(const HeldFindings& held) noexcept {
+  if (held.empty()) return;
+  guarded([&] { check(findings_.count(held)); });
 }
 
 void Recorder::note_incomplete(std::string_view call, std::string_view detail) noexcept {
@@ -478,10 +451,7 @@ void Recorder::seal_trace() {
   queue_.take();
   write_taken();
   note_lost_bytes();
-  for (const FindingCount& found : findings_) {
-    if (found.count == 0) continue;
-    check(writer_->add(format::Finding{found.kind, found.call, found.count, found.detail}));
-  }
+  check(findings_.write_counts());
   if (active()) check(writer_->seal());
 }
 
@@ -541,9 +511,7 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
 
 void Recorder::note_unrecorded_processes() {
   for (const std::string& mark : unrecorded_processes(options_.status_folder, claim_.key)) {
-    const bool known =
-        std::ranges::any_of(findings_, [&](const FindingCount& one) { return one.call == mark; });
-    if (known) continue;  // of an earlier segment
+    if (findings_.has(mark)) continue;  // of an earlier segment
     finding(format::FindingKind::kIncomplete, mark,
             "the work of this process, which the program started, is not in the trace");
   }
@@ -563,14 +531,7 @@ Report Recorder::report() {
     report.relocations_ambiguous = statistics.relocations_ambiguous;
   }
   report.incomplete = refused_;
-  for (const FindingCount& found : findings_) {
-    const std::string text =
-        found.detail.empty() ? found.call : fmt::format("{}: {}", found.call, found.detail);
-    const std::string line =
-        fmt::format("{} ({} time{})", text, found.count + 1, found.count == 0 ? "" : "s");
-    const bool incomplete = found.kind == format::FindingKind::kIncomplete;
-    (incomplete ? report.incomplete : report.notes).push_back(line);
-  }
+  findings_.add_to(report);
   return report;
 }
 

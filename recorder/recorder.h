@@ -36,6 +36,7 @@
 #include "recorder/model/arguments.h"
 #include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
+#include "recorder/model/findings.h"
 #include "recorder/model/fresh_memory.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
@@ -344,10 +345,8 @@ class Recorder {
   void describe_again(KernelEntry& kernel);
   void count_for_segment(const LaunchCall& launch) noexcept;
   void keep_segment() noexcept;
-  // Kept in `held_` while that is set.
   void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
   void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail);
-  void count_held(const HeldFindings& held);
 
   // code
   bool describe_module(ModuleEntry& module, const char* call);
@@ -501,10 +500,6 @@ class Recorder {
                          std::vector<format::Relocation>& relocations,
                          std::span<const format::Relocation> given = {});
   void note_words(RawAction& action);
-  void report_ambiguous(std::string text);
-  void note_near(const format::Content& content, const MemoryWords& words);
-  // Of what a replay will write: every action passes here on its way into the trace.
-  void report_ambiguous(const format::Action& action);
 
   // streams
   format::StreamId stream_id(Handle stream);
@@ -645,12 +640,8 @@ class Recorder {
   std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
   std::atomic<bool> any_effect_{false};
 
-  std::vector<FindingCount> findings_;
-  HeldFindings* held_ = nullptr;
+  Findings findings_;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
-  std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in report_
-  std::map<format::BlobId, MemoryWords::Near> near_words_;  // of contents, by their hash
-  std::set<format::AllocationId> near_memory_;              // has a finding about one
   Report report_;
 };
 

@@ -130,18 +130,4 @@ T Recorder::check(Result<T> result) {
   return std::move(*result);
 }
 
-// Findings are held as long as this lives; with the recorder's lock.
-class HoldFindings {
- public:
-  HoldFindings(HeldFindings*& holder, HeldFindings& held) noexcept : holder_(holder) {
-    holder_ = &held;
-  }
-  ~HoldFindings() { holder_ = nullptr; }
-  HoldFindings(const HoldFindings&) = delete;
-  HoldFindings& operator=(const HoldFindings&) = delete;
-
- private:
-  HeldFindings*& holder_;
-};
-
 }  // namespace gfxgraph::recorder

@@ -11,13 +11,6 @@
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
-namespace {
-
-constexpr size_t kMostAmbiguousLines = 100;
-constexpr size_t kMostNearNotes = 20;
-
-}  // namespace
-
 [[gnu::hot]] KernelEntry* Recorder::find_kernel(Handle function, bool host_function,
                                                 const char* call, HeldFindings& held) noexcept {
   if (!launches_are_idle()) return look_up_kernel(function, host_function, call, held);
@@ -43,7 +36,7 @@ constexpr size_t kMostNearNotes = 20;
   }
   KernelEntry* result = nullptr;
   guarded([&] {
-    const HoldFindings hold(held_, held);
+    const Findings::Hold hold(findings_, held);
     CodeRegistry::FunctionName* name =
         host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
     if (name == nullptr) {
@@ -95,44 +88,6 @@ KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
   return look_up_kernel(function, stub, call, held);
 }
 
-void Recorder::report_ambiguous(std::string text) {
-  std::vector<std::string>& lines = report_.ambiguous;
-  if (lines.size() >= kMostAmbiguousLines) return;
-  if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(std::move(text));
-}
-
-// Until report_ambiguous() knows what it is the content of.
-void Recorder::note_near(const format::Content& content, const MemoryWords& words) {
-  if (words.near() && near_words_.size() < kMostNearNotes)
-    near_words_.emplace(content.hash, *words.near());
-}
-
-void Recorder::report_ambiguous(const format::Action& action) {
-  const auto report = [&](std::string_view what, format::AllocationId id,
-                          const format::Content& content) {
-    const auto near = near_words_.empty() ? near_words_.end() : near_words_.find(content.hash);
-    if (near != near_words_.end() && near_memory_.insert(id).second) {
-      finding(format::FindingKind::kNote, "memory",
-              fmt::format("{} buffer #{} holds {:#x} at byte {}, which lies in no buffer, but near "
-                          "one: a pointer outside of its buffer, or a number; a replay keeps it as "
-                          "recorded",
-                          what, id, near->second.value, near->second.offset_bytes));
-    }
-    const auto first =
-        std::ranges::find_if(content.relocations, [](const auto& r) { return r.ambiguous; });
-    if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return;
-    report_ambiguous(
-        fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
-  };
-  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
-    report("initial content of", begin->id, begin->initial);
-  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
-    report("host write to", write->allocation, write->content);
-  } else if (const auto* copy = std::get_if<format::Copy>(&action)) {
-    report("copy to", copy->destination.allocation, copy->host_source);
-  }
-}
-
 void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations,
                                  std::span<const format::Relocation> given) {
@@ -150,7 +105,7 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
     for (const format::Relocation& relocation : relocations) {
       if (!relocation.ambiguous) continue;
       kernel.ambiguous_reported = true;
-      report_ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
+      findings_.ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
     }
   }
   const auto word = [&](uint32_t offset) {
@@ -173,11 +128,7 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
                   "it was made is not known: kept as it is",
                   describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
       &kernel};
-  if (held_ != nullptr) {
-    held_->push_back(std::move(found));
-  } else {
-    count_held({std::move(found)});
-  }
+  check(findings_.add(std::move(found)));
 }
 
 format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {

@@ -12,6 +12,7 @@
 #include "recorder/contents/flights.h"
 #include "recorder/model/call_sites.h"
 #include "recorder/model/code_registry.h"
+#include "recorder/model/findings.h"
 #include "recorder/model/graph_model.h"
 #include "recorder/model/knows.h"
 #include "recorder/model/raw_actions.h"
@@ -19,24 +20,6 @@
 namespace gfxgraph::recorder {
 
 class Recorder;
-
-// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
-// nothing.
-struct HeldFinding {
-  format::FindingKind kind;
-  std::string call;
-  std::string detail;
-  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
-};
-using HeldFindings = std::vector<HeldFinding>;
-
-// One that counts, and how often beyond what is in the trace.
-struct FindingCount {
-  format::FindingKind kind = format::FindingKind::kIncomplete;
-  std::string call;
-  std::string detail;
-  uint64_t count = 0;
-};
 
 // One piece of device work between prepare() and commit().
 struct Work {

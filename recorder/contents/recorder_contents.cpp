@@ -28,7 +28,7 @@ std::optional<format::Content> Recorder::take_content(uint64_t size_bytes, bool 
     }
     content = check(writer.finish());
   }
-  note_near(content, found);
+  findings_.near(content, found);
   content.relocations = found.take();
   take_in_targets(content.relocations, [&](uint64_t offset) { return found.held(offset); }, holder);
   mark_reachable(content.relocations, true);

@@ -318,7 +318,7 @@ std::vector<format::Copy> Recorder::copies_of(const DeferredEffect& effect,
     copy.destination.offset_bytes = change.offset_bytes;
     copy.width_bytes = content->size_bytes;
     copy.host_source = *std::move(content);
-    report_ambiguous(copy);
+    check(findings_.look_at(copy));
   }
   return copies;
 }

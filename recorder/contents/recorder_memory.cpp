@@ -55,7 +55,7 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
   }
   MemoryWords found(words);
   found.add(bytes);
-  note_near(content, found);
+  findings_.near(content, found);
   content.relocations = found.take();
   take_in_targets(content.relocations, bytes, holder);
   mark_reachable(content.relocations, true);

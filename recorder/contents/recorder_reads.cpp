@@ -113,7 +113,7 @@ void Recorder::take_read(DeferredRead& read) {
       write.content = make_content(now.subspan(i, end - i), true, read.words->words);
       format::Event& event = read.writes->emplace_back(first);
       event.action = std::move(write);
-      report_ambiguous(event.action);
+      check(findings_.look_at(event.action));
       note_targets(event.action);
       i = end;
     }

@@ -506,7 +506,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   work.skip = true;
   guarded([&] {
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    const HoldFindings hold(held_, work.findings);
+    const Findings::Hold hold(findings_, work.findings);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
       finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");

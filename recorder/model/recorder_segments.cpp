@@ -70,6 +70,7 @@ void Recorder::begin_segment() {
   std::unique_ptr<format::Writer> next = check(new_writer());
   check(next->add(segments_->environment));
   writer_ = std::move(next);
+  findings_.write_to(*writer_);
   forget_trace();
   sites_.repeat();
   segments_->begin();
@@ -97,9 +98,7 @@ void Recorder::forget_trace() {
   code_.forget_entries();
 
   // What was not followed before may have changed what the program does: it stays said.
-  std::vector<FindingCount> before;
-  before.swap(findings_);
-  for (FindingCount& found : before) {
+  for (const Findings::Count& found : findings_.take()) {
     if (found.kind != format::FindingKind::kIncomplete || about_contents(found.call) ||
         kernels.contains(found.call)) {
       continue;
@@ -108,11 +107,7 @@ void Recorder::forget_trace() {
   }
   left_out_ = false;
   refused_.clear();
-  report_.ambiguous.clear();
   report_.graph_launches = 0;
-  ambiguous_memory_.clear();
-  near_words_.clear();
-  near_memory_.clear();
 
   streams_.clear();
   own_streams_.clear();

@@ -282,7 +282,7 @@ void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
     // What the program wrote since it learned that they ran, this work may read.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    const HoldFindings hold(held_, work.findings);
+    const Findings::Hold hold(findings_, work.findings);
     if (!done_at_once(work) && captures_.capturing(work.stream)) {
       if (std::holds_alternative<RawWrite>(work.raw)) {
         finding(format::FindingKind::kIncomplete, work.call, "inside a stream capture");
@@ -362,7 +362,7 @@ void Recorder::checkpoint() {
 void Recorder::commit(Work&& work) noexcept {
   if (work.skip && work.findings.empty()) return;
   guarded([&] {
-    count_held(work.findings);
+    check(findings_.count(work.findings));
     if (work.skip) return;
     if (work.captured) {
       if (const auto* function = std::get_if<RawHostFunction>(&work.raw);

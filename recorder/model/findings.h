@@ -1,0 +1,93 @@
+// What a trace lacks and what a user should know of it: each is said once, in the trace as soon as
+// it is found, and counted. Not thread-safe; the recorder's lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "format/trace.h"
+#include "format/writer.h"
+#include "recorder/model/code_registry.h"
+#include "recorder/model/word_resolver.h"
+#include "recorder/tool/options.h"
+
+namespace gfxgraph::recorder {
+
+// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
+// nothing.
+struct HeldFinding {
+  format::FindingKind kind;
+  std::string call;
+  std::string detail;
+  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
+};
+using HeldFindings = std::vector<HeldFinding>;
+
+class Findings {
+ public:
+  // Findings are held in `held` as long as this lives.
+  class Hold {
+   public:
+    Hold(Findings& findings, HeldFindings& held) noexcept : findings_(findings) {
+      findings_.held_ = &held;
+    }
+    ~Hold() { findings_.held_ = nullptr; }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Findings& findings_;
+  };
+
+  // One that counts, and how often beyond what is in the trace.
+  struct Count {
+    format::FindingKind kind = format::FindingKind::kIncomplete;
+    std::string call;
+    std::string detail;
+    uint64_t count = 0;
+  };
+
+  // New ones go there from now on. It outlives this, or the next call.
+  void write_to(format::Writer& writer) noexcept { writer_ = &writer; }
+
+  Result<void> add(HeldFinding found);
+  // Counts, also while others are held.
+  Result<void> add_now(format::FindingKind kind, std::string_view call, std::string_view detail);
+  Result<void> count(const HeldFindings& held);
+  // How often each was found, before the trace is sealed.
+  Result<void> write_counts();
+  bool has(std::string_view call) const;
+  bool has(std::string_view call, std::string_view detail) const;
+
+  // Words of which nothing tells whether they are pointers: of a kernel's arguments, by name, and
+  // of what an action brings into memory.
+  void ambiguous(std::string place);
+  Result<void> look_at(const format::Action& action);
+  // A word near a buffer in bytes of this hash, until look_at() knows what these are.
+  void near(const format::Content& content, const MemoryWords& words);
+
+  // For the next trace of this program: forgets all, and gives what was counted.
+  std::vector<Count> take();
+  void add_to(Report& report) const;
+
+ private:
+  Result<void> look_at(std::string_view what, format::AllocationId id,
+                       const format::Content& content);
+
+  format::Writer* writer_ = nullptr;
+  HeldFindings* held_ = nullptr;
+  std::vector<Count> counts_;
+  std::vector<std::string> ambiguous_;
+  std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in ambiguous_
+  std::map<format::BlobId, MemoryWords::Near> near_words_;  // of contents, by their hash
+  std::set<format::AllocationId> near_memory_;              // has a finding about one
+};
+
+}  // namespace gfxgraph::recorder
