@@ -21,11 +21,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr auto kFlushPeriod = std::chrono::milliseconds(100);
-// While the program waits so often that it leaves the writing to the flusher.
-constexpr auto kBusyFlushPeriod = std::chrono::milliseconds(1);
-// For each time that the program's thread writes, it does something else so many times as long.
-constexpr uint64_t kWaitShare = 20;
 constexpr uint32_t kFunctionTimeoutMs = 500;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
@@ -88,14 +83,7 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
   if (segments_) span_ = 1;  // a range that has begun before anything happened
 }
 
-Recorder::~Recorder() {
-  {
-    const std::lock_guard lock(flush_mutex_);
-    stop_flusher_ = true;
-  }
-  flush_wanted_.notify_all();
-  if (flusher_.joinable()) flusher_.join();
-}
+Recorder::~Recorder() { flusher_.stop(); }
 
 void Recorder::check(Result<void> result) {
   if (!result) throw RecordingError{std::move(result).error()};
@@ -175,18 +163,10 @@ void Recorder::open() {
 
   append_early_markers();
 
-  // A thread of ours takes none of the program's signals.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    flusher_ = std::thread([this] { flush_loop(); });
-    if (options_.end_signals) watch_end_signals(segments_ != nullptr);
-  } catch (const std::exception&) {
-    // Without it events are still handed over at synchronisations and when many have gathered.
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // Without it events are still handed over at synchronisations and when many have gathered.
+  const bool flushes = flusher_.start([this] { note_bypasses(); }, [this] { return flush_round(); },
+                                      [this] { flusher_ends(); });
+  if (flushes && options_.end_signals) watch_end_signals(segments_ != nullptr);
 }
 
 Result<std::unique_ptr<format::Writer>> Recorder::new_writer() const {
@@ -212,7 +192,7 @@ void Recorder::stamp(format::Event& event) const {
 }
 
 void Recorder::enqueue(uint64_t ticket, Pending item) {
-  if (queue_.add(ticket, std::move(item)) % EventQueue::kSome == 0) flush_wanted_.notify_one();
+  if (queue_.add(ticket, std::move(item)) % EventQueue::kSome == 0) flusher_.wake();
 }
 
 format::Event& Recorder::push(format::Action action) {
@@ -272,18 +252,9 @@ void Recorder::drain_if_full() noexcept {
   if (queue_.full()) drain();
 }
 
-// What the program knows to be done is in the file then, however it ends. A program that waits for
-// each of many short steps would do little else: the flusher writes for it, within a millisecond.
+// What the program knows to be done is in the file then, however it ends.
 void Recorder::drain_at_wait() noexcept {
-  const uint64_t start = monotonic_ns();
-  if (start >= next_wait_drain_ns_.load(std::memory_order_relaxed)) {
-    drain();
-    const uint64_t end = monotonic_ns();
-    next_wait_drain_ns_.store(end + (end - start) * kWaitShare, std::memory_order_relaxed);
-    return;
-  }
-  wait_to_write_.store(true);
-  if (flusher_dozes_.load()) flush_wanted_.notify_one();
+  flusher_.at_wait([this] { drain(); });
 }
 
 // Takes mutex_ itself, after the search.
@@ -306,28 +277,23 @@ void Recorder::note(const std::vector<Device::Bypass>& bypasses) {
   }
 }
 
-void Recorder::flush_loop() noexcept {
-  note_bypasses();  // once more at the end, where the program may not arrive
-  std::unique_lock lock(flush_mutex_);
-  while (!stop_flusher_ && active()) {
-    flusher_dozes_.store(true);
-    if (wait_to_write_.load()) flusher_dozes_.store(false);
-    flush_wanted_.wait_for(lock, flusher_dozes_.load() ? kFlushPeriod : kBusyFlushPeriod);
-    flusher_dozes_.store(false);
-    wait_to_write_.store(false);
-    lock.unlock();
-    if (pending_end_signal() != 0) end_by_signal();
-    keep_segment();
-    drain();
-    lock.lock();
-  }
-  // Nobody looks for signals from here on: first the handlers go, then one that came before.
+// On the flusher's thread, as what follows.
+bool Recorder::flush_round() noexcept {
+  if (!active()) return false;
+  if (pending_end_signal() != 0) end_by_signal();
+  keep_segment();
+  drain();
+  return active();
+}
+
+// Nobody looks for signals from here on: first the handlers go, then one that came before.
+void Recorder::flusher_ends() noexcept {
   if (!options_.end_signals) return;
   unwatch_end_signals();
   if (const int signal = pending_end_signal(); signal != 0) die_by(signal);
 }
 
-// On the flusher's thread. Seals unless the program holds the recorder up: then the trace stays
+// Seals unless the program holds the recorder up: then the trace stays
 // torn.
 void Recorder::end_by_signal() noexcept {
   guarded_unlocked([&] {

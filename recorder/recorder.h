@@ -44,10 +44,12 @@
 #include "recorder/model/range_selection.h"
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/segments.h"
+#include "recorder/model/stream_table.h"
 #include "recorder/model/stream_uses.h"
 #include "recorder/model/stream_values.h"
 #include "recorder/model/word_resolver.h"
 #include "recorder/queue/event_queue.h"
+#include "recorder/queue/flusher.h"
 #include "recorder/tool/claim.h"
 #include "recorder/tool/options.h"
 #include "recorder/work.h"
@@ -325,7 +327,8 @@ class Recorder {
   void drain_at_wait() noexcept;
   bool write_taken();
   void drain_if_full() noexcept;
-  void flush_loop() noexcept;
+  bool flush_round() noexcept;
+  void flusher_ends() noexcept;
   void end_by_signal() noexcept;
   void finish_contents();
   void note_bypasses() noexcept;
@@ -556,13 +559,6 @@ class Recorder {
   std::mutex mutex_;
   std::unique_ptr<format::Writer> writer_;
   EventQueue queue_;
-  std::thread flusher_;
-  std::condition_variable flush_wanted_;
-  std::atomic<bool> flusher_dozes_{false};
-  std::atomic<bool> wait_to_write_{false};       // a wait left it to the flusher
-  std::atomic<uint64_t> next_wait_drain_ns_{0};  // monotonic_ns()
-  std::mutex flush_mutex_;
-  bool stop_flusher_ = false;
 
   CallSites sites_{options_.redact};
   CodeRegistry code_;
@@ -583,11 +579,7 @@ class Recorder {
   std::shared_ptr<const WordsThen> words_then_;  // the last one
   WordResolver words_{map_};
   std::unordered_map<format::AllocationId, Allocation*> by_id_;
-  std::unordered_map<Handle, format::StreamId> streams_;
-  std::unordered_set<format::StreamId> own_streams_;  // per-thread ones, or not seen being made
-  std::unordered_map<Handle, format::EventId> events_;
-  std::unordered_map<Handle, UnusedStream> unused_streams_;
-  std::unordered_map<Handle, uint32_t> unused_events_;  // flags
+  StreamTable streams_{segments_ != nullptr};
   StreamUses uses_;
   // The program has waited for what was given to the device, or to a stream, up to these tickets.
   uint64_t waited_for_ = 0;
@@ -603,8 +595,6 @@ class Recorder {
   format::AllocationId next_untraced_ = UINT32_MAX;
   format::KernelId next_kernel_ = 1;
   format::CodeObjectId next_code_object_ = 1;
-  format::StreamId next_stream_ = 1;
-  format::EventId next_event_ = 1;
   format::GraphId next_graph_ = 1;
   format::HostFunctionId next_host_function_ = 1;
   std::unordered_map<std::string, uint32_t> range_counts_;
@@ -643,6 +633,7 @@ class Recorder {
   Findings findings_;
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   Report report_;
+  Flusher flusher_;  // goes first
 };
 
 }  // namespace gfxgraph::recorder

@@ -218,7 +218,7 @@ void Recorder::hold_launches() noexcept {
   launch.site = sites_.here();
   launch.ticks = queue_.ticks();
   launch.shape = shape;
-  if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flush_wanted_.notify_one();
+  if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flusher_.wake();
   return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());
 }
 
@@ -243,16 +243,15 @@ void Recorder::hold_launches() noexcept {
     bool overlapped = false;
     {
       const std::lock_guard lock(lane.mutex);
-      const auto known = stream == nullptr ? streams_.end() : streams_.find(stream);
-      const bool found = stream == nullptr || known != streams_.end();
+      const std::optional<format::StreamId> known = streams_.find(stream);
       // Flights are followed with mutex_.
       const bool joins = in_flight_.load(std::memory_order_acquire) &&
-                         (stream == nullptr || (found && uses_.before_null_stream(known->second)));
+                         (stream == nullptr || (known && uses_.before_null_stream(*known)));
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
-                         !any_ran_.load(std::memory_order_acquire) && found && !joins &&
+                         !any_ran_.load(std::memory_order_acquire) && known && !joins &&
                          (!after || words_are_enough(kernel, lane));
       if (still) {
-        overlapped = add_launch(lane, kernel, stream == nullptr ? 0 : known->second, shape);
+        overlapped = add_launch(lane, kernel, *known, shape);
         full = lane.pending.launches.size() >= EventQueue::kMostOfLane;
         if (!overlapped) return;
       }

@@ -340,12 +340,9 @@ bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset
     if (flight.named) busy.insert(flight.stream);
   }
   for (const format::StreamId id : busy) {
-    const auto found = std::ranges::find_if(
-        streams_, [&](const auto& one) { return one.second == id && !own_streams_.contains(id); });
-    const std::chrono::milliseconds most(kSettleTimeoutMs);
-    const bool ended = found != streams_.end() ? idle_within(found->first, most)
-                       : id == 0               ? idle_within(nullptr, most)
-                                               : device_->synchronize(kSettleTimeoutMs);
+    const std::optional<Handle> stream = streams_.handle_of(id);
+    const bool ended = stream ? idle_within(*stream, std::chrono::milliseconds(kSettleTimeoutMs))
+                              : device_->synchronize(kSettleTimeoutMs);
     if (!ended) return false;
     land(flights_.land_kernels(id));
   }

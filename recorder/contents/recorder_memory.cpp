@@ -467,13 +467,8 @@ void Recorder::resetting() noexcept {
       }
     }
     code_.forget_found();
-    {
-      const LaunchLanes::Alone alone(queue_.lanes());
-      streams_.clear();
-    }
-    events_.clear();
-    unused_streams_.clear();
-    unused_events_.clear();
+    const LaunchLanes::Alone alone(queue_.lanes());
+    streams_.clear();
   });
 }
 

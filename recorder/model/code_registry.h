@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "format/trace.h"
+#include "recorder/model/handle.h"
 #include "recorder/model/word_resolver.h"
 
 namespace gfxgraph::codeobj {
@@ -21,8 +22,6 @@ class CodeObject;
 }
 
 namespace gfxgraph::recorder {
-
-using Handle = const void*;
 
 struct HostVariable {
   Handle symbol = nullptr;  // the host's shadow variable

@@ -11,11 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "recorder/model/handle.h"
 #include "recorder/model/raw_actions.h"
 
 namespace gfxgraph::recorder {
-
-using Handle = const void*;
 
 struct GraphTemplate;
 

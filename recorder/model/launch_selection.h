@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "recorder/model/handle.h"
 
 namespace gfxgraph::recorder {
-
-using Handle = const void*;
 
 // A call that launches a kernel or a graph.
 struct LaunchCall {

@@ -103,9 +103,9 @@ bool Recorder::known_idle(format::StreamId stream) const {
 // alone, and one that is captured not at all.
 bool Recorder::streams_are_idle() {
   std::vector<void*> asked;
-  for (const auto& [handle, id] : streams_) {
+  for (const auto& [handle, id] : streams_.streams()) {
     if (known_idle(id)) continue;
-    if (own_streams_.contains(id)) return false;
+    if (streams_.own(id)) return false;
     asked.push_back(const_cast<void*>(handle));
   }
   if (!known_idle(0)) asked.push_back(nullptr);

@@ -109,10 +109,8 @@ void Recorder::forget_trace() {
   refused_.clear();
   report_.graph_launches = 0;
 
-  streams_.clear();
-  own_streams_.clear();
+  streams_.number_anew();
   waited_for_stream_.clear();
-  events_.clear();
   flights_ = Flights();
   values_.lose_all();
   {
@@ -140,8 +138,6 @@ void Recorder::forget_trace() {
   next_allocation_ = 1;
   next_kernel_ = 1;
   next_code_object_ = 1;
-  next_stream_ = 1;
-  next_event_ = 1;
   next_graph_ = 1;
   next_host_function_ = 1;
 }

@@ -11,12 +11,6 @@
 
 namespace gfxgraph::recorder {
 
-// Made outside of the ranges that are recorded, and not used in one yet.
-struct UnusedStream {
-  uint32_t flags = 0;
-  int priority = 0;
-};
-
 class StreamUses {
  public:
   // Alone (LaunchLanes::Alone).

@@ -1,0 +1,63 @@
+#include "recorder/queue/flusher.h"
+
+#include <signal.h>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr auto kPeriod = std::chrono::milliseconds(100);
+// While the program waits so often that it leaves the writing to this thread.
+constexpr auto kBusyPeriod = std::chrono::milliseconds(1);
+
+}  // namespace
+
+bool Flusher::start(std::function<void()> first, std::function<bool()> round,
+                    std::function<void()> last) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = false;
+  try {
+    thread_ = std::thread(
+        [this, first = std::move(first), round = std::move(round), last = std::move(last)] {
+          first();
+          run(round);
+          last();
+        });
+    started = true;
+  } catch (const std::exception&) {
+    // No memory or no thread: the caller is told.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+void Flusher::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wanted_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Flusher::run(const std::function<bool()>& round) {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    dozes_.store(true);
+    if (left_to_it_.load()) dozes_.store(false);
+    wanted_.wait_for(lock, dozes_.load() ? kPeriod : kBusyPeriod);
+    dozes_.store(false);
+    left_to_it_.store(false);
+    lock.unlock();
+    if (!round()) return;
+    lock.lock();
+  }
+}
+
+}  // namespace gfxgraph::recorder
