@@ -369,7 +369,11 @@ std::set<uint64_t> Recorder::end_doubt(Allocation& allocation, uint64_t offset, 
 
 void Recorder::host_may_learn() noexcept {
   if (!kernels_fly_.load(std::memory_order_acquire)) return;
-  guarded([&] { look_before_wait(); });
+  guarded([&] {
+    // First: what they told of, the program may have written over beside a kernel.
+    if (any_ran_.load(std::memory_order_acquire)) note_runs();
+    look_before_wait();
+  });
 }
 
 // The host knows that they are done, and has not used that yet: what lies there is the device's. If

@@ -253,6 +253,23 @@ TEST_F(RecorderFlightsTest, WhatTheProgramUndoesOfAKernelThatAFunctionToldOfIsWr
   EXPECT_LT(written[0], launched[1]);
 }
 
+// The function tells of the memset, beside a kernel that still reaches the memory. Then a call
+// tells of the kernel, too.
+TEST_F(RecorderFlightsTest, WhatTheProgramWritesOverWhatAFunctionToldOfBesideAKernelIsWritten) {
+  recorder_->host_registered(host_, sizeof(host_), 0);
+  memset_work_async(host_, sizeof(host_));
+  launch(host_, handle(11));
+  host_function([] {});
+  std::memset(host_, 0, sizeof(host_));  // the memset
+  during_call_();
+  host_[100] = 7;
+  wait(handle(11));
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  EXPECT_EQ(written_at(*trace, 100), 7);
+}
+
 // A function begins while a launch is being issued: what memory holds then may be that kernel's.
 TEST_F(RecorderFlightsTest,
        WhatAKernelWritesBeforeAnEarlierFunctionIsHeardOfIsNotTheProgramsBesideIt) {
