@@ -25,9 +25,11 @@ int usage() {
   std::printf(
       "random_program SEED [--size ACTIONS] [--to SEED] [--drop 3,7,9.1] [--list] [--code FILE]\n"
       "               [--features all|none|default,+NAME,-NAME]\n"
-      "               [--steps ITERATIONS [--fresh] [--dump FOLDER]]\n"
+      "               [--names] [--ends] [--dump FOLDER] [--steps ITERATIONS [--fresh]]\n"
       "--to: one program after another in this process. --list: the program in words, without "
       "HIP.\n"
+      "--names: memory of the device is named. --ends: with the range \"cut\". --dump: what memory "
+      "holds then.\n"
       "--steps: a step again and again; --fresh: the last time with other inputs and numbers.\n");
   for (const FeatureRow& row : kFeatures)
     std::printf("  %-18s %-3s %s\n", row.name, row.on ? "on" : "off", row.help);
@@ -109,6 +111,14 @@ int run(int argc, char** argv) {
     }
     if (word == "--fresh") {
       options.fresh = true;
+      continue;
+    }
+    if (word == "--names") {
+      options.names = true;
+      continue;
+    }
+    if (word == "--ends") {
+      options.ends = true;
       continue;
     }
     if (i + 1 == argc) return usage();

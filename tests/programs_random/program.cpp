@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <cstdio>
+#include <fstream>
 
 #include "../../include/gfxgraph/record.h"
 
@@ -236,9 +237,39 @@ uint64_t Program::run() {
   for (now_ = 0; now_ < options_.size; ++now_) {
     if (now_ == first) gfxgraph_range_begin("cut");
     if (!dropped(now_)) action(now_);
+    if (options_.names) name_memory();
     if (now_ == last) gfxgraph_range_end("cut");
+    if (now_ == last && options_.ends) break;
   }
-  return finish();
+  if (options_.names && first < options_.size && last >= options_.size) gfxgraph_range_end("cut");
+  const uint64_t hash = finish();
+  for (int i = 0; i < memory_.count() && !options_.dump.empty(); ++i) {
+    if (memory_.at(i).live && memory_.at(i).kind != Kind::kPageable) dump(memory_.at(i));
+  }
+  return hash;
+}
+
+// Of what has none yet.
+void Program::name_memory() {
+  for (; named_ < memory_.count(); ++named_) {
+    const Region& region = memory_.at(named_);
+    if (device_.dry() || !region.live || region.kind == Kind::kPageable) continue;
+    if (region.kind == Kind::kGlobal) continue;  // has one
+    gfxgraph_name(region.on_host() ? region.host : region.device, text("r%d", named_).c_str());
+  }
+}
+
+// Its bytes, and for each whether it has a value that is the same in each run.
+void Program::dump(const Region& region) const {
+  const auto write = [&](const char* kind, const std::vector<uint8_t>& bytes) {
+    std::ofstream file(options_.dump + text("/r%d.%s", region.id, kind), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  };
+  std::vector<uint8_t> same = region.defined;
+  for (const auto& [at, target] : region.pointers) std::fill_n(same.begin() + at, 8, 0);
+  write("bin", region.bytes);
+  write("defined", same);
 }
 
 uint64_t Program::finish() {

@@ -34,6 +34,8 @@ struct Options {
   int steps = 0;       // iterations of one step instead of actions
   bool fresh = false;  // the last of them gets other inputs and numbers than its turn would bring
   std::string dump;    // folder for what memory holds after them
+  bool names = false;  // memory of the device gets the names that the dump has
+  bool ends = false;   // where its range does
 };
 
 class Program {
@@ -175,7 +177,8 @@ class Program {
   static uint32_t* number_of(Work& work);
   static bool number_changes(const StepWork& step);
   static uint32_t step_number(StepWork step, int iteration, bool fresh);
-  void dump() const;
+  void name_memory();
+  void dump(const Region& region) const;
 
   void begin();
   uint64_t finish();
@@ -187,6 +190,7 @@ class Program {
   std::vector<std::string> lines_;
   int now_ = 0;  // the action
   std::array<int, kSlots> slots_;
+  int named_ = 0;  // regions that were there when names were given last
   std::array<Stream, kStreamSlots> streams_;
   std::array<Event, kEvents> events_;
   std::vector<Graph> graphs_;

@@ -316,4 +316,5 @@ def run_all(runner, options):
     return failed, refused
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

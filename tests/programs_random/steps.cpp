@@ -182,16 +182,6 @@ void Program::write_inputs(int iteration) {
   }
 }
 
-void Program::dump() const {
-  for (const int id : slots_) {
-    if (id < 0) continue;
-    const Region& region = memory_.at(id);
-    std::ofstream file(options_.dump + text("/r%d.bin", id), std::ios::binary);
-    file.write(reinterpret_cast<const char*>(region.bytes.data()),
-               static_cast<std::streamsize>(region.size));
-  }
-}
-
 uint64_t Program::run_steps() {
   begin();
   make_step_memory();
@@ -218,7 +208,9 @@ uint64_t Program::run_steps() {
                   step_number(step, last, false));
   }
   const uint64_t hash = finish();
-  if (!options_.dump.empty()) dump();
+  for (const int id : slots_) {
+    if (id >= 0 && !options_.dump.empty()) dump(memory_.at(id));
+  }
   return hash;
 }
 
