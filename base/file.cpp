@@ -244,6 +244,14 @@ Result<void> File::truncate(uint64_t size_bytes) {
   return {};
 }
 
+Result<void> File::seek(uint64_t offset) {
+  GFXGRAPH_TRY(check_intact());
+  if (::lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return fail_errno("seek in", path_, errno);
+  }
+  return {};
+}
+
 Result<void> File::sync() {
   GFXGRAPH_TRY(check_intact());
   while (::fsync(fd_) != 0) {

@@ -56,6 +56,8 @@ class File {
   // Exactly `bytes.size()` bytes from `offset`; kTruncated when the file is shorter.
   [[nodiscard]] Result<void> read_at(uint64_t offset, std::span<std::byte> bytes) const;
   [[nodiscard]] Result<void> truncate(uint64_t size_bytes);
+  // Where write_all() goes on.
+  [[nodiscard]] Result<void> seek(uint64_t offset);
   // Data to the disk.
   [[nodiscard]] Result<void> sync();
   // Exclusive advisory lock (flock); false when another open file holds it. Lost when the last

@@ -18,8 +18,11 @@ constexpr std::array<std::byte, kRecordAlignment> kZeros{};
 
 class PartialFile : public OutputFile {
  public:
-  PartialFile(File file, File folder, std::filesystem::path final_path)
-      : file_(std::move(file)), folder_(std::move(folder)), final_path_(std::move(final_path)) {}
+  PartialFile(File file, File folder, std::filesystem::path final_path, uint64_t written = 0)
+      : file_(std::move(file)),
+        folder_(std::move(folder)),
+        final_path_(std::move(final_path)),
+        written_(written) {}
 
   Result<void> write(std::span<const std::span<const std::byte>> parts) override {
     GFXGRAPH_TRY(file_.write_all(parts));
@@ -62,7 +65,7 @@ class PartialFile : public OutputFile {
   File file_;
   File folder_;
   std::filesystem::path final_path_;
-  uint64_t written_ = 0;
+  uint64_t written_;                            // the file's size
   std::array<std::byte, kFooterBytes> last_{};  // the last write, if it was a footer
 };
 
@@ -97,6 +100,21 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
   }
   return fail(Status::kIo,
               fmt::format("create {}: other recordings keep taking this name", partial.string()));
+}
+
+Result<std::unique_ptr<OutputFile>> continue_partial_file(const std::filesystem::path& partial,
+                                                          const std::filesystem::path& path,
+                                                          uint64_t keep_bytes) {
+  GFXGRAPH_TRY(check_output_path(path));
+  GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_guarded(partial));
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool locked, file.try_lock());
+  if (!locked || !file.is_current()) {
+    return fail(Status::kIo, fmt::format("{}: a recording is still writing it", partial.string()));
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(File folder, File::open_guarded_folder(path.parent_path()));
+  GFXGRAPH_TRY(file.truncate(keep_bytes));
+  GFXGRAPH_TRY(file.seek(keep_bytes));
+  return std::make_unique<PartialFile>(std::move(file), std::move(folder), path, keep_bytes);
 }
 
 PreparedRecord::PreparedRecord(RecordKind kind, std::span<const std::byte> first,

@@ -27,6 +27,13 @@ class OutputFile {
 Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
                                                         const char* suffix = ".partial");
 
+// What a recording that died left in `partial`, locked, and cut to its first `keep_bytes`; writes
+// go behind them, and commit() renames it to `path`. Errors: it is not a regular file; a recording
+// still holds it.
+Result<std::unique_ptr<OutputFile>> continue_partial_file(const std::filesystem::path& partial,
+                                                          const std::filesystem::path& path,
+                                                          uint64_t keep_bytes);
+
 // A record with its hashes, ready to be written; made outside of any lock. Borrows the parts.
 struct PreparedRecord {
   static constexpr size_t kMaxParts = 2;
@@ -43,6 +50,10 @@ struct PreparedRecord {
 class ContainerWriter {
  public:
   explicit ContainerWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  // `file` holds a head and `records` records up to `offset`; `chain` has the records' headers.
+  ContainerWriter(std::unique_ptr<OutputFile> file, uint64_t offset, uint64_t records,
+                  RunningHash chain)
+      : file_(std::move(file)), offset_(offset), records_(records), chain_(std::move(chain)) {}
 
   Result<void> write_head();
   Result<void> append(const PreparedRecord& record);

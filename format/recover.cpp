@@ -25,6 +25,37 @@ Result<void> check_not_recording(const std::filesystem::path& path) {
   return {};
 }
 
+Result<LoadedTrace> load(const MappedFile& mapped, const std::filesystem::path& path) {
+  Result<LoadedTrace> loaded = load_trace(mapped.bytes(), {.allow_torn = true, .lazy = true});
+  if (!loaded) return with_context(std::move(loaded).error(), path.string());
+  return loaded;
+}
+
+RecoverReport report_of(const LoadedTrace& trace, uint64_t file_bytes) {
+  RecoverReport report;
+  report.intact = trace.sealed;
+  report.reason = trace.torn_reason;
+  report.kept_records = trace.whole_records;
+  report.kept_bytes = trace.sealed ? file_bytes : trace.whole_bytes;
+  report.lost_bytes = file_bytes - report.kept_bytes;
+  report.statistics = trace.statistics;
+  report.findings = trace.findings;
+  return report;
+}
+
+// `finding`: whether the last one of the report is still to be written.
+Result<void> finish(ContainerWriter& out, const RecoverReport& report, uint64_t graphs,
+                    bool finding) {
+  Packer packer;
+  if (finding) {
+    GFXGRAPH_TRY(
+        out.append(PreparedRecord(RecordKind::kFinding, packer.pack(report.findings.back()))));
+  }
+  return out.seal(
+      PreparedRecord(RecordKind::kSummary,
+                     packer.pack_summary(report.statistics, graphs, report.findings.size())));
+}
+
 Result<void> copy_records(std::span<const std::byte> file, const LoadedTrace& trace,
                           ContainerWriter& out) {
   RecordScanner scanner(file);
@@ -55,17 +86,8 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
   }
   GFXGRAPH_TRY(check_not_recording(in));
   GFXGRAPH_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(in));
-  Result<LoadedTrace> loaded = load_trace(mapped.bytes(), {.allow_torn = true});
-  if (!loaded) return with_context(std::move(loaded).error(), in.string());
-  const LoadedTrace& trace = *loaded;
-
-  RecoverReport report;
-  report.intact = trace.sealed;
-  report.reason = trace.torn_reason;
-  report.kept_records = trace.whole_records;
-  report.kept_bytes = trace.sealed ? mapped.bytes().size() : trace.whole_bytes;
-  report.lost_bytes = mapped.bytes().size() - report.kept_bytes;
-  report.statistics = trace.statistics;
+  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedTrace trace, load(mapped, in));
+  RecoverReport report = report_of(trace, mapped.bytes().size());
 
   // `in` is often the .partial of `out`: another name, so that it stays.
   GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
@@ -73,26 +95,101 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
   ContainerWriter writer(std::move(file));
   GFXGRAPH_TRY(writer.write_head());
   GFXGRAPH_TRY(copy_records(mapped.bytes(), trace, writer));
-  Packer packer;
-  uint64_t findings = trace.findings.size();
-  if (!trace.sealed) {
-    const Finding finding = loss(trace, report.lost_bytes);
-    GFXGRAPH_TRY(writer.append(PreparedRecord(RecordKind::kFinding, packer.pack(finding))));
-    ++findings;
-  }
-  GFXGRAPH_TRY(writer.seal(PreparedRecord(
-      RecordKind::kSummary, packer.pack_summary(trace.statistics, trace.graphs.size(), findings))));
+  if (!trace.sealed) report.findings.push_back(loss(trace, report.lost_bytes));
+  GFXGRAPH_TRY(finish(writer, report, trace.graphs.size(), !trace.sealed));
   return report;
+}
+
+struct WholeRecords {
+  uint64_t bytes = kHeadBytes;
+  uint64_t count = 0;
+  RunningHash chain;
+};
+
+// Without a summary, which does not count the finding to come.
+Result<WholeRecords> whole_records(std::span<const std::byte> file, uint64_t count) {
+  RecordScanner scanner(file, true);  // the hashes have been checked
+  GFXGRAPH_TRY(scanner.read_head());
+  WholeRecords whole;
+  while (whole.count < count) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<RecordView> record, scanner.next());
+    GFXGRAPH_CHECK(record.has_value());
+    if (record->kind == RecordKind::kSummary) break;
+    whole.chain.add(file.subspan(record->offset, kRecordHeaderBytes));
+    whole.bytes = scanner.offset();
+    ++whole.count;
+  }
+  return whole;
+}
+
+Result<void> seal_in_place(const std::filesystem::path& partial, const std::filesystem::path& out,
+                           const RecoverReport& report, uint64_t graphs, WholeRecords whole) {
+  Result<void> sealed;
+  {
+    GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                              continue_partial_file(partial, out, whole.bytes));
+    ContainerWriter writer(std::move(file), whole.bytes, whole.count, std::move(whole.chain));
+    sealed = finish(writer, report, graphs, true);
+  }
+  // A full disk: half a record must not stay behind the whole ones.
+  if (!sealed) (void)continue_partial_file(partial, out, whole.bytes);
+  return sealed;
+}
+
+Result<RecoverReport> close_file(const std::filesystem::path& partial,
+                                 const std::filesystem::path& out, const Closing& closing) {
+  GFXGRAPH_TRY(check_not_recording(partial));
+  GFXGRAPH_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::open(partial));
+  GFXGRAPH_ASSIGN_OR_RETURN(LoadedTrace trace, load(mapped, partial));
+  if (trace.whole_records == 0) {
+    return fail(Status::kTruncated, fmt::format("{}: holds nothing", partial.string()));
+  }
+  if (trace.environment.start_unix_ns < closing.not_before_unix_ns) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{}: left from an earlier recording", partial.string()));
+  }
+  // Death cuts a file; what is damaged otherwise may have more behind the damage.
+  if (trace.torn_status == Status::kCorrupt) {
+    return fail(Status::kCorrupt, fmt::format("{}: {}", partial.string(), trace.torn_reason));
+  }
+  RecoverReport report = report_of(trace, mapped.bytes().size());
+  if (trace.sealed) {
+    GFXGRAPH_TRY(rename_file(partial, out));
+    return report;
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(WholeRecords whole, whole_records(mapped.bytes(), trace.whole_records));
+  report.kept_bytes = whole.bytes;
+  report.kept_records = whole.count;
+  report.findings.push_back(
+      {FindingKind::kIncomplete, "gfxgraph-record", 1,
+       fmt::format("{}; the trace ends at record {}, and lacks what was not yet written",
+                   closing.reason, whole.count)});
+  const uint64_t graphs = trace.graphs.size();
+  trace = LoadedTrace();
+  mapped = MappedFile();  // the file must not be cut while it is mapped
+  GFXGRAPH_TRY(seal_in_place(partial, out, report, graphs, std::move(whole)));
+  return report;
+}
+
+// Files of strangers may ask for any memory.
+template <typename Work>
+Result<RecoverReport> with_memory_for(const std::filesystem::path& path, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", path.string()));
+  }
 }
 
 }  // namespace
 
 Result<RecoverReport> recover(const std::filesystem::path& in, const std::filesystem::path& out) {
-  try {
-    return recover_file(in, out);
-  } catch (const std::bad_alloc&) {
-    return fail(Status::kOutOfMemory, fmt::format("{}: no memory for it", in.string()));
-  }
+  return with_memory_for(in, [&] { return recover_file(in, out); });
+}
+
+Result<RecoverReport> close_recording(const std::filesystem::path& partial,
+                                      const std::filesystem::path& out, const Closing& closing) {
+  return with_memory_for(partial, [&] { return close_file(partial, out, closing); });
 }
 
 }  // namespace gfxgraph::format

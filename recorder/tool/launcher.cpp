@@ -18,6 +18,7 @@
 #include "base/own_process.h"
 #include "base/program.h"
 #include "codeobj/code_object.h"
+#include "recorder/tool/closing.h"
 #include "recorder/tool/outcome.h"
 #include "recorder/tool/output_pattern.h"
 #include "recorder/tool/segment_files.h"
@@ -70,11 +71,6 @@ class StatusFolder {
   fs::path path;
 };
 
-struct Ended {
-  pid_t pid = 0;
-  int code = 0;  // 128 + n for signal n
-};
-
 Result<Ended> run(const Start& start, const LaunchRequest& request,
                   const std::vector<std::string>& environment) {
   std::vector<char*> argv;
@@ -112,11 +108,10 @@ Result<Ended> run(const Start& start, const LaunchRequest& request,
     if (errno != EINTR) return fail(Status::kIo, fmt::format("waitpid: {}", std::strerror(errno)));
   }
   if (WIFSIGNALED(status)) {
-    say(fmt::format("the program was killed by signal {} ({})", WTERMSIG(status),
-                    ::strsignal(WTERMSIG(status))));
-    return Ended{child, 128 + WTERMSIG(status)};
+    say("the program was " + signal_text(WTERMSIG(status)));
+    return Ended{child, 128 + WTERMSIG(status), WTERMSIG(status)};
   }
-  return Ended{child, WEXITSTATUS(status)};
+  return Ended{child, WEXITSTATUS(status), 0};
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
@@ -166,7 +161,7 @@ Result<Ending> end_of_processes(const LaunchRequest& request, const Options& opt
   manifest.gfxgraph_version = GFXGRAPH_VERSION;
   if (!options.redact) manifest.program = request.program;
   manifest.exit_status = ended.code;
-  manifest.traces = settle_recordings(options.status_folder, ended.pid, ended.code);
+  manifest.traces = settle_recordings(options.status_folder, ended, request.force);
   const Ending ending = explain_recordings(manifest.traces, options.status_folder);
   const fs::path path = free_name(manifest_path, request.force);
   GFXGRAPH_TRY(write_manifest(path, manifest));
@@ -259,7 +254,7 @@ Result<int> launch(const LaunchRequest& request) {
   if (options.per_process) {
     GFXGRAPH_ASSIGN_OR_RETURN(ending, end_of_processes(request, options, ended, result));
   } else {
-    ending = explain_recording(options.output, options.status_folder);
+    ending = explain_recording(options.output, options.status_folder, ended, request.force);
   }
   if (ended.code != 0) return ended.code;
   if (ending == Ending::kLost) return kExitDataLost;

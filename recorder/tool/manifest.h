@@ -16,7 +16,7 @@ namespace gfxgraph::recorder {
 
 enum class TraceState {
   kSealed,
-  kPartial,    // the process died: `file` is the .partial, which gfxgraph recover reads
+  kPartial,    // the process died, and its trace could not be closed: `file` is the .partial
   kRecording,  // when the manifest was written; `file` is the name that the trace will get
   kFailed,     // there is no file, `error` says why
 };
@@ -32,7 +32,7 @@ struct ManifestEntry {
   // Of a flight recorder: the traces of what it did before `file`, in order.
   std::vector<std::string> earlier;
   TraceState state = TraceState::kFailed;
-  std::optional<uint64_t> launches;  // unknown unless the process ended its recording
+  std::optional<uint64_t> launches;  // unknown unless the trace is sealed
   // Nothing that the process did is missing, as far as is known.
   bool complete = false;
   std::vector<std::string> incomplete;  // one line per finding, as gfxgraph-record prints it

@@ -28,6 +28,9 @@
 // not work in it. Programs that look HIP's functions up with dlsym() or hipGetProcAddress() are
 // recorded; those that use dlvsym() are not, and the trace is incomplete and says so.
 //
+// If the process dies otherwise, or recording stops (a full disk), the tool seals what was written
+// (closing.h).
+//
 // Flush policy. What was handed to the kernel survives the death of the program, kill -9 included:
 // the events gathered so far are handed over at every synchronisation, every 256 events, and by a
 // thread of the recorder at least every 100 ms.

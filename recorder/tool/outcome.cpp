@@ -1,19 +1,15 @@
 #include "recorder/tool/outcome.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <thread>
 
 #include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "recorder/tool/closing.h"
 #include "recorder/tool/lint_summary.h"
 #include "recorder/tool/segment_files.h"
 
@@ -33,17 +29,6 @@ void list(const char* title, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < std::min(lines.size(), kMost); ++i)
     say(fmt::format("{}: {}", title, lines[i]));
   if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
-}
-
-void explain_unsealed(const std::string& output, const std::string& error) {
-  const std::string partial = output + ".partial";
-  if (!error.empty()) say(fmt::format("recording stopped: {}", error));
-  std::error_code missing;
-  if (fs::exists(partial, missing)) {
-    say(fmt::format("what was recorded before is in {} ({})", partial,
-                    size_text(fs::file_size(partial, missing))));
-    say(fmt::format("next: gfxgraph recover {}", partial));
-  }
 }
 
 // A trace that is sealed but has not got its name: a program that gave up its rights or changed its
@@ -72,8 +57,55 @@ bool explain(const Report& report, const std::string& output) {
   if (!report.incomplete.empty()) {
     say("the trace is incomplete: replay refuses it unless told --allow-incomplete");
   }
-  say(fmt::format("next: gfxgraph-replay {}", output));
+  say(fmt::format("next: gfxgraph-replay {}{}", output,
+                  report.incomplete.empty() ? "" : " --allow-incomplete"));
   return report.incomplete.empty();
+}
+
+// As the recorder would have told it; what only the recorder counts stays 0.
+Report report_of(const format::RecoverReport& closed) {
+  Report report;
+  const format::Statistics& statistics = closed.statistics;
+  report.sealed = true;
+  report.launches = statistics.launches;
+  report.kernels = statistics.kernels;
+  report.events = statistics.events;
+  report.copies = statistics.copies;
+  report.allocations = statistics.allocations;
+  report.relocations_typed = statistics.relocations_typed;
+  report.relocations_matched = statistics.relocations_matched;
+  report.relocations_ambiguous = statistics.relocations_ambiguous;
+  for (const format::Finding& finding : closed.findings) {
+    const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
+    (incomplete ? report.incomplete : report.notes)
+        .push_back(fmt::format("{}{}{} ({} time{})", finding.call,
+                               finding.detail.empty() ? "" : ": ", finding.detail, finding.count,
+                               finding.count == 1 ? "" : "s"));
+  }
+  return report;
+}
+
+std::string reason_of(const std::optional<Report>& report, const ClaimRecord& claim,
+                      const Ended& ended) {
+  if (report && !report->error.empty()) return "recording stopped: " + report->error;
+  return reason_of(claim, ended);
+}
+
+Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, bool replace) {
+  const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
+  if (closed) {
+    say(fmt::format("what was recorded before is closed as {}", claim.output));
+    (void)explain(report_of(*closed), claim.output);
+    return Ending::kLost;
+  }
+  const std::string partial = claim.output + ".partial";
+  std::error_code missing;
+  if (fs::exists(partial, missing)) {
+    say(fmt::format("what was recorded before is in {} ({}), which cannot be closed: {}", partial,
+                    size_text(fs::file_size(partial, missing)), closed.error().message));
+    say(fmt::format("next: gfxgraph recover {} -o NEW.gfxg", partial));
+  }
+  return Ending::kLost;
 }
 
 // Those that the trace does not name: they began when it was sealed.
@@ -89,13 +121,32 @@ std::vector<std::string> unnamed_processes(const std::optional<Report>& report,
   return processes;
 }
 
-bool lives(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM); }
-
 bool still_recording(const ClaimRecord& claim) {
   return !claim.output.empty() && partial_in_use(claim.output + ".partial") && lives(claim.pid);
 }
 
-ManifestEntry settle(const ClaimRecord& claim, const std::string& status_folder) {
+// The recorder in the process did not seal it.
+void settle_unsealed(const ClaimRecord& claim, const std::string& reason, bool replace,
+                     ManifestEntry& entry) {
+  entry.error = reason;
+  const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
+  if (closed) {
+    Report report = report_of(*closed);
+    entry.state = TraceState::kSealed;
+    entry.launches = report.launches;
+    entry.incomplete = std::move(report.incomplete);
+    entry.notes = std::move(report.notes);
+    return;
+  }
+  std::error_code missing;
+  if (!fs::exists(claim.output + ".partial", missing)) return;
+  entry.state = TraceState::kPartial;
+  entry.file += ".partial";
+  entry.error += fmt::format("; the trace cannot be closed: {}", closed.error().message);
+}
+
+ManifestEntry settle(const ClaimRecord& claim, const std::string& status_folder, const Ended& ended,
+                     bool replace) {
   ManifestEntry entry;
   entry.pid = claim.pid;
   entry.parent_pid = claim.parent_pid;
@@ -127,11 +178,7 @@ ManifestEntry settle(const ClaimRecord& claim, const std::string& status_folder)
   } else if (name_sealed_trace(claim.output)) {
     entry.state = TraceState::kSealed;
   } else {
-    std::error_code missing;
-    const bool partial = fs::exists(claim.output + ".partial", missing);
-    entry.state = partial ? TraceState::kPartial : TraceState::kFailed;
-    if (partial) entry.file += ".partial";
-    if (entry.error.empty()) entry.error = "the process ended without telling the recorder";
+    settle_unsealed(claim, reason_of(report, claim, ended), replace, entry);
   }
   if (entry.state == TraceState::kFailed) entry.file.clear();
   for (const std::string& process : unnamed_processes(report, status_folder, claim.key)) {
@@ -152,14 +199,6 @@ std::string process_text(const ManifestEntry& entry) {
 
 void say(const std::string& text) { print(stderr, "gfxgraph-record: {}\n", text); }
 
-bool partial_in_use(const fs::path& partial) {
-  const int file = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool free = ::flock(file, LOCK_EX | LOCK_NB) == 0;
-  ::close(file);
-  return !free;
-}
-
 namespace {
 
 // Of a flight recorder.
@@ -176,24 +215,34 @@ void explain_segments(const std::string& output, const std::string& status_folde
   }
 }
 
-Ending explain_last(const std::string& output, const std::string& status_folder) {
+// Of a recording of one trace. The process that records could not make it if there is none.
+ClaimRecord only_claim(const std::string& output, const std::string& status_folder) {
+  const std::vector<ClaimRecord> claims = read_claims(status_folder);
+  ClaimRecord claim = claims.empty() ? ClaimRecord() : claims.front();
+  claim.output = output;
+  return claim;
+}
+
+Ending explain_last(const std::string& output, const std::string& status_folder, const Ended& ended,
+                    bool replace) {
   const std::optional<Report> report = read_report(status_folder, "");
-  const std::string stopped =
-      report ? report->error : "the program ended without telling the recorder";
   if (report && report->sealed) {
     if (Result<void> sealed = format::ends_as_sealed(output); !sealed) {
       say(fmt::format("the trace is lost: {}", sealed.error().message));
       return Ending::kLost;
     }
   } else if (!name_sealed_trace(output)) {
-    if (partial_in_use(output + ".partial")) {
-      say(fmt::format(
-          "{}.partial: another process that the program started is still recording; the "
-          "trace gets its name when that process ends",
-          output));
-    } else {
-      explain_unsealed(output, stopped);
+    const ClaimRecord claim = only_claim(output, status_folder);
+    if (!still_recording(claim)) {
+      const std::string reason = reason_of(report, claim, ended);
+      const bool said = ended.signal != 0 && reason == reason_of(std::nullopt, claim, ended);
+      if (!said) say(reason);
+      return explain_unsealed(claim, reason, replace);
     }
+    say(fmt::format(
+        "{}.partial: another process that the program started is still recording; the trace gets "
+        "its name when that process ends",
+        output));
     return Ending::kLost;
   }
   bool complete = true;
@@ -214,23 +263,24 @@ Ending explain_last(const std::string& output, const std::string& status_folder)
 
 }  // namespace
 
-Ending explain_recording(const std::string& output, const std::string& status_folder) {
-  const Ending ending = explain_last(output, status_folder);
+Ending explain_recording(const std::string& output, const std::string& status_folder,
+                         const Ended& ended, bool replace) {
+  const Ending ending = explain_last(output, status_folder, ended, replace);
   explain_segments(output, status_folder);
   return ending;
 }
 
-std::vector<ManifestEntry> settle_recordings(const std::string& status_folder, pid_t first_process,
-                                             int exit_status) {
+std::vector<ManifestEntry> settle_recordings(const std::string& status_folder, const Ended& ended,
+                                             bool replace) {
   std::vector<ManifestEntry> entries;
   ManifestEntry* last_image = nullptr;
   const std::vector<ClaimRecord> claims = read_claims(status_folder);
   entries.reserve(claims.size());
   for (const ClaimRecord& claim : claims) {
-    entries.push_back(settle(claim, status_folder));
-    if (claim.pid == first_process) last_image = &entries.back();
+    entries.push_back(settle(claim, status_folder, ended, replace));
+    if (claim.pid == ended.pid) last_image = &entries.back();
   }
-  if (last_image != nullptr) last_image->exit_status = exit_status;
+  if (last_image != nullptr) last_image->exit_status = ended.code;
   return entries;
 }
 

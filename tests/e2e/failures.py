@@ -1,6 +1,8 @@
 """Programs that crash, fork, are killed or leave early; damaged traces; disks that are full."""
 
 import fcntl
+import json
+import os
 import random
 import resource
 import signal
@@ -27,11 +29,11 @@ def await_unlocked(path):
         time.sleep(0.02)
 
 
-def readable_rest(build, scratch, trace):
+def readable_rest(build, scratch, trace, named=False):
     """What a dead recorder left: info describes it (exit code 3), recover makes a whole trace."""
     partial = partial_of(trace)
     require(partial.exists(), f"{partial.name} is missing; there is {list(scratch.iterdir())}")
-    require(not trace.exists(), "an unfinished recording has the name of a finished one")
+    require(named or not trace.exists(), "an unfinished recording has the name of a finished one")
     report = info(build, partial, expect=3)
     require(not report["sealed"], "a torn trace counts as sealed")
     recovered = scratch / "recovered.gfxg"
@@ -49,25 +51,79 @@ def sealed_at_exit(build, scratch, how, code):
     require(info(build, trace, expect={0, 3})["events"]["launch"] >= 3, "launches are missing")
 
 
-def torn_at_death(build, scratch, how, number):
-    """The program dies; all that was recorded before stays readable."""
+def closed(build, trace, why, least):
+    """gfxgraph-record has closed the trace of a program that died: it has its name, opens, says why it ends
+    there, and what is in it replays."""
+    require(not partial_of(trace).exists(), f"{partial_of(trace).name} is left")
+    report = info(build, trace, expect={0, 3})
+    require(report["sealed"] and not report["complete"], f"{report}")
+    require(report["events"]["launch"] >= least, f"launches are missing: {report['events']}")
+    text = run(build.tool("gfxgraph", "info", trace), expect={0, 3}).stdout
+    require(why in " ".join(text.split()), f"nothing says why it ends:\n{text}")
+    run(build.tool("gfxgraph", "verify", trace), expect={0, 3})
+    run(build.replay(trace), expect=3)
+    replayed = run(build.replay(trace, "--allow-incomplete", "--layout", "shift"), expect={0, 3})
+    require(why in replayed.stderr, f"replay does not say what is missing:\n{replayed.stderr}")
+
+
+def closed_at_death(build, scratch, how, number, least):
+    """The program dies of itself; what was recorded before is a trace with its name."""
     trace = scratch / "t.gfxg"
-    code = 128 + int(number)
-    run(build.record(trace, build.programs / "misbehave", how), expect={code, -int(number)})
-    if trace.exists():  # a recorder may manage to seal
-        require(info(build, trace, expect={0, 3})["events"]["launch"] >= 3, "launches are missing")
-    else:
-        require(readable_rest(build, scratch, trace)["events"]["launch"] >= 3, "launches are missing")
+    done = run(build.record(trace, build.programs / "misbehave", how), expect=128 + int(number))
+    require(f"closed as {trace}" in done.stderr, done.stderr)
+    closed(build, trace, f"the program was killed by signal {number} (", int(least))
+
+
+def launches_for_ever(build, scratch, trace, options=()):
+    """A recording of a program that launches until it is killed, and the program's process id."""
+    process = subprocess.Popen(
+        build.record(trace, build.programs / "misbehave", "hang", options=options), text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = int(process.stdout.readline())
+    until = time.monotonic() + 120
+    seen = 0
+    while seen < 6:  # handed over every 100 ms
+        require(time.monotonic() < until, "no launch gets into the trace")
+        done = run(build.tool("gfxgraph", "info", partial_of(trace), "--json"), expect={1, 3})
+        seen = json.loads(done.stdout)["events"]["launch"] if done.returncode == 3 else 0
+    return process, pid
+
+
+def killed(build, scratch):
+    """kill -9 and signals that nobody handles, from outside, while the program launches."""
+    trace = scratch / "t.gfxg"
+    for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGQUIT):
+        process, pid = launches_for_ever(build, scratch, trace, ("--force",))
+        os.kill(pid, number)
+        _, errors = process.communicate(timeout=60)
+        require(process.returncode == 128 + number, f"{process.returncode}: {errors}")
+        closed(build, trace, f"the program was killed by signal {int(number)} (", 6)
+
+
+def killed_beside_another(build, scratch):
+    """The trace of a program that died replaces no other one, unless --force lets it."""
+    trace = scratch / "t.gfxg"
+    process, pid = launches_for_ever(build, scratch, trace)
+    trace.write_text("of somebody else")
+    os.kill(pid, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    require(trace.read_text() == "of somebody else", "a file was replaced")
+    require(f"{trace} exists meanwhile" in errors, errors)
+    require(f"next: gfxgraph recover {partial_of(trace)} -o NEW.gfxg" in errors, errors)
+    readable_rest(build, scratch, trace, named=True)
+    partial_of(trace).unlink()
+    # Nothing was recorded: what was there stays.
+    run(build.record(trace, build.programs / "misbehave", "early", options=("--force",)), expect=137)
+    require(trace.read_text() == "of somebody else", "nothing replaced a file")
+    run(build.record(trace, build.programs / "misbehave", "kill_busy", options=("--force",)), expect=137)
+    closed(build, trace, "killed by signal 9 (", 3)
 
 
 def any_end(build, scratch, how, code):
-    """The program leaves behind the recorder's back; the trace is sealed or can be recovered."""
+    """The program leaves behind the recorder's back; there is a sealed trace."""
     trace = scratch / "t.gfxg"
     run(build.record(trace, build.programs / "misbehave", how), expect=int(code))
-    if trace.exists():
-        info(build, trace, expect={0, 3})
-    else:
-        readable_rest(build, scratch, trace)
+    info(build, trace, expect={0, 3})
 
 
 def kill_at_random(build, scratch, rounds):
@@ -129,7 +185,8 @@ def truncated(build, scratch, cuts):
 
 
 def full_disk(build, scratch):
-    """Writing the trace fails in the middle: the program does not notice, the user does."""
+    """Writing the trace fails in the middle: the program does not notice; the user is told what failed, where,
+    and what to do, and has a trace of what was recorded before."""
     trace = scratch / "t.gfxg"
 
     def limit():
@@ -140,8 +197,8 @@ def full_disk(build, scratch):
     done = run(build.record(trace, build.programs / "misbehave", "big"), expect=3, preexec=limit)
     require("big: done" in done.stdout, f"the program was disturbed:\n{done.stdout}")
     require(done.stderr.strip(), "no message about the failed recording")
-    require(not trace.exists(), "an incomplete file was sealed")
-    readable_rest(build, scratch, trace)
+    closed(build, trace, "recording stopped: write", 3)
+    require(trace.stat().st_size > 8 << 20, "what was written before is lost")
 
 
 def no_permission(build, scratch):

@@ -2,7 +2,10 @@
 //   crash   a null write on the host      abort   abort()        fault  a kernel writes to nowhere
 //   exit    exit(7) with work in flight   quick   _exit(9)       fork   a child that ends by
 //   itself, exec    becomes another program       hang    launches for ever, until killed
+//   crash_busy, kill_busy  dies between launches that nobody waited for
+//   early   dies before its first use of HIP
 #include <hip/hip_runtime.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +34,7 @@ __global__ void write_to(unsigned* target) { *target = 1; }
 int main(int argc, char** argv) {
   constexpr unsigned kCount = 1000;
   const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "early") raise(SIGKILL);
   unsigned* counter = nullptr;
   HIP_CHECK(hipMalloc(reinterpret_cast<void**>(&counter), kCount * sizeof(unsigned)));
   HIP_CHECK(hipMemset(counter, 0, kCount * sizeof(unsigned)));
@@ -40,6 +44,13 @@ int main(int argc, char** argv) {
 
   if (how == "crash") *static_cast<volatile int*>(nullptr) = 1;
   if (how == "abort") std::abort();
+  for (int i = 1; how == "crash_busy" || how == "kill_busy"; ++i) {
+    launch();
+    if (i % 8 == 0) HIP_CHECK(hipDeviceSynchronize());
+    if (i < 21) continue;
+    if (how == "kill_busy") raise(SIGKILL);
+    *static_cast<volatile int*>(nullptr) = 1;
+  }
   if (how == "exit") return 7;
   if (how == "quick") _exit(9);
   if (how == "exec") {
@@ -70,6 +81,10 @@ int main(int argc, char** argv) {
   }
   if (how == "big") std::printf("big: done\n");
   for (int i = 0; how == "many" && i < 20000; ++i) count<<<1, 32>>>(counter, 32);
+  if (how == "hang") {
+    std::printf("%d\n", static_cast<int>(getpid()));
+    std::fflush(stdout);
+  }
   while (how == "hang") {
     launch();
     HIP_CHECK(hipDeviceSynchronize());

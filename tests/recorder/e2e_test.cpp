@@ -360,17 +360,23 @@ TEST_F(RecordTest, ExecSealsWhatCameBefore) {
   EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1));
 }
 
-TEST_F(RecordTest, CrashesLeaveAReadableTrace) {
+TEST_F(RecordTest, TracesOfCrashesAreClosed) {
   const std::map<std::string, int> codes = {{"abort", 128 + 6}, {"crash", 128 + 11}};
   for (const auto& [mode, code] : codes) {
     const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
     EXPECT_EQ(result.code, code) << mode;
     EXPECT_THAT(result.err, HasSubstr("killed by signal"));
-    EXPECT_THAT(result.err, HasSubstr(path() + ".partial"));
-    EXPECT_THAT(result.err, HasSubstr("gfxgraph recover"));
-    const auto trace = open(true);
+    EXPECT_THAT(result.err, HasSubstr("what was recorded before is closed as " + path()));
+    EXPECT_THAT(result.err, HasSubstr("gfxgraph-replay " + path() + " --allow-incomplete"));
+    EXPECT_FALSE(std::filesystem::exists(path() + ".partial")) << mode;
+    const auto trace = open();
     ASSERT_TRUE(trace) << mode;
-    EXPECT_FALSE(trace->sealed());
+    EXPECT_TRUE(trace->sealed());
+    EXPECT_FALSE(trace->complete());
+    ASSERT_THAT(trace->findings(), Not(SizeIs(0)));
+    EXPECT_EQ(trace->findings().back().call, "gfxgraph-record");
+    EXPECT_THAT(trace->findings().back().detail,
+                HasSubstr("killed by signal " + std::to_string(code - 128)));
     EXPECT_THAT(actions<format::Launch>(*trace), SizeIs(1)) << mode;
   }
 }
@@ -383,13 +389,15 @@ TEST_F(RecordTest, KilledAtAnyTime) {
                         << "sleep $1\nkill -9 $p\nwait $p\nexit 0\n";
   size_t most = 0;
   for (const char* delay : {"0", "0.013", "0.05", "0.12", "0.4"}) {
-    std::filesystem::remove(path() + ".partial");
+    std::filesystem::remove(path());
     std::filesystem::remove(started);
     const ProcessResult result = record("sh " + script + " " + delay);
-    EXPECT_THAT(result.err, HasSubstr("gfxgraph recover"));
-    const auto trace = open(true);
+    EXPECT_EQ(result.code, 3) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("ended without telling the recorder"));
+    const auto trace = open();
     ASSERT_TRUE(trace) << delay;
-    EXPECT_FALSE(trace->sealed());
+    EXPECT_TRUE(trace->sealed());
+    EXPECT_FALSE(trace->complete());
     most = std::max(most, actions<format::Launch>(*trace).size());
   }
   EXPECT_GE(most, 20u) << "every synchronisation hands over what came before";
@@ -402,7 +410,9 @@ TEST_F(RecordTest, TheTraceIsNeverWrittenIntoAFileOfTheProgram) {
   EXPECT_EQ(result.out, "ok\n");
   EXPECT_EQ(result.code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the program closed its file descriptor"));
-  EXPECT_FALSE(std::filesystem::exists(path()));
+  const auto trace = open();  // what was written before
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
   for (const auto& entry : std::filesystem::directory_iterator(files)) {
     EXPECT_EQ(std::filesystem::file_size(entry.path()), 0u) << entry.path();
   }
@@ -447,7 +457,7 @@ TEST_F(RecordTest, AnAbortWaitsForNoOtherThread) {
       std::chrono::steady_clock::now().time_since_epoch());
   ASSERT_EQ(result.code, 128 + SIGABRT) << result.err;
   EXPECT_LT(now.count() - std::stoll(result.out), 5000);
-  const auto trace = open(true);
+  const auto trace = open();
   ASSERT_TRUE(trace);
   EXPECT_GE(actions<format::Launch>(*trace).size(), 1u);
 }

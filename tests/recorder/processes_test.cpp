@@ -177,19 +177,22 @@ TEST_F(ProcessesTest, NothingReplacesATraceOfTheSameName) {
   EXPECT_EQ(names, (std::set<std::string>{"old-0.gfxg", "old-0.2.gfxg"}));
 }
 
-TEST_F(ProcessesTest, KilledProcessesLeaveAPartialTrace) {
+TEST_F(ProcessesTest, TracesOfKilledProcessesAreClosed) {
   const ProcessResult result = record(kProgram + "killed_child");
   EXPECT_EQ(result.out, "ok\n");
   EXPECT_EQ(result.code, 3) << result.err;
   const Manifest found = manifest();
   ASSERT_THAT(found.traces, SizeIs(2));
-  const bool first = found.traces[0].state == TraceState::kPartial;
+  const bool first = !found.traces[0].complete;
   const ManifestEntry& killed = found.traces[first ? 0 : 1];
   expect_whole(found.traces[first ? 1 : 0], 1);
-  EXPECT_EQ(killed.state, TraceState::kPartial);
-  EXPECT_EQ(killed.file, "run-" + std::to_string(killed.pid) + ".gfxg.partial");
-  EXPECT_EQ(killed.launches, std::nullopt);
+  EXPECT_EQ(killed.state, TraceState::kSealed);
+  EXPECT_EQ(killed.file, "run-" + std::to_string(killed.pid) + ".gfxg");
+  EXPECT_EQ(killed.launches, 1u);
   EXPECT_FALSE(killed.complete);
+  EXPECT_THAT(killed.error, HasSubstr("ended without telling the recorder"));
+  ASSERT_THAT(killed.incomplete, SizeIs(1));
+  EXPECT_THAT(killed.incomplete[0], HasSubstr("lacks what was not yet written"));
   expect_launches(killed, 1);
   EXPECT_THAT(result.err, HasSubstr(killed.file));
 }

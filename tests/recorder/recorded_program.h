@@ -30,8 +30,8 @@ class RecordedProgramTest : public ::testing::Test {
                folder_.path());
   }
 
-  std::shared_ptr<const format::Trace> open(bool torn = false) {
-    auto trace = format::Trace::open(torn ? path() + ".partial" : path(), {.allow_torn = torn});
+  std::shared_ptr<const format::Trace> open() {
+    auto trace = format::Trace::open(path());
     EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
     return trace ? *trace : nullptr;
   }
