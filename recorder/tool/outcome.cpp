@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <thread>
 
@@ -91,7 +92,18 @@ std::string reason_of(const std::optional<Report>& report, const ClaimRecord& cl
   return reason_of(claim, ended);
 }
 
+// Empty: nothing that would help.
+std::string remedy(const std::string& reason) {
+  for (const int full : {ENOSPC, EDQUOT, EFBIG}) {
+    if (reason.find(errno_message(full)) == std::string::npos) continue;
+    return "next: make room for the trace, write it elsewhere (-o), or record less of the program "
+           "(--range, --launches, --flight-recorder)";
+  }
+  return "";
+}
+
 Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, bool replace) {
+  if (const std::string text = remedy(reason); !text.empty()) say(text);
   const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
   if (closed) {
     say(fmt::format("what was recorded before is closed as {}", claim.output));
