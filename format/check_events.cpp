@@ -67,6 +67,7 @@ class EventChecker {
     if (action.id == 0 || state_.allocations_.contains(action.id)) {
       return fail(Status::kCorrupt, fmt::format("allocation begin: id {} is not new", action.id));
     }
+    GFXGRAPH_TRY(check_dense(action.id, "allocation begin"));
     const uint64_t limit = std::max(action.size_bytes, action.mapped_bytes);
     if (action.size_bytes == 0) return fail(Status::kCorrupt, "allocation begin: has no bytes");
     if (!range_fits(action.recorded_address, limit, UINT64_MAX) ||
@@ -262,8 +263,16 @@ class EventChecker {
     return {};
   }
 
+  // Readers have tables by id: one far beyond the events that can have made it would fill memory.
+  Result<void> check_dense(uint32_t id, const char* what) const {
+    constexpr uint64_t kSlack = 1u << 20;
+    if (id <= state_.events_ + kSlack) return {};
+    return fail(Status::kCorrupt, fmt::format("{}: id {} is out of range", what, id));
+  }
+
   template <typename Map>
   Result<void> create(Map& map, uint32_t id, const char* what) {
+    GFXGRAPH_TRY(check_dense(id, what));
     if (id == 0 || !map.emplace(id, false).second) {
       return fail(Status::kCorrupt, fmt::format("{}: id {} is not new", what, id));
     }

@@ -11,34 +11,14 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Ids are handed out densely; one far beyond the events that could have made it is damage, and must
-// not make a table of it.
-constexpr uint32_t kIdSlack = 1u << 20;
-
-template <typename... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <typename... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
-
-tl::unexpected<Error> corrupt(uint64_t sequence, const std::string& what) {
-  return fail(Status::kCorrupt, fmt::format("event {}: {}", sequence, what));
-}
-
-// Bytes from the first to one past the last that a pitched box touches; nothing on overflow.
-std::optional<uint64_t> box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
-                                  uint64_t slice) {
+// Bytes from the first to one past the last that a pitched box touches. The loader has made sure
+// that none of it overflows.
+uint64_t box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
+                   uint64_t slice) {
   if (width == 0 || height == 0 || depth == 0) return 0;
   const uint64_t row = pitch == 0 ? width : pitch;
-  const std::optional<uint64_t> plane = checked_mul<uint64_t>(row, height);
-  if (!plane) return std::nullopt;
-  const std::optional<uint64_t> rows = checked_mul<uint64_t>(row, height - 1);
-  const std::optional<uint64_t> planes =
-      checked_mul<uint64_t>(slice == 0 ? *plane : slice, depth - 1);
-  if (!rows || !planes) return std::nullopt;
-  const std::optional<uint64_t> sum = checked_add(*rows, *planes);
-  return sum ? checked_add(*sum, width) : std::nullopt;
+  const uint64_t plane = slice == 0 ? row * height : slice;
+  return row * (height - 1) + plane * (depth - 1) + width;
 }
 
 }  // namespace
@@ -53,6 +33,8 @@ bool host_visible(const format::AllocationBegin& begin) {
   }
 }
 
+// Of a trace whose events the loader has checked (format/check.h): what is refused here is what
+// the format allows, and no replay can do.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace)
@@ -66,8 +48,9 @@ class ProgramBuilder {
     const format::Trace& trace = *program_->trace_;
     // Allocations first: a pointer may lead to one that begins later in the stream.
     const auto begin_one = [&](const format::Event& event) -> Result<void> {
-      const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
-      return begin == nullptr ? Result<void>() : add_allocation(event.sequence, *begin);
+      if (const auto* const begin = std::get_if<format::AllocationBegin>(&event.action))
+        add_allocation(event.sequence, *begin);
+      return {};
     };
     GFXGRAPH_TRY(trace.visit_events(format::kinds_of<format::AllocationBegin>(), begin_one));
     GFXGRAPH_TRY(
@@ -161,33 +144,9 @@ class ProgramBuilder {
            host_visible(*program_->allocations_[copy.destination.allocation - 1].begin);
   }
 
-  Result<void> check_id(uint32_t id, const char* what) const {
-    if (id == 0 || id > program_->trace_->statistics().events + kIdSlack) {
-      return corrupt(sequence_, fmt::format("{} id {} is out of range", what, id));
-    }
-    return {};
-  }
-
-  Result<void> add_allocation(uint64_t sequence, const format::AllocationBegin& begin) {
-    sequence_ = sequence;
-    GFXGRAPH_TRY(check_id(begin.id, "allocation"));
+  void add_allocation(uint64_t sequence, const format::AllocationBegin& begin) {
     if (program_->allocations_.size() < begin.id) program_->allocations_.resize(begin.id);
     AllocationInfo& info = program_->allocations_[begin.id - 1];
-    if (info.begin != nullptr)
-      return corrupt(sequence, fmt::format("allocation {} begins twice", begin.id));
-    if (!checked_add(begin.recorded_address, limit(begin))) {
-      return corrupt(sequence,
-                     fmt::format("allocation {} passes the end of the address space", begin.id));
-    }
-    if (begin.initial.size_bytes > limit(begin)) {
-      return corrupt(sequence,
-                     fmt::format("allocation {} starts with more bytes than it has", begin.id));
-    }
-    if (begin.kind == format::AllocationKind::kModuleGlobal &&
-        (begin.code_object == 0 || begin.code_object > program_->trace_->code_objects().size())) {
-      return corrupt(
-          sequence, fmt::format("allocation {} names code object {}", begin.id, begin.code_object));
-    }
     info.begin = program_->store_->keep(begin);
     info.begin_sequence = sequence;
     if (!begin.name.empty()) {
@@ -201,77 +160,50 @@ class ProgramBuilder {
       info.name_source = NameSource::kCallSite;
     }
     info.extent_bytes = std::max(begin.size_bytes, begin.initial.size_bytes);
-    return {};
   }
 
-  Result<const AllocationInfo*> allocation(format::AllocationId id) const {
-    if (id == 0 || id > program_->allocations_.size() ||
-        program_->allocations_[id - 1].begin == nullptr) {
-      return corrupt(sequence_, fmt::format("allocation {} does not exist", id));
-    }
-    return &program_->allocations_[id - 1];
-  }
+  AllocationInfo& allocation(format::AllocationId id) { return program_->allocations_[id - 1]; }
 
   static uint64_t limit(const format::AllocationBegin& begin) {
     return std::max(begin.size_bytes, begin.mapped_bytes);
   }
 
-  Result<void> check_range(format::AllocationId id, uint64_t offset, std::optional<uint64_t> size) {
-    GFXGRAPH_TRY(allocation(id));
-    AllocationInfo& info = program_->allocations_[id - 1];
-    if (!size || !range_fits(offset, *size, limit(*info.begin))) {
-      return corrupt(sequence_,
-                     fmt::format("bytes {}+{} lie outside allocation {} of {} bytes", offset,
-                                 size.value_or(UINT64_MAX), id, limit(*info.begin)));
-    }
-    info.extent_bytes = std::max(info.extent_bytes, offset + *size);
-    return {};
+  // Bytes behind the size that the program asked for, but in what the runtime gave it.
+  void uses(format::AllocationId id, uint64_t offset, uint64_t size) {
+    AllocationInfo& info = allocation(id);
+    info.extent_bytes = std::max(info.extent_bytes, offset + size);
   }
 
-  Result<void> check_relocations(const std::vector<format::Relocation>& relocations,
-                                 uint64_t size) const {
+  // What is pointed to is memory here, too.
+  void leads(const std::vector<format::Relocation>& relocations) {
     for (const format::Relocation& relocation : relocations) {
-      GFXGRAPH_TRY(allocation(relocation.allocation));
-      if (!range_fits(relocation.offset_bytes, sizeof(uint64_t), size)) {
-        return corrupt(sequence_,
-                       fmt::format("relocation at byte {} of {}", relocation.offset_bytes, size));
-      }
-      // What is pointed to is memory here, too.
-      AllocationInfo& target = program_->allocations_[relocation.allocation - 1];
-      const auto addend = static_cast<uint64_t>(relocation.addend);
-      if (!relocation.outside && addend <= limit(*target.begin))
-        target.extent_bytes = std::max(target.extent_bytes, addend);
+      if (!relocation.outside)
+        uses(relocation.allocation, static_cast<uint64_t>(relocation.addend), 0);
     }
-    return {};
   }
 
   Result<void> add(const format::AllocationBegin& begin) {
-    return check_relocations(begin.initial.relocations, begin.initial.size_bytes);
+    leads(begin.initial.relocations);
+    return {};
   }
 
   Result<void> add(const format::AllocationEnd& end) {
-    GFXGRAPH_TRY(allocation(end.id));
-    AllocationInfo& info = program_->allocations_[end.id - 1];
-    if (info.end != nullptr)
-      return corrupt(sequence_, fmt::format("allocation {} ends twice", end.id));
-    if (end.post.size_bytes > limit(*info.begin)) {
-      return corrupt(sequence_,
-                     fmt::format("allocation {} ends with more bytes than it has", end.id));
-    }
+    AllocationInfo& info = allocation(end.id);
     info.end = program_->store_->keep(end);
     info.end_sequence = sequence_;
-    info.extent_bytes = std::max(info.extent_bytes, end.post.size_bytes);
-    return check_relocations(end.post.relocations, end.post.size_bytes);
+    uses(end.id, 0, end.post.size_bytes);
+    leads(end.post.relocations);
+    return {};
   }
 
   Result<void> add(const format::HostWrite& write) {
-    GFXGRAPH_TRY(check_range(write.allocation, write.offset_bytes, write.content.size_bytes));
-    GFXGRAPH_TRY(check_relocations(write.content.relocations, write.content.size_bytes));
-    if (!host_visible(*program_->allocations_[write.allocation - 1].begin)) {
-      return corrupt(
-          sequence_,
-          fmt::format("host write to allocation {}, which the host cannot see", write.allocation));
+    if (!host_visible(*allocation(write.allocation).begin)) {
+      return fail(Status::kCorrupt,
+                  fmt::format("event {}: host write to allocation {}, which the host cannot see",
+                              sequence_, write.allocation));
     }
+    uses(write.allocation, write.offset_bytes, write.content.size_bytes);
+    leads(write.content.relocations);
     Call call = new_call(CallKind::kHostWrite);
     call.host_write = static_cast<uint32_t>(program_->host_writes_.size());
     program_->host_writes_.push_back(program_->store_->keep(write));
@@ -280,13 +212,13 @@ class ProgramBuilder {
   }
 
   Result<void> add(const format::StreamCreate& stream) {
-    GFXGRAPH_TRY(use_stream(stream.id));
+    use_stream(stream.id);
     program_->streams_[stream.id] = StreamInfo{true, stream.flags, stream.priority};
     return {};
   }
 
   Result<void> add(const format::EventCreate& event) {
-    GFXGRAPH_TRY(use_event(event.id));
+    use_event(event.id);
     program_->events_[event.id] = event.flags;
     return {};
   }
@@ -295,39 +227,26 @@ class ProgramBuilder {
   Result<void> add(const format::EventDestroy&) { return {}; }
   Result<void> add(const format::Marker& marker) {
     if (marker.kind != format::MarkerKind::kName) return {};
-    if (marker.allocation == 0 || marker.allocation > program_->allocations_.size()) {
-      return corrupt(sequence_, fmt::format("a name of allocation {}, which does not exist",
-                                            marker.allocation));
-    }
-    AllocationInfo& info = program_->allocations_[marker.allocation - 1];
+    AllocationInfo& info = allocation(marker.allocation);
     info.name = marker.text;
     info.name_source = NameSource::kGiven;
     return {};
   }
   // Its effects are HostWrites. Where the host was seen to know that it ran, it is a call.
   Result<void> add(const format::HostFunction& function) {
-    GFXGRAPH_TRY(use_stream(function.stream));
+    use_stream(function.stream);
     if (function.id == 0) return {};
     Call call = new_call(CallKind::kHostFunction);
     call.stream = function.stream;
-    GFXGRAPH_TRY(issue_host_functions(call, function.id, 1));
+    call.first_host_function = function.id;
+    call.host_function_count = 1;
     program_->calls_.push_back(call);
     return {};
   }
 
-  Result<void> issue_host_functions(Call& call, format::HostFunctionId first, uint64_t count) {
-    if (first <= last_host_function_ || count == 0 || count - 1 > UINT32_MAX - first) {
-      return corrupt(sequence_, fmt::format("{} host functions from id {}", count, first));
-    }
-    call.first_host_function = first;
-    call.host_function_count = static_cast<uint32_t>(count);
-    last_host_function_ = first + static_cast<uint32_t>(count - 1);
-    return {};
-  }
-
   Result<void> add(const format::EventRecord& record) {
-    GFXGRAPH_TRY(use_event(record.event));
-    GFXGRAPH_TRY(use_stream(record.stream));
+    use_event(record.event);
+    use_stream(record.stream);
     Call call = new_call(CallKind::kEventRecord);
     call.event = record.event;
     call.stream = record.stream;
@@ -336,8 +255,8 @@ class ProgramBuilder {
   }
 
   Result<void> add(const format::StreamWait& wait) {
-    GFXGRAPH_TRY(use_event(wait.event));
-    GFXGRAPH_TRY(use_stream(wait.stream));
+    use_event(wait.event);
+    use_stream(wait.stream);
     Call call = new_call(CallKind::kStreamWait);
     call.event = wait.event;
     call.stream = wait.stream;
@@ -348,18 +267,13 @@ class ProgramBuilder {
   Result<void> add(const format::Synchronize& synchronize) {
     if (synchronize.kind == format::SynchronizeKind::kStream ||
         synchronize.kind == format::SynchronizeKind::kStreamItself) {
-      GFXGRAPH_TRY(use_stream(synchronize.object));
+      use_stream(synchronize.object);
     }
     if (synchronize.kind == format::SynchronizeKind::kEvent) {
-      GFXGRAPH_TRY(use_event(synchronize.object));
+      use_event(synchronize.object);
     }
-    if (synchronize.kind == format::SynchronizeKind::kHostFunction) {
-      if (synchronize.object == 0 || synchronize.object > last_host_function_) {
-        return corrupt(sequence_,
-                       fmt::format("host function {} was not issued", synchronize.object));
-      }
+    if (synchronize.kind == format::SynchronizeKind::kHostFunction)
       program_->awaited_.push_back(synchronize.object);
-    }
     Call call = new_call(CallKind::kSynchronize);
     call.synchronize = synchronize.kind;
     call.object = synchronize.object;
@@ -372,10 +286,7 @@ class ProgramBuilder {
   Result<void> add(const format::Memset& memset) { return add_single(memset, memset.stream); }
 
   Result<void> add(const format::GraphLaunch& launch) {
-    if (launch.graph == 0 || launch.graph > program_->trace_->graphs().size()) {
-      return corrupt(sequence_, fmt::format("graph {} does not exist", launch.graph));
-    }
-    GFXGRAPH_TRY(use_stream(launch.stream));
+    use_stream(launch.stream);
     const format::Graph& graph = program_->trace_->graphs()[launch.graph - 1];
     Call call = new_call(CallKind::kGraphLaunch);
     call.stream = launch.stream;
@@ -385,15 +296,10 @@ class ProgramBuilder {
           std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const format::GraphNode& node) {
             return std::holds_alternative<format::HostFunction>(node.action);
           });
-      GFXGRAPH_TRY(
-          issue_host_functions(call, launch.first_host_function, static_cast<uint64_t>(functions)));
+      call.first_host_function = launch.first_host_function;
+      call.host_function_count = static_cast<uint32_t>(functions);
     }
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
-      for (const uint32_t dependency : graph.nodes[node].dependencies) {
-        if (dependency >= node)
-          return corrupt(sequence_,
-                         fmt::format("graph {} node {} depends on a later one", graph.id, node));
-      }
       const size_t before = program_->operations_.size();
       const auto add = [&](const auto& action) -> Result<void> {
         return add_node(action, launch.stream, static_cast<int32_t>(node));
@@ -406,10 +312,7 @@ class ProgramBuilder {
   }
 
   Result<void> add(const format::Checkpoint& checkpoint) {
-    for (const format::Checkpoint::State& state : checkpoint.states) {
-      GFXGRAPH_ASSIGN_OR_RETURN(const AllocationInfo* const info, allocation(state.allocation));
-      GFXGRAPH_TRY(check_relocations(state.relocations, limit(*info->begin)));
-    }
+    for (const format::Checkpoint::State& state : checkpoint.states) leads(state.relocations);
     program_->checkpoints_.push_back(
         CheckpointInfo{sequence_, static_cast<uint32_t>(program_->operations_.size()),
                        program_->store_->keep(checkpoint)});
@@ -451,28 +354,23 @@ class ProgramBuilder {
 
   template <typename Action>
   Result<void> add_operation(const Action& action, format::StreamId stream, int32_t node) {
-    GFXGRAPH_TRY(use_stream(stream));
-    if (program_->operations_.size() >= UINT32_MAX / 2)
-      return corrupt(sequence_, "too many operations");
+    use_stream(stream);
+    if (program_->operations_.size() >= UINT32_MAX / 2) {
+      return fail(Status::kUnsupported, fmt::format("event {}: more operations than a replay can "
+                                                    "count",
+                                                    sequence_));
+    }
     Operation operation;
     operation.sequence = sequence_;
     operation.graph_node = node;
     operation.stream = stream;
-    GFXGRAPH_TRY(fill(operation, action));
+    fill(operation, action);
     program_->operations_.push_back(operation);
     return {};
   }
 
-  Result<void> fill(Operation& operation, const format::Launch& launch) {
-    if (launch.kernel == 0 || launch.kernel > program_->trace_->kernels().size()) {
-      return corrupt(sequence_, fmt::format("kernel {} does not exist", launch.kernel));
-    }
-    const format::Kernel& kernel = program_->trace_->kernels()[launch.kernel - 1];
-    if (kernel.code_object == 0 || kernel.code_object > program_->trace_->code_objects().size()) {
-      return corrupt(sequence_, fmt::format("kernel {} names code object {}", kernel.name,
-                                            kernel.code_object));
-    }
-    GFXGRAPH_TRY(check_relocations(launch.relocations, launch.kernarg.size()));
+  void fill(Operation& operation, const format::Launch& launch) {
+    leads(launch.relocations);
     operation.kind = OperationKind::kLaunch;
     operation.launch = program_->store_->shape(launch);
     // A graph's nodes stay in the trace.
@@ -480,76 +378,43 @@ class ProgramBuilder {
                                                     : program_->store_->arguments(launch.kernarg);
     operation.launch_index = program_->launch_count();
     program_->launch_operations_.push_back(static_cast<uint32_t>(program_->operations_.size()));
-    return {};
   }
 
-  Result<void> check_end(const format::CopyEnd& end, const format::Copy& copy) {
-    if (end.allocation == 0) return {};
-    return check_range(
-        end.allocation, end.offset_bytes,
-        box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
+  void uses(const format::CopyEnd& end, const format::Copy& copy) {
+    if (end.allocation == 0) return;
+    uses(end.allocation, end.offset_bytes,
+         box_bytes(copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes));
   }
 
-  Result<void> fill(Operation& operation, const format::Copy& copy) {
-    if (copy.destination.allocation == 0 && copy.source.allocation == 0) {
-      return corrupt(sequence_, "a copy between two places outside every allocation");
-    }
-    GFXGRAPH_TRY(check_end(copy.destination, copy));
-    GFXGRAPH_TRY(check_end(copy.source, copy));
-    const std::optional<uint64_t> packed =
-        box_bytes(copy.width_bytes, copy.height, copy.depth, 0, 0);
-    if (!packed) return corrupt(sequence_, "the size of a copy overflows");
-    if (copy.source.allocation == 0) {
-      if (copy.host_source.size_bytes != *packed) {
-        return corrupt(sequence_, fmt::format("a copy of {} bytes has {} source bytes", *packed,
-                                              copy.host_source.size_bytes));
-      }
-      GFXGRAPH_TRY(check_relocations(copy.host_source.relocations, *packed));
-    }
-    if (copy.destination.allocation == 0) {
-      if (copy.host_result.size_bytes > *packed)
-        return corrupt(sequence_, "a copy received more bytes than it moved");
-      GFXGRAPH_TRY(check_relocations(copy.host_result.relocations, copy.host_result.size_bytes));
-    }
+  void fill(Operation& operation, const format::Copy& copy) {
+    uses(copy.destination, copy);
+    uses(copy.source, copy);
+    leads(copy.host_source.relocations);
+    leads(copy.host_result.relocations);
     operation.kind = OperationKind::kCopy;
     operation.copy = operation.graph_node >= 0 ? &copy : program_->store_->keep(copy);
     operation.blocking = !copy.asynchronous && operation.graph_node < 0;
-    return {};
   }
 
-  Result<void> fill(Operation& operation, const format::Memset& memset) {
-    if (memset.element_bytes != 1 && memset.element_bytes != 2 && memset.element_bytes != 4) {
-      return corrupt(sequence_,
-                     fmt::format("memset with elements of {} bytes", memset.element_bytes));
-    }
-    const std::optional<uint64_t> width =
-        checked_mul<uint64_t>(memset.width_elements, memset.element_bytes);
-    if (!width) return corrupt(sequence_, "the size of a memset overflows");
-    GFXGRAPH_TRY(check_range(
-        memset.allocation, memset.offset_bytes,
-        box_bytes(*width, memset.height, memset.depth, memset.pitch_bytes, memset.slice_bytes)));
+  void fill(Operation& operation, const format::Memset& memset) {
+    uses(memset.allocation, memset.offset_bytes,
+         box_bytes(memset.width_elements * memset.element_bytes, memset.height, memset.depth,
+                   memset.pitch_bytes, memset.slice_bytes));
     operation.kind = OperationKind::kMemset;
     operation.memset = operation.graph_node >= 0 ? &memset : program_->store_->keep(memset);
     operation.blocking = !memset.asynchronous && operation.graph_node < 0;
-    return {};
   }
 
-  Result<void> use_stream(format::StreamId id) {
-    if (id == 0) return {};
-    GFXGRAPH_TRY(check_id(id, "stream"));
+  void use_stream(format::StreamId id) {
     if (program_->streams_.size() <= id) program_->streams_.resize(id + 1);
-    return {};
   }
 
-  Result<void> use_event(uint32_t id) {
-    GFXGRAPH_TRY(check_id(id, "event"));
+  void use_event(uint32_t id) {
     if (program_->events_.size() <= id) program_->events_.resize(id + 1);
-    return {};
   }
 
   std::shared_ptr<Program> program_;
   uint64_t sequence_ = 0;
-  format::HostFunctionId last_host_function_ = 0;
 };
 
 Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace,

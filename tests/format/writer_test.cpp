@@ -258,6 +258,18 @@ TEST(Writer, RefusesWhatCouldNotBeReadAndSaysSo) {
   EXPECT_THAT(trace->findings()[0].detail, HasSubstr("kernel 7 does not exist"));
 }
 
+// Readers have tables by id.
+TEST(Writer, RefusesIdsThatNoEventsCanHaveMade) {
+  TemporaryFolder folder;
+  const auto writer = create(folder / "t.gfxg");
+  ASSERT_OK(add_preamble(*writer));
+  for (const Action& action : std::vector<Action>{
+           sample_allocation(2u << 20), StreamCreate{2u << 20, 0, 0}, EventCreate{2u << 20, 0}}) {
+    EXPECT_THAT(writer->add(event_of(action)).error().message, HasSubstr("out of range"));
+  }
+  ASSERT_OK(writer->add(event_of(sample_allocation(1u << 20))));
+}
+
 TEST(Writer, OrdersRelocationsAndCutsMemsetValues) {
   TemporaryFolder folder;
   const auto writer = create(folder / "t.gfxg");
