@@ -363,9 +363,9 @@ std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) c
 
 MemoryWords::MemoryWords(const WordResolver& words) : words_(words) {
   const std::bitset<256> known = words.map_.known_high_bytes() | words.code_high_bytes_;
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i]) high_bytes_.push_back(static_cast<uint8_t>(i));
-  }
+  // Few are set, and most contents are small: not bit by bit.
+  for (size_t i = known._Find_first(); i < known.size(); i = known._Find_next(i))
+    high_bytes_[high_count_++] = static_cast<uint8_t>(i);
 }
 
 // Those that end in `bytes`, which stand at `begin`.
@@ -375,7 +375,8 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
     if (at % kScanBytes == 0 && begin % 8 == 0) {
       if (at + kScanBytes + 7 <= bytes.size()) {
         at += kScanBytes * skip_blocks_here()(reinterpret_cast<const uint8_t*>(bytes.data() + at),
-                                              (bytes.size() - 7 - at) / kScanBytes, high_bytes_);
+                                              (bytes.size() - 7 - at) / kScanBytes,
+                                              std::span(high_bytes_).first(high_count_));
       }
       if (at + 8 > bytes.size()) break;
     }
