@@ -10,8 +10,11 @@ FOLDERS = ("samples", "tests/e2e", "tests/hsa/hip", "tests/libraries", "tests/re
 
 def main():
     lines = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
-    problems = [f"{LIST.name}: {' '.join(line)}: begins with none of check, all, fromV, never, or gives no reason" for line in lines
-                if line[0] not in ("check", "all", "never") and not re.fullmatch(r"from\d+\.\d+", line[0]) or line[0] == "never" and len(line) < 3]
+    problems = [f"{LIST.name}: {' '.join(line)}: begins with none of check, all, fromV, never, alone, faults, or gives no reason" for line in lines
+                if line[0] not in ("check", "all", "never", "alone", "faults") and not re.fullmatch(r"from\d+\.\d+", line[0]) or line[0] == "never" and len(line) < 3]
+    never = {line[1] for line in lines if line[0] == "never"}
+    problems += [f"{LIST.name}: {' '.join(line)}: without a line of {line[1]} that says why it is never recorded" for line in lines
+                 if line[0] in ("alone", "faults") and line[1] not in never]
     listed = {line[1] for line in lines}
     there = {str(path) for path in sources.files() if path.suffix == ".hip" and str(path.parent) in FOLDERS}
     problems += [f"{name} is not in {LIST.name}: must its recording replay identically?" for name in sorted(there - listed)]
