@@ -137,7 +137,7 @@ class MemoryWords {
   static constexpr size_t kAcross = 7;  // bytes that a word may have in the piece before
 
   const WordResolver& words_;
-  std::array<uint8_t, 256> high_bytes_;    // the first ones: bits 40 to 47 of addresses
+  std::array<uint8_t, 256> high_bytes_;  // the first ones: bits 40 to 47 of addresses
   size_t high_count_ = 0;
   uint64_t end_ = 0;                       // of the pieces so far
   std::array<std::byte, kAcross> last_{};  // before it
