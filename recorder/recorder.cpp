@@ -396,6 +396,7 @@ void Recorder::wait_for_functions() {
 
 // The device is idle.
 void Recorder::end_contents(const char* call) {
+  const ReadingFor reading(reading_for_, call);
   if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
   for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
     if (!allocation->begun || allocation->kept) continue;

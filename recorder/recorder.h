@@ -405,7 +405,10 @@ class Recorder {
   std::optional<format::Content> take_content(uint64_t size_bytes, bool store,
                                               const WordResolver& words, const Allocation* holder,
                                               const ReadPiece& read);
-  format::Content read_content(const Allocation& allocation, bool store);
+  // `held`: when, for what is said if it cannot be read.
+  enum class Held : uint8_t { kFirst, kLast };
+  format::Content read_content(const Allocation& allocation, bool store, Held held);
+  void note_unread(const Allocation& allocation, std::string_view call, Held held);
   // What it holds when it gets into the trace, as --contents says.
   format::Content first_content(const Allocation& allocation);
   bool leaves_out(const Allocation& allocation) const;
@@ -631,6 +634,8 @@ class Recorder {
   std::atomic<bool> any_effect_{false};
 
   Findings findings_;
+  std::string_view reading_for_ = "memory";  // the call for which contents are read
+  size_t unread_ = 0;                        // contents that could not be
   std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   Report report_;
   Flusher flusher_;  // goes first

@@ -130,4 +130,18 @@ T Recorder::check(Result<T> result) {
   return std::move(*result);
 }
 
+// The call for which contents are read from now on; `call` must outlive it. With mutex_.
+class ReadingFor {
+ public:
+  ReadingFor(std::string_view& holder, std::string_view call) noexcept
+      : holder_(holder), before_(std::exchange(holder, call)) {}
+  ~ReadingFor() { holder_ = before_; }
+  ReadingFor(const ReadingFor&) = delete;
+  ReadingFor& operator=(const ReadingFor&) = delete;
+
+ private:
+  std::string_view& holder_;
+  const std::string_view before_;
+};
+
 }  // namespace gfxgraph::recorder

@@ -16,6 +16,7 @@
 #include "recorder/contents/host_effects.h"
 #include "recorder/contents/kept_bytes.h"
 #include "recorder/device.h"
+#include "recorder/model/allocation_map.h"
 #include "recorder/model/raw_actions.h"
 #include "recorder/model/word_resolver.h"
 
@@ -85,6 +86,7 @@ struct DeferredRead {
   // copies.
   std::vector<format::Event>* writes = nullptr;
   format::AllocationId allocation = 0;
+  std::shared_ptr<const Allocation> ended = {};  // whose last state `content` is
   struct Block {
     uint64_t offset_bytes = 0;  // in the allocation
     uint64_t place_bytes = 0;   // in what is read

@@ -110,23 +110,6 @@ Allocation* Recorder::by_id(format::AllocationId id) {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
-format::Content Recorder::read_content(const Allocation& allocation, bool store) {
-  if (allocation.host_visible()) {
-    return make_content(visible_bytes(allocation), store, words_, &allocation);
-  }
-  const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
-    return device_->read(piece.data(), allocation.address + offset, piece.size());
-  };
-  if (auto content = take_content(allocation.size_bytes, store, words_, &allocation, read)) {
-    return *std::move(content);
-  }
-  finding(format::FindingKind::kNote, "hipMemcpy", "a buffer's content could not be read back");
-  format::Content unknown;
-  unknown.size_bytes = allocation.size_bytes;
-  unknown.stored = false;
-  return unknown;
-}
-
 // Variables are not: no caller of a replay could bind them.
 bool Recorder::leaves_out(const Allocation& allocation) const {
   return options_.contents == Contents::kNone && !allocation.host_visible() &&
@@ -144,14 +127,14 @@ bool Recorder::is_fresh(const Allocation& allocation) const {
 }
 
 format::Content Recorder::first_content(const Allocation& allocation) {
-  if (!leaves_out(allocation)) return read_content(allocation, true);
+  if (!leaves_out(allocation)) return read_content(allocation, true, Held::kFirst);
   if (!std::exchange(left_out_, true)) {
     finding(format::FindingKind::kNote, "--contents none",
             "what device memory held is not in the trace, but for words that look like pointers "
             "and buffers of one repeated byte: a replay begins the rest with zeros unless buffers "
             "are bound, and compares nothing");
   }
-  return read_content(allocation, false);
+  return read_content(allocation, false, Held::kFirst);
 }
 
 // Of an allocation whose content is not stored: the words that lead to memory which began after
@@ -187,7 +170,7 @@ format::Content Recorder::post_content(const Allocation& allocation) {
     unknown.stored = false;
     return unknown;
   }
-  return read_content(allocation, options_.post == PostState::kFull);
+  return read_content(allocation, options_.post == PostState::kFull, Held::kLast);
 }
 
 void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
@@ -317,6 +300,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     return device_->synchronize(kSettleTimeoutMs);
   };
   guarded([&] {
+    const ReadingFor reading(reading_for_, stream_ordered ? "hipFreeAsync" : "hipFree");
     // What host functions told of is done: what the program wrote since is no copy's.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     std::shared_ptr<Allocation> allocation = map_.find_begin(address);
@@ -401,6 +385,7 @@ void Recorder::host_unregistered(uint64_t address) noexcept {
 
 // Of memory that ends in a call which does not wait for all work: nothing waits here either.
 format::Content Recorder::content_at_end(Allocation& allocation, const char* call) {
+  const ReadingFor reading(reading_for_, call);
   if (any_ran_.load(std::memory_order_acquire)) note_runs();
   // Device memory may be written by any kernel.
   bool written = !allocation.host_visible();
@@ -430,6 +415,7 @@ void Recorder::end_allocation(const Allocation& allocation, bool freed, format::
 
 void Recorder::resetting() noexcept {
   guarded([&] {
+    const ReadingFor reading(reading_for_, "hipDeviceReset");
     look_before_wait();
     if (recording_ && !device_->synchronize(kSettleTimeoutMs)) {
       finding(format::FindingKind::kNote, "hipDeviceReset",

@@ -27,7 +27,8 @@ void Recorder::end_allocation_later(Freeing&& freeing, format::StreamId stream) 
   reads_.push_back({.read = std::move(freeing.last_state),
                     .words = std::move(freeing.words),
                     .item = &event,
-                    .content = &std::get<format::AllocationEnd>(event.action).post});
+                    .content = &std::get<format::AllocationEnd>(event.action).post,
+                    .ended = freeing.allocation});
 }
 
 // Nothing: the stream cannot be read. Else the blocks whose host writes stand before the reader's
@@ -124,7 +125,6 @@ void Recorder::take_read(DeferredRead& read) {
 // `all`: nothing more will come. With mutex_; what it fills in is not looked at by who has
 // drain_mutex_ alone, as it is blocked.
 void Recorder::resolve_reads(bool all) {
-  bool lost_state = false;
   bool lost_writes = false;
   while (!reads_.empty()) {
     DeferredRead& read = reads_.front();
@@ -136,13 +136,9 @@ void Recorder::resolve_reads(bool all) {
       read.writes->clear();
       lost_writes = true;
     } else {
-      lost_state = true;
+      note_unread(*read.ended, "hipFreeAsync", Held::kLast);
     }
     reads_.pop_front();
-  }
-  if (lost_state) {
-    finding(format::FindingKind::kNote, "hipFreeAsync",
-            "the device failed or did not become idle: the buffer's last state is unknown");
   }
   if (lost_writes) {
     finding(format::FindingKind::kIncomplete, "host memory", kLostToReader);

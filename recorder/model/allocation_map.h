@@ -97,6 +97,9 @@ struct Allocation {
   bool kernels_write_values = false;  // or may, from now on
 };
 
+// "buffer #3 (device, 512 bytes, "kv cache")": as the tools call it. A variable has its symbol.
+std::string describe(const Allocation& allocation);
+
 class AllocationMap {
  public:
   // Live ranges never overlap: those that the new one overlaps (their free was not seen) are taken

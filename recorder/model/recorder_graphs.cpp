@@ -507,6 +507,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   guarded([&] {
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const Findings::Hold hold(findings_, work.findings);
+    const ReadingFor reading(reading_for_, work.call);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
       finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");

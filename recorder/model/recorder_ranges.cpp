@@ -35,6 +35,7 @@ void Recorder::enter_range() {
   stretches_ordered_ = false;
   span_.fetch_add(1, std::memory_order_release);
   if (options_.contents != Contents::kAll) return;
+  const ReadingFor reading(reading_for_, "range");
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (allocation->module == nullptr) take_in_trace(*allocation);
   }
@@ -171,12 +172,9 @@ void Recorder::refresh(Allocation& variable) {
     variable.points_to.clear();
     return check_host_writes(variable, 0, variable.size_bytes);
   }
-  format::Content now = read_content(variable, true);
+  format::Content now = read_content(variable, true, Held::kFirst);
+  if (!now.stored) return;
   if (now.hash && now.hash == last.hash && now.relocations.empty()) return;
-  if (!now.stored) {
-    return finding(format::FindingKind::kIncomplete, "range",
-                   "what the variable " + variable.symbol + " held when it began is not known");
-  }
   format::Copy copy;
   copy.destination.allocation = variable.id;
   copy.width_bytes = variable.size_bytes;

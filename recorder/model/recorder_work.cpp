@@ -283,6 +283,7 @@ void Recorder::prepare(Work& work) noexcept {
     // What the program wrote since it learned that they ran, this work may read.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const Findings::Hold hold(findings_, work.findings);
+    const ReadingFor reading(reading_for_, work.call);
     if (!done_at_once(work) && captures_.capturing(work.stream)) {
       if (std::holds_alternative<RawWrite>(work.raw)) {
         finding(format::FindingKind::kIncomplete, work.call, "inside a stream capture");
@@ -349,10 +350,11 @@ void Recorder::checkpoint() {
   if (!options_.checkpoints || captures_.any()) return;
   if (!device_->synchronize(kSettleTimeoutMs)) return;
   land(flights_.land_all_kernels());
+  const ReadingFor reading(reading_for_, "--checkpoints");
   format::Checkpoint checkpoint;
   for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
     if (!allocation->begun || allocation->kept) continue;
-    format::Content content = read_content(*allocation, false);
+    format::Content content = read_content(*allocation, false, Held::kLast);
     if (!content.hash) continue;
     checkpoint.states.push_back({allocation->id, content.hash, std::move(content.relocations)});
   }

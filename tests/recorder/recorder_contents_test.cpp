@@ -1,4 +1,4 @@
-// Which initial contents get into the trace: gfxgraph-record --contents.
+// Which initial contents get into the trace (gfxgraph-record --contents), and what cannot be read.
 #include "tests/recorder/recorder_fixture.h"
 
 namespace gfxgraph::recorder {
@@ -6,6 +6,7 @@ namespace {
 
 using format::AllocationBegin;
 using format::AllocationEnd;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 class RecorderContentsTest : public RecorderTest {
@@ -292,6 +293,59 @@ TEST_F(RecorderContentsTest, NoneKeepsCyclesOfWords) {
     bytes += copy.width_bytes;
   }
   EXPECT_EQ(bytes, 24u) << "the words, and nothing beside them";
+}
+
+// Up to 32 of them; the rest is counted.
+TEST_F(RecorderTest, MemoryThatCannotBeReadIsNamed) {
+  alignas(8) char memory[16 + 24 + 40 * 8] = {};  // their last states are read in this order
+  char* const data = memory;
+  char* const freed = memory + 16;
+  device_memory(data, 16);
+  recorder_->name_memory(data, "kv cache");
+  device_memory(freed, 24);
+  state_.readable = false;
+  recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(freed)), true);
+  for (int i = 0; i < 40; ++i) device_memory(memory + 40 + 8 * i, 8);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete()) << "nothing but last states is missing";
+  std::map<std::string, uint64_t> findings;
+  for (const format::Finding& finding : trace->findings()) {
+    findings[finding.call + ": " + finding.detail] += finding.count;
+  }
+  EXPECT_EQ(
+      findings.count("hipFree: buffer #2 (device, 24 bytes) cannot be read: its state is unknown"),
+      1u);
+  EXPECT_EQ(findings.count("exit: buffer #1 (device, 16 bytes, \"kv cache\") cannot be read: its "
+                           "state is unknown"),
+            1u);
+  EXPECT_EQ(findings["exit: one more buffer cannot be read: its state is unknown"], 42u - 32u);
+}
+
+TEST_F(RecorderTest, MemoryThatCannotBeReadBeforeItsFirstUseMakesTheTraceIncomplete) {
+  Options options;
+  options.ranges = {"step"};
+  make(options);
+  kernel_outside();
+  alignas(8) char data[16] = {};
+  device_memory(data, sizeof(data));
+  const format::RangeId range = recorder_->range_begins("step");
+  state_.readable = false;
+  recorder_->call_begins();
+  memset_work(data, 16);
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->complete());
+  std::vector<std::string> findings;
+  for (const format::Finding& finding : trace->findings()) {
+    findings.push_back(finding.call + ": " + finding.detail);
+  }
+  EXPECT_THAT(
+      findings,
+      ElementsAre("hipMemset: buffer #1 (device, 16 bytes) cannot be read: what it held "
+                  "before is unknown",
+                  "range: buffer #1 (device, 16 bytes) cannot be read: its state is unknown"));
 }
 
 }  // namespace
