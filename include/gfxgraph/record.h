@@ -10,8 +10,9 @@
  *   gfxgraph_range_end("decode");
  *
  * A range holds all that the process gave the device between its two calls, on every thread. Ranges
- * may nest and overlap; of several open ranges with one name the one that began last ends first.
- * The n-th range of a name is NAME#n, counted from 0 in the order in which they began.
+ * may nest and overlap. Of several open ranges with one name a thread ends the one that it began
+ * last; a thread that began none of them ends the one that began last. The n-th range of a name is
+ * NAME#n, counted from 0 in the order in which they began, on whatever thread.
  *
  * Memory gets a name that a trace keeps, whatever its address is in the next run:
  *

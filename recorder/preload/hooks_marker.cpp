@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -68,10 +70,16 @@ Started& started() {
   return *instance;
 }
 
-// By name, the one that began last ends first: gfxgraph_range_end("step"). Any thread.
+struct Open {
+  format::RangeId range = 0;
+  uint32_t thread = 0;  // that began it
+};
+
+// By name: gfxgraph_range_end("step") ends the last one that its thread began. Where that began
+// none, another one did so for it: the last one of all.
 struct Named {
   std::mutex mutex;
-  std::unordered_map<std::string, std::vector<format::RangeId>> ranges;
+  std::unordered_map<std::string, std::vector<Open>> ranges;  // in the order in which they began
 };
 Named& named() {
   static Named* const instance = new Named;
@@ -84,7 +92,7 @@ void begin_named(const char* name) noexcept {
   try {
     Named& all = named();
     const std::lock_guard lock(all.mutex);
-    all.ranges[name == nullptr ? "" : name].push_back(range);
+    all.ranges[name == nullptr ? "" : name].push_back({range, thread_number()});
   } catch (const std::exception& caught) {
     recorder().note_marker("gfxgraph_range_begin", caught.what());
   }
@@ -98,9 +106,13 @@ void end_named(const char* name, const char* call) noexcept {
     const std::lock_guard lock(all.mutex);
     const auto found = all.ranges.find(name == nullptr ? "" : name);
     if (found != all.ranges.end()) {
-      range = found->second.back();
-      found->second.pop_back();
-      if (found->second.empty()) all.ranges.erase(found);
+      std::vector<Open>& open = found->second;
+      const auto own =
+          std::ranges::find(open.rbegin(), open.rend(), thread_number(), &Open::thread);
+      const auto ended = own == open.rend() ? open.end() - 1 : own.base() - 1;
+      range = ended->range;
+      open.erase(ended);
+      if (open.empty()) all.ranges.erase(found);
     }
   } catch (const std::exception& caught) {
     recorder().note_marker(call, caught.what());

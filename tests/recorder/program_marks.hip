@@ -1,9 +1,14 @@
 // A program that says what it does, in every way that is recorded: program_marks [LIBRARY]. With a
 // roctx library its functions are looked up in that; without one, they are there if something else
-// in the process has them. Prints what they returned.
+// in the process has them. Prints what they returned. program_marks nested | threads | handed_over: ranges of
+// one name that are open at the same time, with other numbers of launches in each.
 #include <dlfcn.h>
 
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "../../include/gfxgraph/record.h"
@@ -26,7 +31,110 @@ static void work() {
   CHECK(hipGetLastError());
 }
 
+static void work(int launches) {
+  for (int i = 0; i < launches; ++i) work();
+}
+
+// step#0 has 7 launches, step#1 in it has 2.
+static void nested() {
+  gfxgraph_range_begin("step");
+  work(1);
+  gfxgraph_range_begin("step");
+  work(2);
+  gfxgraph_range_end("step");
+  work(4);
+  gfxgraph_range_end("step");
+}
+
+// A thread that does what it is told, and waits for more.
+class Worker {
+ public:
+  Worker() : thread_([this] { loop(); }) {}
+  ~Worker() {
+    tell(nullptr);
+    thread_.join();
+  }
+  void does(std::function<void()> job) {
+    tell(std::move(job));
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !told_; });
+  }
+
+ private:
+  void tell(std::function<void()> job) {
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = std::move(job);
+      told_ = true;
+    }
+    changed_.notify_all();
+  }
+  void loop() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return told_; });
+      if (!job_) return;
+      job_();
+      told_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> job_;
+  bool told_ = false;
+  std::thread thread_;
+};
+
+// Two threads, each of them with a range of its own; each ends the one that it began: step#0 has 11
+// launches, step#1 has 30, step#2, in the first one, has 4.
+static void threads() {
+  Worker other;
+  gfxgraph_range_begin("step");
+  work(1);
+  other.does([] {
+    gfxgraph_range_begin("step");
+    work(2);
+  });
+  gfxgraph_range_begin("step");
+  work(4);
+  gfxgraph_range_end("step");
+  other.does([] { work(4); });
+  gfxgraph_range_end("step");
+  other.does([] {
+    work(20);
+    gfxgraph_range_end("step");
+  });
+}
+
+// A thread that began none ends the one that began last: step#0 has 7 launches, step#1 has 2.
+static void handed_over() {
+  Worker other;
+  gfxgraph_range_begin("step");
+  work(1);
+  gfxgraph_range_begin("step");
+  work(2);
+  other.does([] { gfxgraph_range_end("step"); });
+  work(4);
+  other.does([] { gfxgraph_range_end("step"); });
+}
+
+static bool overlapping(const std::string& how) {
+  if (how != "nested" && how != "threads" && how != "handed_over") return false;
+  CHECK(hipMalloc(&value, sizeof(int)));
+  CHECK(hipMemset(value, 0, sizeof(int)));
+  if (how == "nested") nested();
+  if (how == "threads") threads();
+  if (how == "handed_over") handed_over();
+  work(1);
+  CHECK(hipFree(value));
+  std::printf("ok\n");
+  return true;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && overlapping(argv[1])) return 0;
   auto mark = &roctxMarkA;
   auto push = &roctxRangePushA;
   auto pop = &roctxRangePop;
