@@ -97,6 +97,19 @@ enum class AllocationKind : uint8_t {
   kModuleGlobal = 5,    // a __device__ or __constant__ variable
 };
 
+// "device", "host_pinned": as tools, findings and JSON name it.
+constexpr const char* allocation_kind_name(AllocationKind kind) noexcept {
+  switch (kind) {
+    case AllocationKind::kDevice: return "device";
+    case AllocationKind::kManaged: return "managed";
+    case AllocationKind::kHostPinned: return "host_pinned";
+    case AllocationKind::kHostRegistered: return "host_registered";
+    case AllocationKind::kStreamOrdered: return "stream_ordered";
+    case AllocationKind::kModuleGlobal: return "module_global";
+  }
+  return "unknown";
+}
+
 // Where a relocation's knowledge comes from, best first (architecture.md, "Pointers"). Append only.
 enum class RelocationSource : uint8_t {
   kTyped = 0,    // metadata says global_buffer

@@ -13,22 +13,10 @@ using nlohmann::ordered_json;
 
 constexpr size_t kListedDifferences = 20;
 
-const char* kind_word(format::AllocationKind kind) {
-  switch (kind) {
-    case format::AllocationKind::kDevice: return "device";
-    case format::AllocationKind::kManaged: return "managed";
-    case format::AllocationKind::kHostPinned: return "host_pinned";
-    case format::AllocationKind::kHostRegistered: return "host_registered";
-    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal: return "module_global";
-  }
-  return "unknown";
-}
-
 std::string difference_text(const BufferResult& buffer) {
-  const std::string head =
-      format_printable("buffer #{} ({}, {} bytes, recorded at {:#x})", buffer.allocation,
-                       kind_word(buffer.kind), buffer.size_bytes, buffer.recorded_address);
+  const std::string head = format_printable("buffer #{} ({}, {} bytes, recorded at {:#x})",
+                                            buffer.allocation, allocation_kind_name(buffer.kind),
+                                            buffer.size_bytes, buffer.recorded_address);
   if (buffer.comparison == Comparison::kUncompared)
     return format_printable("{}: not compared, {}", head, buffer.reason);
   if (buffer.by_hash) return format_printable("{}: differs (only its hash was recorded)", head);
@@ -163,7 +151,7 @@ ordered_json buffers_json(const VerifyReport& report) {
   for (const BufferResult& buffer : report.buffers) {
     if (buffer.comparison == Comparison::kIdentical) continue;
     ordered_json entry = {{"allocation", buffer.allocation},
-                          {"kind", kind_word(buffer.kind)},
+                          {"kind", allocation_kind_name(buffer.kind)},
                           {"size_bytes", buffer.size_bytes},
                           {"recorded_address", format_printable("{:#x}", buffer.recorded_address)}};
     if (buffer.comparison == Comparison::kUncompared) {

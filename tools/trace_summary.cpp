@@ -206,18 +206,6 @@ class Summarizer {
 
 TraceSummary summarize(const format::Trace& trace) { return Summarizer(trace).run(); }
 
-const char* allocation_kind_name(format::AllocationKind kind) {
-  switch (kind) {
-    case format::AllocationKind::kDevice: return "device";
-    case format::AllocationKind::kManaged: return "managed";
-    case format::AllocationKind::kHostPinned: return "host_pinned";
-    case format::AllocationKind::kHostRegistered: return "host_registered";
-    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal: return "module_global";
-  }
-  return "unknown";
-}
-
 const char* relocation_source_name(format::RelocationSource source) {
   switch (source) {
     case format::RelocationSource::kTyped: return "typed";

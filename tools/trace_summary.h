@@ -59,7 +59,6 @@ struct TraceSummary {
 
 TraceSummary summarize(const format::Trace& trace);
 
-const char* allocation_kind_name(format::AllocationKind kind);
 const char* relocation_source_name(format::RelocationSource source);
 
 }  // namespace gfxgraph::tools

@@ -6,25 +6,9 @@
 #include <iterator>
 
 namespace gfxgraph::recorder {
-namespace {
-
-const char* word(format::AllocationKind kind) {
-  switch (kind) {
-    case format::AllocationKind::kDevice: return "device";
-    case format::AllocationKind::kManaged: return "managed";
-    case format::AllocationKind::kHostPinned: return "host_pinned";
-    case format::AllocationKind::kHostRegistered: return "host_registered";
-    case format::AllocationKind::kStreamOrdered: return "stream_ordered";
-    case format::AllocationKind::kModuleGlobal: return "module_global";
-  }
-  return "unknown";
-}
-
-}  // namespace
-
 std::string describe(const Allocation& allocation) {
-  std::string text = fmt::format("buffer #{} ({}, {} bytes", allocation.id, word(allocation.kind),
-                                 allocation.size_bytes);
+  std::string text = fmt::format("buffer #{} ({}, {} bytes", allocation.id,
+                                 allocation_kind_name(allocation.kind), allocation.size_bytes);
   if (!allocation.name.empty()) {
     text += fmt::format(", \"{}\"", allocation.name);
   } else if (!allocation.symbol.empty()) {
