@@ -3,12 +3,12 @@
 // against the recorder's hooks, in one process, in turns. Run it under gfxgraph-record, on a device
 // that executes nothing:
 //   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
-//   bench/record_calls [pageable]
+//   bench/record_calls [pageable] [steps]
 // Without gfxgraph-record both are the same functions: the ratio shows the noise.
 //
 // A step: nine copies of 64 bytes to the device, 60 launches, one copy of 4 KiB to the host, and a
 // wait. The host's ends are pinned memory of the program, or with `pageable` memory that HIP does
-// not know.
+// not know. `steps`: nothing else, and more of them, as for a profile.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 
@@ -131,7 +131,11 @@ static void compare(const char* what, const Calls& bare, const Calls& hooked,
 }
 
 int main(int argc, char** argv) {
-  const bool pageable = argc > 1 && std::strcmp(argv[1], "pageable") == 0;
+  const auto given = [&](const char* word) {
+    return std::any_of(argv + 1, argv + argc, [&](const char* a) { return !std::strcmp(a, word); });
+  };
+  const bool pageable = given("pageable");
+  const bool steps_only = given("steps");
   // The recorder lets dlvsym give the runtime's functions; the trace is incomplete, and says so.
   void* library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
   const auto find = [&](auto& function, const char* name) {
@@ -157,7 +161,9 @@ int main(int argc, char** argv) {
     check(hipHostMalloc(&host, host_bytes));
   }
   std::memset(host, 0, host_bytes);
-  compare(pageable ? "step, pageable" : "step, pinned", bare, hooked, steps);
+  compare(pageable ? "step, pageable" : "step, pinned", bare, hooked, steps,
+          steps_only ? 401 : kRepetitions);
+  if (steps_only) return 0;
   compare("hipMalloc 512 MiB", bare, hooked, large_allocation, kLargeRepetitions);
   compare("with hipFree", bare, hooked, large_buffer, kLargeRepetitions);
   return 0;
