@@ -52,7 +52,8 @@ class Queue {
 
   // The doorbell was stored to.
   void ring() noexcept {
-    if (sleeping_.load(std::memory_order_seq_cst)) bell_.wake();
+    // Once for each sleep: it may take the thread long to run again.
+    if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false)) bell_.wake();
   }
 
  private:
