@@ -222,7 +222,7 @@ void Recorder::append(std::unique_ptr<format::Graph> graph) {
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    drain_in_order(all, [this] { return std::unique_lock(mutex_); });
+    drain_in_order(all, [this] { return lock_soon(mutex_); });
   });
 }
 

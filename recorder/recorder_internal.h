@@ -50,6 +50,18 @@ std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size
 void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
                          std::vector<bool>& written);
 
+// Locks what is mostly held for less time than it takes to sleep and be woken.
+inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr int kTurns = 100;  // a few microseconds
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int turn = 0; !lock && turn < kTurns; ++turn) {
+    __builtin_ia32_pause();
+    (void)lock.try_lock();
+  }
+  if (!lock) lock.lock();
+  return lock;
+}
+
 // Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
 struct RecordingError {
   Error error;
@@ -103,7 +115,7 @@ void Recorder::guarded(F&& function) noexcept {
     if (!asked_.load(std::memory_order_acquire)) [[unlikely]]
       ask();
     if (!active()) return;
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_soon(mutex_);
     if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
     if (!begun_) open();
     std::forward<F>(function)();

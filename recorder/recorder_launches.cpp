@@ -216,7 +216,7 @@ void Recorder::hold_launches() noexcept {
   launch.stream = stream;
   launch.thread = thread_number();
   launch.site = sites_.here();
-  launch.ticks = queue_.ticks();
+  launch.ticks = queue_.ticks_of(ticket);
   launch.shape = shape;
   if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flusher_.wake();
   return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());

@@ -64,7 +64,11 @@ bool HostRows::read(uint64_t offset, std::span<std::byte> piece) const {
     const uint64_t begin = offset % row_bytes_;
     const uint64_t size = std::min<uint64_t>(row_bytes_ - begin, piece.size());
     const uint64_t at = row / rows_ * slice_bytes_ + row % rows_ * pitch_bytes_ + begin;
-    if (!read_bytes(piece.data(), address_ + at, size)) return false;
+    if (mapped_) {
+      std::memcpy(piece.data(), reinterpret_cast<const void*>(address_ + at), size);
+    } else if (!read_bytes(piece.data(), address_ + at, size)) {
+      return false;
+    }
     piece = piece.subspan(size);
     offset += size;
   }

@@ -17,6 +17,10 @@ class HostRows {
  public:
   // Nothing when the sizes overflow.
   static std::optional<HostRows> of(const RawCopy& raw, const RawCopyEnd& end);
+  // From here on `size_bytes` are known to be mapped for as long as they are read.
+  void mapped(uint64_t size_bytes) {
+    mapped_ = row_bytes_ == size_bytes_ && size_bytes_ <= size_bytes;
+  }
   uint64_t size_bytes() const { return size_bytes_; }
   // False when any byte is not mapped: never a fault of the program.
   bool read(uint64_t offset, std::span<std::byte> piece) const;
@@ -28,6 +32,7 @@ class HostRows {
   uint64_t pitch_bytes_ = 0;
   uint64_t slice_bytes_ = 0;
   uint64_t size_bytes_ = 0;
+  bool mapped_ = false;
 };
 
 // All of them. None when the sizes overflow or any byte is not mapped.

@@ -30,8 +30,10 @@ thread_local uint64_t span_of_call = 0;
 [[gnu::hot]] void Recorder::call_begins(bool joins) noexcept {
   if (!joins && leaving_.load(std::memory_order_acquire)) [[unlikely]]
     leave_now();
-  drawn_before_call = queue_.last_drawn();
-  span_of_call = span_.load(std::memory_order_acquire);
+  const uint64_t span = span_.load(std::memory_order_acquire);
+  // What begins while nothing is recorded is not, either.
+  if (!launches_are_idle() || span != span_of_call) drawn_before_call = queue_.last_drawn();
+  span_of_call = span;
 }
 
 // Whether this thread's call is not recorded: it began outside of the range that is, or after it.

@@ -322,8 +322,14 @@ void Recorder::prepare(Work& work) noexcept {
 
 std::optional<format::Content> Recorder::take_rows(const RawCopy& raw, const RawCopyEnd& end,
                                                    bool store) {
-  const std::optional<HostRows> rows = HostRows::of(raw, end);
+  std::optional<HostRows> rows = HostRows::of(raw, end);
   if (!rows) return std::nullopt;
+  // What hipHostMalloc gave is there until freeing(), which takes the lock that is held here.
+  const Allocation* const pinned = map_.find_host(end.address);
+  if (pinned != nullptr && pinned->kind == format::AllocationKind::kHostPinned &&
+      !pinned->plain_host) {
+    rows->mapped(pinned->size_bytes - (end.address - pinned->host_address));
+  }
   return take_content(
       rows->size_bytes(), store, words_, nullptr,
       [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });

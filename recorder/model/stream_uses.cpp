@@ -18,7 +18,7 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
   const Use& use = streams_[stream];
   const uint64_t last = use.last.load();
   const uint64_t work = last == use.wait.load() ? use.before_wait.load() : last;
-  return work >> 16 < streams_[0].last.load() >> 16;
+  return ticket_of(work) < ticket_of(streams_[0].last.load());
 }
 
 [[gnu::hot]] bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
@@ -26,7 +26,7 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
                                        const LaunchLanes& lanes) {
   const uint64_t own = stamped(ticket, thread);
   const auto overlaps = [&](uint64_t last) {
-    return (last >> 16) > before && (last & 0xFFFF) != (own & 0xFFFF);
+    return ticket_of(last) > before && !same_thread(last, own);
   };
   Use& use = streams_[stream];
   // Seen by whoever exchanges the null stream's after the exchange that follows.

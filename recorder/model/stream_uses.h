@@ -37,12 +37,12 @@ class StreamUses {
   bool before_null_stream(format::StreamId stream) const;
   // Whether nobody has given work to the stream, which is known, with a ticket behind this one.
   bool unused_since(format::StreamId stream, uint64_t ticket) const {
-    return stream >= streams_.size() || (streams_[stream].last.load() >> 16) <= ticket;
+    return stream >= streams_.size() || ticket_of(streams_[stream].last.load()) <= ticket;
   }
 
  private:
-  struct Use {
-    bool blocking = true;  // the null stream waits for it
+  struct alignas(64) Use {  // threads with streams of their own write no line together
+    bool blocking = true;   // the null stream waits for it
     std::atomic<uint64_t> last{0};
     // If the last use only made it wait for an event: that, and the last one which did not.
     std::atomic<uint64_t> wait{0};

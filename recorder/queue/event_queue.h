@@ -35,13 +35,29 @@ class EventQueue {
   static constexpr size_t kSomeOfLane = kMostOfLane / 2;
 
   LaunchLanes& lanes() noexcept { return lanes_; }
-  // Any thread. Tickets rise; the first is 1.
-  uint64_t draw() noexcept { return tickets_.fetch_add(1, std::memory_order_acq_rel) + 1; }
-  uint64_t last_drawn() const noexcept { return tickets_.load(std::memory_order_acquire); }
+  // Any thread, with a lock under which take() does not run. Tickets rise: who has learned of one,
+  // by whatever way, draws a higher one. Where the processors' counters tell such an order, they
+  // give the tickets, so that threads write nothing together; two of them may draw the same one
+  // then. Below 2^52, for some weeks.
+  uint64_t draw() noexcept {
+    if (clock_.counts()) [[likely]]
+      return counted();
+    return tickets_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  }
+  // Any thread; no lock. Not less than those of which it has learned, and less than those that are
+  // drawn by who learns of what this thread does next.
+  uint64_t last_drawn() const noexcept {
+    if (clock_.counts()) [[likely]]
+      return counted();
+    return tickets_.load(std::memory_order_acquire);
+  }
 
   // Before the recording begins, at this time (monotonic_ns()): that of launches counts from it.
   void reserve(uint64_t start_ns);
-  uint64_t ticks() const noexcept { return clock_.ticks(); }
+  // When a ticket that was just drawn was drawn.
+  uint64_t ticks_of(uint64_t ticket) const noexcept {
+    return clock_.counts() ? (ticket << kStepBits) + clock_.began() : clock_.ticks();
+  }
   // With mutex. The number of items that wait in the list.
   size_t add(uint64_t ticket, Pending item);
   // Any thread, without a lock: not exact.
@@ -75,11 +91,16 @@ class EventQueue {
   };
   Result<void> write(format::Writer& writer, Taken& taken);
   void forget_taken();
+  // In steps that are shorter than it takes to read a counter.
+  static constexpr unsigned kStepBits = 2;
+  uint64_t counted() const noexcept {
+    return (TickClock::ordered_ticks() - clock_.began()) >> kStepBits;
+  }
 
   LaunchLanes lanes_;
   TickClock clock_;
   uint64_t start_ns_ = 0;
-  alignas(128) std::atomic<uint64_t> tickets_{0};  // each launch writes it
+  alignas(128) std::atomic<uint64_t> tickets_{0};  // if it does not, each launch writes it
   alignas(128) std::vector<Item> pending_;
   std::atomic<size_t> count_{0};
   std::vector<Item> draining_;

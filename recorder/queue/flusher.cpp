@@ -48,12 +48,14 @@ void Flusher::stop() {
 
 void Flusher::run(const std::function<bool()>& round) {
   std::unique_lock lock(mutex_);
+  bool busy = false;
   while (!stop_) {
-    dozes_.store(true);
-    if (left_to_it_.load()) dozes_.store(false);
+    // Whoever leaves something to it sees that it dozes, or it sees that something was left.
+    dozes_.store(!busy);
+    if (!busy && left_to_it_.load()) dozes_.store(false);
     wanted_.wait_for(lock, dozes_.load() ? kPeriod : kBusyPeriod);
     dozes_.store(false);
-    left_to_it_.store(false);
+    busy = left_to_it_.exchange(false);
     lock.unlock();
     if (!round()) return;
     lock.lock();

@@ -30,7 +30,7 @@ class Flusher {
   void wake() noexcept { wanted_.notify_one(); }
 
   // The program has waited: what it knows to be done shall be in the file soon. On its own thread,
-  // unless that has done so for more than a twentieth of its time: then here, within a millisecond.
+  // unless that has done so for more than a fiftieth of its time: then here, within a millisecond.
   template <typename Drain>
   void at_wait(Drain&& drain) {
     const uint64_t start = monotonic_ns();
@@ -46,7 +46,7 @@ class Flusher {
 
  private:
   // For each time that the program's thread writes, it does something else so many times as long.
-  static constexpr uint64_t kWaitShare = 20;
+  static constexpr uint64_t kWaitShare = 50;
 
   void run(const std::function<bool()>& round);
 

@@ -66,8 +66,13 @@ struct alignas(128) LaunchLane {
 };
 
 // A ticket and who drew it, in one word.
+inline constexpr unsigned kThreadBits = 12;
 constexpr uint64_t stamped(uint64_t ticket, uint32_t thread) noexcept {
-  return ticket << 16 | (thread & 0xFFFF);
+  return ticket << kThreadBits | (thread & ((1u << kThreadBits) - 1));
+}
+constexpr uint64_t ticket_of(uint64_t stamp) noexcept { return stamp >> kThreadBits; }
+constexpr bool same_thread(uint64_t a, uint64_t b) noexcept {
+  return ((a ^ b) & ((1u << kThreadBits) - 1)) == 0;
 }
 
 // The lanes of one recorder. Threads come and go, lanes stay and are taken over.

@@ -9,10 +9,13 @@
 namespace gfxgraph::recorder {
 namespace {
 
+constinit std::atomic<bool> counters_forbidden{false};
+
 // The kernel stops to use a counter that stands still, changes its rate, or differs between
 // processors. A program may forbid itself to read it.
 bool counter_is_fit() noexcept {
 #if defined(__x86_64__)
+  if (counters_forbidden.load()) return false;
   try {
     int way = PR_TSC_SIGSEGV;
     if (::prctl(PR_GET_TSC, &way) != 0 || way != PR_TSC_ENABLE) return false;
@@ -35,8 +38,12 @@ uint64_t monotonic_ns() noexcept {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+void TickClock::forbid_counters(bool forbidden) noexcept { counters_forbidden.store(forbidden); }
+
 void TickClock::start() noexcept {
-  counts_ = counter_is_fit();
+  const bool fit = counter_is_fit();
+  began_ = fit ? ordered_ticks() : 0;
+  counts_.store(fit, std::memory_order_release);
   before_ = last_ = now();
 }
 
@@ -61,7 +68,7 @@ void TickClock::mark() noexcept {
 }
 
 uint64_t TickClock::ns_at(uint64_t ticks) const noexcept {
-  if (!counts_) return ticks;
+  if (!counts()) return ticks;
   if (last_.ticks <= before_.ticks || last_.ns <= before_.ns) return last_.ns;  // no time between
   const double rate =
       static_cast<double>(last_.ns - before_.ns) / static_cast<double>(last_.ticks - before_.ticks);

@@ -63,8 +63,20 @@ class RecorderThreadsTest : public RecorderTest {
   alignas(4096) char pinned_[4096] = {};
 };
 
+// Whether the processors' counters give the order of the launches, or one that all threads share.
+class RecorderOrderTest : public RecorderThreadsTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    TickClock::forbid_counters(!GetParam());
+    RecorderThreadsTest::SetUp();
+    TickClock::forbid_counters(false);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(OfTickets, RecorderOrderTest, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "ByCounters" : "ByOneNumber"; });
+
 // Each thread launches when the one before it has returned from its launch.
-TEST_F(RecorderThreadsTest, WhatFollowsByTheProgramFollowsInTheTrace) {
+TEST_P(RecorderOrderTest, WhatFollowsByTheProgramFollowsInTheTrace) {
   constexpr int kThreads = 4;
   constexpr int kTurns = 3000;
   std::atomic<int> turn{0};
