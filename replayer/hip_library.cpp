@@ -8,8 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/preload.h"
-
 namespace gfxgraph::replayer {
 namespace {
 
@@ -74,16 +72,9 @@ std::string hip_package(int recorded_version) {
   return "libamdhip64-7, libamdhip64-6 or libamdhip64-5";
 }
 
-Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version) {
+Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version, Lookup find) {
   // The handle is never closed: HIP runs threads and static destructors of its own.
   GFXGRAPH_ASSIGN_OR_RETURN(const Opened opened, open_runtime(recorded_version));
-  // Where the software agent's errors of HIP are loaded but not preloaded (gfxgraph-replay), the
-  // functions are looked up through them.
-  const auto find = [](void* handle, const char* name) {
-    static const auto errors =
-        reinterpret_cast<preload::DlsymFunction>(dlsym(RTLD_DEFAULT, preload::kHipErrorsDlsym));
-    return errors != nullptr ? errors(handle, name) : dlsym(handle, name);
-  };
   HipTable table;
 #define GFXGRAPH_HIP_SYMBOL(requirement, result, name, arguments) \
   table.name = reinterpret_cast<result(*) arguments>(find(opened.handle, #name));

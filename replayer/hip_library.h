@@ -1,6 +1,8 @@
 // The process's own HIP runtime, found by dlopen and called through one table of entry points.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,9 +37,12 @@ std::string hip_package(int recorded_version);
 // Immutable after creation; thread-safe as far as the HIP runtime is.
 class HipLibrary {
  public:
+  using Lookup = void* (*)(void* handle, const char* name);
   // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5. The
-  // version that a trace was recorded with, 0: not known, is for the error message alone.
-  static Result<std::shared_ptr<const HipLibrary>> load(int recorded_version = 0);
+  // version that a trace was recorded with, 0: not known, is for the error message alone. `find`
+  // gives the functions of the runtime, or such as stand in front of them.
+  static Result<std::shared_ptr<const HipLibrary>> load(int recorded_version = 0,
+                                                        Lookup find = &dlsym);
   // For tests and for programs that bring their own table. REQUIRED rows must be filled.
   static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table,
                                                               std::string path);

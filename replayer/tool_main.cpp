@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/preload.h"
 #include "base/print.h"
 #include "base/result.h"
 #include "replayer/fingerprint.h"
@@ -73,19 +74,25 @@ Mode parse_mode(const std::string& text) {
   return Mode::kAuto;
 }
 
-Result<void> load(std::string_view library) {
+Result<void*> load(std::string_view library) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::filesystem::path path, private_library(library));
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return {};
+  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL); handle != nullptr) return handle;
   const char* reason = dlerror();
   return fail(Status::kDevice, fmt::format("the software agent cannot be loaded: {}",
                                            reason == nullptr ? path.string() : reason));
 }
 
 // The HIP runtime names its HSA runtime by soname: one that is loaded already is taken. A kernel
-// that faults on the agent is an error of HIP.
-Result<void> load_software_agent() {
+// that faults on the agent is an error of HIP: where HIP's functions are to be found then.
+Result<HipLibrary::Lookup> load_software_agent() {
   GFXGRAPH_TRY(load("libhsa-runtime64.so.1"));
-  return load(kHipErrorsLibrary);
+  GFXGRAPH_ASSIGN_OR_RETURN(void* const errors, load(kHipErrorsLibrary));
+  const auto find = reinterpret_cast<HipLibrary::Lookup>(dlsym(errors, preload::kHipErrorsDlsym));
+  if (find == nullptr) {
+    return fail(Status::kDevice, fmt::format("{} lacks {}: it is of another version of gfxgraph",
+                                             kHipErrorsLibrary, preload::kHipErrorsDlsym));
+  }
+  return find;
 }
 
 Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) {
@@ -199,8 +206,11 @@ Result<std::shared_ptr<const HipLibrary>> load_hip(const Arguments& arguments, b
   if (std::ranges::any_of(program.trace().kernels(), calls_host)) {
     ::setenv("GPU_MAX_HW_QUEUES", "1", 0);
   }
-  if (emulated) GFXGRAPH_TRY(load_software_agent());
-  return HipLibrary::load(program.trace().environment().hip_runtime_version);
+  HipLibrary::Lookup find = &dlsym;
+  if (emulated) {
+    GFXGRAPH_ASSIGN_OR_RETURN(find, load_software_agent());
+  }
+  return HipLibrary::load(program.trace().environment().hip_runtime_version, find);
 }
 
 // Runs in a process of its own: batch mode keeps every operation behind the one before it.
