@@ -11,5 +11,7 @@ int check_command(int argc, char** argv);
 int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);
+int export_command(int argc, char** argv);
+int diff_command(int argc, char** argv);
 
 }  // namespace gfxgraph::tools

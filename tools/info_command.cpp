@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "tools/read_limits.h"
 #include "tools/trace_buffers.h"
 #include "tools/trace_summary.h"
+#include "tools/trace_tables.h"
 
 namespace gfxgraph::tools {
 
@@ -226,7 +228,16 @@ Json finding_json(const format::Finding& finding) {
 // What the command line asks for beside the summary.
 struct Sections {
   bool relocations = false, ranges = false, buffers = false, lint = false, lint_summary = false;
+  bool kernels = false, launches = false;  // as tables of their own
 };
+
+// The one table that is asked for; nothing: none is, or several are.
+std::optional<TableKind> only_table(const Sections& sections) {
+  const int asked = sections.kernels + sections.launches + sections.buffers;
+  if (asked != 1) return std::nullopt;
+  if (sections.kernels) return TableKind::kKernels;
+  return sections.launches ? TableKind::kLaunches : TableKind::kBuffers;
+}
 
 std::vector<LintReport> lint(const format::Trace& trace, const TraceSteps& steps) {
   return lint_steps(trace, steps.ranges, steps.periods, steps.compared.comparisons);
@@ -312,7 +323,8 @@ std::optional<Result<recorder::Manifest>> read_manifest(const std::string& path)
 int info_of_manifest(const std::string& path, const Result<recorder::Manifest>& manifest,
                      const Sections& sections, bool json) {
   if (!manifest) return report({manifest.error().status, path + ": " + manifest.error().message});
-  if (sections.relocations || sections.ranges || sections.buffers || sections.lint) {
+  if (sections.relocations || sections.ranges || sections.buffers || sections.lint ||
+      sections.kernels || sections.launches) {
     print(stderr, "gfxgraph: {} is a manifest: give one of its traces for this option\n", path);
     return kExitUsage;
   }
@@ -336,6 +348,9 @@ int info_command(int argc, char** argv) {
   ReadLimits limits;
   Sections sections;
   bool json = false;
+  const std::map<std::string, TableFormat> formats = {
+      {"table", TableFormat::kTable}, {"json", TableFormat::kJson}, {"csv", TableFormat::kCsv}};
+  std::string table_format;
   app.add_option("TRACE", path, "trace file or manifest")->required();
   app.add_flag("--relocations", sections.relocations, "list every place that holds a pointer");
   app.add_flag(
@@ -348,12 +363,29 @@ int info_command(int argc, char** argv) {
       "--buffers", sections.buffers,
       "list the program's memory: names that it gave (gfxgraph/record.h), else symbols, else\n"
       "the call that allocated it; and the kernel argument that gets it first");
+  app.add_flag("--kernels", sections.kernels,
+               "print a table of the kernels: launches, work items, registers, LDS");
+  app.add_flag("--launches", sections.launches,
+               "print a table of the launches in the order of the program, graph nodes at each\n"
+               "launch of their graph");
+  app.add_option(
+         "--format", table_format,
+         "table, json or csv: print one of --kernels, --launches and --buffers, and nothing\n"
+         "else")
+      ->check(CLI::IsMember({"table", "json", "csv"}));
   app.add_flag("--lint-summary", sections.lint_summary,
                "print only a line of --lint for each of the first steps");
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
+  if (table_format.empty() && (sections.kernels || sections.launches)) table_format = "table";
+  if (!table_format.empty() && (!only_table(sections) || json)) {
+    print(stderr,
+          "gfxgraph: a table is one of --kernels, --launches and --buffers, with --format json in "
+          "place of --json\n");
+    return kExitUsage;
+  }
 
   if (const auto manifest = read_manifest(path))
     return info_of_manifest(path, *manifest, sections, json);
@@ -365,6 +397,11 @@ int info_command(int argc, char** argv) {
   if (sections.lint_summary) {
     print_lint_summary(trace, lint(trace, TraceSteps(trace)));
     return code;
+  }
+  if (!table_format.empty()) {
+    const Result<void> printed =
+        print_trace_table(trace, *only_table(sections), formats.at(table_format));
+    return printed ? code : report(printed.error());
   }
   const TraceSummary summary = summarize(trace);
   if (json) {

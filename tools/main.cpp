@@ -34,6 +34,9 @@ constexpr Command kCommands[] = {
     {"verify", "TRACE", "read every byte of a trace and check its hashes", verify_command},
     {"recover", "TRACE [-o NEW]", "write what is readable of a damaged trace to a new one",
      recover_command},
+    {"diff", "FIRST SECOND [--json]", "what differs between two traces", diff_command},
+    {"export", "TRACE --format perfetto|jsonl|dot|code [-o FILE]",
+     "a trace for other programs: timeline, JSON lines, graphs, code objects", export_command},
 };
 
 void print_help() {

@@ -65,7 +65,7 @@ class Summarizer {
   }
 
   void count_event(const format::Event& event) {
-    ++summary_.events[kEventNames[event.action.index()]];
+    ++summary_.events[event_name(event.action)];
     summary_.threads = std::max<uint64_t>(summary_.threads, event.thread + 1u);
     if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
       if (KernelSummary* kernel = kernel_of(*launch)) ++kernel->launches;
@@ -203,6 +203,10 @@ class Summarizer {
 };
 
 }  // namespace
+
+const char* event_name(const format::Action& action) noexcept {
+  return action.index() < kEventNames.size() ? kEventNames[action.index()] : "unknown";
+}
 
 TraceSummary summarize(const format::Trace& trace) { return Summarizer(trace).run(); }
 

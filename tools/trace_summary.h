@@ -59,6 +59,9 @@ struct TraceSummary {
 
 TraceSummary summarize(const format::Trace& trace);
 
+// "allocation_begin", "launch": as JSON names what an event is.
+const char* event_name(const format::Action& action) noexcept;
+
 const char* relocation_source_name(format::RelocationSource source);
 
 }  // namespace gfxgraph::tools

@@ -1,0 +1,129 @@
+"""What gfxgraph shows of a trace: gfxgraph diff and gfxgraph export, against what was recorded.
+
+looking.py diff|export|tables BUILD_TREE
+"""
+
+import csv
+import io
+import json
+import subprocess
+
+from harness import main, require, run
+
+
+def recorded(build, scratch, name, tokens):
+    trace = scratch / f"{name}.gfxg"
+    run(build.record(trace, build.samples / "decode_step", "--tokens", tokens))
+    return trace
+
+
+def difference(build, first, second, expect):
+    return json.loads(run(build.tool("gfxgraph", "diff", first, second, "--json"), expect).stdout)
+
+
+def diff(build, scratch):
+    """Two recordings of one program are the same; one with a token more has its launches more, and other results."""
+    first, again, longer = (recorded(build, scratch, *one) for one in (("a", 3), ("b", 3), ("c", 4)))
+    same = difference(build, first, again, 0)
+    require(same["same"] and same["launches"]["aligned"] == same["launches"]["first"] > 0, f"{same}")
+    require(same["buffers"]["compared"] > 0, f"{same['buffers']}")
+    require("no difference" in run(build.tool("gfxgraph", "diff", first, again)).stdout, "no text for no difference")
+
+    more = difference(build, first, longer, 1)
+    launches = more["launches"]
+    added = sum(stretch["count"] for stretch in launches["added"])
+    require(launches["second"] - launches["first"] == added > 0 and not launches["gone"], f"{launches}")
+    require(launches["aligned"] == launches["first"] and not launches["given_up"], f"{launches}")
+    require(more["buffers"]["changed"], f"{more['buffers']}")
+    less = difference(build, longer, first, 1)
+    require(less["launches"]["gone"] == launches["added"], f"{less['launches']}")
+
+    other = scratch / "saxpy.gfxg"
+    run(build.record(other, build.samples / "saxpy"))
+    foreign = difference(build, first, other, 1)
+    require(foreign["kernels"]["gone"] and foreign["kernels"]["added"], f"{foreign['kernels']}")
+    require(foreign["launches"]["aligned"] == 0, f"{foreign['launches']}")
+
+
+def export(build, scratch):
+    trace = scratch / "streams.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    info = json.loads(run(build.tool("gfxgraph", "info", trace, "--json")).stdout)
+
+    lines = [json.loads(line) for line in
+             run(build.tool("gfxgraph", "export", trace, "--format", "jsonl")).stdout.splitlines()]
+    require(lines[0]["type"] == "trace" and lines[0]["schema"] == "gfxgraph-export/1", f"{lines[0]}")
+    events = [line for line in lines if "event" in line]
+    require([event["event"] for event in events] == list(range(len(events))), "events out of order")
+    for kind, count in info["events"].items():
+        require(sum(event["type"] == kind for event in events) == count, f"{kind}: not {count}")
+    require(sum(line["type"] == "kernel" for line in lines) == len(info["kernels"]), "kernels")
+
+    timeline = scratch / "timeline.json"
+    run(build.tool("gfxgraph", "export", trace, "--format", "perfetto", "-o", timeline))
+    shown = json.loads(timeline.read_text())["traceEvents"]
+    work = [event for event in shown if event["ph"] == "i" and event["pid"] == 2]
+    require(sum(event["cat"] == "launch" for event in work) == info["events"]["launch"], "launches in streams")
+    require({event["tid"] for event in work} <= set(range(info["streams"] + 1)), "streams")
+    begun = {event["id"]: event["ts"] for event in shown if event["ph"] == "s"}
+    ended = {event["id"]: event["ts"] for event in shown if event["ph"] == "f"}
+    require(len(begun) == info["events"].get("stream_wait", 0) > 0 and begun.keys() == ended.keys(), "arrows")
+    require(all(begun[arrow] <= ended[arrow] for arrow in begun), "arrows back in time")
+    named = {(event["pid"], event["tid"]) for event in shown if event["name"] == "thread_name"}
+    require({(event["pid"], event["tid"]) for event in shown if event["ph"] == "i"} <= named, "tracks without a name")
+
+    code = scratch / "code"
+    run(build.tool("gfxgraph", "export", trace, "--format", "code", "-o", code))
+    files = sorted(code.iterdir())
+    require(files and all(file.read_bytes()[:4] == b"\x7fELF" for file in files), f"{files}")
+
+    graphs = scratch / "graphs.gfxg"
+    run(build.record(graphs, build.samples / "graph_capture"))
+    dot = run(build.tool("gfxgraph", "export", graphs, "--format", "dot")).stdout
+    nodes = json.loads(run(build.tool("gfxgraph", "info", graphs, "--json")).stdout)["graphs"]
+    require(dot.count("digraph") == len(nodes) > 0, dot)
+    require(dot.count("[label=") == sum(graph["nodes"] for graph in nodes), dot)
+
+    # A file that cannot be written whole is an error, and is not left behind.
+    lost = scratch / "lost.json"
+    script = f"ulimit -f 4; trap '' XFSZ; exec {build.bin}/gfxgraph export {trace} --format perfetto -o {lost}"
+    failed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    require(failed.returncode == 1 and "cannot write" in failed.stderr and not lost.exists(), f"{failed}")
+    run(build.tool("gfxgraph", "export", graphs, "--format", "dot", "--graph", 99), 1)
+    run(build.tool("gfxgraph", "export", graphs, "--format", "code"), 2)
+
+
+def tables(build, scratch):
+    trace = recorded(build, scratch, "a", 2)
+    info = json.loads(run(build.tool("gfxgraph", "info", trace, "--json")).stdout)
+
+    def rows(what):
+        return list(csv.DictReader(io.StringIO(
+            run(build.tool("gfxgraph", "info", trace, what, "--format", "csv")).stdout)))
+
+    kernels = rows("--kernels")
+    launched = {kernel["demangled"]: kernel["launches"] for kernel in info["kernels"] if kernel["launches"]}
+    require({row["kernel"]: int(row["launches"]) for row in kernels} == launched, f"{kernels}")
+    require(all(int(row["vgprs"]) > 0 and int(row["sgprs"]) > 0 for row in kernels), f"{kernels}")
+    shares = sum(float(row["work_item_share"]) for row in kernels)
+    require(abs(shares - 1) < 0.01, f"{shares}")
+    counts = [int(row["launches"]) for row in kernels]
+    launches = rows("--launches")
+    require(len(launches) == sum(counts), f"{len(launches)} launches, {sum(counts)} in the table of kernels")
+    require([int(row["launch"]) for row in launches] == list(range(len(launches))), "launches out of order")
+    buffers = rows("--buffers")
+    require(len(buffers) == len(info["buffers"]), f"{len(buffers)} buffers")
+    require([int(row["size_bytes"]) for row in buffers] == [buffer["size_bytes"] for buffer in info["buffers"]],
+            "sizes of buffers")
+
+    for what in ("--kernels", "--launches", "--buffers"):
+        as_json = json.loads(run(build.tool("gfxgraph", "info", trace, what, "--format", "json")).stdout)
+        require(len(as_json) == len(rows(what)), f"{what}: {len(as_json)} as JSON")
+        table = run(build.tool("gfxgraph", "info", trace, what, "--format", "table")).stdout.splitlines()
+        require(len(table) == len(as_json) + 1, f"{what}: {len(table)} lines")
+    run(build.tool("gfxgraph", "info", trace, "--format", "csv"), 2)
+    run(build.tool("gfxgraph", "info", trace, "--kernels", "--launches", "--format", "csv"), 2)
+
+
+if __name__ == "__main__":
+    main({"diff": diff, "export": export, "tables": tables})

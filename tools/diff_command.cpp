@@ -1,0 +1,175 @@
+// gfxgraph diff: what differs between two traces.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/demangle.h"
+#include "base/print.h"
+#include "format/reader.h"
+#include "tools/cli.h"
+#include "tools/commands.h"
+#include "tools/event_json.h"
+#include "tools/read_limits.h"
+#include "tools/trace_diff.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostLines = 20;  // of one kind, as text
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "; ") + word;
+  return text;
+}
+
+// At most kMostLines lines, and how many more there are.
+template <typename Items, typename Line>
+void print_list(const char* title, const Items& items, uint64_t count, Line&& line) {
+  if (count == 0) return;
+  print("{}: {}\n", title, count);
+  const size_t shown = std::min(kMostLines, items.size());
+  for (size_t i = 0; i < shown; ++i) print("  {}\n", line(items[i]));
+  if (count > shown) print("  and {} more: --json lists them\n", count - shown);
+}
+
+std::string run_text(const LaunchRun& run) {
+  const std::string name = demangle(run.kernel);
+  if (run.count == 1) return fmt::format("{}  {}", run.begin, name);
+  return fmt::format("{}..{}  {} ...", run.begin, run.begin + run.count - 1, name);
+}
+
+uint64_t launches_in(const std::vector<LaunchRun>& runs) {
+  uint64_t count = 0;
+  for (const LaunchRun& run : runs) count += run.count;
+  return count;
+}
+
+void print_text(const TraceDiff& diff) {
+  const auto readable = [](const std::string& name) { return demangle(name); };
+  const auto itself = [](const std::string& name) { return name; };
+  for (const std::string& line : diff.environment) print("{}\n", line);
+  print_list("kernels only in the first", diff.kernels_gone, diff.kernels_gone.size(), readable);
+  print_list("kernels only in the second", diff.kernels_added, diff.kernels_added.size(), readable);
+  print_list("kernels that changed", diff.kernels_changed, diff.kernels_changed.size(),
+             [](const KernelChange& change) {
+               return demangle(change.name) + ": " + joined(change.what);
+             });
+  print("launches: {} and {}, {} at the same place\n", diff.launches[0], diff.launches[1],
+        diff.aligned);
+  if (diff.alignment_given_up)
+    print("  too much differs to align more than what both begin and end with\n");
+  const auto runs = [](const char* title, const std::vector<LaunchRun>& list) {
+    print_list(title, list, list.size(), run_text);
+  };
+  if (!diff.launches_gone.empty())
+    print("{} launches only in the first\n", launches_in(diff.launches_gone));
+  runs("  in stretches", diff.launches_gone);
+  if (!diff.launches_added.empty())
+    print("{} launches only in the second\n", launches_in(diff.launches_added));
+  runs("  in stretches", diff.launches_added);
+  print_list("launches that changed", diff.launches_changed, diff.launches_changed_count,
+             [](const LaunchChange& change) {
+               const std::string place = change.first == change.second
+                                             ? fmt::format("{}", change.first)
+                                             : fmt::format("{} / {}", change.first, change.second);
+               return fmt::format("{}  {}: {}", place, demangle(change.kernel),
+                                  joined(change.what));
+             });
+  print("buffers: {} compared\n", diff.buffers_compared);
+  print_list("buffers only in the first", diff.buffers_gone, diff.buffers_gone.size(), itself);
+  print_list("buffers only in the second", diff.buffers_added, diff.buffers_added.size(), itself);
+  print_list("buffers that changed", diff.buffers_changed, diff.buffers_changed.size(),
+             [](const BufferChange& change) { return change.name + ": " + change.what; });
+  if (diff.same()) print("no difference\n");
+}
+
+Json runs_json(const std::vector<LaunchRun>& runs) {
+  Json list = Json::array();
+  for (const LaunchRun& run : runs)
+    list.push_back({{"begin", run.begin}, {"count", run.count}, {"kernel", run.kernel}});
+  return list;
+}
+
+void print_json(const TraceDiff& diff) {
+  Json kernels = Json::array();
+  for (const KernelChange& change : diff.kernels_changed)
+    kernels.push_back({{"name", change.name}, {"what", change.what}});
+  Json launches = Json::array();
+  for (const LaunchChange& change : diff.launches_changed) {
+    launches.push_back({{"first", change.first},
+                        {"second", change.second},
+                        {"kernel", change.kernel},
+                        {"what", change.what}});
+  }
+  Json buffers = Json::array();
+  for (const BufferChange& change : diff.buffers_changed)
+    buffers.push_back({{"name", change.name}, {"what", change.what}});
+  const Json json = {{"schema", "gfxgraph-diff/1"},
+                     {"same", diff.same()},
+                     {"environment", diff.environment},
+                     {"kernels",
+                      {{"gone", diff.kernels_gone},
+                       {"added", diff.kernels_added},
+                       {"changed", std::move(kernels)}}},
+                     {"launches",
+                      {{"first", diff.launches[0]},
+                       {"second", diff.launches[1]},
+                       {"aligned", diff.aligned},
+                       {"given_up", diff.alignment_given_up},
+                       {"gone", runs_json(diff.launches_gone)},
+                       {"added", runs_json(diff.launches_added)},
+                       {"changed_count", diff.launches_changed_count},
+                       {"changed", std::move(launches)}}},
+                     {"buffers",
+                      {{"compared", diff.buffers_compared},
+                       {"gone", diff.buffers_gone},
+                       {"added", diff.buffers_added},
+                       {"changed", std::move(buffers)}}}};
+  write_text(stdout, json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+int diff_command(int argc, char** argv) {
+  CLI::App app(
+      "Says what differs between two traces: kernels (code, arguments, registers), launches in\n"
+      "the order of the program, and what buffers of one name held in the end.\n"
+      "Exit code 0: nothing; 1: something; 3: nothing, but a trace is torn or incomplete.\n\n"
+      "Example: gfxgraph diff before.gfxg after.gfxg",
+      "gfxgraph diff");
+  std::string first, second;
+  bool json = false;
+  ReadLimits limits;
+  app.add_option("FIRST", first, "trace file")->required();
+  app.add_option("SECOND", second, "trace file")->required();
+  app.add_flag("--json", json, "print JSON");
+  add_read_limits(app, limits);
+  if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce("diff", limits);
+
+  std::vector<std::shared_ptr<const format::Trace>> traces;
+  bool whole = true;
+  for (const std::string& path : {first, second}) {
+    Result<std::shared_ptr<const format::Trace>> opened =
+        format::Trace::open(path, {.allow_torn = true});
+    if (!opened) return report(opened.error());
+    whole = whole && (*opened)->sealed() && (*opened)->complete();
+    traces.push_back(*std::move(opened));
+  }
+  const Result<TraceDiff> diff = diff_traces(*traces[0], *traces[1]);
+  if (!diff) return report(diff.error());
+  json ? print_json(*diff) : print_text(*diff);
+  if (!diff->same()) return kExitFailed;
+  return whole ? kExitOk : kExitDataLost;
+}
+
+}  // namespace gfxgraph::tools

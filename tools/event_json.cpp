@@ -1,0 +1,228 @@
+#include "tools/event_json.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <variant>
+
+#include "base/demangle.h"
+#include "format/site_name.h"
+#include "tools/trace_summary.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hexadecimal(uint64_t value) { return fmt::format("{:#x}", value); }
+
+std::string blob_name(const format::BlobId& id) {
+  return id ? fmt::format("{:016x}{:016x}", id.high, id.low) : "";
+}
+
+Json relocations_json(const std::vector<format::Relocation>& relocations) {
+  Json list = Json::array();
+  for (const format::Relocation& word : relocations) {
+    list.push_back({{"offset_bytes", word.offset_bytes},
+                    {"allocation", word.allocation},
+                    {"addend", word.addend},
+                    {"source", relocation_source_name(word.source)},
+                    {"ambiguous", word.ambiguous},
+                    {"outside", word.outside}});
+  }
+  return list;
+}
+
+Json content_json(const format::Content& content) {
+  Json json = {{"size_bytes", content.size_bytes},
+               {"stored", content.stored},
+               {"unwritten", content.unwritten}};
+  if (content.blob) {
+    json["blob"] = blob_name(content.blob);
+  } else {
+    json["fill"] = content.fill;
+  }
+  json["hash"] = blob_name(content.hash);
+  json["relocations"] = relocations_json(content.relocations);
+  return json;
+}
+
+Json end_json(const format::CopyEnd& end) {
+  return {{"allocation", end.allocation},
+          {"offset_bytes", end.offset_bytes},
+          {"pitch_bytes", end.pitch_bytes},
+          {"slice_bytes", end.slice_bytes}};
+}
+
+const char* synchronize_name(format::SynchronizeKind kind) {
+  switch (kind) {
+    case format::SynchronizeKind::kDevice: return "device";
+    case format::SynchronizeKind::kStream: return "stream";
+    case format::SynchronizeKind::kEvent: return "event";
+    case format::SynchronizeKind::kHostFunction: return "host_function";
+    case format::SynchronizeKind::kStreamItself: return "stream_itself";
+  }
+  return "unknown";
+}
+
+const char* marker_name(format::MarkerKind kind) {
+  switch (kind) {
+    case format::MarkerKind::kMark: return "mark";
+    case format::MarkerKind::kRangeBegin: return "range_begin";
+    case format::MarkerKind::kRangeEnd: return "range_end";
+    case format::MarkerKind::kName: return "name";
+  }
+  return "unknown";
+}
+
+// The fields of one action, by its type.
+class Fields {
+ public:
+  explicit Fields(const format::Trace& trace) : trace_(trace) {}
+
+  Json operator()(const format::AllocationBegin& begin) const {
+    return {{"allocation", begin.id},
+            {"kind", allocation_kind_name(begin.kind)},
+            {"address", hexadecimal(begin.recorded_address)},
+            {"host_address", hexadecimal(begin.host_address)},
+            {"size_bytes", begin.size_bytes},
+            {"mapped_bytes", begin.mapped_bytes},
+            {"flags", begin.flags},
+            {"stream", begin.stream},
+            {"code_object", begin.code_object},
+            {"symbol", begin.symbol},
+            {"name", begin.name.empty() ? format::made_name(trace_.sites(), begin) : begin.name},
+            {"initial", content_json(begin.initial)}};
+  }
+  Json operator()(const format::AllocationEnd& end) const {
+    return {{"allocation", end.id},
+            {"freed", end.freed},
+            {"stream", end.stream},
+            {"post", content_json(end.post)}};
+  }
+  Json operator()(const format::HostWrite& write) const {
+    return {{"allocation", write.allocation},
+            {"offset_bytes", write.offset_bytes},
+            {"in_doubt", write.in_doubt},
+            {"content", content_json(write.content)}};
+  }
+  Json operator()(const format::StreamCreate& create) const {
+    return {{"stream", create.id}, {"flags", create.flags}, {"priority", create.priority}};
+  }
+  Json operator()(const format::StreamDestroy& destroy) const { return {{"stream", destroy.id}}; }
+  Json operator()(const format::EventCreate& create) const {
+    return {{"hip_event", create.id}, {"flags", create.flags}};
+  }
+  Json operator()(const format::EventDestroy& destroy) const { return {{"hip_event", destroy.id}}; }
+  Json operator()(const format::EventRecord& record) const {
+    return {{"hip_event", record.event}, {"stream", record.stream}};
+  }
+  Json operator()(const format::StreamWait& wait) const {
+    return {{"stream", wait.stream}, {"hip_event", wait.event}, {"flags", wait.flags}};
+  }
+  Json operator()(const format::Synchronize& wait) const {
+    return {{"kind", synchronize_name(wait.kind)}, {"object", wait.object}, {"call", wait.call}};
+  }
+  Json operator()(const format::Launch& launch) const {
+    const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
+    std::string bytes;
+    bytes.reserve(2 * launch.kernarg.size());
+    for (const uint8_t byte : launch.kernarg) bytes += fmt::format("{:02x}", byte);
+    return {{"kernel", launch.kernel},
+            {"name", demangle(kernel.name)},
+            {"stream", launch.stream},
+            {"grid", launch.grid},
+            {"grid_remainder", launch.grid_remainder},
+            {"block", launch.block},
+            {"dynamic_lds_bytes", launch.dynamic_lds_bytes},
+            {"cooperative", launch.cooperative},
+            {"kernarg", std::move(bytes)},
+            {"relocations", relocations_json(launch.relocations)}};
+  }
+  Json operator()(const format::Copy& copy) const {
+    Json json = {{"destination", end_json(copy.destination)},
+                 {"source", end_json(copy.source)},
+                 {"width_bytes", copy.width_bytes},
+                 {"height", copy.height},
+                 {"depth", copy.depth},
+                 {"stream", copy.stream},
+                 {"asynchronous", copy.asynchronous},
+                 {"source_is_pinned", copy.source_is_pinned}};
+    if (copy.source.allocation == 0) json["host_source"] = content_json(copy.host_source);
+    if (copy.destination.allocation == 0) json["host_result"] = content_json(copy.host_result);
+    return json;
+  }
+  Json operator()(const format::Memset& set) const {
+    return {{"allocation", set.allocation},
+            {"offset_bytes", set.offset_bytes},
+            {"pitch_bytes", set.pitch_bytes},
+            {"slice_bytes", set.slice_bytes},
+            {"element_bytes", set.element_bytes},
+            {"value", set.value},
+            {"width_elements", set.width_elements},
+            {"height", set.height},
+            {"depth", set.depth},
+            {"stream", set.stream},
+            {"asynchronous", set.asynchronous}};
+  }
+  Json operator()(const format::HostFunction& function) const {
+    return {{"stream", function.stream}, {"call", function.call}, {"host_function", function.id}};
+  }
+  Json operator()(const format::GraphLaunch& launch) const {
+    return {{"graph", launch.graph},
+            {"stream", launch.stream},
+            {"first_host_function", launch.first_host_function}};
+  }
+  Json operator()(const format::Marker& marker) const {
+    return {{"kind", marker_name(marker.kind)},
+            {"text", marker.text},
+            {"range", marker.range},
+            {"ordinal", marker.ordinal},
+            {"allocation", marker.allocation}};
+  }
+  Json operator()(const format::Checkpoint& checkpoint) const {
+    Json states = Json::array();
+    for (const format::Checkpoint::State& state : checkpoint.states) {
+      states.push_back({{"allocation", state.allocation}, {"hash", blob_name(state.hash)}});
+    }
+    return {{"states", std::move(states)}};
+  }
+  Json operator()(std::monostate) const { return Json::object(); }
+
+ private:
+  const format::Trace& trace_;
+};
+
+const char* node_name(const format::GraphNode& node) {
+  constexpr const char* kNames[] = {"empty", "launch", "copy", "memset", "host_function"};
+  static_assert(std::size(kNames) == std::variant_size_v<decltype(node.action)>);
+  return kNames[node.action.index()];
+}
+
+}  // namespace
+
+Json event_json(const format::Trace& trace, const format::Event& event) {
+  Json json = {{"event", event.sequence},
+               {"type", event_name(event.action)},
+               {"thread", event.thread},
+               {"time_ns", event.time_ns}};
+  if (event.site != 0) json["site"] = format::site_name(trace.sites()[event.site - 1]);
+  json.update(std::visit(Fields(trace), event.action));
+  return json;
+}
+
+Json graph_json(const format::Trace& trace, const format::Graph& graph) {
+  Json nodes = Json::array();
+  for (const format::GraphNode& node : graph.nodes) {
+    Json json = {{"type", node_name(node)}, {"dependencies", node.dependencies}};
+    json.update(std::visit(Fields(trace), node.action));
+    nodes.push_back(std::move(json));
+  }
+  return {{"type", "graph"}, {"graph", graph.id}, {"nodes", std::move(nodes)}};
+}
+
+std::string one_line(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace gfxgraph::tools

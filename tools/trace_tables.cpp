@@ -1,0 +1,280 @@
+#include "tools/trace_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/demangle.h"
+#include "base/print.h"
+#include "codeobj/code_object.h"
+#include "format/site_name.h"
+#include "tools/trace_buffers.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Column {
+  const char* name;
+  bool number = false;
+};
+using Row = std::vector<std::string>;  // numbers as JSON writes them
+using Visit = std::function<void(const Row&)>;
+// Rows are made anew whenever they are asked for: a million launches are not held as text.
+struct Table {
+  std::vector<Column> columns;
+  std::function<void(const Visit&)> rows;
+};
+
+std::string text(uint64_t number) { return fmt::format("{}", number); }
+
+std::string shape(const std::array<uint32_t, 3>& sizes) {
+  return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
+}
+
+// As the program launched it: workgroups times work items, less what partial workgroups lack.
+double work_items(const format::Launch& launch) {
+  double items = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    double in_dimension = static_cast<double>(launch.grid[i]) * launch.block[i];
+    if (launch.grid_remainder[i] != 0)
+      in_dimension -= static_cast<double>(launch.block[i]) - launch.grid_remainder[i];
+    items *= in_dimension;
+  }
+  return items;
+}
+
+struct PlacedLaunch {
+  const format::Event* event;
+  const format::Launch* launch;
+  format::GraphId graph;  // 0: of the stream
+  format::StreamId stream;
+};
+
+// In the order of the program; a graph's nodes at each launch of it.
+void for_each_placed(const format::Trace& trace,
+                     const std::function<void(const PlacedLaunch&)>& visit) {
+  for (const format::Event& event : trace.events()) {
+    if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+      visit({&event, launch, 0, launch->stream});
+    } else if (const auto* graph = std::get_if<format::GraphLaunch>(&event.action)) {
+      for (const format::GraphNode& node : trace.graphs()[graph->graph - 1].nodes) {
+        const auto* of_node = std::get_if<format::Launch>(&node.action);
+        if (of_node != nullptr) visit({&event, of_node, graph->graph, graph->stream});
+      }
+    }
+  }
+}
+
+Result<Table> kernel_table(const format::Trace& trace) {
+  struct Use {
+    uint64_t launches = 0, in_graphs = 0;
+    double items = 0;
+    uint32_t dynamic_lds = 0;
+    std::string shape;  // of all launches; "" before the first
+    bool one_shape = true;
+  };
+  auto uses = std::make_shared<std::vector<Use>>(trace.kernels().size());
+  double all_items = 0;
+  for_each_placed(trace, [&](const PlacedLaunch& one) {
+    Use& use = (*uses)[one.launch->kernel - 1];
+    ++(one.graph == 0 ? use.launches : use.in_graphs);
+    use.items += work_items(*one.launch);
+    all_items += work_items(*one.launch);
+    use.dynamic_lds = std::max(use.dynamic_lds, one.launch->dynamic_lds_bytes);
+    const std::string now = shape(one.launch->grid) + " x " + shape(one.launch->block);
+    if (use.shape.empty()) use.shape = now;
+    use.one_shape = use.one_shape && use.shape == now;
+  });
+  std::map<format::CodeObjectId, std::shared_ptr<const codeobj::CodeObject>> objects;
+  auto rows = std::make_shared<std::vector<std::pair<double, Row>>>();
+  for (const format::Kernel& kernel : trace.kernels()) {
+    const Use& use = (*uses)[kernel.id - 1];
+    if (use.launches + use.in_graphs == 0) continue;
+    std::shared_ptr<const codeobj::CodeObject>& object = objects[kernel.code_object];
+    if (!object) {
+      const format::CodeObject& stored = trace.code_objects()[kernel.code_object - 1];
+      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(stored.elf));
+      GFXGRAPH_ASSIGN_OR_RETURN(object, codeobj::CodeObject::parse(elf));
+    }
+    const codeobj::Kernel* const code = object->find_kernel(kernel.name);
+    rows->push_back(
+        {use.items,
+         {demangle(kernel.name), text(use.launches), text(use.in_graphs),
+          fmt::format("{:.0f}", use.items),
+          fmt::format("{:.4f}", all_items == 0 ? 0 : use.items / all_items),
+          use.one_shape ? use.shape : "several", text(code == nullptr ? 0 : code->vgpr_count),
+          text(code == nullptr ? 0 : code->sgpr_count), text(kernel.group_segment_bytes),
+          text(use.dynamic_lds), text(kernel.private_segment_bytes),
+          text(kernel.kernarg_size_bytes)}});
+  }
+  std::ranges::stable_sort(*rows, std::ranges::greater(), &std::pair<double, Row>::first);
+  return Table{{{"kernel"},
+                {"launches", true},
+                {"launches_in_graphs", true},
+                {"work_items", true},
+                {"work_item_share", true},
+                {"grid_and_block"},
+                {"vgprs", true},
+                {"sgprs", true},
+                {"lds_bytes", true},
+                {"dynamic_lds_bytes", true},
+                {"scratch_bytes", true},
+                {"kernarg_bytes", true}},
+               [rows](const Visit& visit) {
+                 for (const auto& [items, row] : *rows) visit(row);
+               }};
+}
+
+Table launch_table(const format::Trace& trace) {
+  return {{{"launch", true},
+           {"event", true},
+           {"time_us", true},
+           {"thread", true},
+           {"stream", true},
+           {"graph", true},
+           {"grid"},
+           {"block"},
+           {"dynamic_lds_bytes", true},
+           {"kernel"},
+           {"called_from"}},
+          [&trace](const Visit& visit) {
+            std::vector<std::string> names(trace.kernels().size());
+            uint64_t number = 0;
+            for_each_placed(trace, [&](const PlacedLaunch& one) {
+              std::string& name = names[one.launch->kernel - 1];
+              if (name.empty()) name = demangle(trace.kernels()[one.launch->kernel - 1].name);
+              const format::SiteId site = one.event->site;
+              visit({text(number++), text(one.event->sequence),
+                     fmt::format("{:.3f}", static_cast<double>(one.event->time_ns) / 1000),
+                     text(one.event->thread), text(one.stream), text(one.graph),
+                     shape(one.launch->grid), shape(one.launch->block),
+                     text(one.launch->dynamic_lds_bytes), name,
+                     site == 0 ? "" : format::site_name(trace.sites()[site - 1])});
+            });
+          }};
+}
+
+Table buffer_table(const format::Trace& trace) {
+  auto buffers = std::make_shared<std::vector<BufferSummary>>(summarize_buffers(trace));
+  return {{{"buffer", true},
+           {"name"},
+           {"name_from"},
+           {"kind"},
+           {"size_bytes", true},
+           {"address"},
+           {"first_event", true},
+           {"end_event", true},
+           {"launches", true},
+           {"first_argument"}},
+          [buffers](const Visit& visit) {
+            for (const BufferSummary& buffer : *buffers) {
+              visit({text(buffer.begin->id), buffer.name, name_source_name(buffer.name_source),
+                     allocation_kind_name(buffer.begin->kind), text(buffer.begin->size_bytes),
+                     fmt::format("{:#x}", buffer.begin->recorded_address), text(buffer.first_event),
+                     text(buffer.end_event), text(buffer.launches), buffer.used_by});
+            }
+          }};
+}
+
+// ---- as text ------------------------------------------------------------------------------------
+
+// What would end a line or move the cursor is a space; names come from the recorded program.
+std::string in_one_line(std::string_view cell) {
+  std::string line(cell);
+  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return line;
+}
+
+void print_aligned(const Table& table) {
+  std::vector<size_t> widths;
+  for (const Column& column : table.columns) widths.push_back(std::string_view(column.name).size());
+  table.rows([&](const Row& row) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  });
+  const auto line = [&](const Row& row) {
+    std::string whole;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = in_one_line(row[i]);
+      whole += table.columns[i].number ? fmt::format("{:>{}}", cell, widths[i])
+                                       : fmt::format("{:<{}}", cell, widths[i]);
+      if (i + 1 < row.size()) whole += "  ";
+    }
+    whole.erase(whole.find_last_not_of(' ') + 1);
+    print("{}\n", whole);
+  };
+  Row names;
+  for (const Column& column : table.columns) names.emplace_back(column.name);
+  line(names);
+  table.rows(line);
+}
+
+// RFC 4180.
+std::string csv_cell(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void print_csv(const Table& table) {
+  const auto line = [](const Row& row) {
+    std::string whole;
+    for (size_t i = 0; i < row.size(); ++i) whole += (i == 0 ? "" : ",") + csv_cell(row[i]);
+    write_text(stdout, whole + "\r\n");
+  };
+  Row names;
+  for (const Column& column : table.columns) names.emplace_back(column.name);
+  line(names);
+  table.rows(line);
+}
+
+void print_json(const Table& table) {
+  bool first = true;
+  write_text(stdout, "[");
+  table.rows([&](const Row& row) {
+    std::string object = std::exchange(first, false) ? "\n  {" : ",\n  {";
+    for (size_t i = 0; i < row.size(); ++i) {
+      object += fmt::format("{}\"{}\": ", i == 0 ? "" : ", ", table.columns[i].name);
+      object += table.columns[i].number
+                    ? row[i]
+                    : Json(row[i]).dump(-1, ' ', true, Json::error_handler_t::replace);
+    }
+    write_text(stdout, object + "}");
+  });
+  write_text(stdout, first ? "]\n" : "\n]\n");
+}
+
+}  // namespace
+
+Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format) {
+  Table table;
+  switch (kind) {
+    case TableKind::kKernels: {
+      GFXGRAPH_ASSIGN_OR_RETURN(table, kernel_table(trace));
+      break;
+    }
+    case TableKind::kLaunches: table = launch_table(trace); break;
+    case TableKind::kBuffers: table = buffer_table(trace); break;
+  }
+  switch (format) {
+    case TableFormat::kTable: print_aligned(table); break;
+    case TableFormat::kJson: print_json(table); break;
+    case TableFormat::kCsv: print_csv(table); break;
+  }
+  return {};
+}
+
+}  // namespace gfxgraph::tools

@@ -1,0 +1,19 @@
+// The kernels, launches and buffers of a trace as tables: for people, spreadsheets and programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "format/reader.h"
+
+namespace gfxgraph::tools {
+
+enum class TableKind : uint8_t { kKernels, kLaunches, kBuffers };
+enum class TableFormat : uint8_t { kTable, kJson, kCsv };
+
+// On stdout. Columns are only ever added, behind those that are there.
+Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format);
+
+}  // namespace gfxgraph::tools
