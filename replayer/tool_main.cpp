@@ -20,6 +20,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/option_error.h"
 #include "base/output.h"
 #include "base/preload.h"
 #include "base/print.h"
@@ -433,7 +434,9 @@ int run_tool(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, std::cout, std::cerr) == 0 ? kExitOk : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
+    print(stderr, "gfxgraph-replay: {}\nsee gfxgraph-replay --help\n", option_error(app, error));
+    return kExitUsage;
   }
   if (arguments.bisect && arguments.memory == "packed") {
     print(stderr, "gfxgraph-replay: --bisect needs each buffer apart: leave out --memory packed\n");

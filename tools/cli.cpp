@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/option_error.h"
 #include "base/print.h"
 
 namespace gfxgraph::tools {
@@ -23,14 +24,15 @@ SplitArguments split_arguments(int argc, char** argv) {
   return split;
 }
 
-int parse(CLI::App& app, int argc, char** argv) {
+int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     app.exit(success);  // prints the help
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    print(stderr, "gfxgraph: {}\nsee {} --help\n", error.what(), app.get_name());
+    print(stderr, "gfxgraph: {}\nsee {} --help\n", option_error(app, error, starts_programs),
+          app.get_name());
     return kExitUsage;
   }
   return -1;

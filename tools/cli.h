@@ -24,8 +24,8 @@ struct SplitArguments {
 SplitArguments split_arguments(int argc, char** argv);
 
 // Parses strictly. -1: go on. Otherwise the exit code: 0 after --help, 2 after a usage error, whose
-// message went to stderr.
-int parse(CLI::App& app, int argc, char** argv);
+// message went to stderr. `starts_programs`: of a command that a program's own one follows.
+int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
 int report(const Error& error);

@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/print.h"
+#include "base/suggestion.h"
 #include "tools/commands.h"
 
 namespace gfxgraph::tools {
@@ -22,6 +25,10 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"record", "[-o T.gfxg] [options] -- PROGRAM ARGS...",
+     "gfxgraph-record: write what a program asks the GPU to do into a trace", record_command},
+    {"replay", "TRACE [--mode eager|batch|graph|auto]",
+     "gfxgraph-replay: do it again without the program, and compare", replay_command},
     {"run", "[--device emulated] -- PROGRAM ARGS...", "run a HIP program on the software agent",
      run_command},
     {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--json]", "what a trace contains",
@@ -68,7 +75,10 @@ int dispatch(int argc, char** argv) {
   if (name.empty()) {
     print(stderr, "gfxgraph: no command given\nsee gfxgraph --help\n");
   } else {
-    print(stderr, "gfxgraph: unknown command '{}'\nsee gfxgraph --help\n", name);
+    std::vector<std::string> known;
+    for (const Command& command : kCommands) known.emplace_back(command.name);
+    print(stderr, "gfxgraph: unknown command '{}'{}\nsee gfxgraph --help\n", name,
+          did_you_mean(name, known));
   }
   return kExitUsage;
 }

@@ -95,7 +95,7 @@ int run_command(int argc, char** argv) {
       ->capture_default_str();
   app.footer("The program and its arguments follow after --.");
   const int code =
-      parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()));
+      parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()), true);
   if (code >= 0) return code;
   if (split.program.empty()) {
     print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");

@@ -2,10 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/exit_code.h"
+#include "base/option_error.h"
 #include "base/output.h"
 #include "base/print.h"
 #include "recorder/model/launch_selection.h"
@@ -33,10 +35,19 @@ Arguments split(int argc, char** argv) {
   return arguments;
 }
 
+// "./build/app" gives "app.gfxg".
+std::string default_output(const std::string& program) {
+  std::string name = std::filesystem::path(program).filename().string() + ".gfxg";
+  for (size_t at = 0; (at = name.find('%', at)) != std::string::npos; at += 2)
+    name.insert(at, 1, '%');  // it stands for itself
+  return name;
+}
+
 int usage_error(const std::string& text) {
   gfxgraph::print(
       stderr,
-      "gfxgraph-record: {}\nusage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS...\n", text);
+      "gfxgraph-record: {}\nusage: gfxgraph-record [-o T.gfxg] [options] -- PROGRAM ARGS...\n",
+      text);
   return kExitUsage;
 }
 
@@ -52,17 +63,18 @@ int run_tool(int argc, char** argv) {
 
   CLI::App app{
       "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
-      "usage: gfxgraph-record -o T.gfxg [options] -- PROGRAM ARGS..."};
+      "usage: gfxgraph-record [-o T.gfxg] [options] -- PROGRAM ARGS...\n\n"
+      "Example: gfxgraph-record -o app.gfxg -- ./app --size 4096"};
   app.name("gfxgraph-record");
   app.footer(
       "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
       "recording was lost or lacks work that the trace does not name, else 0; --strict adds\n"
       "incomplete traces. 1: could not record, 2: wrong command line.");
   app.add_option(
-         "-o,--output", request.options.output,
-         "the trace to write, T.gfxg; with %p (process id) or %r (MPI rank) in its name each\n"
-         "process that uses HIP gets a trace, and a manifest names them; %%: a percent sign")
-      ->required();
+      "-o,--output", request.options.output,
+      "the trace to write, T.gfxg (default: the program's name with .gfxg, in this folder); with\n"
+      "%p (process id) or %r (MPI rank) in its name each process that uses HIP gets a trace, and\n"
+      "a manifest names them; %%: a percent sign");
   app.add_option("--device", device,
                  "auto, real or emulated (default auto: a GPU if there is one)");
   app.add_flag("--redact", request.options.redact,
@@ -111,14 +123,16 @@ int run_tool(int argc, char** argv) {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return usage_error(error.what());
+    return usage_error(gfxgraph::option_error(app, error, true));
   }
   if (no_content && hash_only)
     return usage_error("--no-content and --hash-only exclude each other");
-  const auto output = gfxgraph::recorder::OutputPattern::parse_path(request.options.output);
-  if (!output) return usage_error(output.error().message);
   if (arguments.program.empty())
     return usage_error("no program: put -- and its command line at the end");
+  if (request.options.output.empty())
+    request.options.output = default_output(arguments.program.front());
+  const auto output = gfxgraph::recorder::OutputPattern::parse_path(request.options.output);
+  if (!output) return usage_error(output.error().message);
   for (const std::string& range : request.options.ranges) {
     const auto pattern = gfxgraph::recorder::parse_range_pattern(range);
     if (!pattern) return usage_error(pattern.error().message);

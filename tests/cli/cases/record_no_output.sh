@@ -1,1 +1,2 @@
+touch true.gfxg
 gfxgraph-record -- /bin/true

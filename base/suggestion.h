@@ -1,0 +1,17 @@
+// What a person may have meant by a word that a command line does not know.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gfxgraph {
+
+// The known word that `given` is most like: one of the two begins with the other, or few letters
+// were left out, put in, exchanged or swapped. Of several the first one; empty: none is like it.
+std::string closest_word(std::string_view given, std::span<const std::string> known);
+
+// "; did you mean --kernels?", or nothing.
+std::string did_you_mean(std::string_view given, std::span<const std::string> known);
+
+}  // namespace gfxgraph
