@@ -79,6 +79,12 @@ class Recorder {
   void module_loaded(void* module, const void* image) noexcept;
   void module_file_loaded(void* module, const char* path) noexcept;
   void module_unloading(Handle module) noexcept;  // before the real call: globals' post-state
+  // Libraries of HIP 7: `image` or `path` is null. The runtime reads a library's code later, at the
+  // first call that needs it. Call unread_library() before such a call and pass its result to
+  // library_read() afterwards. nullopt: the code was read already. Empty: it cannot be read.
+  void library_loaded(Handle library, const void* image, const char* path) noexcept;
+  std::optional<std::vector<std::byte>> unread_library(Handle library) noexcept;
+  void library_read(Handle library, std::vector<std::byte> code) noexcept;
   void function_found(Handle function, Handle module, const char* name) noexcept;
   void function_of_symbol(Handle function, Handle host_function) noexcept;
   // The program learned a variable's address: it is an allocation from now on.

@@ -37,8 +37,7 @@ namespace gfxgraph::recorder {
   KernelEntry* result = nullptr;
   guarded([&] {
     const Findings::Hold hold(findings_, held);
-    CodeRegistry::FunctionName* name =
-        host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
+    CodeRegistry::FunctionName* name = code_.find_launched(function, host_function);
     if (name == nullptr) {
       finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
       return;

@@ -172,7 +172,26 @@ ModuleEntry* CodeRegistry::find_module(Handle module) const {
   return found == loaded_.end() ? nullptr : found->second;
 }
 
+void CodeRegistry::add_library(Handle library, UnreadLibrary unread) {
+  unread_[library] = std::move(unread);
+}
+
+const UnreadLibrary* CodeRegistry::find_unread_library(Handle library) const {
+  const auto found = unread_.find(library);
+  return found == unread_.end() ? nullptr : &found->second;
+}
+
+void CodeRegistry::add_library_code(Handle library, std::vector<std::byte> bytes) {
+  if (unread_.erase(library) == 0) return;  // another thread added the code
+  auto entry = std::make_unique<ModuleEntry>();
+  entry->bytes = std::move(bytes);
+  entry->library = true;
+  modules_.push_back(std::move(entry));
+  loaded_[library] = modules_.back().get();
+}
+
 void CodeRegistry::remove_module(Handle module) {
+  unread_.erase(module);
   const auto found = loaded_.find(module);
   if (found == loaded_.end()) return;
   ModuleEntry* entry = found->second;
@@ -204,6 +223,11 @@ CodeRegistry::FunctionName* CodeRegistry::find_host_function(Handle host_functio
 CodeRegistry::FunctionName* CodeRegistry::find_function_handle(Handle function) {
   const auto found = function_handles_.find(function);
   return found == function_handles_.end() ? nullptr : &found->second;
+}
+
+CodeRegistry::FunctionName* CodeRegistry::find_launched(Handle function, bool host_function) {
+  FunctionName* const found = host_function ? find_host_function(function) : nullptr;
+  return found != nullptr ? found : find_function_handle(function);
 }
 
 ModuleEntry* CodeRegistry::find_variable_owner(Handle host_symbol, std::string* name) const {

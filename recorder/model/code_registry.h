@@ -41,9 +41,10 @@ struct ManagedVariable {
 struct ModuleEntry {
   const std::byte* image = nullptr;  // fat binary: the program's own memory, read at first use
   std::vector<std::byte> bytes;      // module: a copy
-  void* module = nullptr;            // hipModule_t; nullptr: fat binary
+  void* module = nullptr;            // hipModule_t; nullptr: fat binary or library
   std::vector<HostVariable> variables;
   std::vector<ManagedVariable> managed;
+  bool library = false;  // of a hipLibrary_t: HIP has no call that returns its variables' addresses
   bool unloaded = false;
   // Filled at first use.
   bool parsed = false;
@@ -69,6 +70,12 @@ struct KernelEntry {
   uint64_t patterns = 0;  // of --kernel that it matches, one bit each
 };
 
+// A hipLibrary_t whose code the runtime has not read yet.
+struct UnreadLibrary {
+  const void* image = nullptr;  // the program's own memory
+  std::string path;             // where that is null
+};
+
 class CodeRegistry {
  public:
   ModuleEntry* add_fat_binary(Handle handle, const void* wrapper);
@@ -83,6 +90,10 @@ class CodeRegistry {
   ModuleEntry* add_module(void* module, std::vector<std::byte> bytes);
   ModuleEntry* find_module(Handle module) const;
   void remove_module(Handle module);
+  void add_library(Handle library, UnreadLibrary unread);
+  const UnreadLibrary* find_unread_library(Handle library) const;  // nullptr: read, or unknown
+  // Ends the unread state: the library is a module from here on. No effect if it is not unread.
+  void add_library_code(Handle library, std::vector<std::byte> bytes);
   void add_function_handle(Handle function, Handle module, std::string name);
   void alias_function_handle(Handle function, Handle host_function);
 
@@ -94,6 +105,9 @@ class CodeRegistry {
   // By hipLaunchKernel's stub, or by hipFunction_t; nullptr: never registered.
   FunctionName* find_host_function(Handle host_function);
   FunctionName* find_function_handle(Handle function);
+  // The function that a launch names. From HIP 7 on, hipLaunchKernel (`host_function`) also accepts
+  // a hipFunction_t and a hipKernel_t.
+  FunctionName* find_launched(Handle function, bool host_function);
   ModuleEntry* find_variable_owner(Handle host_symbol, std::string* name) const;
 
   // Parses the module for `gpu_arch`; the error stays with the module.
@@ -118,6 +132,7 @@ class CodeRegistry {
   std::vector<std::unique_ptr<KernelEntry>> kernels_;
   std::unordered_map<Handle, ModuleEntry*> fat_binaries_;
   std::unordered_map<Handle, ModuleEntry*> loaded_;
+  std::unordered_map<Handle, UnreadLibrary> unread_;
   std::unordered_map<Handle, FunctionName> host_functions_;
   std::unordered_map<Handle, FunctionName> function_handles_;
   std::unordered_map<Handle, std::pair<ModuleEntry*, std::string>> variables_;

@@ -20,6 +20,20 @@ bool is_managed(const ModuleEntry& module, const std::string& name) {
                      [&](const codeobj::Symbol& symbol) { return symbol.name == initial; });
 }
 
+std::vector<std::byte> file_bytes(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+// Whether the symbol is a variable of the program, not a kernel descriptor or the compiler's own.
+bool is_variable(const codeobj::Symbol& symbol) {
+  return symbol.type == codeobj::Symbol::Type::kObject && !symbol.undefined &&
+         symbol.size_bytes != 0 && !symbol.name.ends_with(".kd") &&
+         !symbol.name.starts_with("__hip_cuid");
+}
+
 }  // namespace
 
 void Recorder::fat_binary(Handle handle, const void* wrapper) noexcept {
@@ -59,12 +73,30 @@ void Recorder::module_loaded(void* module, const void* image) noexcept {
 }
 
 void Recorder::module_file_loaded(void* module, const char* path) noexcept {
+  guarded([&] { code_.add_module(module, file_bytes(path)); });
+}
+
+void Recorder::library_loaded(Handle library, const void* image, const char* path) noexcept {
+  guarded([&] { code_.add_library(library, {image, path == nullptr ? "" : path}); });
+}
+
+std::optional<std::vector<std::byte>> Recorder::unread_library(Handle library) noexcept {
+  std::optional<std::vector<std::byte>> result;
   guarded([&] {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-    code_.add_module(module, {begin, begin + text.size()});
+    const UnreadLibrary* const unread = code_.find_unread_library(library);
+    if (unread == nullptr) return;
+    result.emplace();
+    if (unread->image == nullptr) {
+      *result = file_bytes(unread->path.c_str());
+    } else if (Result<std::vector<std::byte>> bytes = copy_image(unread->image)) {
+      *result = std::move(*bytes);
+    }
   });
+  return result;
+}
+
+void Recorder::library_read(Handle library, std::vector<std::byte> code) noexcept {
+  guarded([&] { code_.add_library_code(library, std::move(code)); });
 }
 
 // The variables of code that is about to be unloaded: their last state.
@@ -100,8 +132,7 @@ void Recorder::fat_binary_unloading(Handle handle) noexcept {
 void Recorder::module_unloading(Handle module) noexcept {
   guarded([&] {
     ModuleEntry* entry = code_.find_module(module);
-    if (entry == nullptr) return;
-    end_globals(*entry, "hipModuleUnload");
+    if (entry != nullptr) end_globals(*entry, "hipModuleUnload");
     code_.remove_module(module);
   });
 }
@@ -161,13 +192,18 @@ void Recorder::discover_globals(ModuleEntry& module) {
       add_global(module, variable.name, address, size);
     }
   }
+  if (module.library) {
+    for (const codeobj::Symbol& symbol : module.code->symbols()) {
+      if (!is_variable(symbol)) continue;
+      // Not held until HIP accepts the launch: each library is reported once only.
+      finding_now(format::FindingKind::kIncomplete, "hipLibraryGetKernel",
+                  fmt::format("variable {} of a library: HIP has no call that returns its address",
+                              symbol.name));
+    }
+  }
   if (module.module == nullptr) return;
   for (const codeobj::Symbol& symbol : module.code->symbols()) {
-    if (symbol.type != codeobj::Symbol::Type::kObject || symbol.undefined ||
-        symbol.size_bytes == 0 || symbol.name.ends_with(".kd") ||
-        symbol.name.starts_with("__hip_cuid")) {
-      continue;
-    }
+    if (!is_variable(symbol)) continue;
     if (device_->module_global(module.module, symbol.name.c_str(), &address, &size)) {
       add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
     }

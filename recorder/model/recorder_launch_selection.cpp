@@ -38,8 +38,7 @@ uint64_t Recorder::matching(Handle function, bool host_function) noexcept {
   }
   uint64_t mask = 0;
   guarded([&] {
-    const CodeRegistry::FunctionName* name =
-        host_function ? code_.find_host_function(function) : code_.find_function_handle(function);
+    const CodeRegistry::FunctionName* name = code_.find_launched(function, host_function);
     if (name == nullptr) return;
     mask = launch_selection_.matching(name->name);
     known = {this, function, generation, mask};

@@ -274,6 +274,7 @@ bool Recorder::done_at_once(const Work& work) const {
       launch != nullptr && launch->shape.cooperative) {
     quirk = HipQuirk::kCooperativeLaunchNotCaptured;
   }
+  if (std::holds_alternative<RawCopy>(work.raw)) quirk = HipQuirk::kCopyListNotCaptured;
   if (std::holds_alternative<RawWrite>(work.raw)) quirk = HipQuirk::kStreamValueNotCaptured;
   return hip_quirk_seen(quirk, facts_.runtime_version);
 }

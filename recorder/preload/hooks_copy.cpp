@@ -1,5 +1,6 @@
 // Hooks of copies.
 #include "recorder/preload/hooks_internal.h"
+#include "recorder/preload/newer_hip.h"
 
 using namespace gfxgraph::recorder;
 
@@ -89,6 +90,20 @@ bool raw_copy_box(const Params& params, RawCopy& raw) {
   raw.height = params.Height;
   raw.depth = params.Depth;
   return true;
+}
+
+// Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
+bool raw_copy_peer_3d(const PeerBox& box, RawCopy& raw) {
+  hipMemcpy3DParms params{};
+  params.srcArray = box.source_array;
+  params.srcPos = box.source_at;
+  params.srcPtr = box.source;
+  params.dstArray = box.destination_array;
+  params.dstPos = box.destination_at;
+  params.dstPtr = box.destination;
+  params.extent = box.extent;
+  params.kind = hipMemcpyDeviceToDevice;
+  return raw_copy_3d(params, raw);
 }
 
 template <typename Call>
@@ -353,4 +368,51 @@ GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync(GFXGRAPH_FROM_SYMBOL_PARAMETER
 GFXGRAPH_HOOK hipError_t hipMemcpyFromSymbolAsync_spt(GFXGRAPH_FROM_SYMBOL_PARAMETERS,
                                                       hipStream_t stream) {
   GFXGRAPH_FROM_SYMBOL(hipMemcpyFromSymbolAsync_spt, per_thread_key(stream), stream);
+}
+
+// ---- HIP 7 --------------------------------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipMemcpy3DPeer(const PeerBox* params) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DPeer, raw_copy_peer_3d, nullptr);
+}
+GFXGRAPH_HOOK hipError_t hipMemcpy3DPeerAsync(const PeerBox* params, hipStream_t stream) {
+  GFXGRAPH_COPY_PARAMS(hipMemcpy3DPeerAsync, raw_copy_peer_3d, stream_key(stream), stream);
+}
+
+// A list of copies, each like hipMemcpyAsync. HIP 7.2.4 issues them in order until one fails; on a
+// capturing stream it executes them immediately. The hook makes one call per copy, because a later
+// copy may read host memory that an earlier one has written.
+GFXGRAPH_HOOK hipError_t hipMemcpyBatchAsync(void** destinations, void** sources, size_t* sizes,
+                                             size_t count, void* attributes, size_t* indices,
+                                             size_t attribute_count, size_t* failed,
+                                             hipStream_t stream) {
+  constexpr int kIndex = kCall_hipMemcpyBatchAsync;
+  const auto call = [&](size_t first, size_t size, size_t* one_failed) {
+    return real(kIndex, destinations + first, sources + first, sizes + first, size, attributes,
+                indices, attribute_count, one_failed, stream);
+  };
+  const Scope scope;
+  const bool list = destinations != nullptr && sources != nullptr && sizes != nullptr;
+  if (!scope.record || !list || count == 0 || attribute_count != 0) {
+    const hipError_t result = call(0, count, failed);
+    // HIP 7.2.4 rejects attributes.
+    if (scope.record && attribute_count != 0 && result != hipErrorNotSupported) {
+      recorder().note_incomplete(display_name(kIndex), "attributes");
+    }
+    return result;
+  }
+  size_t failed_one = SIZE_MAX;
+  for (size_t i = 0; i < count; ++i) {
+    const RawCopy raw = raw_copy_1d(destinations[i], sources[i], sizes[i], hipMemcpyDefault);
+    const hipError_t result = device_work(
+        kIndex, raw, stream_key(stream),
+        [&] { return call(i, 1, failed == nullptr ? nullptr : &failed_one); }, true);
+    if (result != hipSuccess) {
+      if (failed != nullptr) *failed = failed_one == 0 ? i : failed_one;
+      return result;
+    }
+    tell_learned();
+  }
+  if (failed != nullptr) *failed = failed_one;
+  return hipSuccess;
 }

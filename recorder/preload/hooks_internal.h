@@ -154,6 +154,10 @@ hipError_t device_work(int index, RawAction raw, Handle stream, Call&& call,
   return result;
 }
 
+// hooks_process.cpp: records what the host learned from the last real call. The Scope does so at
+// its end; a hook that makes several real calls does so after each.
+void tell_learned() noexcept;
+
 // hooks_stream.cpp: the function that the runtime gets in place of the program's, with the HostCall
 // as its data, on a thread of the runtime.
 void run_host_function(void* wrapped);

@@ -22,7 +22,6 @@ bool is_row(int index) noexcept { return index < kCallCount; }
 // Calls that are lists of work: part of it may be done when the result is an error.
 bool may_be_done_in_part(int index) noexcept {
   switch (index) {
-    case kCall_hipMemcpyBatchAsync:
     case kCall_hipMemcpy3DBatchAsync:
     case kCall_hipExtLaunchMultiKernelMultiDevice:
     case kCall_hipLaunchCooperativeKernelMultiDevice:

@@ -65,9 +65,8 @@ void arrange_exit() noexcept {
   if (!arranged.exchange(true)) (void)std::atexit(finish_at_exit);
 }
 
-namespace {
-
 void tell_learned() noexcept {
+  if (learned.index < 0) return;
   const Learned now = learned;
   learned.index = -1;
   const std::string_view call = display_name(now.index);
@@ -88,8 +87,6 @@ void tell_learned() noexcept {
   }
 }
 
-}  // namespace
-
 void note_unrecorded(int index) noexcept {
   if (hook_depth == 1 && gives_work(index)) recorder().unrecorded_work(display_name(index));
 }
@@ -97,7 +94,7 @@ void note_unrecorded(int index) noexcept {
 [[gnu::hot]] Scope::~Scope() {
   --hook_depth;
   if (record) {
-    if (learned.index >= 0) tell_learned();
+    tell_learned();
     learned.open = false;
     program_call = nullptr;
     if (CallGate* const gate = recorder().gate()) gate->leave();

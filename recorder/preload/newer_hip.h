@@ -87,6 +87,24 @@ struct DriverMemsetParams {
 };
 static_assert(sizeof(DriverMemsetParams) == 40);
 
+// hipMemcpy3DPeerParms
+struct PeerBox {
+  hipArray_t source_array;
+  hipPos source_at;
+  hipPitchedPtr source;
+  int32_t source_device;
+  hipArray_t destination_array;
+  hipPos destination_at;
+  hipPitchedPtr destination;
+  int32_t destination_device;
+  hipExtent extent;
+};
+static_assert(sizeof(PeerBox) == 168 && offsetof(PeerBox, extent) == 144);
+
+// hipLibrary_t and hipKernel_t
+using Library = struct ihipLibrary_t*;
+using LibraryKernel = struct ihipKernel_t*;
+
 // hipStreamBatchMemOpParams
 struct BatchMemOp {
   static constexpr uint32_t kWait32 = 1, kWrite32 = 2, kWait64 = 4, kWrite64 = 5;

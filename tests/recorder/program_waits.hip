@@ -232,6 +232,17 @@ static std::vector<Call> calls_of_thread(Word* to) {
   };
 }
 
+// One copy by HIP 7's call for lists of copies.
+static Call list_of_one(void* to, void* from, hipStream_t stream) {
+  static void* ends[8][2];
+  static size_t bytes = 64, failed = 0, used = 0;
+  void** const end = ends[used++ % 8];
+  end[0] = to;
+  end[1] = from;
+  return later<void**, void**, size_t*, size_t, void*, size_t*, size_t, size_t*, hipStream_t>(
+      "hipMemcpyBatchAsync", end, end + 1, &bytes, 1, nullptr, nullptr, 0, &failed, stream);
+}
+
 // On a stream that they name.
 static std::vector<Call> calls_of_stream(Word* to, hipStream_t stream, bool staged,
                                          bool rows_staged) {
@@ -249,6 +260,8 @@ static std::vector<Call> calls_of_stream(Word* to, hipStream_t stream, bool stag
       CALL(hipMemcpyFromSymbolAsync, pageable, symbol, 64, 0, hipMemcpyDeviceToHost, stream),
       CALL(hipMemcpy2DAsync, pageable, 64, to, 64, 32, 4, hipMemcpyDeviceToHost, stream),
       CALL(hipMemcpy3DAsync, &box, stream),
+      list_of_one(pageable, to, stream),
+      list_of_one(pageable, elsewhere, stream),
   };
   if (!rows_staged) {
     calls.push_back(
@@ -277,6 +290,21 @@ static std::vector<Call> calls_on_device(Word* to) {
       CALL(hipMemcpyToSymbol, symbol, to, 64, 0, hipMemcpyDeviceToDevice),
   };
 }
+
+#if HIP_VERSION >= 70200000
+static std::vector<Call> asynchronous_calls_of_7(Word* to, hipStream_t stream) {
+  static hipMemcpy3DPeerParms box{};
+  box.srcPtr = make_hipPitchedPtr(to + 1024, 64, 64, 4);
+  box.dstPtr = make_hipPitchedPtr(to, 64, 64, 4);
+  box.extent = make_hipExtent(32, 4, 2);
+  return {
+      CALL(hipMemcpy3DPeer, &box),
+      CALL(hipMemcpy3DPeerAsync, &box, stream),
+      list_of_one(to, to + 1024, stream),
+      list_of_one(to, pageable, stream),
+  };
+}
+#endif
 
 static std::vector<Call> asynchronous_calls(Word* to, hipStream_t stream) {
   return {
@@ -323,6 +351,15 @@ static void ends_return(hipStream_t stream, const std::string& image) {
   returns("hipModuleUnload", stream, [&] { CHECK(hipModuleUnload(module)); });
   const hipStream_t idle = new_stream(hipStreamNonBlocking);
   returns("hipStreamDestroy", stream, [&] { CHECK(hipStreamDestroy(idle)); });
+#if HIP_VERSION >= 70200000
+  hipLibrary_t library;
+  unsigned kernels = 0;
+  hipJitOption* const no_jit_options = nullptr;
+  hipLibraryOption* const no_options = nullptr;
+  CHECK(hipLibraryLoadData(&library, image.data(), no_jit_options, nullptr, 0, no_options, nullptr, 0));
+  returns("hipLibraryGetKernelCount", stream, [&] { CHECK(hipLibraryGetKernelCount(&kernels, library)); });
+  returns("hipLibraryUnload", stream, [&] { CHECK(hipLibraryUnload(library)); });
+#endif
 }
 
 // What the null stream was given since: the end of a blocking stream does not wait for it, and for a
@@ -458,6 +495,9 @@ int main(int argc, char** argv) {
       ends_return(stream, image);
       all_return(idle_calls(to, stream), stream);
       all_return(asynchronous_calls(to, stream), stream);
+#if HIP_VERSION >= 70200000
+      all_return(asynchronous_calls_of_7(to, stream), stream);
+#endif
       if (stream == other || !copies_wait) all_return(calls_on_device(to), stream);
       if (!rows_wait) {
         static hipMemcpy3DParms box = copied_box(elsewhere, pageable, hipMemcpyHostToHost, 2);

@@ -343,6 +343,30 @@ TEST_F(RecorderGraphTest, WorkThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
   }
 }
 
+TEST_F(RecorderGraphTest, AListOfCopiesThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
+  for (const int32_t version : {70'253'211, 80'000'000}) {
+    std::filesystem::remove(path());
+    state_.runtime_version = version;
+    make({});
+    device_memory(data_, sizeof(data_));
+    recorder_->capture_begins(handle(10));
+    Work work;
+    RawCopy raw;
+    raw.destination.address = reinterpret_cast<uint64_t>(data_);
+    raw.source.address = reinterpret_cast<uint64_t>(data_ + 16);
+    raw.width_bytes = 16;
+    work.raw = raw;
+    work.stream = handle(10);
+    work.call = "hipMemcpyBatchAsync";
+    work.never_captured = true;
+    recorder_->prepare(work);
+    recorder_->commit(std::move(work));
+    const auto trace = finish();
+    ASSERT_TRUE(trace);
+    EXPECT_THAT(actions<format::Copy>(*trace), SizeIs(version < 80'000'000 ? 1 : 0));
+  }
+}
+
 TEST_F(RecorderGraphTest, AGraphThatTheRuntimeDoesNotCaptureIsLaunchedAtOnce) {
   for (const int32_t version : {50'221'153, 60'443'483}) {
     std::filesystem::remove(path());

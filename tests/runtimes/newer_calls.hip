@@ -1,5 +1,5 @@
 // Calls that HIP 5.2.3 does not have, each with an answer computed on the host: newer_calls MODE; prints "ok".
-//   enabled (from 5.7), nodes, capture_to_graph, values (from 6.4), launches, fills (from 7.2)
+//   enabled (from 5.7), nodes, capture_to_graph, values (from 6.4), launches, fills, boxes, lists (from 7.2)
 #include <string>
 #include <utility>
 #include <vector>
@@ -347,6 +347,105 @@ static void fills() {
   CHECK(hipMemcpy(values.data(), data, kBytes, hipMemcpyDeviceToHost));
   expect(values == expected, "planes of each element size");
 }
+
+// Boxes between two devices, which are the same one.
+static void boxes() {
+  constexpr size_t kPitch = 16;  // of 4 rows, in bytes; 2 by 2 bytes by 3 slices are copied
+  int* const from = device_buffer(0);
+  int* const to = device_buffer(0);
+  hipStream_t const stream = new_stream();
+  std::vector<unsigned char> bytes(kBytes), expected(kBytes), got(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) bytes[i] = static_cast<unsigned char>(i);
+  hipMemcpy3DPeerParms box{};
+  box.srcPtr = make_hipPitchedPtr(from, kPitch, kPitch, 4);
+  box.dstPtr = make_hipPitchedPtr(to, kPitch, kPitch, 2);
+  box.srcPos = make_hipPos(4, 1, 0);
+  box.dstPos = make_hipPos(8, 0, 1);
+  box.extent = make_hipExtent(2, 2, 3);
+  const auto copied = [&] {
+    for (size_t z = 0; z < 3; ++z)
+      for (size_t y = 0; y < 2; ++y)
+        for (size_t x = 0; x < 2; ++x)
+          expected[(z + box.dstPos.z) * 2 * kPitch + (y + box.dstPos.y) * kPitch + x + box.dstPos.x] =
+              bytes[(z + box.srcPos.z) * 4 * kPitch + (y + box.srcPos.y) * kPitch + x + box.srcPos.x];
+  };
+  CHECK(hipMemcpy(from, bytes.data(), kBytes, hipMemcpyHostToDevice));
+  CHECK(hipMemcpy3DPeer(&box));
+  copied();
+  CHECK(hipDeviceSynchronize());
+  add<<<1, kCount, 0, stream>>>(from, 0x01010101);  // after the first copy
+  for (unsigned char& one : bytes) ++one;  // the last one alone carries, out of its word
+  box.dstPos = make_hipPos(11, 0, 1);
+  CHECK(hipMemcpy3DPeerAsync(&box, stream));
+  copied();
+  CHECK(hipStreamSynchronize(stream));
+  CHECK(hipMemcpy(got.data(), to, kBytes, hipMemcpyDeviceToHost));
+  expect(got == expected, "boxes between devices");
+}
+
+// Lists of copies, of which the later ones read what the earlier ones wrote, also by way of the host.
+static void lists() {
+  int* const a = device_buffer(1);
+  int* const b = device_buffer(2);
+  int* const c = device_buffer(3);
+  hipStream_t const stream = new_stream();
+  std::vector<int> plain(kCount, 10);
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), kBytes, hipHostMallocDefault));
+  for (int i = 0; i < kCount; ++i) pinned[i] = 20;
+  size_t failed = 0;
+  const auto copy = [&](std::vector<std::pair<void*, void*>> ends) {
+    std::vector<void*> to, from;
+    std::vector<size_t> sizes(ends.size(), kBytes);
+    for (const auto& [one, other] : ends) to.push_back(one), from.push_back(other);
+    return hipMemcpyBatchAsync(to.data(), from.data(), sizes.data(), ends.size(), nullptr, nullptr, 0, &failed,
+                               stream);
+  };
+  CHECK(copy({{a, plain.data()}, {b, pinned}, {c, a}}));
+  add<<<1, kCount, 0, stream>>>(c, 5);
+  expect(failed == ~size_t{0}, "none of a list failed");
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(a, 10, "a copy from plain memory");
+  expect_all(b, 20, "a copy from pinned memory");
+  expect_all(c, 15, "a copy on the device");
+
+  multiply<<<1, kCount, 0, stream>>>(c, 2);
+  CHECK(copy({{plain.data(), c}, {a, plain.data()}, {pinned, a}}));
+  CHECK(hipStreamSynchronize(stream));
+  expect(plain == std::vector<int>(kCount, 30), "a copy to plain memory");
+  expect_all(a, 30, "a copy from what a copy brought");
+  expect(pinned[0] == 30 && pinned[kCount - 1] == 30, "a copy to pinned memory");
+
+  // What follows one that is refused is not done.
+  expect(copy({{b, a}, {nullptr, a}, {a, c}}) == hipErrorInvalidValue && failed == 1, "a list with a null pointer");
+  CHECK(hipStreamSynchronize(stream));
+  (void)hipGetLastError();
+  multiply<<<1, kCount, 0, stream>>>(b, 3);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(b, 90, "the copy before the refused one");
+  expect_all(a, 30, "no copy after the refused one");
+
+  // HIP 7.2.4 takes no attributes.
+  void* to = c;
+  void* from = b;
+  size_t bytes = kBytes, first = 0;
+  hipMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = hipMemcpySrcAccessOrderStream;
+  if (hipMemcpyBatchAsync(&to, &from, &bytes, 1, &attributes, &first, 1, &failed, stream) != hipSuccess) {
+    (void)hipGetLastError();
+    expect_all(c, 30, "no copy with attributes");
+  }
+  // Nor does it capture lists: they are done at once.
+  CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
+  CHECK(copy({{c, b}}));
+  add<<<1, kCount, 0, stream>>>(c, 1);
+  hipGraph_t graph = nullptr;
+  CHECK(hipStreamEndCapture(stream, &graph));
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(c, 90, "a list in a stream that is captured");
+  launch(instantiate(graph), stream);
+  expect_all(c, 91, "the graph beside it");
+}
 #endif
 
 int main(int argc, char** argv) {
@@ -357,7 +456,7 @@ int main(int argc, char** argv) {
       {"nodes", nodes},       {"capture_to_graph", capture_to_graph}, {"values", values},
 #endif
 #if HIP_VERSION >= 70200000
-      {"launches", launches}, {"fills", fills},
+      {"launches", launches}, {"fills", fills}, {"boxes", boxes}, {"lists", lists},
 #endif
   };
   for (const auto& [name, function] : modes) {
