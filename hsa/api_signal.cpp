@@ -91,6 +91,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   return entry("hsa_signal_destroy", [&] {
     Signal* const known = Signal::from(signal);
     if (known == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    settle_handlers();
     destroy_signal(known);
     return HSA_STATUS_SUCCESS;
   });

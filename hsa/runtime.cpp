@@ -77,6 +77,7 @@ hsa_status_t Runtime::shut_down() {
   do {
     if (count == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   } while (!s.references.compare_exchange_weak(count, count - 1));
+  if (count == 1 && !s.forked.load()) end_handlers();
   return HSA_STATUS_SUCCESS;
 }
 

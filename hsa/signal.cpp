@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "hsa/handlers.h"
 #include "hsa/memory.h"
 #include "hsa/queue.h"
 #include "hsa/runtime.h"
@@ -158,6 +159,8 @@ void destroy_signal(Signal* signal) noexcept {
   if (signal == nullptr) return;
   signal->raw().queue_ptr = nullptr;
   if (signal->kind().exchange(AMD_SIGNAL_KIND_INVALID) == AMD_SIGNAL_KIND_INVALID) return;
+  // Before the memory becomes another signal.
+  if (signal->watchers().load(std::memory_order_seq_cst) != 0) cancel_handlers(*signal);
   SignalPool& signals = pool();
   const std::lock_guard lock(signals.mutex);
   signals.free.push_back(signal);

@@ -251,6 +251,165 @@ TEST_F(SignalTest, SilentStoreDoesNotWake) {
   while (calls.count == 0) std::this_thread::sleep_for(1ms);
 }
 
+// A handler that reports when it begins and ends, and blocks in between.
+struct Blocker {
+  std::atomic<int> entered{0};
+  std::atomic<bool> may_return{false};
+  std::atomic<int> returned{0};
+};
+bool block(hsa_signal_value_t, void* arg) {
+  auto* const blocker = static_cast<Blocker*>(arg);
+  ++blocker->entered;
+  while (!blocker->may_return) std::this_thread::sleep_for(1ms);
+  ++blocker->returned;
+  return false;
+}
+bool count_call(hsa_signal_value_t, void* arg) {
+  ++*static_cast<std::atomic<int>*>(arg);
+  return false;
+}
+
+// HIP frees a handler's data once it has destroyed the signal.
+TEST_F(SignalTest, HandlersOfADestroyedSignalAreNotCalled) {
+  std::atomic<int> dropped{0};
+  const hsa_signal_t destroyed = signal(1);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(
+        hsa_amd_signal_async_handler(destroyed, HSA_SIGNAL_CONDITION_LT, 1, count_call, &dropped),
+        HSA_STATUS_SUCCESS);
+  }
+  hsa_signal_destroy(destroyed);
+  const hsa_signal_t next = signal(0);  // in the same memory
+  ASSERT_EQ(next.handle, destroyed.handle);
+  hsa_signal_store_screlease(next, -1);
+  std::this_thread::sleep_for(150ms);  // longer than the interval at which all signals are polled
+  EXPECT_EQ(dropped, 0);
+  // A handler of the new signal is called.
+  std::atomic<int> calls{0};
+  ASSERT_EQ(hsa_amd_signal_async_handler(next, HSA_SIGNAL_CONDITION_LT, 0, count_call, &calls),
+            HSA_STATUS_SUCCESS);
+  while (calls == 0) std::this_thread::sleep_for(1ms);
+}
+
+// HIP 7.2.4 frees what they use afterwards.
+TEST_F(SignalTest, DestroyingASignalWaitsForHandlersThatAreDue) {
+  constexpr int kHandlers = 20;
+  std::atomic<int> calls{0};
+  const hsa_signal_t s = signal(0);
+  for (int i = 0; i < kHandlers; ++i) {
+    ASSERT_EQ(hsa_amd_signal_async_handler(
+                  s, HSA_SIGNAL_CONDITION_LT, 1,
+                  [](hsa_signal_value_t, void* arg) {
+                    std::this_thread::sleep_for(1ms);
+                    ++*static_cast<std::atomic<int>*>(arg);
+                    return false;
+                  },
+                  &calls),
+              HSA_STATUS_SUCCESS);
+  }
+  hsa_signal_destroy(signal(1));  // another one
+  EXPECT_EQ(calls, kHandlers);
+}
+
+TEST_F(SignalTest, DestroyingASignalWaitsForItsHandler) {
+  Blocker blocker;
+  const hsa_signal_t s = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_LT, 1, block, &blocker),
+            HSA_STATUS_SUCCESS);
+  while (blocker.entered == 0) std::this_thread::sleep_for(1ms);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(20ms);
+    blocker.may_return = true;
+  });
+  hsa_signal_destroy(s);
+  EXPECT_EQ(blocker.returned, 1);
+  opener.join();
+}
+
+// It may wait for the thread that destroys the signal.
+TEST_F(SignalTest, DestroyingASignalDoesNotWaitForever) {
+  Blocker blocker;
+  const hsa_signal_t s = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(s, HSA_SIGNAL_CONDITION_LT, 1, block, &blocker),
+            HSA_STATUS_SUCCESS);
+  while (blocker.entered == 0) std::this_thread::sleep_for(1ms);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i) hsa_signal_destroy(signal(1));  // the first one waits
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+  hsa_signal_destroy(s);
+  blocker.may_return = true;
+  while (blocker.returned == 0) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(SignalTest, AHandlerMayDestroyItsSignal) {
+  struct Own {
+    hsa_signal_t signal;
+    std::atomic<int> calls{0};
+  } own;
+  own.signal = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(
+                own.signal, HSA_SIGNAL_CONDITION_LT, 1,
+                [](hsa_signal_value_t, void* arg) {
+                  auto* const its = static_cast<Own*>(arg);
+                  hsa_signal_destroy(its->signal);
+                  ++its->calls;
+                  return true;  // not called again all the same
+                },
+                &own),
+            HSA_STATUS_SUCCESS);
+  while (own.calls == 0) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(own.calls, 1);
+}
+
+TEST_F(SignalTest, NoHandlerIsCalledAfterShutDown) {
+  Blocker blocker;
+  std::atomic<int> calls{0};
+  const hsa_signal_t first = signal(0);
+  const hsa_signal_t second = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(first, HSA_SIGNAL_CONDITION_LT, 1, block, &blocker),
+            HSA_STATUS_SUCCESS);
+  while (blocker.entered == 0) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(hsa_amd_signal_async_handler(second, HSA_SIGNAL_CONDITION_LT, 1, count_call, &calls),
+              HSA_STATUS_SUCCESS);
+  }
+  std::thread opener([&] {
+    std::this_thread::sleep_for(20ms);
+    blocker.may_return = true;
+  });
+  ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(blocker.returned, 1);
+  EXPECT_EQ(calls, 0);
+  opener.join();
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(calls, 0);
+  const hsa_signal_t again = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(again, HSA_SIGNAL_CONDITION_LT, 1, count_call, &calls),
+            HSA_STATUS_SUCCESS);
+  while (calls == 0) std::this_thread::sleep_for(1ms);
+}
+
+// A program may call exit() in a callback.
+TEST_F(SignalTest, AHandlerMayShutDown) {
+  std::atomic<int> status{-1};
+  const hsa_signal_t s = signal(0);
+  ASSERT_EQ(hsa_amd_signal_async_handler(
+                s, HSA_SIGNAL_CONDITION_LT, 1,
+                [](hsa_signal_value_t, void* arg) {
+                  *static_cast<std::atomic<int>*>(arg) = hsa_shut_down();
+                  return false;
+                },
+                &status),
+            HSA_STATUS_SUCCESS);
+  const auto start = std::chrono::steady_clock::now();
+  while (status == -1) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+}
+
 #ifndef __SANITIZE_THREAD__
 TEST_F(SignalTest, AForkedChildDoesNotHang) {
   const hsa_signal_t s = signal(1);
