@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace gfxgraph {
 namespace {
@@ -109,6 +110,21 @@ std::optional<std::string> demangle_apart(const std::string& name) {
   return text;
 }
 
+// The name itself if its brackets are not balanced.
+std::string without_template_arguments(const std::string& name) {
+  std::string result;
+  size_t depth = 0;
+  for (const char c : name) {
+    if (c == '>') {
+      if (depth == 0) return name;
+      if (--depth == 0) result += "<...";
+    }
+    if (c == '<') ++depth;
+    if (depth == 0) result += c;
+  }
+  return depth == 0 ? result : name;
+}
+
 }  // namespace
 
 std::string demangle_trusted(const std::string& name) {
@@ -128,6 +144,27 @@ std::string demangle(const std::string& name) {
   std::optional<std::string> text = demangle_apart(name);
   spent_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return std::move(text).value_or(name);
+}
+
+std::string short_function_name(std::string readable, size_t most) {
+  std::string name = std::move(readable);
+  if (!name.empty() && name.back() == ')') {
+    int depth = 0;
+    for (size_t i = name.size(); i-- > 0;) {
+      depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
+      if (depth != 0) continue;
+      if (i != 0) name.resize(i);
+      break;
+    }
+  }
+  static constexpr std::string_view kAnonymous = "(anonymous namespace)::", kVoid = "void ";
+  if (name.starts_with(kVoid)) name.erase(0, kVoid.size());
+  for (size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous, at)) {
+    name.erase(at, kAnonymous.size());
+  }
+  if (name.size() > most) name = without_template_arguments(name);
+  if (name.size() > most) name = name.substr(0, most) + "...";
+  return name;
 }
 
 }  // namespace gfxgraph

@@ -1,6 +1,7 @@
 // Readable forms of the mangled names of C++.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace gfxgraph {
@@ -12,5 +13,10 @@ std::string demangle(const std::string& name);
 
 // Of a name that can be trusted, as it stands in this process's own code: starts no process.
 std::string demangle_trusted(const std::string& name);
+
+// "ns::gemv<true>" of "void ns::(anonymous namespace)::gemv<true>(float const*, int)", for lines
+// that people read. If that is longer than `most` bytes, template arguments become "<...>" and what
+// is still too long is cut and ends with "...". Different functions may have the same short name.
+std::string short_function_name(std::string readable, size_t most);
 
 }  // namespace gfxgraph

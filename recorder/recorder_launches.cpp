@@ -100,12 +100,12 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
       })) {
     return;  // every pointer is one, and nothing else looks like one
   }
-  if (!kernel.ambiguous_reported) {
-    for (const format::Relocation& relocation : relocations) {
-      if (!relocation.ambiguous) continue;
-      kernel.ambiguous_reported = true;
-      findings_.ambiguous(describe_kernarg_offset(kernel.kernel, relocation.offset_bytes));
-    }
+  for (const format::Relocation& relocation : relocations) {
+    if (!relocation.ambiguous) continue;
+    const uint64_t bit = ambiguous_bit(relocation.offset_bytes);
+    if ((kernel.ambiguous_reported.fetch_or(bit) & bit) != 0) continue;
+    findings_.ambiguous(kernel.kernel.name,
+                        describe_argument(kernel.kernel, relocation.offset_bytes));
   }
   const auto word = [&](uint32_t offset) {
     uint64_t value = 0;
@@ -164,7 +164,10 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   }
   const bool look = ranges || any_value_ || !map_.host_visible().empty();
   return std::ranges::all_of(lane.relocations, [&](const format::Relocation& word) {
-    if (word.ambiguous && !kernel.ambiguous_reported) return false;
+    if (word.ambiguous && (kernel.ambiguous_reported.load(std::memory_order_relaxed) &
+                           ambiguous_bit(word.offset_bytes)) == 0) {
+      return false;
+    }
     if (!look) return true;
     const auto target = by_id_.find(word.allocation);
     return !word.outside && target != by_id_.end() && !target->second->host_visible() &&

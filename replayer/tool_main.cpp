@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/demangle.h"
 #include "base/device.h"
 #include "base/exit_code.h"
 #include "base/file.h"
@@ -133,27 +134,67 @@ Result<Selected> select_range(const Arguments& arguments, std::shared_ptr<const 
   return Selected{std::move(whole), std::move(range)};
 }
 
-void warn_ambiguous(const Arguments& arguments, const std::vector<AmbiguousWord>& words) {
+// "kernel scale arguments x (kernarg offset 8), y (kernarg offset 16), first in launch 3"
+std::string ambiguous_kernel(std::span<const AmbiguousWord> words) {
+  constexpr size_t kMostName = 80;
+  constexpr size_t kMostArguments = 4;
+  std::string text =
+      fmt::format("kernel {} argument{}", short_function_name(demangle(words[0].kernel), kMostName),
+                  words.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < std::min(words.size(), kMostArguments); ++i) {
+    text += fmt::format("{} {} (kernarg offset {})", i == 0 ? "" : ",", words[i].argument,
+                        words[i].offset_bytes);
+  }
+  if (words.size() > kMostArguments)
+    text += fmt::format(" and {} more", words.size() - kMostArguments);
+  const auto first = std::ranges::min_element(words, {}, &AmbiguousWord::first_launch);
+  return text + fmt::format(", first in launch {}", first->first_launch);
+}
+
+// Of one kernel, or of one place in memory.
+std::string ambiguous_text(std::span<const AmbiguousWord> words) {
+  const AmbiguousWord& first = words[0];
+  uint64_t count = 0;
+  bool one_target = true;
+  for (const AmbiguousWord& word : words) {
+    count += word.words;
+    one_target = one_target && word.targets == 1 && word.allocation == first.allocation;
+  }
+  std::string target = fmt::format("buffer #{}", first.allocation);
+  if (!one_target) {
+    target = words.size() == 1
+                 ? fmt::format("{} buffers (the first: #{})", first.targets, first.allocation)
+                 : fmt::format("several buffers (the first: #{})", first.allocation);
+  }
+  const std::string place =
+      first.content.empty()
+          ? ambiguous_kernel(words)
+          : fmt::format("{} buffer #{} (event {}), first at byte {}", first.content, first.buffer,
+                        first.first_event, first.offset_bytes);
+  return fmt::format("{}: {} words hold a value inside {}", place, count, target);
+}
+
+// One line for each kernel and each place in memory.
+void warn_ambiguous(const Arguments& arguments, std::span<const AmbiguousWord> words) {
   const char* const done = arguments.ambiguous == "keep" ? "left alone" : "relocated";
   constexpr size_t kMostLines = 20;
-  for (size_t i = 0; i < std::min(words.size(), kMostLines); ++i) {
-    const AmbiguousWord& word = words[i];
-    const std::string target = word.targets == 1 ? fmt::format("buffer #{}", word.allocation)
-                                                 : fmt::format("{} buffers (the first: #{})",
-                                                               word.targets, word.allocation);
-    const std::string place =
-        word.content.empty()
-            ? fmt::format("kernel {} argument {} (kernarg offset {}), first in launch {}",
-                          word.kernel, word.argument, word.offset_bytes, word.first_launch)
-            : fmt::format("{} buffer #{} (event {}), first at byte {}", word.content, word.buffer,
-                          word.first_event, word.offset_bytes);
-    say(arguments, fmt::format("ambiguous: {}: {} words hold a value inside {}; {}, but nothing "
-                               "proves what they are",
-                               place, word.words, target, done));
+  size_t lines = 0;
+  while (!words.empty()) {
+    size_t same = 1;
+    while (words[0].content.empty() && same < words.size() && words[same].content.empty() &&
+           words[same].kernel == words[0].kernel) {
+      ++same;
+    }
+    if (lines++ < kMostLines) {
+      say(arguments, fmt::format("ambiguous: {}; {}, but nothing proves what they are",
+                                 ambiguous_text(words.first(same)), done));
+    }
+    words = words.subspan(same);
   }
-  if (words.size() > kMostLines) {
-    say(arguments, fmt::format("ambiguous: {} more places, which gfxgraph info --relocations lists",
-                               words.size() - kMostLines));
+  if (lines > kMostLines) {
+    say(arguments, fmt::format("ambiguous: {} more kernels and places, which gfxgraph info "
+                               "--relocations lists",
+                               lines - kMostLines));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "format/reader.h"
 #include "recorder/tool/manifest.h"
+#include "tools/ambiguous_report.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/json_stream.h"
@@ -99,19 +100,16 @@ void print_relocations(const TraceSummary& summary, bool list) {
   const RelocationCounts& counts = summary.relocations;
   print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n", counts.typed,
         counts.proven, counts.matched, counts.ambiguous);
-  constexpr size_t kMostAmbiguousLines = 20;
-  size_t lines = 0;
+  if (!list) {
+    for (const std::string& line : ambiguous_lines(summary)) print("  {}\n", line);
+    return;
+  }
   for (const RelocationSite& site : summary.sites) {
-    if (!list && (!site.ambiguous || lines++ >= kMostAmbiguousLines)) continue;
-    print("  {:>8} x {}{}{}: {} ({})\n", site.count, relocation_source_name(site.source),
+    print("  {:>8} x {}{}{}, by {}: {} ({})\n", site.count, relocation_source_name(site.source),
           site.code      ? ", code"
           : site.outside ? ", outside"
                          : "",
-          site.ambiguous ? ", ambiguous" : "", site.place, site.example);
-  }
-  if (!list && lines > kMostAmbiguousLines) {
-    print("  and {} more ambiguous places: --relocations lists them\n",
-          lines - kMostAmbiguousLines);
+          site.ambiguous ? ", ambiguous" : "", site.reason, site.place, site.example);
   }
 }
 
@@ -187,11 +185,13 @@ Json kernel_json(const KernelSummary& entry) {
           {"arguments", std::move(arguments)}};
 }
 
+// The kernel by its number: a name may have megabytes, and the list of kernels has it.
 Json site_json(const RelocationSite& site) {
-  return {{"place", site.place},         {"source", relocation_source_name(site.source)},
-          {"ambiguous", site.ambiguous}, {"outside", site.outside},
-          {"code", site.code},           {"count", site.count},
-          {"example", site.example}};
+  return {{"place", site.place},       {"kernel_id", site.kernel},
+          {"argument", site.argument}, {"source", relocation_source_name(site.source)},
+          {"reason", site.reason},     {"ambiguous", site.ambiguous},
+          {"outside", site.outside},   {"code", site.code},
+          {"count", site.count},       {"example", site.example}};
 }
 
 void print_relocations_json(JsonStream& json, const TraceSummary& summary) {

@@ -113,21 +113,45 @@ class Summarizer {
     return std::string_view(name).substr(0, kMaxPlaceName);
   }
 
-  std::string argument_place(const format::Launch& launch, uint64_t offset) {
-    const KernelSummary* kernel = kernel_of(launch);
-    if (kernel == nullptr) return fmt::format("kernel {} at {:#x}", launch.kernel, offset);
-    const KernelPlaces& places = places_of(*kernel->kernel);
-    const auto after =
-        std::ranges::upper_bound(places.arguments, offset, {}, &format::Argument::offset_bytes);
-    if (after != places.arguments.begin()) {
-      const format::Argument& argument = **std::prev(after);
-      if (offset - argument.offset_bytes < argument.size_bytes) {
-        const std::string name =
-            argument.name.empty() ? "" : fmt::format(" '{}'", clipped(argument.name));
-        return fmt::format("{} argument{} at {:#x}", places.name, name, offset);
-      }
+  // The rule of recorder/model/word_resolver.h by which the recorder took the word for a pointer.
+  // `argument` holds the word; nullptr: none does. `in_memory`: it is not in a launch's arguments.
+  static const char* reason_of(const format::Relocation& relocation,
+                               const format::Argument* argument, bool in_memory) {
+    switch (relocation.source) {
+      case format::RelocationSource::kTyped: return "argument type";
+      case format::RelocationSource::kProven: return "use as an address";
+      case format::RelocationSource::kMatched: break;
     }
-    return fmt::format("{} kernarg at {:#x}", places.name, offset);
+    if (relocation.ambiguous) return "its value only";
+    if (in_memory) return "pointers next to it";
+    if (argument == nullptr) return "value in a kernel without argument metadata";
+    return argument->size_bytes > 8 ? "field of a struct" : "argument name";
+  }
+
+  void name_argument(const format::Launch& launch, const format::Relocation& relocation,
+                     RelocationSite& site) {
+    const uint64_t offset = relocation.offset_bytes;
+    std::string name = fmt::format("kernel {}", launch.kernel);
+    site.kernel = launch.kernel;
+    site.argument = fmt::format("at {:#x}", offset);
+    const format::Argument* argument = nullptr;
+    if (const KernelSummary* kernel = kernel_of(launch)) {
+      const KernelPlaces& places = places_of(*kernel->kernel);
+      name = places.name;
+      site.argument = fmt::format("kernarg at {:#x}", offset);
+      const auto after =
+          std::ranges::upper_bound(places.arguments, offset, {}, &format::Argument::offset_bytes);
+      if (after != places.arguments.begin()) argument = *std::prev(after);
+      if (argument != nullptr && offset - argument->offset_bytes >= argument->size_bytes)
+        argument = nullptr;
+    }
+    if (argument != nullptr) {
+      site.argument = fmt::format(
+          "argument{} at {:#x}",
+          argument->name.empty() ? "" : fmt::format(" '{}'", clipped(argument->name)), offset);
+    }
+    site.place = name + " " + site.argument;
+    site.reason = reason_of(relocation, argument, false);
   }
 
   // A word that only its value makes one, and which lies in no allocation, is a tagged pointer, or
@@ -140,7 +164,8 @@ class Summarizer {
            std::abs(relocation.addend) >> kTagShift == 0;
   }
 
-  // `site` numbers the place of a relocation; `place` and `where` are called for a new one.
+  // `site` numbers the place of a relocation. For a new one `place` names it, and `where` returns
+  // its example.
   template <typename Key>
   using Sites = std::map<std::tuple<Key, format::RelocationSource, bool, bool>, size_t>;
 
@@ -156,13 +181,18 @@ class Summarizer {
     const auto key = std::tuple(site, relocation.source, relocation.ambiguous, relocation.outside);
     const auto [found, inserted] = sites.try_emplace(key, summary_.sites.size());
     if (inserted) {
-      summary_.sites.push_back(
-          {place(), relocation.source, relocation.ambiguous, relocation.outside,
-           leads_into_code(relocation), 0,
-           fmt::format("{}: allocation {} {} {}", where(), relocation.allocation,
-                       relocation.addend < 0 ? '-' : '+',
-                       relocation.addend < 0 ? 0 - static_cast<uint64_t>(relocation.addend)
-                                             : static_cast<uint64_t>(relocation.addend))});
+      RelocationSite added;
+      added.source = relocation.source;
+      added.ambiguous = relocation.ambiguous;
+      added.outside = relocation.outside;
+      added.code = leads_into_code(relocation);
+      place(added);
+      added.example =
+          fmt::format("{}: allocation {} {} {}", where(), relocation.allocation,
+                      relocation.addend < 0 ? '-' : '+',
+                      relocation.addend < 0 ? 0 - static_cast<uint64_t>(relocation.addend)
+                                            : static_cast<uint64_t>(relocation.addend));
+      summary_.sites.push_back(std::move(added));
     }
     ++summary_.sites[found->second].count;
   }
@@ -172,7 +202,8 @@ class Summarizer {
       for (const format::Relocation& relocation : launch.relocations) {
         count_site(
             argument_sites_, std::pair(launch.kernel, relocation.offset_bytes), relocation,
-            [&] { return argument_place(launch, relocation.offset_bytes); }, [&] { return where; });
+            [&](RelocationSite& site) { name_argument(launch, relocation, site); },
+            [&] { return where; });
       }
     });
     for_each_content(trace_, [&](const format::Content& content, const std::string& what) {
@@ -180,7 +211,11 @@ class Summarizer {
       for (const format::Relocation& relocation : content.relocations) {
         const std::string place = what.substr(colon + 2);
         count_site(
-            content_sites_, place, relocation, [&] { return place; },
+            content_sites_, place, relocation,
+            [&](RelocationSite& site) {
+              site.place = place;
+              site.reason = reason_of(relocation, nullptr, true);
+            },
             [&] {
               return fmt::format("{} at {:#x}", what.substr(0, colon), relocation.offset_bytes);
             });

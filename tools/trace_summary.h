@@ -31,6 +31,9 @@ struct CopySummary {
 // One place that holds a pointer, over all launches or events that hold one there.
 struct RelocationSite {
   std::string place;  // "gemv argument 'matrix' at 0x0" or "final contents of allocation 3"
+  format::KernelId kernel = 0;  // 0: in memory
+  std::string argument;         // "argument 'matrix' at 0x0"; empty: in memory
+  const char* reason = "";      // why it is a pointer: "argument type", "argument name", ...
   format::RelocationSource source = format::RelocationSource::kMatched;
   bool ambiguous = false;
   bool outside = false;  // of the allocation that it is relocated with

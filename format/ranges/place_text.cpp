@@ -19,26 +19,6 @@ std::string clipped(std::string name) {
   return name;
 }
 
-// "gemv<true>" of "void (anonymous namespace)::gemv<true>(float const*, int)": a list of places is
-// read by people, and the whole name stands in the table of kernels.
-std::string short_name(std::string name) {
-  if (!name.empty() && name.back() == ')') {
-    int depth = 0;
-    for (size_t i = name.size(); i-- > 0;) {
-      depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
-      if (depth != 0) continue;
-      if (i != 0) name.resize(i);
-      break;
-    }
-  }
-  static constexpr std::string_view kAnonymous = "(anonymous namespace)::", kVoid = "void ";
-  if (name.starts_with(kVoid)) name.erase(0, kVoid.size());
-  for (size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
-    name.erase(at, kAnonymous.size());
-  }
-  return clipped(std::move(name));
-}
-
 }  // namespace
 
 const char* place_kind_name(PlaceKind kind) {
@@ -72,8 +52,9 @@ std::string place_text(const format::Trace& trace, const Place& place) {
     return fmt::format("{} {}", place.memset ? "memset" : "copy", place_kind_name(place.kind));
   }
   const bool known = place.kernel <= trace.kernels().size();
-  const std::string kernel = known ? short_name(demangle(trace.kernels()[place.kernel - 1].name))
-                                   : fmt::format("kernel {}", place.kernel);
+  const std::string kernel =
+      known ? short_function_name(demangle(trace.kernels()[place.kernel - 1].name), kMostName)
+            : fmt::format("kernel {}", place.kernel);
   if (place.kind != PlaceKind::kArgument) {
     return fmt::format("{} {}", kernel, place_kind_name(place.kind));
   }

@@ -98,7 +98,7 @@ Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, vo
   return kernarg;
 }
 
-std::string describe_kernarg_offset(const format::Kernel& kernel, uint64_t offset_bytes) {
+std::string describe_argument(const format::Kernel& kernel, uint64_t offset_bytes) {
   size_t index = 0;
   for (const format::Argument& argument : kernel.arguments) {
     if (argument.kind == ArgumentKind::kHidden) continue;
@@ -107,11 +107,15 @@ std::string describe_kernarg_offset(const format::Kernel& kernel, uint64_t offse
       const std::string name = argument.name.empty() ? "" : fmt::format(" '{}'", argument.name);
       const uint64_t inside = offset_bytes - argument.offset_bytes;
       const std::string place = inside == 0 ? "" : fmt::format(" at byte {}", inside);
-      return fmt::format("argument {}{}{} of kernel {}", index, name, place, kernel.name);
+      return fmt::format("argument {}{}{}", index, name, place);
     }
     ++index;
   }
-  return fmt::format("kernarg byte {} of kernel {}", offset_bytes, kernel.name);
+  return fmt::format("kernarg byte {}", offset_bytes);
+}
+
+std::string describe_kernarg_offset(const format::Kernel& kernel, uint64_t offset_bytes) {
+  return fmt::format("{} of kernel {}", describe_argument(kernel, offset_bytes), kernel.name);
 }
 
 }  // namespace gfxgraph::recorder

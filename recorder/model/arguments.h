@@ -2,6 +2,7 @@
 // call. Which of its words are pointers: word_resolver.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +26,15 @@ Result<void> kernarg_from_extra(const format::Kernel& kernel, void* const* extra
                                 std::vector<uint8_t>& kernarg);
 Result<std::vector<uint8_t>> kernarg_from_extra(const format::Kernel& kernel, void* const* extra);
 
-// "argument 2 'p' of kernel name, offset 16": where a relocation sits, for messages.
+// The bit of an ambiguous word at this byte of the arguments, in KernelEntry::ambiguous_reported.
+// The last bit stands for all words from byte 252 on.
+inline uint64_t ambiguous_bit(uint64_t offset_bytes) noexcept {
+  return uint64_t{1} << std::min<uint64_t>(offset_bytes / 4, 63);
+}
+
+// "argument 2 'n' at byte 8", or "kernarg byte 12" between arguments.
+std::string describe_argument(const format::Kernel& kernel, uint64_t offset_bytes);
+// "argument 2 'n' at byte 8 of kernel name".
 std::string describe_kernarg_offset(const format::Kernel& kernel, uint64_t offset_bytes);
 
 }  // namespace gfxgraph::recorder

@@ -62,7 +62,7 @@ struct KernelEntry {
   std::vector<KernargSlot> slots;
   uint32_t pointer_arguments = 0;  // global_buffer arguments
   // Launches look at them without the lock.
-  std::atomic<bool> ambiguous_reported{false};
+  std::atomic<uint64_t> ambiguous_reported{0};  // ambiguous_bit() of each such word
   std::atomic<bool> unknown_pointer_reported{false};
   std::atomic<bool> near_pointer_reported{false};
   bool addresses_named = false;  // those that a replay cannot follow

@@ -67,10 +67,14 @@ bool Findings::has(std::string_view call, std::string_view detail) const {
       counts_, [&](const Count& one) { return one.call == call && one.detail == detail; });
 }
 
-void Findings::ambiguous(std::string place) {
-  if (ambiguous_.size() >= kMostAmbiguousLines) return;
-  if (std::ranges::find(ambiguous_, place) == ambiguous_.end())
-    ambiguous_.push_back(std::move(place));
+void Findings::ambiguous(const std::string& kernel, std::string argument) {
+  auto known = std::ranges::find(ambiguous_kernels_, kernel, &AmbiguousKernel::name);
+  if (known == ambiguous_kernels_.end()) {
+    if (ambiguous_kernels_.size() >= kMostAmbiguousLines) return;
+    known = ambiguous_kernels_.insert(known, AmbiguousKernel{kernel, {}});
+  }
+  if (std::ranges::find(known->arguments, argument) == known->arguments.end())
+    known->arguments.push_back(std::move(argument));
 }
 
 void Findings::near(const format::Content& content, const MemoryWords& words) {
@@ -94,7 +98,10 @@ Result<void> Findings::look_at(std::string_view what, format::AllocationId id,
   const auto first =
       std::ranges::find_if(content.relocations, [](const auto& word) { return word.ambiguous; });
   if (first == content.relocations.end() || !ambiguous_memory_.emplace(what, id).second) return {};
-  ambiguous(fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
+  if (ambiguous_.size() < kMostAmbiguousLines) {
+    ambiguous_.push_back(
+        fmt::format("{} buffer #{}, the first word at byte {}", what, id, first->offset_bytes));
+  }
   return {};
 }
 
@@ -109,6 +116,7 @@ Result<void> Findings::look_at(const format::Action& action) {
 }
 
 std::vector<Findings::Count> Findings::take() {
+  ambiguous_kernels_.clear();
   ambiguous_.clear();
   ambiguous_memory_.clear();
   near_words_.clear();
@@ -117,6 +125,7 @@ std::vector<Findings::Count> Findings::take() {
 }
 
 void Findings::add_to(Report& report) const {
+  report.ambiguous_kernels = ambiguous_kernels_;
   report.ambiguous = ambiguous_;
   for (const Count& found : counts_) {
     const std::string text =

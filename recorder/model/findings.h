@@ -66,9 +66,9 @@ class Findings {
   bool has(std::string_view call) const;
   bool has(std::string_view call, std::string_view detail) const;
 
-  // Words of which nothing tells whether they are pointers: of a kernel's arguments, by name, and
-  // of what an action brings into memory.
-  void ambiguous(std::string place);
+  // Words that only their value marks as pointers: of a kernel's arguments (a line for each
+  // kernel), and of what an action brings into memory (a line for each buffer and kind of action).
+  void ambiguous(const std::string& kernel, std::string argument);
   Result<void> look_at(const format::Action& action);
   // A word near a buffer in bytes of this hash, until look_at() knows what these are.
   void near(const format::Content& content, const MemoryWords& words);
@@ -84,6 +84,7 @@ class Findings {
   format::Writer* writer_ = nullptr;
   HeldFindings* held_ = nullptr;
   std::vector<Count> counts_;
+  std::vector<AmbiguousKernel> ambiguous_kernels_;
   std::vector<std::string> ambiguous_;
   std::set<std::pair<std::string_view, format::AllocationId>> ambiguous_memory_;  // in ambiguous_
   std::map<format::BlobId, MemoryWords::Near> near_words_;  // of contents, by their hash

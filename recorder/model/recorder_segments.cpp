@@ -90,7 +90,8 @@ void Recorder::forget_trace() {
     module->code_id = 0;
     for (auto& [name, kernel] : module->kernels) {
       kernel->kernel.id = 0;
-      kernel->ambiguous_reported = kernel->near_pointer_reported = false;
+      kernel->ambiguous_reported = 0;
+      kernel->near_pointer_reported = false;
       kernel->unknown_pointer_reported = kernel->addresses_named = false;
       kernels.insert(kernel->kernel.name);
     }

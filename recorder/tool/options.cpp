@@ -120,6 +120,10 @@ std::string write_report(const Report& report) {
   line("typed", std::to_string(report.relocations_typed));
   line("matched", std::to_string(report.relocations_matched));
   line("ambiguous_count", std::to_string(report.relocations_ambiguous));
+  for (const AmbiguousKernel& kernel : report.ambiguous_kernels) {
+    line("ambiguous_kernel", kernel.name);
+    for (const std::string& argument : kernel.arguments) line("ambiguous_argument", argument);
+  }
   for (const std::string& text_line : report.ambiguous) line("ambiguous", text_line);
   for (const std::string& text_line : report.incomplete) line("incomplete", text_line);
   for (const std::string& text_line : report.notes) line("note", text_line);
@@ -153,6 +157,10 @@ Report parse_report(const std::string& text) {
     if (key == "typed") report.relocations_typed = number(value);
     if (key == "matched") report.relocations_matched = number(value);
     if (key == "ambiguous_count") report.relocations_ambiguous = number(value);
+    if (key == "ambiguous_kernel") report.ambiguous_kernels.push_back({std::string(value), {}});
+    if (key == "ambiguous_argument" && !report.ambiguous_kernels.empty()) {
+      report.ambiguous_kernels.back().arguments.emplace_back(value);
+    }
     if (key == "ambiguous") report.ambiguous.emplace_back(value);
     if (key == "incomplete") report.incomplete.emplace_back(value);
     if (key == "note") report.notes.emplace_back(value);

@@ -80,13 +80,20 @@ Options options_from_environment();
 // "NAME=value" strings for the recorded program's environment.
 std::vector<std::string> options_to_environment(const Options& options);
 
+// A kernel with arguments whose words only their value marks as pointers.
+struct AmbiguousKernel {
+  std::string name;                    // as its code object has it
+  std::vector<std::string> arguments;  // "argument 2 'n'", in the order in which they were found
+};
+
 // How a recording went, as the tool shows it.
 struct Report {
   std::string trace;  // path of the sealed file, or of the .partial one
   bool sealed = false;
   uint64_t launches = 0, kernels = 0, events = 0, copies = 0, allocations = 0, graph_launches = 0;
   uint64_t relocations_typed = 0, relocations_matched = 0, relocations_ambiguous = 0;
-  std::vector<std::string> ambiguous;  // one line per named place
+  std::vector<AmbiguousKernel> ambiguous_kernels;
+  std::vector<std::string> ambiguous;  // places in memory
   std::vector<std::string> incomplete;
   std::vector<std::string> notes;
   std::string error;   // the first internal error; empty: none

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <span>
 #include <thread>
 
+#include "base/demangle.h"
 #include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
@@ -32,6 +34,24 @@ void list(const char* title, const std::vector<std::string>& lines) {
   if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
 }
 
+// One line for each kernel.
+std::vector<std::string> ambiguous_lines(const Report& report) {
+  constexpr size_t kMostName = 80;
+  constexpr size_t kMostArguments = 4;
+  std::vector<std::string> lines;
+  for (const AmbiguousKernel& kernel : report.ambiguous_kernels) {
+    const size_t count = kernel.arguments.size();
+    const std::span<const std::string> first(kernel.arguments.data(),
+                                             std::min(count, kMostArguments));
+    lines.push_back(fmt::format(
+        "kernel {}: {}{}", short_function_name(demangle(kernel.name), kMostName),
+        fmt::join(first, ", "),
+        count > kMostArguments ? fmt::format(" and {} more", count - kMostArguments) : ""));
+  }
+  lines.insert(lines.end(), report.ambiguous.begin(), report.ambiguous.end());
+  return lines;
+}
+
 // A trace that is sealed but has not got its name: a program that gave up its rights or changed its
 // root may not rename files here, and one without free descriptors cannot report. Whether there is
 // one now.
@@ -52,7 +72,7 @@ bool explain(const Report& report, const std::string& output) {
   say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
                   report.relocations_matched, report.relocations_ambiguous));
   for (const std::string& line : lint_summary(output)) say(line);
-  list("ambiguous", report.ambiguous);
+  list("ambiguous", ambiguous_lines(report));
   list("note", report.notes);
   list("incomplete", report.incomplete);
   if (!report.incomplete.empty()) {

@@ -20,6 +20,24 @@ TEST(Demangle, MakesNamesReadable) {
   EXPECT_EQ(demangle_trusted("_Zx"), "_Zx");
 }
 
+TEST(ShortFunctionName, LeavesOutWhatIsNotTheName) {
+  EXPECT_EQ(short_function_name("saxpy(int, float const*, float*)", 80), "saxpy");
+  EXPECT_EQ(
+      short_function_name("void ns::(anonymous namespace)::gemv<true>(void (*)(int), int)", 80),
+      "ns::gemv<true>");
+  EXPECT_EQ(short_function_name("saxpy", 80), "saxpy");
+  EXPECT_EQ(short_function_name("", 80), "");
+  EXPECT_EQ(short_function_name("(odd)", 80), "(odd)");
+}
+
+TEST(ShortFunctionName, ShortensWhatIsTooLong) {
+  EXPECT_EQ(short_function_name("void a<b<int>, c>::d<e>(f<g>)", 10), "a<...>::d<...");
+  EXPECT_EQ(short_function_name("void a<b<int>, c>::d<e>(f<g>)", 14), "a<...>::d<...>");
+  EXPECT_EQ(short_function_name("Cijk_Ailk_Bljk_SB_MT128x64x16", 14), "Cijk_Ailk_Bljk...");
+  EXPECT_EQ(short_function_name("a>b<c>d>e", 4), "a>b<...");  // brackets that do not fit
+  EXPECT_EQ(short_function_name(std::string(1 << 20, '<'), 8), "<<<<<<<<...");
+}
+
 // f(A<int, int>, A<S0_, S0_>, ...): every part is twice the one before.
 std::string doubling(size_t parts) {
   constexpr const char* kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

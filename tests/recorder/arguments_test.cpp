@@ -100,6 +100,11 @@ TEST(Arguments, ExtraWithoutMetadataKeepsEverything) {
 }
 
 TEST(Arguments, PlacesAreNamed) {
+  EXPECT_EQ(describe_argument(kernel(), 24), "argument 2 's' at byte 8");
+  EXPECT_EQ(describe_argument(kernel(), 12), "kernarg byte 12");
+  EXPECT_EQ(ambiguous_bit(0), 1u);
+  EXPECT_EQ(ambiguous_bit(8), 4u);
+  EXPECT_EQ(ambiguous_bit(252), ambiguous_bit(4096));
   EXPECT_EQ(describe_kernarg_offset(kernel(), 24), "argument 2 's' at byte 8 of kernel k");
   EXPECT_EQ(describe_kernarg_offset(kernel(), 40), "argument 3 'x' of kernel k");
   EXPECT_EQ(describe_kernarg_offset(kernel(), 12), "kernarg byte 12 of kernel k");

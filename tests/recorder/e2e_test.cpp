@@ -598,7 +598,10 @@ TEST_F(RecordTest, AddressesOfFunctionsAndOfTheDeviceHeapAreNamed) {
   const std::filesystem::path tools = std::filesystem::path(RECORD_TOOL).parent_path();
   const ProcessResult info =
       run((tools / "gfxgraph").string() + " info --relocations " + path(), folder_.path());
-  EXPECT_THAT(info.out, HasSubstr("4 x matched, code: copy from host memory to allocation 3"));
+  EXPECT_THAT(
+      info.out,
+      HasSubstr(
+          "4 x matched, code, by pointers next to it: copy from host memory to allocation 3"));
 }
 
 // Functions of a runtime newer than gfxgraph, and calls that are not recorded.

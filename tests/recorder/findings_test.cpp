@@ -45,12 +45,25 @@ TEST(Findings, AboutUnknownPointersAreSaidOncePerKernel) {
 TEST(Findings, OfTheNextTraceAreItsOwn) {
   Findings findings;
   ASSERT_TRUE(findings.add_now(FindingKind::kNote, "threads", "side by side"));
-  findings.ambiguous("argument 3 of fill");
-  findings.ambiguous("argument 3 of fill");
-  EXPECT_THAT(said(findings).ambiguous, ElementsAre("argument 3 of fill"));
+  findings.ambiguous("fill", "argument 3");
+  EXPECT_THAT(said(findings).ambiguous_kernels, SizeIs(1));
   EXPECT_THAT(findings.take(), SizeIs(1));
   EXPECT_THAT(said(findings).notes, IsEmpty());
-  EXPECT_THAT(said(findings).ambiguous, IsEmpty());
+  EXPECT_THAT(said(findings).ambiguous_kernels, IsEmpty());
+}
+
+TEST(Findings, AmbiguousArgumentsAreListedByKernel) {
+  Findings findings;
+  for (int launch = 0; launch < 3; ++launch) {
+    findings.ambiguous("fill", "argument 3");
+    findings.ambiguous("scale", "argument 1");
+    findings.ambiguous("fill", "argument 5");
+  }
+  const Report report = said(findings);
+  ASSERT_THAT(report.ambiguous_kernels, SizeIs(2));
+  EXPECT_EQ(report.ambiguous_kernels[0].name, "fill");
+  EXPECT_THAT(report.ambiguous_kernels[0].arguments, ElementsAre("argument 3", "argument 5"));
+  EXPECT_THAT(report.ambiguous_kernels[1].arguments, ElementsAre("argument 1"));
 }
 
 TEST(Findings, AreNotKeptWithoutEnd) {

@@ -35,10 +35,15 @@ TEST(ReportText, SurvivesOddTexts) {
   Report report;
   report.trace = "a\nb\tc";
   report.ambiguous = {"one", "two"};
+  report.ambiguous_kernels = {{"fill\tx", {"argument 1 'a'", "argument 2 'b'"}}, {"scale", {}}};
   report.launches = 7;
   const Report read = parse_report(write_report(report));
   EXPECT_EQ(read.trace, "a b c");
   EXPECT_THAT(read.ambiguous, ElementsAre("one", "two"));
+  ASSERT_EQ(read.ambiguous_kernels.size(), 2u);
+  EXPECT_EQ(read.ambiguous_kernels[0].name, "fill x");
+  EXPECT_THAT(read.ambiguous_kernels[0].arguments, ElementsAre("argument 1 'a'", "argument 2 'b'"));
+  EXPECT_EQ(read.ambiguous_kernels[1].name, "scale");
   EXPECT_EQ(read.launches, 7u);
   EXPECT_EQ(parse_report("no tab here\n\t\nlaunches\tx").launches, 0u);
 }

@@ -567,7 +567,9 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   EXPECT_EQ(begins[0].symbol, "module_counter");
   EXPECT_TRUE(actions<format::AllocationEnd>(*trace)[0].freed) << "it goes with its module";
   const Report report = parse_report(read_text(folder_.path() / "report"));
-  EXPECT_THAT(report.ambiguous, ElementsAre("argument 1 of kernel takes_struct"));
+  ASSERT_THAT(report.ambiguous_kernels, SizeIs(1));
+  EXPECT_EQ(report.ambiguous_kernels[0].name, "takes_struct");
+  EXPECT_THAT(report.ambiguous_kernels[0].arguments, ElementsAre("argument 1"));
 }
 
 TEST_F(RecorderTest, AnOutputThatCannotBeWrittenStopsTheRecordingOnly) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/format/fake_trace.h"
+#include "tools/ambiguous_report.h"
 #include "tools/trace_walk.h"
 
 namespace gfxgraph::tools {
@@ -118,9 +119,82 @@ TEST(TraceSummary, GathersRelocationsBySite) {
   ASSERT_EQ(summary.sites.size(), 2u);
   EXPECT_EQ(summary.sites[0].place, "scale argument 'data' at 0x0");
   EXPECT_EQ(summary.sites[0].count, 2u);
+  EXPECT_EQ(summary.sites[1].kernel, 1u);
+  EXPECT_EQ(summary.sites[1].argument, "argument 'seed' at 0x8");
   EXPECT_EQ(summary.sites[1].place, "scale argument 'seed' at 0x8");
   EXPECT_TRUE(summary.sites[1].ambiguous);
   EXPECT_EQ(summary.sites[1].example, "event 0: allocation 1 + 64");
+}
+
+TEST(TraceSummary, SaysWhyAWordIsAPointer) {
+  format::testing::FakeTrace trace;
+  format::Kernel kernel;
+  kernel.id = 1;
+  kernel.name = "Cijk_Ailk_Bljk";
+  const auto by_value = format::ArgumentKind::kByValue;
+  kernel.arguments = {{"out", "global_buffer", format::ArgumentKind::kGlobalBuffer, 0, 8},
+                      {"AddressA", "by_value", by_value, 8, 8},
+                      {"n", "by_value", by_value, 16, 8},
+                      {"sizes", "by_value", by_value, 24, 32}};
+  trace.kernels_ = {kernel};
+  trace.add(launch_of(
+      1, {relocation(0, RelocationSource::kTyped), relocation(8, RelocationSource::kMatched),
+          relocation(16, RelocationSource::kMatched, true),
+          relocation(32, RelocationSource::kMatched), relocation(56, RelocationSource::kMatched)}));
+  format::AllocationBegin begin = allocation(4, 32);
+  begin.initial.relocations = {relocation(16, RelocationSource::kMatched),
+                               relocation(24, RelocationSource::kProven)};
+  trace.add(begin);
+  const TraceSummary summary = summarize(trace);
+  std::vector<std::string> reasons;
+  for (const RelocationSite& site : summary.sites) reasons.emplace_back(site.reason);
+  const std::vector<std::string> expected = {"argument type",
+                                             "argument name",
+                                             "its value only",
+                                             "field of a struct",
+                                             "value in a kernel without argument metadata",
+                                             "pointers next to it",
+                                             "use as an address"};
+  EXPECT_EQ(reasons, expected);
+}
+
+TEST(AmbiguousLines, OneForEachKernelAndPlace) {
+  format::testing::FakeTrace trace = trace_with_kernel();
+  std::vector<format::Relocation> relocations = {relocation(0, RelocationSource::kTyped)};
+  for (const uint64_t offset : {8, 12, 16, 20, 24, 28})
+    relocations.push_back(relocation(offset, RelocationSource::kMatched, true));
+  trace.add(launch_of(1, relocations));
+  trace.add(launch_of(1, relocations));
+  format::AllocationBegin begin = allocation(4, 32);
+  begin.initial.relocations = {relocation(16, RelocationSource::kMatched, true)};
+  trace.add(begin);
+  const std::vector<std::string> lines = ambiguous_lines(summarize(trace));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0],
+            "      12 x ambiguous: scale: argument 'seed' at 0x8, argument 'seed' at 0xc, "
+            "kernarg at 0x10, kernarg at 0x14 and 2 more (event 0: allocation 1 + 64)");
+  EXPECT_EQ(lines[1],
+            "       1 x ambiguous: initial contents of allocation 4 (event 2 at 0x10: allocation 1 "
+            "+ 64)");
+}
+
+TEST(AmbiguousLines, KernelsOfOneShortNameAreToldApart) {
+  format::testing::FakeTrace trace;
+  for (const char* const name : {"_Z4fillIiEvPT_", "_Z4fillIiEvPT_i", "_Z5otherv"}) {
+    format::Kernel kernel;
+    kernel.id = static_cast<format::KernelId>(trace.kernels_.size() + 1);
+    kernel.name = name;
+    trace.kernels_.push_back(kernel);
+  }
+  const std::vector<format::Relocation> relocations = {
+      relocation(8, RelocationSource::kMatched, true)};
+  for (const format::KernelId kernel : {1, 2, 3}) trace.add(launch_of(kernel, relocations));
+  const std::vector<std::string> lines = ambiguous_lines(summarize(trace));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(lines[0].starts_with("       1 x ambiguous: fill<int> (kernel 1): kernarg at 0x8"))
+      << lines[0];
+  EXPECT_TRUE(lines[1].starts_with("       1 x ambiguous: fill<int> (kernel 2): kernarg at 0x8"));
+  EXPECT_TRUE(lines[2].starts_with("       1 x ambiguous: other: kernarg at 0x8"));
 }
 
 TEST(TraceSummary, FindsPointersInContents) {
@@ -136,6 +210,7 @@ TEST(TraceSummary, FindsPointersInContents) {
   EXPECT_EQ(summary.relocations.matched, 1u);
   EXPECT_EQ(summary.relocations.proven, 1u);
   EXPECT_EQ(summary.sites[0].place, "initial contents of allocation 4");
+  EXPECT_EQ(summary.sites[0].kernel, 0u);
   EXPECT_EQ(summary.sites[1].place, "copy from host memory to allocation 4");
 }
 
