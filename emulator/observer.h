@@ -44,10 +44,11 @@ struct MemoryEvent {
   // Lanes that an instruction in this event does not address in `space`: FLAT lanes in another
   // aperture (each aperture with active lanes gets its own event; `exec` holds only its lanes).
   uint32_t other_space = 0;
+  // The 64-bit pointer that all lanes share: SADDR, or the base of a buffer; 0: there is none.
+  uint64_t pointer = 0;
   // MUBUF: lanes whose access the buffer range check lets through, active or not; ~0 elsewhere.
   uint32_t in_range = ~0u;
-  // MUBUF, for reports: base, number of records, soffset.
-  uint64_t srd_base = 0;
+  // MUBUF, for reports: number of records, soffset.
   uint32_t srd_records = 0;
   uint32_t soffset = 0;
 };
@@ -56,8 +57,9 @@ struct MemoryEvent {
 struct ScalarEvent {
   uint64_t address = 0;
   uint32_t bytes = 0;
-  bool in_range = true;  // s_buffer_load: inside the buffer, or partly
-  bool mapped = false;   // all bytes lie in one region of the memory map
+  bool in_range = true;    // s_buffer_load: inside the buffer, or partly
+  bool mapped = false;     // all bytes lie in one region of the memory map
+  bool requested = false;  // and in what the program requested of it
 };
 
 // ---- operands of an instruction ----
@@ -121,8 +123,8 @@ struct NullObserver {
   static constexpr bool kMemory = false;        // memory() and scalar_load()
   static constexpr bool kLds = false;           // memory() for LDS too
   // memory() may be left out for an access to global memory by which all launched lanes, active or
-  // not, stay within what the program requested of one region; and scalar_load() for one within a
-  // region that is_ordinary() lets through:
+  // not, stay within what the program requested of one region, into which SADDR points, too; and
+  // scalar_load() for one within such memory that is_ordinary() lets through:
   //   static bool is_ordinary(const WaveState&, const Wave&, const Inst&)
   static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = false;  // operands_of() is valid

@@ -67,17 +67,10 @@ const emulator::Backend& budget_backend() {
 }
 
 Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
-  switch (finding_class) {
-    case FindingClass::kE1:
-    case FindingClass::kE3: return Severity::kError;
-    case FindingClass::kE2: return options.strict ? Severity::kError : Severity::kWarning;
-    case FindingClass::kW1:
-      return options.masked_lane == MaskedLaneMode::kWarn ? Severity::kWarning : Severity::kError;
-    case FindingClass::kW2: return Severity::kNote;
-    case FindingClass::kI1:
-    case FindingClass::kI2: return Severity::kError;
-  }
-  return Severity::kNote;
+  Severity severity = class_text(finding_class).severity;
+  if (finding_class == FindingClass::kW1 && options.masked_lane != MaskedLaneMode::kWarn)
+    severity = Severity::kError;
+  return severity == Severity::kWarning && options.strict ? Severity::kError : severity;
 }
 
 // One pass over a trace.
@@ -90,7 +83,7 @@ class TraceCheck {
         memory_(trace.events(), budget_),
         observer_(memory_.map(), sites_,
                   {options.masked_lane != MaskedLaneMode::kOff,
-                   options.masked_lane == MaskedLaneMode::kLiteral},
+                   options.masked_lane == MaskedLaneMode::kLiteral, &memory_.freed()},
                   budget_),
         events_(trace, memory_, budget_, report_.notes) {}
 
@@ -334,7 +327,10 @@ class TraceCheck {
     for (auto& [key, site] : sites_.all()) {
       if (site.nearest || site.first.place.launch + 1 != report_.launches) continue;
       site.event_sequence = sequence_;
-      site.nearest = memory_.nearest(site.first.address, site.first.access_bytes);
+      site.nearest = site.first.pointer != 0
+                         ? memory_.relative_to(site.first.pointer, site.first.address)
+                         : memory_.nearest(site.first.address);
+      if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
     }
   }
 
@@ -372,6 +368,7 @@ class TraceCheck {
     finding.address_class = site.first.address_class;
     finding.nearest = site.nearest;
     finding.detail = site.first.detail;
+    if (!site.owner.empty()) finding.detail = "lands in " + site.owner;
     return finding;
   }
 

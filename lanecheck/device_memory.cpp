@@ -15,7 +15,6 @@ constexpr uint64_t kPageBytes = 4096;
 // Canonical, far from where runtimes put buffers, from the emulator's scratch and from apertures.
 constexpr uint64_t kFirstOwnAddress = uint64_t{0x100000000000};
 constexpr uint64_t kOwnGapBytes = uint64_t{1} << 30;
-constexpr size_t kMaxFreed = 1 << 16;
 
 emulator::RegionKind region_kind(format::AllocationKind kind) {
   switch (kind) {
@@ -94,7 +93,7 @@ void DeviceMemory::end(format::AllocationId id, bool freed) {
   if (found == addresses_.end()) return;
   const auto buffer = by_address_.find(found->second);
   if (buffer != by_address_.end()) {
-    if (freed && freed_.size() < kMaxFreed) {
+    if (freed) {
       NearestBuffer gone;
       gone.allocation = id;
       gone.name = buffer->second.name;
@@ -102,7 +101,7 @@ void DeviceMemory::end(format::AllocationId id, bool freed) {
       gone.size_bytes = buffer->second.size;
       gone.mapped_bytes = buffer->second.mapped;
       gone.freed = true;
-      freed_.push_back(std::move(gone));
+      freed_.add(std::move(gone));
     }
     if (map_.remove(buffer->second.address)) {
       budget_.give_memory(buffer->second.bytes->size());
@@ -230,28 +229,32 @@ std::span<std::byte> DeviceMemory::own_bytes(uint64_t address) {
   return {found->second.host(), found->second.mapped};
 }
 
-NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address,
-                                     uint64_t access_bytes) const {
+NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address) const {
   NearestBuffer result;
   result.allocation = buffer.id;
   result.name = buffer.name;
   result.address = buffer.address;
   result.size_bytes = buffer.size;
   result.mapped_bytes = buffer.mapped;
-  (void)access_bytes;
   result.distance_bytes = address < buffer.address
                               ? static_cast<int64_t>(address - buffer.address)
                               : static_cast<int64_t>(address - buffer.address - buffer.size);
   return result;
 }
 
-std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address, uint64_t access_bytes) const {
-  for (auto gone = freed_.rbegin(); gone != freed_.rend(); ++gone) {
-    if (address - gone->address < gone->size_bytes) {
-      NearestBuffer result = *gone;
-      result.distance_bytes = static_cast<int64_t>(address - gone->address - gone->size_bytes);
-      return result;
-    }
+std::optional<NearestBuffer> DeviceMemory::relative_to(uint64_t buffer_address,
+                                                       uint64_t address) const {
+  const auto found = by_address_.find(buffer_address);
+  if (found == by_address_.end()) return std::nullopt;
+  return describe(found->second, address);
+}
+
+std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address) const {
+  if (const NearestBuffer* const gone = freed_.find(address);
+      gone != nullptr && map_.snapshot()->find(address) == nullptr) {
+    NearestBuffer result = *gone;
+    result.distance_bytes = static_cast<int64_t>(address - gone->address - gone->size_bytes);
+    return result;
   }
   const Buffer* best = nullptr;
   uint64_t best_distance = ~uint64_t{0};
@@ -277,7 +280,7 @@ std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address, uint64_t ac
   }
   for (const auto& [id, buffer] : inside_) consider(buffer);
   if (best == nullptr) return std::nullopt;
-  return describe(*best, address, access_bytes);
+  return describe(*best, address);
 }
 
 std::string DeviceMemory::owner(uint64_t address) const {

@@ -17,6 +17,7 @@
 #include "lanecheck/budget.h"
 #include "lanecheck/check.h"
 #include "lanecheck/device_bytes.h"
+#include "lanecheck/freed_ranges.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -50,7 +51,11 @@ class DeviceMemory {
   Result<void> fill(format::AllocationId id, uint64_t offset, uint64_t size, uint8_t value);
 
   // The recorded buffer nearest to an access, or freed memory that holds it.
-  std::optional<NearestBuffer> nearest(uint64_t address, uint64_t access_bytes) const;
+  std::optional<NearestBuffer> nearest(uint64_t address) const;
+  // The same of one live buffer, named by its address, whatever is nearer. Nothing if there is
+  // none.
+  std::optional<NearestBuffer> relative_to(uint64_t buffer_address, uint64_t address) const;
+  const FreedRanges& freed() const { return freed_; }
   // The allocation or other range that holds the byte: "buffer #3"; "" when there is none.
   std::string owner(uint64_t address) const;
 
@@ -73,14 +78,14 @@ class DeviceMemory {
   Result<void> insert(Buffer buffer);
   Result<void> publish(const Buffer& buffer);
   void shrink_slack_before(uint64_t address);
-  NearestBuffer describe(const Buffer& buffer, uint64_t address, uint64_t access_bytes) const;
+  NearestBuffer describe(const Buffer& buffer, uint64_t address) const;
 
   Budget& budget_;
   emulator::MemoryMap map_;
   std::map<uint64_t, Buffer> by_address_;  // not those inside others
   std::unordered_map<format::AllocationId, Buffer, SeededHash> inside_;
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses_;  // of live allocations
-  std::vector<NearestBuffer> freed_;
+  FreedRanges freed_;
   uint64_t next_own_ = 0;
 };
 

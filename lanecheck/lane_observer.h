@@ -16,7 +16,8 @@
 
 #include "emulator/observer.h"
 #include "lanecheck/address_flow.h"
-#include "lanecheck/check.h"
+#include "lanecheck/finding.h"
+#include "lanecheck/freed_ranges.h"
 #include "lanecheck/shadow_rule.h"
 #include "lanecheck/sites.h"
 
@@ -71,6 +72,7 @@ class LaneObserver {
   struct Options {
     bool masked_lanes = true;
     bool literal = false;
+    const FreedRanges* freed = nullptr;  // may be null; changes between dispatches only
   };
   LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options)
       : memory_(memory), sites_(sites), options_(options) {}
@@ -123,6 +125,10 @@ class LaneObserver {
   static void after_relative(WaveState& state, const Wave& wave, const Inst& inst);
   uint32_t judge_active(WaveState& state, const Wave& wave, const Inst& inst,
                         const emulator::MemoryEvent& event, uint32_t active);
+  // The class of an address in no live buffer.
+  FindingClass unmapped_finding(uint64_t address, const char*& address_class) const;
+  // The buffer that `event.pointer` certainly points to, null: not known.
+  const emulator::Region* pointed_to(const Wave& wave, uint64_t pointer) const;
   void judge_masked(WaveState& state, const Wave& wave, const Inst& inst,
                     const emulator::MemoryEvent& event, uint32_t masked);
   bool judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
@@ -133,7 +139,8 @@ class LaneObserver {
   bool belongs_to_host_call(WaveState& state, uint64_t address);
   AddressShadow address_shadow(WaveState& state, const Wave& wave, const Inst& inst) const;
   void report(WaveState& state, const Wave& wave, const Inst& inst, FindingClass finding_class,
-              uint32_t lanes, const emulator::MemoryEvent& event, const char* address_class);
+              uint32_t lanes, const emulator::MemoryEvent& event, const char* address_class,
+              uint64_t pointer = 0);
   void flush(WaveState& low);
 
   // In InstOperands::user, above packed_sources() or the number of a run.

@@ -176,11 +176,12 @@ GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave
   const uint32_t masked = options_.masked_lanes ? state.launched & ~event.exec & looked_at : 0;
   const uint32_t outside =
       shadow::outside(event.address, state.region_base, state.region_size, event.access_bytes);
-  if ((outside & (active | masked)) == 0) [[likely]]
+  const bool foreign = event.pointer != 0 && event.pointer - state.region_base >= state.region_size;
+  if ((outside & (active | masked)) == 0 && !foreign) [[likely]]
     return event.exec;
   uint32_t keep = event.exec;
   uint32_t suspects = masked & outside;
-  if ((outside & active) != 0) {
+  if (active != 0 && ((outside & active) != 0 || foreign)) {
     keep = judge_active(state, wave, inst, event, active);
     suspects = masked;
   }
@@ -197,7 +198,7 @@ GFXGRAPH_INLINE bool LaneObserver::is_ordinary(const WaveState& state, const Wav
 
 GFXGRAPH_INLINE bool LaneObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::ScalarEvent& event) {
-  if (event.mapped && is_ordinary(state, wave, inst)) [[likely]]
+  if (event.requested && is_ordinary(state, wave, inst)) [[likely]]
     return true;
   return judge_scalar(state, wave, inst, event);
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <iterator>
 #include <string>
 
 #include "base/demangle.h"
@@ -9,22 +8,6 @@
 
 namespace gfxgraph::lanecheck {
 namespace {
-
-struct ClassText {
-  const char* name;
-  const char* summary;
-  const char* hint;
-};
-constexpr ClassText kClasses[] = {
-#define GFXGRAPH_CLASS(enumerator, name, summary, hint) {name, summary, hint},
-#include "lanecheck/classes.inc"
-#undef GFXGRAPH_CLASS
-};
-static_assert(std::size(kClasses) == kFindingClasses);
-
-const ClassText& text_of(FindingClass finding_class) {
-  return kClasses[static_cast<size_t>(finding_class)];
-}
 
 // "add_unclamped" for "_Z13add_unclampedPKfS0_Pfi": without parameters, which say little and fill
 // lines.
@@ -84,7 +67,9 @@ std::string distance_text(const Finding& finding) {
   return fmt::format(" is {} bytes past {}", near.distance_bytes, size);
 }
 
-bool masked_class(FindingClass finding_class) { return finding_class >= FindingClass::kW1; }
+bool of_inactive_lanes(const Finding& finding) {
+  return class_text(finding.finding_class).tool == Tool::kLanes;
+}
 
 std::string place_text(const Finding& finding) {
   return fmt::format("launch {}, workgroup ({},{},{}) wave {}", finding.launch,
@@ -94,11 +79,11 @@ std::string place_text(const Finding& finding) {
 
 void render_finding(const Finding& finding, const std::string& trace_name, std::string& out) {
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
-         class_name(finding.finding_class), readable_name(finding.kernel), finding.code_address,
-         finding.mnemonic);
+         class_text(finding.finding_class).code, readable_name(finding.kernel),
+         finding.code_address, finding.mnemonic);
   if (finding.lanes != 0) {
     append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
-           lane_ranges(finding.lanes), masked_class(finding.finding_class) ? " inactive" : "");
+           lane_ranges(finding.lanes), of_inactive_lanes(finding) ? " inactive" : "");
   } else if (!finding.detail.empty()) {
     append(out, "{}, ", finding.detail);
   }
@@ -113,41 +98,10 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   }
   append(out, "    first in {}; {} in {}\n", place_text(finding), plural(finding.events, "event"),
          launches_text(finding.launches));
-  append(out, "    fix: {}\n", fix_hint(finding.finding_class));
+  append(out, "    fix: {}\n", class_text(finding.finding_class).fix);
 }
 
 }  // namespace
-
-const char* class_name(FindingClass finding_class) noexcept { return text_of(finding_class).name; }
-const char* class_summary(FindingClass finding_class) noexcept {
-  return text_of(finding_class).summary;
-}
-const char* fix_hint(FindingClass finding_class) noexcept { return text_of(finding_class).hint; }
-
-const char* severity_name(Severity severity) noexcept {
-  switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
-  }
-  return "note";
-}
-
-std::string lane_ranges(uint64_t lanes) {
-  std::string text;
-  for (unsigned first = 0; first < 64;) {
-    if ((lanes >> first & 1) == 0) {
-      ++first;
-      continue;
-    }
-    unsigned last = first;
-    while (last + 1 < 64 && (lanes >> (last + 1) & 1) != 0) ++last;
-    if (!text.empty()) text += ',';
-    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-    first = last + 1;
-  }
-  return text;
-}
 
 std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;

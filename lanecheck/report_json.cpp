@@ -29,9 +29,12 @@ Json nearest_json(const NearestBuffer& nearest) {
 }
 
 Json finding_json(const Finding& finding) {
-  Json json = {{"class", class_name(finding.finding_class)},
+  const ClassText& text = class_text(finding.finding_class);
+  Json json = {{"class", text.code},
+               {"name", text.name},
+               {"tool", tool_name(text.tool)},
                {"severity", severity_name(finding.severity)},
-               {"summary", class_summary(finding.finding_class)},
+               {"summary", text.summary},
                {"kernel", finding.kernel},
                {"pc", hex(finding.code_address)},
                {"kernel_offset_bytes", finding.kernel_offset},
@@ -53,7 +56,7 @@ Json finding_json(const Finding& finding) {
   if (finding.nearest) json["nearest"] = nearest_json(*finding.nearest);
   if (finding.written_by != 0) json["address_written_at_bytes"] = finding.written_by;
   if (!finding.detail.empty()) json["detail"] = finding.detail;
-  json["fix"] = fix_hint(finding.finding_class);
+  json["fix"] = text.fix;
   return json;
 }
 

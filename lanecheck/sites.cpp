@@ -17,6 +17,7 @@ void Sites::add(uint32_t kernel, const LaneEvent& event) {
   if (site.events == 0 || earlier(event.place, site.first.place)) {
     site.first = event;
     site.nearest.reset();
+    site.owner.clear();
   }
   if (site.events == 0 || site.last_launch != event.place.launch) ++site.launches;
   site.last_launch = event.place.launch;

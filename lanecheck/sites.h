@@ -33,6 +33,7 @@ struct LaneEvent {
   uint32_t access_bytes = 0;
   bool write = false;
   uint32_t written_by = 0;  // low half of the pc of the address's last writer, 0: unknown
+  uint64_t pointer = 0;     // E6: address of the buffer that the lanes should be in; 0: none
   const char* address_class = "";
   const char* detail = "";
 };
@@ -45,6 +46,7 @@ struct Site {
   uint64_t last_launch = 0;
   uint64_t event_sequence = 0;  // of the first
   std::optional<NearestBuffer> nearest;
+  std::string owner;  // E6: of the memory that the first event lands in
 };
 
 // Thread-safe. Which event is the first does not depend on the threads' timing.

@@ -1,4 +1,4 @@
-// gfxgraph check: executes every recorded launch offline and names unsafe lanes.
+// gfxgraph check: executes every recorded launch offline and reports what is wrong in its kernels.
 #include "lanecheck/check.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
 
 int check_command(int argc, char** argv) {
   CLI::App app(
-      "Executes every launch of a trace in the emulator, without HIP or a GPU, and names the lanes "
-      "that touch memory they must not. Exit code 4: errors were found; 1: a launch could not be "
+      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports invalid "
+      "accesses to memory. Exit code 4: errors were found; 1: a launch could not be "
       "run; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --masked-lane=error",
       "gfxgraph check");
@@ -44,7 +44,7 @@ int check_command(int argc, char** argv) {
          "masked-off lanes with addresses outside every buffer: off, warn, error, or literal "
          "(also addresses that are stale or undefined)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
-  app.add_flag("--strict", options.strict, "reading or writing a buffer's slack is an error");
+  app.add_flag("--strict", options.strict, "warnings are errors");
   app.add_option("--format", format_name, "text or json")->check(CLI::IsMember({"text", "json"}));
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
   app.add_option("--max-seconds", options.limits.seconds, "stop after this time; 0: no limit")

@@ -52,13 +52,14 @@ GFXGRAPH_INLINE void report(Wave& w, const Inst* i, MemoryEvent& event, Lanes& l
 // For accesses at base + offset.lane[l].
 template <class Observer, class P>
 GFXGRAPH_INLINE void report_row(Wave& w, const Inst* i, Space space, uint64_t base,
-                                const Row& offset, Lanes& lanes) {
+                                const Row& offset, Lanes& lanes, uint64_t pointer = 0) {
   if constexpr (Observer::kMemory) {
     Row64 address;
     for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base + offset.lane[l];
     MemoryEvent event;
     event.space = space;
     event.address = address.lane;
+    event.pointer = pointer;
     report<Observer, P>(w, i, event, lanes);
   }
 }
@@ -210,24 +211,32 @@ GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
   return true;
 }
 
-// Tells the observer, if it wants to know, and does what it leaves.
+// Whether SADDR, if there is one, points into the region that was found for the access.
+template <class Observer>
+GFXGRAPH_INLINE bool points_there(Wave& w, const Inst* i, uint64_t pointer) {
+  if constexpr (!Observer::kSuspectsOnly) return true;
+  const RegionCacheEntry& entry = cache_entry(w, i);
+  return pointer == 0 || pointer - entry.base < entry.requested_size;
+}
+
+// Tells the observer, if it wants to know, and does what it leaves. `pointer`: SADDR, or 0.
 template <class Observer, class P>
-GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t base,
+GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t pointer, uint64_t base,
                                           const Row& offset) {
   if constexpr (P::kDwords == 1) {
-    if (w.exec() == ~0u && in_a_row(offset) && whole_row<Observer, P>(w, i, base + offset.lane[0]))
-        [[likely]]
+    if (w.exec() == ~0u && in_a_row(offset) && points_there<Observer>(w, i, pointer) &&
+        whole_row<Observer, P>(w, i, base + offset.lane[0])) [[likely]]
       return i->next();
   }
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
   if constexpr (Observer::kSuspectsOnly) {
     uintptr_t host = 0;
-    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, nullptr, 0, host))
-        [[likely]]
+    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, nullptr, 0, host) &&
+        points_there<Observer>(w, i, pointer)) [[likely]]
       return global_rows_at<P>(w, i, base, offset, lanes, host);
   }
-  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes);
+  report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes, pointer);
   return global_rows<P>(w, i, base, offset, lanes);
 }
 

@@ -96,7 +96,7 @@ const Inst* typed_buffer(Wave& w, const Inst* i) {
     event.exec = exec;
     event.address = address.lane;
     event.in_range = in_range;
-    event.srd_base = srd.base;
+    event.pointer = srd.base;
     event.srd_records = srd.records;
     event.soffset = soffset;
     in_range &=

@@ -105,19 +105,20 @@ const Inst* global_vaddr(Wave& w, const Inst* i) {
 
 template <class Observer, class P>
 const Inst* global_saddr(Wave& w, const Inst* i) {
-  const uint64_t base = w.pair(i->src[2]) + static_cast<uint64_t>(int64_t{i->imm});
+  const uint64_t pointer = w.pair(i->src[2]);
   const Row offset = w.v(i->src[0]);
-  return global_access<Observer, P>(w, i, base, offset);
+  return global_access<Observer, P>(w, i, pointer, pointer + static_cast<uint64_t>(int64_t{i->imm}),
+                                    offset);
 }
 
 // global_load_dword_addtid: saddr + imm + 4 * lane.
 template <class Observer, class P>
 const Inst* global_addtid(Wave& w, const Inst* i) {
-  const uint64_t base = (i->src[2] == operand::kNone ? 0 : w.pair(i->src[2])) +
-                        static_cast<uint64_t>(int64_t{i->imm});
+  const uint64_t pointer = i->src[2] == operand::kNone ? 0 : w.pair(i->src[2]);
   Row offset;
   for (unsigned l = 0; l < kLanes; ++l) offset.lane[l] = 4 * (w.first_lane + l);
-  return global_access<Observer, P>(w, i, base, offset);
+  return global_access<Observer, P>(w, i, pointer, pointer + static_cast<uint64_t>(int64_t{i->imm}),
+                                    offset);
 }
 
 // ---- FLAT ----
@@ -244,7 +245,10 @@ GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint
     event.address = address;
     event.bytes = bytes;
     event.in_range = in_range;
-    event.mapped = mapped && cache_entry(w, i).requested_size != 0;  // scratch is no region
+    const RegionCacheEntry& entry = cache_entry(w, i);
+    event.mapped = mapped && entry.requested_size != 0;  // scratch is no region
+    const uint64_t into = address - entry.base;
+    event.requested = mapped && into < entry.requested_size && bytes <= entry.requested_size - into;
     return static_cast<Observer*>(w.observer)
         ->scalar_load(*static_cast<typename Observer::WaveState*>(w.observer_state), w, *i, event);
   }
@@ -288,8 +292,8 @@ const Inst* s_load(Wave& w, const Inst* i) {
   address &= ~uint64_t{3};
   const RegionCacheEntry& entry = cache_entry(w, i);
   const uint64_t into = address - entry.base;
-  if (into >= entry.size || kDwords * 4 > entry.size - into || !is_ordinary<Observer>(w, i, entry))
-      [[unlikely]]
+  const uint64_t size = Observer::kMemory ? entry.requested_size : entry.size;
+  if (into >= size || kDwords * 4 > size - into || !is_ordinary<Observer>(w, i, entry)) [[unlikely]]
     return s_load_looked_up<Observer, kDwords>(w, i, address);
   const auto host = reinterpret_cast<uintptr_t>(entry.host) + into;
   uint32_t value[kDwords];

@@ -100,7 +100,7 @@ template <class Observer, class P>
     MemoryEvent event;
     event.address = address.lane;
     event.in_range = in_range;
-    event.srd_base = srd.base;
+    event.pointer = srd.base;
     event.srd_records = srd.records;
     event.soffset = soffset;
     report<Observer, P>(w, i, event, lanes);
@@ -176,7 +176,7 @@ const Inst* buffer(Wave& w, const Inst* i) {
     MemoryEvent event;
     event.address = address.lane;
     event.in_range = in_range;
-    event.srd_base = srd.base;
+    event.pointer = srd.base;
     event.srd_records = srd.records;
     event.soffset = soffset;
     report<Observer, P>(w, i, event, lanes);

@@ -26,10 +26,10 @@ class DeviceMemoryTest : public testing::Test {
 TEST_F(DeviceMemoryTest, NamesTheNearestBuffer) {
   ASSERT_TRUE(memory.begin(allocation(1, 0x10000, 100)));
   ASSERT_TRUE(memory.begin(allocation(2, 0x20000, 100)));
-  EXPECT_EQ(memory.nearest(0x10000 + 164, 4)->allocation, 1U);
-  EXPECT_EQ(memory.nearest(0x10000 + 164, 4)->distance_bytes, 64);
-  EXPECT_EQ(memory.nearest(0x1fff0, 4)->allocation, 2U);
-  EXPECT_EQ(memory.nearest(0x1fff0, 4)->distance_bytes, -16);
+  EXPECT_EQ(memory.nearest(0x10000 + 164)->allocation, 1U);
+  EXPECT_EQ(memory.nearest(0x10000 + 164)->distance_bytes, 64);
+  EXPECT_EQ(memory.nearest(0x1fff0)->allocation, 2U);
+  EXPECT_EQ(memory.nearest(0x1fff0)->distance_bytes, -16);
   EXPECT_EQ(memory.owner(0x10000 + 164), "buffer #1");  // slack
   EXPECT_EQ(memory.owner(0x12000), "");
 }
@@ -73,7 +73,7 @@ TEST(DeviceMemory, ItsOwnRangesAvoidRecordedOnes) {
   EXPECT_GT(*own, 0x100000002000U);
   ASSERT_TRUE(memory.begin(std::get<format::AllocationBegin>(events[0].action)));
   // Own ranges are never "the nearest buffer".
-  EXPECT_EQ(memory.nearest(*own + 5000, 4)->allocation, 1U);
+  EXPECT_EQ(memory.nearest(*own + 5000)->allocation, 1U);
 }
 
 format::AllocationBegin global(uint32_t id, uint64_t address, uint64_t size) {

@@ -117,10 +117,16 @@ TEST(Report, ModesParse) {
 TEST(Report, EveryClassHasTexts) {
   for (size_t i = 0; i < kFindingClasses; ++i) {
     const auto finding_class = static_cast<FindingClass>(i);
-    EXPECT_EQ(std::string(class_name(finding_class)).size(), 2U);
-    EXPECT_FALSE(std::string(class_summary(finding_class)).empty());
-    EXPECT_FALSE(std::string(fix_hint(finding_class)).empty());
+    const ClassText& text = class_text(finding_class);
+    EXPECT_EQ(std::string(text.code).size(), 2U);
+    EXPECT_FALSE(std::string(text.summary).empty());
+    EXPECT_FALSE(std::string(text.fix).empty());
+    EXPECT_EQ(find_class(text.code), finding_class);
+    EXPECT_EQ(find_class(text.name), finding_class);
   }
+  EXPECT_FALSE(find_class("Z9"));
+  EXPECT_EQ(find_tool("lanes"), Tool::kLanes);
+  EXPECT_FALSE(find_tool("racecheck"));
 }
 
 }  // namespace

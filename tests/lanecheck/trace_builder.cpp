@@ -5,6 +5,7 @@
 #include <atomic>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -98,6 +99,7 @@ TraceBuilder::Buffer TraceBuilder::buffer(uint64_t bytes, uint64_t mapped_bytes,
   next_address_ += (bytes + 0x200000) & ~uint64_t{0xfffff};
   format::AllocationBegin begin;
   begin.id = buffer.id;
+  begin.kind = kind_;
   begin.recorded_address = buffer.address;
   begin.size_bytes = bytes;
   begin.mapped_bytes = mapped_bytes;
@@ -105,6 +107,13 @@ TraceBuilder::Buffer TraceBuilder::buffer(uint64_t bytes, uint64_t mapped_bytes,
   begin.initial.fill = fill;
   add(begin);
   return buffer;
+}
+
+TraceBuilder::Buffer TraceBuilder::buffer_behind(const Buffer& other, uint64_t bytes) {
+  const uint64_t next = std::exchange(next_address_, other.address + other.bytes);
+  const Buffer result = buffer(bytes);
+  next_address_ = next;
+  return result;
 }
 
 TraceBuilder::Buffer TraceBuilder::buffer_of(const std::vector<uint32_t>& words) {

@@ -34,6 +34,10 @@ class TraceBuilder {
   };
   // `mapped_bytes` 0: to the end of the page. Contents: `fill` in every byte.
   Buffer buffer(uint64_t bytes, uint64_t mapped_bytes = 0, uint8_t fill = 0);
+  // The kind of the buffers that follow.
+  void set_kind(format::AllocationKind kind) { kind_ = kind; }
+  // At once behind another one, as runtimes place small buffers.
+  Buffer buffer_behind(const Buffer& other, uint64_t bytes);
   Buffer buffer_of(const std::vector<uint32_t>& words);
   Buffer global(const std::string& symbol, uint64_t bytes, uint64_t load_address);
   void free(const Buffer& buffer);
@@ -68,6 +72,7 @@ class TraceBuilder {
   std::unique_ptr<format::Writer> writer_;
   std::shared_ptr<const codeobj::CodeObject> object_;
   std::vector<std::string> kernel_names_;
+  format::AllocationKind kind_ = format::AllocationKind::kDevice;
   uint64_t next_address_ = 0x7f0000000000;
   format::AllocationId next_allocation_ = 1;
 };

@@ -1,0 +1,101 @@
+// What gfxgraph check reports: the classes of docs/check.md, and one finding.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codeobj/code_object.h"
+
+namespace gfxgraph::lanecheck {
+
+// What looks for findings; `gfxgraph check --tool` selects.
+enum class Tool : uint8_t {
+  kMemcheck,   // accesses of active lanes, and faults
+  kSynccheck,  // barriers, and waits
+  kLanes,      // addresses of inactive lanes
+};
+inline constexpr size_t kTools = 3;
+const char* tool_name(Tool tool) noexcept;  // "memcheck"
+std::optional<Tool> find_tool(std::string_view name) noexcept;
+
+enum class Severity : uint8_t { kNote, kWarning, kError };
+const char* severity_name(Severity severity) noexcept;  // "note", "warning", "error"
+
+// Codes and names are part of the JSON contract.
+enum class FindingClass : uint8_t {
+#define GFXGRAPH_CLASS(enumerator, ...) enumerator,
+#include "lanecheck/classes.inc"
+#undef GFXGRAPH_CLASS
+};
+
+struct ClassText {
+  const char* code;  // "E1"
+  const char* name;  // "outside-memory"
+  Tool tool;
+  Severity severity;  // unless options change it
+  const char* summary;
+  const char* fix;
+};
+inline constexpr ClassText kClassTexts[] = {
+#define GFXGRAPH_CLASS(enumerator, code, name, tool, severity, summary, fix) \
+  {code, name, Tool::tool, Severity::severity, summary, fix},
+#include "lanecheck/classes.inc"
+#undef GFXGRAPH_CLASS
+};
+inline constexpr size_t kFindingClasses = sizeof(kClassTexts) / sizeof(kClassTexts[0]);
+
+inline constexpr const ClassText& class_text(FindingClass finding_class) noexcept {
+  return kClassTexts[static_cast<size_t>(finding_class)];
+}
+// By code or name.
+std::optional<FindingClass> find_class(std::string_view text) noexcept;
+
+// The buffer that an address is nearest to.
+struct NearestBuffer {
+  uint32_t allocation = 0;  // of the trace; 0: code, arguments or another range of the check itself
+  std::string name;         // "buffer #3", "g_table"
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;  // as requested
+  uint64_t mapped_bytes = 0;
+  // From the buffer's end to the first byte of the access (>= 0), or, negative, from the first byte
+  // of the access to the buffer's start.
+  int64_t distance_bytes = 0;
+  bool freed = false;  // the address lies in a buffer that was freed before
+};
+
+// All events of one class at one instruction of one kernel.
+struct Finding {
+  FindingClass finding_class = FindingClass::kE1;
+  Severity severity = Severity::kNote;
+  std::string kernel;
+  uint64_t code_address = 0;   // of the instruction, ELF virtual address
+  uint64_t kernel_offset = 0;  // of the instruction, from the kernel's entry
+  std::string mnemonic;
+  std::optional<codeobj::SourceLocation> source;
+  uint64_t events = 0;       // executed instructions with such a lane
+  uint64_t lanes_total = 0;  // summed over these
+  uint64_t launches = 0;     // in which it appeared
+  // The first event, in order of launch, workgroup and wave:
+  uint64_t launch = 0;  // index among the trace's launches, from 0, graph nodes counted singly
+  uint64_t event_sequence = 0;  // of the trace's event
+  std::array<uint32_t, 3> workgroup = {0, 0, 0};
+  uint32_t wave = 0;
+  uint64_t lanes = 0;  // bit mask; a wave32 has 32
+  uint64_t exec = 0;
+  uint64_t address = 0;  // of the first such lane
+  uint32_t access_bytes = 0;
+  bool write = false;
+  std::string
+      address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
+  std::optional<NearestBuffer> nearest;
+  uint64_t written_by = 0;  // kernel offset of the last writer of the address, 0: unknown
+  std::string detail;       // E3: why
+};
+
+// "20-31", "0-3,7".
+std::string lane_ranges(uint64_t lanes);
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,229 @@
+// Ground truth: kernels with a planted fault and their right twins, on each kind of memory. A tool
+// must find every fault, in its class, and report nothing else.
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <functional>
+#include <map>
+
+#include "tests/lanecheck/trace_builder.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+// `kernel` is the faulty one or its twin.
+using Build = std::function<void(TraceBuilder& trace, const std::string& kernel)>;
+
+struct Fault {
+  FindingClass expected;
+  std::string name;
+  std::string kernel;  // the twin: with "_safe" behind it
+  Build build;
+  std::string object = "memory.bundle";
+};
+
+struct Counts {
+  unsigned planted = 0;
+  unsigned found = 0;
+  unsigned false_reports = 0;
+  unsigned twins = 0;
+};
+
+bool counts(const Finding& finding) { return finding.severity != Severity::kNote; }
+
+Report check_one(const Fault& fault, const std::string& kernel) {
+  TraceBuilder trace(fault.object);
+  fault.build(trace, kernel);
+  CheckOptions options;
+  options.threads = 1;
+  const Result<Report> report = trace.try_check(options);
+  EXPECT_TRUE(report) << fault.name << ": " << report.error().message;
+  return report ? *report : Report{};
+}
+
+void add(const Fault& fault, std::map<Tool, Counts>& by_tool) {
+  Counts& total = by_tool[class_text(fault.expected).tool];
+  ++total.planted;
+  ++total.twins;
+  bool found = false;
+  const Report faulty = check_one(fault, fault.kernel);
+  for (const Finding& finding : faulty.findings) {
+    if (!counts(finding)) continue;
+    if (finding.finding_class == fault.expected && finding.kernel == fault.kernel)
+      found = true;
+    else
+      ++by_tool[class_text(finding.finding_class).tool].false_reports;
+  }
+  total.found += found;
+  EXPECT_TRUE(found) << fault.name << ": not found:\n" << render_text(faulty, "t");
+  const Report twin = check_one(fault, fault.kernel + "_safe");
+  for (const Finding& finding : twin.findings) {
+    if (!counts(finding)) continue;
+    ++by_tool[class_text(finding.finding_class).tool].false_reports;
+    ADD_FAILURE() << fault.name << ": the twin is accused:\n" << render_text(twin, "t");
+  }
+  EXPECT_EQ(twin.failed_launches, 0U) << fault.name << ": " << render_text(twin, "t");
+}
+
+void check_all(const std::vector<Fault>& faults) {
+  std::map<Tool, Counts> by_tool;
+  for (const Fault& fault : faults) add(fault, by_tool);
+  for (const auto& [tool, total] : by_tool) {
+    const double recall = total.planted == 0 ? 1 : double(total.found) / total.planted;
+    const unsigned reports = total.found + total.false_reports;
+    const double precision = reports == 0 ? 1 : double(total.found) / reports;
+    std::printf("%s: %u planted, %u found (recall %.3f), %u false (precision %.3f), %u twins\n",
+                tool_name(tool), total.planted, total.found, recall, total.false_reports, precision,
+                total.twins);
+    EXPECT_EQ(recall, 1.0) << tool_name(tool);
+    EXPECT_EQ(precision, 1.0) << tool_name(tool);
+  }
+}
+
+// ---- memcheck ----
+
+constexpr int kItems = 50;
+constexpr uint64_t kBytes = kItems * 4;
+constexpr uint64_t kPage = 4096;
+
+struct Kind {
+  const char* name;
+  format::AllocationKind kind;
+};
+constexpr Kind kKinds[] = {
+    {"device", format::AllocationKind::kDevice},
+    {"managed", format::AllocationKind::kManaged},
+    {"pinned", format::AllocationKind::kHostPinned},
+    {"registered", format::AllocationKind::kHostRegistered},
+    {"stream-ordered", format::AllocationKind::kStreamOrdered},
+};
+
+std::vector<Fault> faults_of(const Kind& kind) {
+  std::vector<Fault> faults;
+  const auto add = [&](FindingClass expected, const std::string& name, const std::string& kernel,
+                       const Build& build) {
+    faults.push_back({expected, std::string(kind.name) + ", " + name, kernel,
+                      [build, kind](TraceBuilder& trace, const std::string& launched) {
+                        trace.set_kind(kind.kind);
+                        build(trace, launched);
+                      }});
+  };
+  const auto store = [](uint64_t mapped) {
+    return [mapped](TraceBuilder& t, const std::string& kernel) {
+      t.launch(kernel, 2, 32, {t.buffer(kBytes, mapped), kItems});
+    };
+  };
+  const auto load = [](uint64_t mapped) {
+    return [mapped](TraceBuilder& t, const std::string& kernel) {
+      const auto to = t.buffer(64 * 4);
+      t.launch(kernel, 2, 32, {to, t.buffer(kBytes, mapped), kItems});
+    };
+  };
+  add(FindingClass::kE2, "store past the end, in the page", "store_items", store(0));
+  add(FindingClass::kE2, "store past the end, in the next page", "store_items", store(2 * kPage));
+  add(FindingClass::kE1, "store past the page", "store_items", store(kBytes));
+  add(FindingClass::kE2, "load past the end, in the page", "load_items", load(0));
+  add(FindingClass::kE1, "load past the page", "load_items", load(kBytes));
+  add(FindingClass::kE2, "wide load over the end", "load_wide",
+      [](TraceBuilder& t, const std::string& kernel) {
+        const auto to = t.buffer(32 * 4);
+        t.launch(kernel, 1, 32, {to, t.buffer(126 * 4), 126});
+      });
+  add(FindingClass::kE2, "atomic past the end", "add_items", store(0));
+  for (const char* kernel : {"by_pointer", "by_buffer"}) {
+    add(FindingClass::kE6, std::string(kernel) + " into a neighbour", kernel,
+        [](TraceBuilder& t, const std::string& launched) {
+          const auto to = t.buffer(32 * 4);
+          const auto from = t.buffer(kPage);
+          t.buffer_behind(from, kPage);
+          t.launch(launched, 1, 32, {to, from, 1100, 1024});
+        });
+    add(FindingClass::kE2, std::string(kernel) + " past the end", kernel,
+        [](TraceBuilder& t, const std::string& launched) {
+          const auto to = t.buffer(32 * 4);
+          t.launch(launched, 1, 32, {to, t.buffer(kBytes), 20, kItems});
+        });
+  }
+  add(FindingClass::kE6, "row of lanes into a neighbour", "load_items",
+      [](TraceBuilder& t, const std::string& kernel) {
+        const auto to = t.buffer(64 * 4);
+        const auto from = t.buffer(kBytes);
+        t.buffer_behind(from, kPage);
+        t.launch(kernel, 2, 32, {to, from, kItems});
+      });
+  add(FindingClass::kE2, "scalar load past the end", "load_uniform",
+      [](TraceBuilder& t, const std::string& kernel) {
+        const auto to = t.buffer(32 * 4);
+        t.launch(kernel, 1, 32, {to, t.buffer(kBytes), kItems, kItems});
+      });
+  add(FindingClass::kE3, "scalar load far past the end", "load_uniform",
+      [](TraceBuilder& t, const std::string& kernel) {
+        const auto to = t.buffer(32 * 4);
+        t.launch(kernel, 1, 32, {to, t.buffer(kBytes), 5000, kItems});
+      });
+  return faults;
+}
+
+// No launch frees what it uses itself: the twin's buffers live on.
+Build with_freed(const std::function<void(TraceBuilder&, const std::string&, TraceBuilder::Buffer,
+                                          TraceBuilder::Buffer)>& launch) {
+  return [launch](TraceBuilder& t, const std::string& kernel) {
+    const auto to = t.buffer(64 * 4);
+    const auto from = t.buffer(64 * 4);
+    if (!kernel.ends_with("_safe")) t.free(from);
+    launch(t, kernel, to, from);
+  };
+}
+
+TEST(Truth, Memcheck) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  std::vector<Fault> faults;
+  for (const Kind& kind : kKinds)
+    for (Fault& fault : faults_of(kind)) faults.push_back(std::move(fault));
+  faults.push_back({FindingClass::kE5, "load after free", "load_items",
+                    with_freed([](auto& t, const auto& kernel, auto to, auto from) {
+                      t.launch(kernel, 2, 32, {to, from, 64});
+                    })});
+  faults.push_back({FindingClass::kE5, "scalar load after free", "load_uniform",
+                    with_freed([](auto& t, const auto& kernel, auto to, auto from) {
+                      t.launch(kernel, 1, 32, {to, from, 3, 64});
+                    })});
+  faults.push_back({FindingClass::kE4, "load through null", "load_items",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      const auto to = t.buffer(64 * 4);
+                      const bool safe = kernel.ends_with("_safe");
+                      t.launch(kernel, 2, 32, {to, uint64_t{0}, safe ? 0 : 64});
+                    }});
+  faults.push_back({FindingClass::kE4, "store through null, far index", "store_items",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      const bool safe = kernel.ends_with("_safe");
+                      t.launch(kernel, 200, 32, {uint64_t{0}, safe ? 0 : 6400});
+                    }});
+  faults.push_back({FindingClass::kE4, "scalar load through null", "load_uniform",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      const auto to = t.buffer(32 * 4);
+                      t.launch(kernel, 1, 32, {to, uint64_t{0}, 3, 64});
+                    }});
+  check_all(faults);
+}
+
+// Lanes with pointers of their own may access what they like.
+TEST(Truth, PointersInMemoryAreNoOtherBuffers) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("memory.bundle");
+  const auto to = trace.buffer(32 * 4);
+  auto one = trace.buffer(kPage);
+  std::vector<uint32_t> table;
+  for (int n = 0; n < 8; ++n) {
+    table.push_back(static_cast<uint32_t>(one.address));
+    table.push_back(static_cast<uint32_t>(one.address >> 32));
+    one = trace.buffer_behind(one, kPage);
+  }
+  const auto pointers = trace.buffer_of(table);
+  trace.launch("gather", 1, 32, {to, pointers, 8});
+  const Report report = trace.check();
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck
