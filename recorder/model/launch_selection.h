@@ -54,12 +54,6 @@ struct KernelPattern {
 };
 Result<KernelPattern> parse_kernel_pattern(std::string_view text);
 
-bool matches_glob(std::string_view glob, std::string_view name) noexcept;
-
-// By its symbol, its readable name, or that without return type and parameters:
-// "_Z4gemmIfEvPT_", "void gemm<float>(float*)", "gemm<float>" and "gemm".
-bool matches_kernel(std::string_view glob, const std::string& symbol);
-
 class LaunchSelection {
  public:
   static constexpr size_t kMostPatterns = 64;  // one bit each in a mask
