@@ -142,7 +142,7 @@ class EngineImpl final : public Engine {
     job.describe = [&](const Wave& wave, const ResidentGroup& group) {
       return describe(dispatch, wave, group);
     };
-    job.warn_of_barriers = [&](const BarrierPair& pair, const ResidentGroup& group) {
+    job.warn_of_barriers = [&](const UnevenBarrier& pair, const ResidentGroup& group) {
       warn_of_barriers(dispatch, pair, group);
     };
     job.tell_long_run = [&](std::chrono::nanoseconds without_end, const WaveCensus& census) {
@@ -285,6 +285,7 @@ class EngineImpl final : public Engine {
     fault.kind = FaultKind::kDeadlock;
     fault.kernel = kernel_name(dispatch.kernel_object);
     fault.detail = job.given_up;
+    fault.proven = job.loops_known;
     fault.detail += census_text(job, job.stuck);
     const std::vector<WavePlace>& waves = job.stuck.waves;
     if (waves.empty()) return fault;
@@ -301,10 +302,9 @@ class EngineImpl final : public Engine {
     return fault;
   }
 
-  void warn_of_barriers(const Dispatch& dispatch, const BarrierPair& pair,
+  void warn_of_barriers(const Dispatch& dispatch, const UnevenBarrier& pair,
                         const ResidentGroup& group) {
     if (!options_.on_warning) return;
-    constexpr uint64_t kBarrierBytes = 4;
     const std::scoped_lock lock(warned_mutex_);
     if (!warned_.insert(dispatch.kernel_object).second) return;
     const std::string kernel = kernel_name(dispatch.kernel_object);
@@ -313,8 +313,8 @@ class EngineImpl final : public Engine {
                     "{}, wave {} at "
                     "{}; __syncthreads must be reached by all work items at one place",
                     kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
-                    group.shape.id[2], pair.wave[0], place_text(pair.pc[0] - kBarrierBytes),
-                    pair.wave[1], place_text(pair.pc[1] - kBarrierBytes)));
+                    group.shape.id[2], pair.wave[0], place_text(pair.pc[0]), pair.wave[1],
+                    place_text(pair.pc[1])));
   }
 
   Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {

@@ -76,6 +76,18 @@ enum class LongRunAnswer : uint8_t {
   kEnd,     // with kDeadlock
 };
 
+// A barrier that not all waves of a workgroup pass together: some are at another s_barrier, or have
+// ended.
+struct UnevenBarrier {
+  const Dispatch* dispatch = nullptr;
+  std::array<uint32_t, 3> workgroup = {0, 0, 0};
+  // Of two waves, the first of which is at a barrier: device addresses of the s_barrier, or of the
+  // s_endpgm.
+  std::array<uint64_t, 2> pc = {0, 0};
+  std::array<uint32_t, 2> wave = {0, 0};
+  bool ended = false;  // the second one has ended
+};
+
 struct EngineOptions {
   // Worker threads, the caller's included. 0: as many as cores, or $GFXGRAPH_THREADS.
   unsigned threads = 0;
@@ -96,6 +108,9 @@ struct EngineOptions {
   std::function<bool(const Standstill&)> give_up;
   // Asked about every second of a long run. Called from workers. Null: goes on.
   std::function<LongRunAnswer(const LongRun&)> long_run;
+  // Called from workers, several at a time, whenever a barrier is passed unevenly; on_warning is
+  // not told of it then. Null: on_warning is.
+  std::function<void(const UnevenBarrier&)> on_uneven_barrier;
   // What a kernel does that works here and should not be relied on, with its name, places and
   // source lines: once per kernel. Called from workers, one at a time.
   std::function<void(const std::string& text)> on_warning;

@@ -39,7 +39,8 @@ struct Fault {
   uint32_t access_bytes = 0;
   bool write = false;
   std::optional<codeobj::SourceLocation> source;
-  std::string detail;  // nearest buffer, the wave states of a deadlock, ...
+  std::string detail;   // nearest buffer, the wave states of a deadlock, ...
+  bool proven = false;  // kDeadlock: no schedule lets a wave end; else a limit was reached
 
   // One line: "kernel saxpy, workgroup (1,0,0) wave 0 lane 20, pc 0x148 global_load_dword
   // (saxpy.cpp:12): address 0x7f.. (4 bytes) is 64 bytes past ..."

@@ -41,11 +41,6 @@ struct WorkerPulse {
   bool reads_host = false;
 };
 
-struct BarrierPair {  // two barriers at which waves of one workgroup met
-  uint64_t pc[2];     // of the instruction after s_barrier
-  uint32_t wave[2];
-};
-
 // Where all waves of a dispatch are.
 struct WaveCensus {
   std::vector<WavePlace> waves;
@@ -69,7 +64,7 @@ struct Job {
   std::optional<Fault> fault;  // the first one
   // What a fault needs to know that the scheduler does not.
   std::function<Fault(const Wave&, const ResidentGroup&)> describe;
-  std::function<void(const BarrierPair&, const ResidentGroup&)> warn_of_barriers;
+  std::function<void(const UnevenBarrier&, const ResidentGroup&)> warn_of_barriers;
   std::atomic<bool> barriers_told{false};
   std::atomic<uint32_t> workers{0};       // that work on it
   std::atomic<uint64_t> left_workers{0};  // that have left it

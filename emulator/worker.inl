@@ -284,6 +284,7 @@ class Scheduler::Worker {
   void pass_barrier(ResidentGroup& g) {
     const Inst* first = nullptr;
     uint32_t first_wave = 0;
+    uint32_t other_wave = 0;
     uint64_t last_clock = 0;
     for (uint32_t n = 0; n < g.shape.wave_count; ++n)
       if (g.states[n] == WaveExit::kBarrier) last_clock = std::max(last_clock, g.waves[n]->clock);
@@ -295,10 +296,38 @@ class Scheduler::Worker {
       if (first == nullptr) {
         first = at;
         first_wave = n;
-      } else if (at != first && !job_.barriers_told.exchange(true)) [[unlikely]] {
-        job_.warn_of_barriers({{first->pc, at->pc}, {first_wave, n}}, g);
+      } else if (other_wave == 0 && at->pc != first->pc) [[unlikely]] {
+        other_wave = n;
       }
     }
+    if (other_wave != 0 || g.live != g.shape.wave_count) [[unlikely]]
+      tell_of_barrier(g, first_wave, other_wave);
+  }
+
+  // `other_wave`: that is at another barrier, 0: none is.
+  void tell_of_barrier(const ResidentGroup& g, uint32_t first_wave, uint32_t other_wave) {
+    constexpr uint64_t kBarrierBytes = 4;  // waves wait behind it
+    const auto& tell = job_.context.options->on_uneven_barrier;
+    UnevenBarrier barrier;
+    barrier.dispatch = &job_.launch.dispatch;
+    barrier.workgroup = g.shape.id;
+    barrier.pc[0] = g.waves[first_wave]->resume->pc - kBarrierBytes;
+    barrier.wave[0] = first_wave;
+    if (other_wave != 0) {
+      barrier.pc[1] = g.waves[other_wave]->resume->pc - kBarrierBytes;
+      barrier.wave[1] = other_wave;
+      if (tell)
+        tell(barrier);
+      else if (!job_.barriers_told.exchange(true))
+        job_.warn_of_barriers(barrier, g);
+    }
+    if (!tell || g.live == g.shape.wave_count) return;
+    const auto ended = std::find(g.states.begin(), g.states.end(), WaveExit::kEnded);
+    if (ended == g.states.end()) return;
+    barrier.ended = true;
+    barrier.wave[1] = static_cast<uint32_t>(ended - g.states.begin());
+    barrier.pc[1] = g.waves[barrier.wave[1]]->resume->pc;
+    tell(barrier);
   }
 
   uint64_t run_wave(ResidentGroup& g, uint32_t n, uint64_t instructions) {
