@@ -35,8 +35,9 @@ struct DispatchContext {
 };
 
 struct Workgroup {
-  std::byte* lds = nullptr;  // 64 KB and a little more, so that fixed-size copies may overrun
-  uint32_t lds_bytes = 0;    // that the workgroup may use
+  std::byte* lds = nullptr;    // 64 KB and a little more, so that fixed-size copies may overrun
+  uint32_t lds_bytes = 0;      // that the workgroup may use
+  uint32_t lds_requested = 0;  // that the dispatch asked for
   uint32_t wave_count = 0;
   std::array<uint32_t, 3> id = {0, 0, 0};
 };

@@ -170,6 +170,7 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
       (uint64_t{launch.scratch_lane_bytes} * launch.lanes + 1023) / 1024 * 1024;
   launch.vgprs = std::min(descriptor->vgpr_count(launch.lanes == 32), 256u);
   if (auto ok = check_descriptor(launch); !ok) return tl::unexpected<Fault>(std::move(ok.error()));
+  launch.lds_requested = launch.lds_bytes;
   launch.lds_bytes = (launch.lds_bytes + 511) / 512 * 512;  // allocation granule
   if (dispatch.cooperative)
     if (auto ok = check_cooperative(launch); !ok)

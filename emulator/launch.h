@@ -24,9 +24,10 @@ struct Launch {
   const Inst* entry = nullptr;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t group_count = 0;
-  uint32_t lanes = 32;     // of a wave
-  uint32_t max_waves = 0;  // of a full workgroup
-  uint32_t lds_bytes = 0;
+  uint32_t lanes = 32;         // of a wave
+  uint32_t max_waves = 0;      // of a full workgroup
+  uint32_t lds_bytes = 0;      // in whole allocation granules
+  uint32_t lds_requested = 0;  // that the dispatch asked for
   uint32_t scratch_lane_bytes = 0;
   uint64_t scratch_wave_bytes = 0;
   uint32_t vgprs = 0;

@@ -122,10 +122,12 @@ struct NullObserver {
   static constexpr bool kInstructions = false;  // before() and after()
   static constexpr bool kMemory = false;        // memory() and scalar_load()
   static constexpr bool kLds = false;           // memory() for LDS too
-  // memory() may be left out for an access to global memory by which all launched lanes, active or
-  // not, stay within what the program requested of one region, into which SADDR points, too; and
-  // scalar_load() for one within such memory that is_ordinary() lets through:
+  // memory() may be left out for an access to LDS within what the dispatch requested, and for one
+  // to global memory by which all launched lanes, active or not, stay within what the program
+  // requested of one region, into which SADDR points, too; and scalar_load() for one within such
+  // memory that is_ordinary() lets through:
   //   static bool is_ordinary(const WaveState&, const Wave&, const Inst&)
+  // It is not left out for atomics that are not aligned to their size.
   static constexpr bool kSuspectsOnly = false;
   static constexpr bool kOperands = false;  // operands_of() is valid
   struct WaveState {};

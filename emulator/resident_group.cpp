@@ -61,6 +61,7 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
   g.group.id = g.shape.id;
   g.group.wave_count = g.shape.wave_count;
   g.group.lds_bytes = launch_.lds_bytes;
+  g.group.lds_requested = launch_.lds_requested;
   if (g.lds_capacity < launch_.lds_bytes) {
     g.lds = std::make_unique<std::byte[]>(launch_.lds_bytes + 64);
     g.lds_capacity = launch_.lds_bytes;

@@ -24,6 +24,7 @@ GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 namespace gfxgraph::lanecheck {
 namespace {
 
+constexpr uint32_t kDynamicStackBytes = 16384;
 // Arguments are padded: the compiler widens loads of the last ones.
 constexpr uint64_t kKernargPadBytes = 256;
 
@@ -272,6 +273,9 @@ class TraceCheck {
     dispatch.workgroup_size = shape.block;
     dispatch.group_segment_bytes = found->descriptor.group_segment_bytes + launch.dynamic_lds_bytes;
     dispatch.private_segment_bytes = found->descriptor.private_segment_bytes;
+    // What calls through pointers and recursion take is not known: as much as a runtime grants.
+    if (found->descriptor.dynamic_stack() || found->uses_dynamic_stack)
+      dispatch.private_segment_bytes += kDynamicStackBytes;
     dispatch.kernarg_address = kernarg_;
     dispatch.packet_address = packet_;
     dispatch.queue_address = queue_;
@@ -327,11 +331,20 @@ class TraceCheck {
     for (auto& [key, site] : sites_.all()) {
       if (site.nearest || site.first.place.launch + 1 != report_.launches) continue;
       site.event_sequence = sequence_;
-      site.nearest = site.first.pointer != 0
-                         ? memory_.relative_to(site.first.pointer, site.first.address)
-                         : memory_.nearest(site.first.address);
+      site.nearest = nearest_to(site.first);
       if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
     }
+  }
+
+  std::optional<NearestBuffer> nearest_to(const LaneEvent& event) const {
+    if (event.pointer != 0) return memory_.relative_to(event.pointer, event.address);
+    if (event.space == emulator::Space::kGlobal) return memory_.nearest(event.address);
+    NearestBuffer local;
+    local.name =
+        event.space == emulator::Space::kLds ? "the workgroup's LDS" : "the lane's scratch";
+    local.size_bytes = local.mapped_bytes = event.space_bytes;
+    local.distance_bytes = static_cast<int64_t>(event.address - event.space_bytes);
+    return local;
   }
 
   Finding make_finding(const Sites::Key& key, const Site& site) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "emulator/context.h"
 #include "lanecheck/lane_observer.h"
@@ -27,6 +28,16 @@ const char* unmapped_class(uint64_t address) {
   if (address < kNullPageBytes) return "null page";
   const uint64_t top = address >> 47;
   return top == 0 || top == 0x1ffff ? "unmapped" : "non-canonical";
+}
+
+LaneEvent event_of(FindingClass finding_class, uint32_t lanes, const char* address_class,
+                   uint64_t space_bytes = 0) {
+  LaneEvent event;
+  event.finding_class = finding_class;
+  event.lanes = lanes;
+  event.address_class = address_class;
+  event.space_bytes = space_bytes;
+  return event;
 }
 
 // A buffer of the program, not memory of the check itself.
@@ -119,24 +130,22 @@ AddressShadow LaneObserver::address_shadow(WaveState& state, const Wave& wave,
 }
 
 void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
-                          FindingClass finding_class, uint32_t lanes,
-                          const emulator::MemoryEvent& event, const char* address_class,
-                          uint64_t pointer) {
-  LaneEvent found;
-  found.finding_class = finding_class;
+                          const emulator::MemoryEvent& event, LaneEvent found) {
+  const auto first = static_cast<unsigned>(std::countr_zero(found.lanes));
   found.place = state.place;
   found.pc = inst.pc;
   found.op = inst.op;
-  found.lanes = uint64_t{lanes} << wave.first_lane;
+  found.lanes <<= wave.first_lane;
   found.exec = uint64_t{event.exec} << wave.first_lane;
   if (wave.upper != nullptr) found.exec |= uint64_t{wave.upper->exec()} << 32;
   if (state.lower != nullptr) found.exec |= state.lower_wave->exec();
-  found.address = event.address[std::countr_zero(lanes)];
+  found.space = event.space;
+  if (event.space != emulator::Space::kScratch) found.address = event.address[first];
   found.access_bytes = event.access_bytes;
   found.write = event.kind != emulator::AccessKind::kLoad;
-  found.written_by = address_shadow(state, wave, inst).writer;
-  found.address_class = address_class;
-  found.pointer = pointer;
+  // The registers of LDS addresses are not followed.
+  if (event.space == emulator::Space::kGlobal)
+    found.written_by = address_shadow(state, wave, inst).writer;
   if (wave.upper == nullptr && state.lower == nullptr) {
     sites_.add(kernel_, found);
     return;
@@ -144,7 +153,7 @@ void LaneObserver::report(WaveState& state, const Wave& wave, const Inst& inst,
   // One instruction is one event, whichever halves it is seen in.
   std::vector<LaneEvent>& pending = (state.lower != nullptr ? state.lower : &state)->pending;
   for (LaneEvent& other : pending) {
-    if (other.finding_class != finding_class || other.pc != inst.pc) continue;
+    if (other.finding_class != found.finding_class || other.pc != inst.pc) continue;
     other.lanes |= found.lanes;
     return;
   }
@@ -231,7 +240,8 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
   for (const FindingClass one :
        {FindingClass::kE1, FindingClass::kE2, FindingClass::kE4, FindingClass::kE5}) {
     const auto at = static_cast<size_t>(one);
-    if (found[at] != 0) report(state, wave, inst, one, found[at], event, address_class[at]);
+    if (found[at] != 0)
+      report(state, wave, inst, event, event_of(one, found[at], address_class[at]));
   }
   if (in_recorded == 0) return event.exec & ~drop;
   const Region* own = pointed_to(wave, event.pointer);
@@ -241,9 +251,11 @@ uint32_t LaneObserver::judge_active(WaveState& state, const Wave& wave, const In
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     if (event.address[lane] - own->address >= own->requested_bytes) elsewhere |= 1u << lane;
   }
-  if (elsewhere != 0)
-    report(state, wave, inst, FindingClass::kE6, elsewhere, event, "other allocation",
-           own->address);
+  if (elsewhere != 0) {
+    LaneEvent found_elsewhere = event_of(FindingClass::kE6, elsewhere, "other allocation");
+    found_elsewhere.pointer = own->address;
+    report(state, wave, inst, event, std::move(found_elsewhere));
+  }
   return event.exec & ~drop;
 }
 
@@ -272,15 +284,15 @@ void LaneObserver::judge_masked(WaveState& state, const Wave& wave, const Inst& 
   }
   const auto tell = [&](FindingClass finding_class, uint32_t lanes) {
     if (lanes == 0) return;
-    report(state, wave, inst, finding_class, lanes, event,
-           unmapped_class(event.address[std::countr_zero(lanes)]));
+    report(state, wave, inst, event,
+           event_of(finding_class, lanes, unmapped_class(event.address[std::countr_zero(lanes)])));
   };
   tell(FindingClass::kW1, unmapped & computed);
   tell(FindingClass::kI1, unmapped & stale);
   tell(FindingClass::kI2, unmapped & undefined);
   elsewhere &= computed;
   if (elsewhere != 0)
-    report(state, wave, inst, FindingClass::kW2, elsewhere, event, elsewhere_class);
+    report(state, wave, inst, event, event_of(FindingClass::kW2, elsewhere, elsewhere_class));
 }
 
 bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
@@ -323,6 +335,61 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   found.access_bytes = event.bytes;
   sites_.add(kernel_, found);
   return mapped;
+}
+
+uint32_t LaneObserver::judge_alignment(WaveState& state, const Wave& wave, const Inst& inst,
+                                       const emulator::MemoryEvent& event, uint32_t active) {
+  uint32_t misaligned = 0;
+  for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if (event.address[lane] % event.access_bytes != 0) misaligned |= 1u << lane;
+  }
+  if (misaligned == 0) return active;
+  report(state, wave, inst, event,
+         event_of(FindingClass::kE8, misaligned,
+                  event.space == emulator::Space::kLds ? "LDS" : "misaligned",
+                  wave.group->lds_requested));
+  return active & ~misaligned;
+}
+
+uint32_t LaneObserver::judge_lds(WaveState& state, const Wave& wave, const Inst& inst,
+                                 const emulator::MemoryEvent& event) {
+  const uint64_t size = wave.group->lds_requested;
+  uint32_t outside = 0;
+  for (uint32_t rest = event.exec; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if (event.address[lane] + event.access_bytes > size) outside |= 1u << lane;
+  }
+  uint32_t aligned = event.exec & ~outside;
+  if (event.kind == emulator::AccessKind::kAtomic)
+    aligned = judge_alignment(state, wave, inst, event, aligned);
+  if (outside != 0)
+    report(state, wave, inst, event, event_of(FindingClass::kE7, outside, "LDS", size));
+  return outside | aligned;  // the emulator drops what is outside
+}
+
+uint32_t LaneObserver::judge_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+                                     const emulator::MemoryEvent& event) {
+  const auto offset_of = [&](unsigned lane) {
+    const uint64_t at = event.address[lane] - wave.scratch_base;
+    return at / wave.scratch_row * 4 + at % 4;
+  };
+  uint32_t outside = 0;
+  for (uint32_t rest = event.exec; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if (offset_of(lane) + event.access_bytes > scratch_lane_bytes_) outside |= 1u << lane;
+  }
+  if (outside == 0) {
+    watch_scratch(state, wave, inst, event);
+    return event.exec;
+  }
+  LaneEvent found_outside = event_of(FindingClass::kE9, outside, "scratch", scratch_lane_bytes_);
+  found_outside.address = offset_of(static_cast<unsigned>(std::countr_zero(outside)));
+  report(state, wave, inst, event, std::move(found_outside));
+  emulator::MemoryEvent inside = event;
+  inside.exec &= ~outside;
+  watch_scratch(state, wave, inst, inside);
+  return inside.exec;
 }
 
 // Scratch holds spilled registers: what was not stored is as undefined as a register never written.

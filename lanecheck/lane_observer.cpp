@@ -65,6 +65,7 @@ void LaneObserver::add_kernel(uint64_t kernel_object) {
 
 void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {
   regions_ = memory_.snapshot();
+  scratch_lane_bytes_ = info.scratch_bytes_per_lane;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint32_t size = std::max<uint32_t>(1, info.dispatch->workgroup_size[axis]);
     groups_[axis] = (info.dispatch->grid_size[axis] + size - 1) / size;

@@ -62,7 +62,7 @@ class LaneObserver {
  public:
   static constexpr bool kInstructions = true;
   static constexpr bool kMemory = true;
-  static constexpr bool kLds = false;
+  static constexpr bool kLds = true;
   static constexpr bool kSuspectsOnly = true;
   static constexpr bool kOperands = true;
   using WaveState = LaneWaveState;
@@ -133,14 +133,23 @@ class LaneObserver {
                     const emulator::MemoryEvent& event, uint32_t masked);
   bool judge_scalar(WaveState& state, const Wave& wave, const Inst& inst,
                     const emulator::ScalarEvent& event);
-  void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+  // Return the lanes that are to be performed.
+  uint32_t judge_lds(WaveState& state, const Wave& wave, const Inst& inst,
                      const emulator::MemoryEvent& event);
+  uint32_t judge_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+                         const emulator::MemoryEvent& event);
+  // Of `active`, the lanes of an atomic that are aligned to its size.
+  uint32_t judge_alignment(WaveState& state, const Wave& wave, const Inst& inst,
+                           const emulator::MemoryEvent& event, uint32_t active);
+  static void watch_scratch(WaveState& state, const Wave& wave, const Inst& inst,
+                            const emulator::MemoryEvent& event);
   // An unmapped access that belongs to a call of the host, which is reported as such.
   bool belongs_to_host_call(WaveState& state, uint64_t address);
   AddressShadow address_shadow(WaveState& state, const Wave& wave, const Inst& inst) const;
-  void report(WaveState& state, const Wave& wave, const Inst& inst, FindingClass finding_class,
-              uint32_t lanes, const emulator::MemoryEvent& event, const char* address_class,
-              uint64_t pointer = 0);
+  // `found` has the class, the lanes of this half, how the address is classified, and what its
+  // class needs beyond.
+  void report(WaveState& state, const Wave& wave, const Inst& inst,
+              const emulator::MemoryEvent& event, LaneEvent found);
   void flush(WaveState& low);
 
   // In InstOperands::user, above packed_sources() or the number of a run.
@@ -161,6 +170,7 @@ class LaneObserver {
   std::vector<uint16_t> changing_;  // the codes whose shadow a wave may change
   std::vector<AddressFlow::Begun> begun_;
   uint64_t dispatches_ = 0;
+  uint64_t scratch_lane_bytes_ = 0;
   std::atomic<uint64_t> dropped_lanes_{0};
   std::atomic<uint64_t> empty_exec_loads_{0};
   std::atomic<bool> called_host_{false};

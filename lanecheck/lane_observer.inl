@@ -164,25 +164,28 @@ GFXGRAPH_INLINE void LaneObserver::after(WaveState& state, const Wave& wave, con
 
 GFXGRAPH_INLINE uint32_t LaneObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
                                               const emulator::MemoryEvent& event) {
-  if (event.space != emulator::Space::kGlobal) {
-    if (event.space == emulator::Space::kScratch) watch_scratch(state, wave, inst, event);
-    return event.exec;
-  }
+  if (event.space == emulator::Space::kScratch) return judge_scratch(state, wave, inst, event);
+  if (event.space == emulator::Space::kLds) return judge_lds(state, wave, inst, event);
   const uint32_t looked_at = event.in_range & ~event.other_space;
   if (event.in_range != ~0u) {
     state.dropped_lanes += static_cast<uint64_t>(std::popcount(event.exec & ~event.in_range));
   }
-  const uint32_t active = event.exec & looked_at;
+  uint32_t active = event.exec & looked_at;
+  uint32_t keep = event.exec;
+  if (event.kind == emulator::AccessKind::kAtomic) {
+    const uint32_t aligned = judge_alignment(state, wave, inst, event, active);
+    keep &= ~(active & ~aligned);
+    active = aligned;
+  }
   const uint32_t masked = options_.masked_lanes ? state.launched & ~event.exec & looked_at : 0;
   const uint32_t outside =
       shadow::outside(event.address, state.region_base, state.region_size, event.access_bytes);
   const bool foreign = event.pointer != 0 && event.pointer - state.region_base >= state.region_size;
   if ((outside & (active | masked)) == 0 && !foreign) [[likely]]
-    return event.exec;
-  uint32_t keep = event.exec;
+    return keep;
   uint32_t suspects = masked & outside;
   if (active != 0 && ((outside & active) != 0 || foreign)) {
-    keep = judge_active(state, wave, inst, event, active);
+    keep &= judge_active(state, wave, inst, event, active);
     suspects = masked;
   }
   if (suspects != 0) judge_masked(state, wave, inst, event, suspects);

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "emulator/inst.h"
-#include "lanecheck/check.h"
+#include "emulator/observer.h"
+#include "lanecheck/finding.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -33,7 +33,9 @@ struct LaneEvent {
   uint32_t access_bytes = 0;
   bool write = false;
   uint32_t written_by = 0;  // low half of the pc of the address's last writer, 0: unknown
-  uint64_t pointer = 0;     // E6: address of the buffer that the lanes should be in; 0: none
+  emulator::Space space = emulator::Space::kGlobal;
+  uint64_t space_bytes = 0;  // LDS: of the workgroup; scratch: of the lane
+  uint64_t pointer = 0;      // E6: address of the buffer that the lanes should be in; 0: none
   const char* address_class = "";
   const char* detail = "";
 };

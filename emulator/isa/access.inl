@@ -219,6 +219,16 @@ GFXGRAPH_INLINE bool points_there(Wave& w, const Inst* i, uint64_t pointer) {
   return pointer == 0 || pointer - entry.base < entry.requested_size;
 }
 
+// Whether active lanes of an atomic are not aligned to its size, `base` included.
+template <class P>
+GFXGRAPH_INLINE bool is_misaligned(uint64_t base, const Row& offset, const Row& mask) {
+  if constexpr (P::kKind != AccessKind::kAtomic) return false;
+  uint32_t low = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    low |= (static_cast<uint32_t>(base) + offset.lane[l]) & mask.lane[l];
+  return low % P::kBytes != 0;
+}
+
 // Tells the observer, if it wants to know, and does what it leaves. `pointer`: SADDR, or 0.
 template <class Observer, class P>
 GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t pointer, uint64_t base,
@@ -233,7 +243,8 @@ GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t point
   if constexpr (Observer::kSuspectsOnly) {
     uintptr_t host = 0;
     if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, nullptr, 0, host) &&
-        points_there<Observer>(w, i, pointer)) [[likely]]
+        points_there<Observer>(w, i, pointer) && !is_misaligned<P>(base, offset, w.exec_mask))
+        [[likely]]
       return global_rows_at<P>(w, i, base, offset, lanes, host);
   }
   report_row<Observer, P>(w, i, Space::kGlobal, base, offset, lanes, pointer);
@@ -260,9 +271,18 @@ GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const
   for (unsigned l = 0; l < kLanes; ++l) address.lane[l] = base.lane[l] + imm;
   Lanes lanes;
   all_lanes<Observer>(w, lanes);
-  if constexpr (Observer::kLds) report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
+  if constexpr (Observer::kLds && !Observer::kSuspectsOnly)
+    report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
   if (lanes.exec == 0) return i->next();
   const Bounds bounds = active_bounds(address, *lanes.mask);
+  if constexpr (Observer::kLds && Observer::kSuspectsOnly) {
+    if (uint64_t{bounds.hi} + P::kBytes > w.group->lds_requested ||
+        is_misaligned<P>(0, address, *lanes.mask)) [[unlikely]] {
+      report_row<Observer, P>(w, i, Space::kLds, 0, address, lanes);
+      lds_lanes<P>(w, i, address, lanes.exec);
+      return i->next();
+    }
+  }
   if (uint64_t{bounds.hi} + P::kBytes <= w.group->lds_bytes) [[likely]]
     P::rows(w, i, reinterpret_cast<uintptr_t>(w.group->lds), address, lanes.exec, *lanes.mask);
   else

@@ -58,8 +58,8 @@ GFXGRAPH_INLINE const Inst* global_observed(Wave& w, const Inst* i, uint32_t hi,
     const uint64_t base = (uint64_t{hi} << 32) + imm;
     const Row offset = v[0];
     uintptr_t host = 0;
-    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, &v[1], hi, host))
-        [[likely]] {
+    if (launched_within_region<P::kWrite>(w, i, base, offset, P::kBytes, &v[1], hi, host) &&
+        !is_misaligned<P>(base, offset, w.exec_mask)) [[likely]] {
       Lanes lanes;
       all_lanes<Observer>(w, lanes);
       return global_rows_at<P>(w, i, base, offset, lanes, host);

@@ -207,6 +207,40 @@ TEST(Truth, Memcheck) {
   check_all(faults);
 }
 
+// One wave that gets a buffer and a number.
+Fault local(FindingClass expected, const std::string& kernel, int number,
+            uint32_t dynamic_lds = 0) {
+  return {expected, kernel + " " + std::to_string(number), kernel,
+          [number, dynamic_lds](TraceBuilder& t, const std::string& launched) {
+            const auto to = t.buffer(64 * 8);
+            format::Launch launch = t.make_launch(launched, 1, 32, {to, number});
+            launch.dynamic_lds_bytes = dynamic_lds;
+            t.add(launch);
+          },
+          "local.bundle"};
+}
+
+TEST(Truth, LdsScratchAndAtomics) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  check_all({
+      local(FindingClass::kE7, "store_lds", 40),       // in the last granule of LDS
+      local(FindingClass::kE7, "store_lds", 4000),     // outside of it
+      local(FindingClass::kE7, "store_lds", 33),       // one lane
+      local(FindingClass::kE7, "load_lds", 40),        //
+      local(FindingClass::kE7, "load_lds", 100000),    //
+      local(FindingClass::kE7, "load_lds_before", 1),  //
+      local(FindingClass::kE7, "add_dynamic_lds", 31, 124),
+      local(FindingClass::kE7, "add_dynamic_lds", 0, 0),
+      local(FindingClass::kE7, "flat_lds", 40),
+      local(FindingClass::kE8, "add_misaligned", 2),
+      local(FindingClass::kE8, "swap_misaligned", 4),
+      local(FindingClass::kE8, "add_misaligned_lds", 1),
+      local(FindingClass::kE9, "store_scratch", 1),
+      local(FindingClass::kE9, "store_scratch", 100000),
+      local(FindingClass::kE9, "load_scratch", 1),
+  });
+}
+
 // Lanes with pointers of their own may access what they like.
 TEST(Truth, PointersInMemoryAreNoOtherBuffers) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
