@@ -12,6 +12,7 @@
 #include "emulator/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/kernel_fault.h"
 #include "lanecheck/lane_observer.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/replay_memory.h"
@@ -149,6 +150,9 @@ class TraceCheck {
     engine_options.on_warning = [this](const std::string& text) {
       report_.emulator_notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
     };
+    engine_options.on_uneven_barrier = [this](const emulator::UnevenBarrier& barrier) {
+      sites_.add(observer_.kernel(), barrier_event(barrier, code_));
+    };
     // With a bit for each dword, in the lane observer.
     const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
     engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
@@ -238,7 +242,8 @@ class TraceCheck {
     }
     if (!done && report_.failed_launches++ < Report::kMaxFailed) {
       report_.failed.push_back({index, sequence_, kernel.name, done.error().message,
-                                done.error().status == Status::kDevice});
+                                done.error().status == Status::kDevice,
+                                std::exchange(fault_, std::nullopt)});
     }
     return {};
   }
@@ -296,7 +301,13 @@ class TraceCheck {
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
-    if (!ran) return fail(Status::kDevice, ran.error().to_string());
+    if (!ran) {
+      if (const auto event = fault_event(ran.error(), dispatch, observer_.take_called_host())) {
+        sites_.add(launch.kernel, *event);
+        fault_ = event->finding_class;
+      }
+      return fail(Status::kDevice, ran.error().to_string());
+    }
     totals.wave_instructions += ran->wave_instructions;
     if (observer_.take_called_host()) {
       report_.wave_instructions += ran->wave_instructions;
@@ -331,6 +342,7 @@ class TraceCheck {
     for (auto& [key, site] : sites_.all()) {
       if (site.nearest || site.first.place.launch + 1 != report_.launches) continue;
       site.event_sequence = sequence_;
+      if (site.first.access_bytes == 0) continue;  // no access
       site.nearest = nearest_to(site.first);
       if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
     }
@@ -352,7 +364,8 @@ class TraceCheck {
     finding.finding_class = key.finding_class;
     finding.severity = severity_of(key.finding_class, options_);
     finding.kernel = trace_.kernels()[key.kernel - 1].name;
-    finding.mnemonic = emulator::op_name(site.first.op);
+    finding.mnemonic =
+        site.first.mnemonic.empty() ? emulator::op_name(site.first.op) : site.first.mnemonic;
     if (const LoadedCode* const code = find_code(code_, key.pc)) {
       finding.code_address = key.pc - code->load_address;
       finding.source = code->object->source_location(finding.code_address);
@@ -423,6 +436,7 @@ class TraceCheck {
   uint64_t packet_ = 0;
   uint64_t queue_ = 0;
   uint64_t kernarg_ = 0;
+  std::optional<FindingClass> fault_;  // of the launch that has just ended
   uint64_t sequence_ = 0;
   uint64_t launches_before_ = 0;  // this event
 };

@@ -43,6 +43,7 @@ struct FailedLaunch {
   std::string kernel;
   std::string reason;
   bool has_lines = false;  // the reason is the emulator's, which lists waves in lines of their own
+  std::optional<FindingClass> finding = std::nullopt;  // that tells more
 };
 
 // Where a check ended before the trace did.

@@ -92,7 +92,7 @@ struct Finding {
       address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
   std::optional<NearestBuffer> nearest;
   uint64_t written_by = 0;  // kernel offset of the last writer of the address, 0: unknown
-  std::string detail;       // E3: why
+  std::string detail;       // why, or where; several lines for S4
 };
 
 // "20-31", "0-3,7".

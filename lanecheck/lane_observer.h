@@ -85,6 +85,7 @@ class LaneObserver {
     launch_ = launch;
     kernel_ = kernel;
   }
+  uint32_t kernel() const { return kernel_; }
   // Lanes dropped by buffer range checks since the last call.
   uint64_t take_dropped_lanes() { return dropped_lanes_.exchange(0); }
   // Whether a wave called the host since the last call.

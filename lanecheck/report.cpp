@@ -81,14 +81,19 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
          class_text(finding.finding_class).code, readable_name(finding.kernel),
          finding.code_address, finding.mnemonic);
-  if (finding.lanes != 0) {
-    append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
-           lane_ranges(finding.lanes), of_inactive_lanes(finding) ? " inactive" : "");
-  } else if (!finding.detail.empty()) {
-    append(out, "{}, ", finding.detail);
+  if (finding.access_bytes == 0) {
+    out += class_text(finding.finding_class).summary;
+    if (!finding.detail.empty()) out += ": " + printable(Lines{finding.detail});
+    out += '\n';
+  } else {
+    if (finding.lanes != 0) {
+      append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
+             lane_ranges(finding.lanes), of_inactive_lanes(finding) ? " inactive" : "");
+    }
+    if (!finding.detail.empty()) append(out, "{}, ", finding.detail);
+    append(out, "address {:#x}{} ({}, {} of {} bytes)\n", finding.address, distance_text(finding),
+           finding.address_class, finding.write ? "write" : "read", finding.access_bytes);
   }
-  append(out, "address {:#x}{} ({}, {} of {} bytes)\n", finding.address, distance_text(finding),
-         finding.address_class, finding.write ? "write" : "read", finding.access_bytes);
   if (finding.source) {
     append(out, "    at {}:{}", finding.source->file, finding.source->line);
     if (!finding.source->function.empty()) append(out, " in {}", finding.source->function);
@@ -107,6 +112,13 @@ std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;
   for (const Finding& finding : report.findings) render_finding(finding, trace_name, out);
   for (const FailedLaunch& failed : report.failed) {
+    if (failed.finding) {
+      append(out,
+             "{}: launch {} kernel {} ended early ({} above): the rest of it was not checked\n",
+             trace_name, failed.launch, readable_name(failed.kernel),
+             class_text(*failed.finding).code);
+      continue;
+    }
     append(out, "{}: launch {} kernel {} was not checked: ", trace_name, failed.launch,
            readable_name(failed.kernel));
     append_message(out, failed.reason, failed.has_lines);

@@ -37,7 +37,8 @@ struct LaneEvent {
   uint64_t space_bytes = 0;  // LDS: of the workgroup; scratch: of the lane
   uint64_t pointer = 0;      // E6: address of the buffer that the lanes should be in; 0: none
   const char* address_class = "";
-  const char* detail = "";
+  std::string mnemonic;  // "": that of `op`
+  std::string detail;
 };
 
 struct Site {

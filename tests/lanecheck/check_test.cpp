@@ -308,10 +308,21 @@ TEST(Launches, OneThatStandsStillIsEndedWithItsWaves) {
   EXPECT_THAT(report->failed[0].reason,
               AllOf(HasSubstr("no wave can go on"), HasSubstr("6 waves repeating waits+0x"),
                     HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
-  ASSERT_EQ(report->emulator_notes.size(), 1U) << render_text(*report, "t");
-  EXPECT_THAT(report->emulator_notes[0],
-              HasSubstr("launch 1: kernel two_barriers, workgroup (0,0,0): waves meet at different "
-                        "barriers: wave 0 at two_barriers+0x"));
+  const Finding* const still = first_of(*report, FindingClass::kS4);
+  ASSERT_NE(still, nullptr) << render_text(*report, "t");
+  EXPECT_EQ(still->kernel, "waits");
+  EXPECT_THAT(still->detail, HasSubstr("6 waves repeating waits+0x"));
+  EXPECT_TRUE(report->failed[0].finding);
+  EXPECT_TRUE(report->emulator_notes.empty()) << render_text(*report, "t");
+  const Finding* const barriers = first_of(*report, FindingClass::kS1);
+  ASSERT_NE(barriers, nullptr) << render_text(*report, "t");
+  EXPECT_EQ(barriers->launch, 1U);
+  EXPECT_THAT(barriers->detail,
+              AllOf(HasSubstr("wave 0 is at two_barriers+0x"),
+                    HasSubstr("wave 1 at two_barriers+0x"), HasSubstr("guards.hip:")));
+  EXPECT_THAT(render_text(*report, "t"),
+              AllOf(HasSubstr("error S1: kernel two_barriers, pc 0x"),
+                    HasSubstr("launch 0 kernel waits ended early (S4 above)")));
 }
 
 TEST(Launches, ThoseThatChangeSomethingInVainAreEnded) {

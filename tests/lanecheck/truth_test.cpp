@@ -241,6 +241,37 @@ TEST(Truth, LdsScratchAndAtomics) {
   });
 }
 
+// A workgroup of two waves that gets a buffer and a number.
+Fault two_waves(FindingClass expected, const std::string& kernel, int number) {
+  return {expected, kernel + " " + std::to_string(number), kernel,
+          [number](TraceBuilder& t, const std::string& launched) {
+            t.launch(launched, 2, 64, {t.buffer(64 * 4), number});
+          },
+          "faults.bundle"};
+}
+
+TEST(Truth, Faults) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  check_all({
+      two_waves(FindingClass::kF1, "traps", 40),
+      two_waves(FindingClass::kF1, "asserts", 3),
+      two_waves(FindingClass::kF2, "jumps_to_null", 0),
+      two_waves(FindingClass::kF2, "illegal_instruction", 0),
+  });
+}
+
+TEST(Truth, Synccheck) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  check_all({
+      two_waves(FindingClass::kS1, "two_barriers", 1),
+      two_waves(FindingClass::kS2, "ends_early", 32),
+      two_waves(FindingClass::kS2, "ends_early", 20),
+      two_waves(FindingClass::kS2, "one_barrier_less", 1),
+      two_waves(FindingClass::kS2, "one_barrier_less", 3),
+      two_waves(FindingClass::kS4, "waits", 0),
+  });
+}
+
 // Lanes with pointers of their own may access what they like.
 TEST(Truth, PointersInMemoryAreNoOtherBuffers) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();

@@ -1,0 +1,89 @@
+#include "lanecheck/kernel_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/print.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+// "kernel+0x40 (file.hip:12)".
+std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc) {
+  const LoadedCode* const code = find_code(loaded, pc);
+  if (code == nullptr) return fmt::format("pc {:#x}", pc);
+  const uint64_t address = pc - code->load_address;
+  std::string text = fmt::format("pc {:#x}", address);
+  if (const codeobj::Kernel* const kernel = code->object->kernel_at(address))
+    text = format_printable("{}+{:#x}", kernel->name, address - kernel->entry_address);
+  if (const auto source = code->object->source_location(address))
+    text += format_printable(" ({}:{})", source->file, source->line);
+  return text;
+}
+
+std::optional<FindingClass> class_of(const emulator::Fault& fault) {
+  switch (fault.kind) {
+    case emulator::FaultKind::kTrap: return FindingClass::kF1;
+    case emulator::FaultKind::kIllegal: return FindingClass::kF2;
+    case emulator::FaultKind::kMemory:
+    case emulator::FaultKind::kAlignment: return FindingClass::kF3;
+    case emulator::FaultKind::kDeadlock:
+      return fault.proven ? std::optional(FindingClass::kS4) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+uint64_t linear_group(const emulator::Dispatch& dispatch,
+                      const std::array<uint32_t, 3>& workgroup) {
+  uint64_t number = 0;
+  for (size_t axis = 3; axis-- > 0;) {
+    const uint64_t size = std::max<uint64_t>(1, dispatch.workgroup_size[axis]);
+    number = number * ((dispatch.grid_size[axis] + size - 1) / size) + workgroup[axis];
+  }
+  return number;
+}
+
+std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
+                                     const emulator::Dispatch& dispatch, bool called_host) {
+  const std::optional<FindingClass> found = class_of(fault);
+  if (!found) return std::nullopt;
+  LaneEvent event;
+  event.finding_class = *found;
+  event.place.launch = dispatch.dispatch_id;
+  event.place.workgroup = fault.workgroup;
+  event.place.group = linear_group(dispatch, fault.workgroup);
+  event.place.wave = fault.wave;
+  event.pc = fault.pc;
+  event.mnemonic = fault.mnemonic.empty() ? "(no instruction)" : fault.mnemonic;
+  if (fault.lane >= 0) event.lanes = uint64_t{1} << (fault.lane & 63);
+  event.address = fault.address;
+  event.access_bytes = fault.access_bytes;
+  event.write = fault.write;
+  event.address_class = fault_kind_name(fault.kind);
+  event.detail = fault.detail;
+  if (*found == FindingClass::kF1 && called_host)
+    event.detail = "behind a call of the host: a failed assert, or abort()";
+  return event;
+}
+
+LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
+                        const std::vector<LoadedCode>& code) {
+  LaneEvent event;
+  event.finding_class = barrier.ended ? FindingClass::kS2 : FindingClass::kS1;
+  event.place.launch = barrier.dispatch->dispatch_id;
+  event.place.workgroup = barrier.workgroup;
+  event.place.group = linear_group(*barrier.dispatch, barrier.workgroup);
+  event.place.wave = barrier.wave[0];
+  // A pair of barriers is one finding, whichever of its waves come first.
+  event.pc = barrier.ended ? barrier.pc[0] : std::min(barrier.pc[0], barrier.pc[1]);
+  event.mnemonic = "s_barrier";
+  event.detail = fmt::format(
+      "wave {} is at {}, wave {} {} {}", barrier.wave[0], place_text(code, barrier.pc[0]),
+      barrier.wave[1], barrier.ended ? "has ended at" : "at", place_text(code, barrier.pc[1]));
+  return event;
+}
+
+}  // namespace gfxgraph::lanecheck

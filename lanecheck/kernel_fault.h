@@ -1,0 +1,28 @@
+// Faults and barriers of kernels as findings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emulator/engine.h"
+#include "lanecheck/loaded_code.h"
+#include "lanecheck/sites.h"
+
+namespace gfxgraph::lanecheck {
+
+// Number of a workgroup in the order of the grid.
+uint64_t linear_group(const emulator::Dispatch& dispatch, const std::array<uint32_t, 3>& workgroup);
+
+// The finding that a fault is; nothing for what the emulator lacks and for limits, which tell
+// nothing about the kernel. `called_host`: the kernel called the host before.
+std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
+                                     const emulator::Dispatch& dispatch, bool called_host);
+
+// S1 or S2.
+LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
+                        const std::vector<LoadedCode>& code);
+
+}  // namespace gfxgraph::lanecheck
