@@ -12,6 +12,7 @@
 #include "emulator/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/grouping.h"
 #include "lanecheck/kernel_fault.h"
 #include "lanecheck/lane_observer.h"
 #include "lanecheck/loaded_code.h"
@@ -78,16 +79,23 @@ Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
 // One pass over a trace.
 class TraceCheck {
  public:
-  TraceCheck(const format::Trace& trace, const CheckOptions& options)
+  TraceCheck(const format::Trace& trace, const CheckOptions& options, Selection selection)
       : trace_(trace),
         options_(options),
+        selection_(std::move(selection)),
         budget_(options.limits),
         memory_(trace.events(), budget_),
         observer_(memory_.map(), sites_,
-                  {options.masked_lane != MaskedLaneMode::kOff,
+                  {options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
                    options.masked_lane == MaskedLaneMode::kLiteral, &memory_.freed()},
                   budget_),
-        events_(trace, memory_, budget_, report_.notes) {}
+        events_(trace, memory_, budget_, report_.notes) {
+    report_.tools = options.selection.tools;
+    sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
+      return selection_.has(class_text(event.finding_class).tool) &&
+             selection_.has_launch(kernel, event.place.launch);
+    });
+  }
 
   Result<Report> run() {
     if (Result<void> ready = set_up(); !ready) {
@@ -124,21 +132,10 @@ class TraceCheck {
   // At the event with this index. Its own launches that were executed count as checked.
   void stop(size_t at) {
     const std::vector<format::Event>& events = trace_.events();
-    std::vector<uint64_t> of_graph;
-    for (const format::Graph& graph : trace_.graphs()) {
-      of_graph.push_back(static_cast<uint64_t>(
-          std::ranges::count_if(graph.nodes, [](const format::GraphNode& node) {
-            return std::holds_alternative<format::Launch>(node.action);
-          })));
-    }
     Stop stop;
     stop.reason = budget_.reason();
     stop.event_sequence = at < events.size() ? events[at].sequence : events.size();
-    for (size_t n = at; n < events.size(); ++n) {
-      if (std::holds_alternative<format::Launch>(events[n].action)) ++stop.launches;
-      if (const auto* launch = std::get_if<format::GraphLaunch>(&events[n].action))
-        stop.launches += of_graph[launch->graph - 1];
-    }
+    stop.launches = count_launches(trace_, at);
     stop.launches -= report_.launches - launches_before_;
     report_.stopped = std::move(stop);
   }
@@ -150,9 +147,11 @@ class TraceCheck {
     engine_options.on_warning = [this](const std::string& text) {
       report_.emulator_notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
     };
-    engine_options.on_uneven_barrier = [this](const emulator::UnevenBarrier& barrier) {
-      sites_.add(observer_.kernel(), barrier_event(barrier, code_));
-    };
+    if (selection_.has(Tool::kSynccheck)) {
+      engine_options.on_uneven_barrier = [this](const emulator::UnevenBarrier& barrier) {
+        sites_.add(observer_.kernel(), barrier_event(barrier, code_));
+      };
+    }
     // With a bit for each dword, in the lane observer.
     const auto with_shadow = [](uint64_t size_bytes) { return size_bytes + size_bytes / 32; };
     engine_options.take_scratch = [this, with_shadow](uint64_t size_bytes) {
@@ -240,6 +239,16 @@ class TraceCheck {
       --report_.launches;  // not, or not wholly
       return {};
     }
+    if (!done && !selection_.has_launch(launch.kernel, index)) {
+      ++report_.failed_launches;
+      if (unselected_failed_++ == 0) {
+        report_.notes.push_back(
+            fmt::format("launch {} of {}, which is not selected, failed: {}; later launches may "
+                        "compute on wrong data",
+                        index, kernel.name, done.error().message));
+      }
+      return {};
+    }
     if (!done && report_.failed_launches++ < Report::kMaxFailed) {
       report_.failed.push_back({index, sequence_, kernel.name, done.error().message,
                                 done.error().status == Status::kDevice,
@@ -302,7 +311,8 @@ class TraceCheck {
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
     if (!ran) {
-      if (const auto event = fault_event(ran.error(), dispatch, observer_.take_called_host())) {
+      const auto event = fault_event(ran.error(), dispatch, observer_.take_called_host());
+      if (event && selection_.has(class_text(event->finding_class).tool)) {
         sites_.add(launch.kernel, *event);
         fault_ = event->finding_class;
       }
@@ -381,7 +391,8 @@ class TraceCheck {
     }
     finding.events = site.events;
     finding.lanes_total = site.lanes_total;
-    finding.launches = site.launches;
+    finding.in_launches = site.launches;
+    finding.launches = count_of(site.launches);
     finding.launch = site.first.place.launch;
     finding.event_sequence = site.event_sequence;
     finding.workgroup = site.first.place.workgroup;
@@ -394,6 +405,8 @@ class TraceCheck {
     finding.address_class = site.first.address_class;
     finding.nearest = site.nearest;
     finding.detail = site.first.detail;
+    finding.places = {
+        {finding.code_address, finding.kernel_offset, finding.mnemonic, finding.events}};
     if (!site.owner.empty()) finding.detail = "lands in " + site.owner;
     return finding;
   }
@@ -402,6 +415,7 @@ class TraceCheck {
     for (const auto& [key, site] : sites_.all()) {
       report_.findings.push_back(make_finding(key, site));
     }
+    group_by_line(report_.findings);
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) {
                        return std::tuple(-static_cast<int>(a.severity), a.launch, a.code_address) <
@@ -425,6 +439,7 @@ class TraceCheck {
 
   const format::Trace& trace_;
   const CheckOptions& options_;
+  Selection selection_;
   Report report_;
   Budget budget_;
   DeviceMemory memory_;
@@ -439,12 +454,14 @@ class TraceCheck {
   std::optional<FindingClass> fault_;  // of the launch that has just ended
   uint64_t sequence_ = 0;
   uint64_t launches_before_ = 0;  // this event
+  uint64_t unselected_failed_ = 0;
 };
 
 }  // namespace
 
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options) {
-  return TraceCheck(trace, options).run();
+  GFXGRAPH_ASSIGN_OR_RETURN(Selection selection, Selection::make(trace, options.selection));
+  return TraceCheck(trace, options, std::move(selection)).run();
 }
 
 Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text) {
@@ -458,8 +475,20 @@ Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text) {
 
 uint64_t Report::count(Severity severity) const {
   return static_cast<uint64_t>(
-      std::count_if(findings.begin(), findings.end(),
-                    [&](const Finding& finding) { return finding.severity == severity; }));
+      std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return finding.severity == severity && finding.suppressed_by.empty();
+      }));
+}
+
+uint64_t Report::lost_launches() const {
+  const auto with_finding = static_cast<uint64_t>(std::ranges::count_if(
+      failed, [](const FailedLaunch& one) { return one.finding.has_value(); }));
+  return failed_launches - with_finding;
+}
+
+uint64_t Report::count_suppressed() const {
+  return static_cast<uint64_t>(std::ranges::count_if(
+      findings, [](const Finding& finding) { return !finding.suppressed_by.empty(); }));
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -12,6 +12,7 @@
 #include "format/reader.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/finding.h"
+#include "lanecheck/selection.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -24,6 +25,7 @@ enum class MaskedLaneMode : uint8_t {
 Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text);
 
 struct CheckOptions {
+  SelectionOptions selection;
   MaskedLaneMode masked_lane = MaskedLaneMode::kWarn;
   bool strict = false;   // warnings are errors
   unsigned threads = 0;  // of the emulator; 0: all cores
@@ -62,6 +64,7 @@ struct KernelTotals {
 
 struct Report {
   static constexpr size_t kMaxFailed = 1000;
+  ToolSet tools = kAllTools;
   std::vector<Finding> findings;     // errors first, then by first launch and code address
   std::vector<FailedLaunch> failed;  // the first kMaxFailed
   uint64_t failed_launches = 0;      // all of them
@@ -76,7 +79,11 @@ struct Report {
   uint64_t buffers_compared = 0;
   uint64_t buffers_equal = 0;
 
+  // Of findings that are not suppressed.
   uint64_t count(Severity severity) const;
+  uint64_t count_suppressed() const;
+  // Launches that were not run to their end for a reason that no finding tells.
+  uint64_t lost_launches() const;
   bool unsafe() const { return count(Severity::kError) != 0; }
 };
 
@@ -84,6 +91,8 @@ struct Report {
 // A budget that is spent is no error: the report says where the check stopped.
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
+// Static Analysis Results Interchange Format 2.1.0, for viewers of code review tools.
+std::string render_sarif(const Report& report, const std::string& trace_name);
 // For people, in the style of compilers; `trace_name` leads each line. Ends with a summary line.
 std::string render_text(const Report& report, const std::string& trace_name);
 // docs/check.md, "JSON".

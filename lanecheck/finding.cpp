@@ -37,6 +37,26 @@ std::optional<FindingClass> find_class(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+std::vector<LaunchRange> join_ranges(std::vector<LaunchRange> a,
+                                     const std::vector<LaunchRange>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  std::ranges::sort(a, {}, &LaunchRange::first);
+  std::vector<LaunchRange> result;
+  for (const LaunchRange& range : a) {
+    if (!result.empty() && range.first <= result.back().end)
+      result.back().end = std::max(result.back().end, range.end);
+    else
+      result.push_back(range);
+  }
+  return result;
+}
+
+uint64_t count_of(const std::vector<LaunchRange>& ranges) {
+  uint64_t count = 0;
+  for (const LaunchRange& range : ranges) count += range.end - range.first;
+  return count;
+}
+
 std::string lane_ranges(uint64_t lanes) {
   std::string text;
   for (unsigned first = 0; first < 64;) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codeobj/code_object.h"
 
@@ -53,6 +54,15 @@ inline constexpr const ClassText& class_text(FindingClass finding_class) noexcep
 // By code or name.
 std::optional<FindingClass> find_class(std::string_view text) noexcept;
 
+// Indices of a trace's launches, from 0, graph nodes counted singly.
+struct LaunchRange {
+  uint64_t first = 0;
+  uint64_t end = UINT64_MAX;
+};
+// Sorted and without overlaps.
+std::vector<LaunchRange> join_ranges(std::vector<LaunchRange> a, const std::vector<LaunchRange>& b);
+uint64_t count_of(const std::vector<LaunchRange>& ranges);
+
 // The buffer that an address is nearest to.
 struct NearestBuffer {
   uint32_t allocation = 0;  // of the trace; 0: code, arguments or another range of the check itself
@@ -66,7 +76,7 @@ struct NearestBuffer {
   bool freed = false;  // the address lies in a buffer that was freed before
 };
 
-// All events of one class at one instruction of one kernel.
+// All events of one class at one source line, or instruction, of one kernel.
 struct Finding {
   FindingClass finding_class = FindingClass::kE1;
   Severity severity = Severity::kNote;
@@ -78,6 +88,15 @@ struct Finding {
   uint64_t events = 0;       // executed instructions with such a lane
   uint64_t lanes_total = 0;  // summed over these
   uint64_t launches = 0;     // in which it appeared
+  std::vector<LaunchRange> in_launches;
+  // The instructions of the line, in order of address; also the one above.
+  struct Place {
+    uint64_t code_address = 0;
+    uint64_t kernel_offset = 0;
+    std::string mnemonic;
+    uint64_t events = 0;
+  };
+  std::vector<Place> places;
   // The first event, in order of launch, workgroup and wave:
   uint64_t launch = 0;  // index among the trace's launches, from 0, graph nodes counted singly
   uint64_t event_sequence = 0;  // of the trace's event
@@ -91,9 +110,13 @@ struct Finding {
   std::string
       address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
   std::optional<NearestBuffer> nearest;
-  uint64_t written_by = 0;  // kernel offset of the last writer of the address, 0: unknown
-  std::string detail;       // why, or where; several lines for S4
+  uint64_t written_by = 0;    // kernel offset of the last writer of the address, 0: unknown
+  std::string detail;         // why, or where; several lines for S4
+  std::string suppressed_by;  // the reason; "": it is not suppressed
 };
+
+// What happened, in one line or, for S4, several; without kernel and place.
+std::string describe(const Finding& finding);
 
 // "20-31", "0-3,7".
 std::string lane_ranges(uint64_t lanes);

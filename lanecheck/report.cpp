@@ -81,19 +81,8 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
          class_text(finding.finding_class).code, readable_name(finding.kernel),
          finding.code_address, finding.mnemonic);
-  if (finding.access_bytes == 0) {
-    out += class_text(finding.finding_class).summary;
-    if (!finding.detail.empty()) out += ": " + printable(Lines{finding.detail});
-    out += '\n';
-  } else {
-    if (finding.lanes != 0) {
-      append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
-             lane_ranges(finding.lanes), of_inactive_lanes(finding) ? " inactive" : "");
-    }
-    if (!finding.detail.empty()) append(out, "{}, ", finding.detail);
-    append(out, "address {:#x}{} ({}, {} of {} bytes)\n", finding.address, distance_text(finding),
-           finding.address_class, finding.write ? "write" : "read", finding.access_bytes);
-  }
+  out += describe(finding);
+  out += '\n';
   if (finding.source) {
     append(out, "    at {}:{}", finding.source->file, finding.source->line);
     if (!finding.source->function.empty()) append(out, " in {}", finding.source->function);
@@ -101,16 +90,37 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   } else {
     out += "    at an unknown line: compile the kernel with -g\n";
   }
-  append(out, "    first in {}; {} in {}\n", place_text(finding), plural(finding.events, "event"),
+  append(out, "    first in {}; {} in {}", place_text(finding), plural(finding.events, "event"),
          launches_text(finding.launches));
+  if (finding.places.size() > 1)
+    append(out, ", at {} of this line", plural(finding.places.size(), "instruction"));
+  out += '\n';
   append(out, "    fix: {}\n", class_text(finding.finding_class).fix);
 }
 
 }  // namespace
 
+std::string describe(const Finding& finding) {
+  std::string out;
+  if (finding.access_bytes == 0) {
+    out = class_text(finding.finding_class).summary;
+    if (!finding.detail.empty()) out += ": " + printable(Lines{finding.detail});
+    return out;
+  }
+  if (finding.lanes != 0) {
+    append(out, "lane{} {}{}, ", (finding.lanes & (finding.lanes - 1)) != 0 ? "s" : "",
+           lane_ranges(finding.lanes), of_inactive_lanes(finding) ? " inactive" : "");
+  }
+  if (!finding.detail.empty()) append(out, "{}, ", finding.detail);
+  append(out, "address {:#x}{} ({}, {} of {} bytes)", finding.address, distance_text(finding),
+         finding.address_class, finding.write ? "write" : "read", finding.access_bytes);
+  return out;
+}
+
 std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;
-  for (const Finding& finding : report.findings) render_finding(finding, trace_name, out);
+  for (const Finding& finding : report.findings)
+    if (finding.suppressed_by.empty()) render_finding(finding, trace_name, out);
   for (const FailedLaunch& failed : report.failed) {
     if (failed.finding) {
       append(out,
@@ -140,6 +150,8 @@ std::string render_text(const Report& report, const std::string& trace_name) {
            report.stopped->event_sequence, report.stopped->reason,
            launches_text(report.stopped->launches));
   }
+  if (const uint64_t count = report.count_suppressed(); count != 0)
+    append(out, "{}: note: {} suppressed\n", trace_name, plural(count, "finding"));
   uint64_t dropped = 0;
   for (const KernelTotals& kernel : report.kernels) dropped += kernel.dropped_lanes;
   if (dropped != 0) {

@@ -57,6 +57,14 @@ Json finding_json(const Finding& finding) {
   if (finding.written_by != 0) json["address_written_at_bytes"] = finding.written_by;
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   json["fix"] = text.fix;
+  json["places"] = Json::array();
+  for (const Finding::Place& place : finding.places) {
+    json["places"].push_back({{"pc", hex(place.code_address)},
+                              {"kernel_offset_bytes", place.kernel_offset},
+                              {"mnemonic", place.mnemonic},
+                              {"events", place.events}});
+  }
+  if (!finding.suppressed_by.empty()) json["suppressed_by"] = finding.suppressed_by;
   return json;
 }
 
@@ -71,6 +79,10 @@ std::string render_json(const Report& report, const std::string& trace_name) {
   json["errors"] = report.count(Severity::kError);
   json["warnings"] = report.count(Severity::kWarning);
   json["notes_count"] = report.count(Severity::kNote);
+  json["suppressed"] = report.count_suppressed();
+  json["tools"] = Json::array();
+  for (size_t n = 0; n < kTools; ++n)
+    if (report.tools[n]) json["tools"].push_back(tool_name(static_cast<Tool>(n)));
   json["buffers"] = {{"compared", report.buffers_compared}, {"equal", report.buffers_equal}};
   json["empty_exec_scalar_loads"] = report.empty_exec_scalar_loads;
   json["findings"] = Json::array();

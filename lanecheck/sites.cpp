@@ -12,6 +12,7 @@ bool earlier(const EventPlace& a, const EventPlace& b) {
 }  // namespace
 
 void Sites::add(uint32_t kernel, const LaneEvent& event) {
+  if (filter_ && !filter_(kernel, event)) return;
   const std::scoped_lock lock(mutex_);
   Site& site = sites_[Key{kernel, event.pc, event.finding_class}];
   if (site.events == 0 || earlier(event.place, site.first.place)) {
@@ -19,8 +20,12 @@ void Sites::add(uint32_t kernel, const LaneEvent& event) {
     site.nearest.reset();
     site.owner.clear();
   }
-  if (site.events == 0 || site.last_launch != event.place.launch) ++site.launches;
-  site.last_launch = event.place.launch;
+  // Launches run one after the other.
+  const uint64_t launch = event.place.launch;
+  if (site.launches.empty() || site.launches.back().end < launch)
+    site.launches.push_back({launch, launch + 1});
+  else
+    site.launches.back().end = launch + 1;
   ++site.events;
   site.lanes_total += static_cast<uint64_t>(std::popcount(event.lanes));
 }

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emulator/observer.h"
@@ -45,8 +47,7 @@ struct Site {
   LaneEvent first;
   uint64_t events = 0;
   uint64_t lanes_total = 0;
-  uint64_t launches = 0;
-  uint64_t last_launch = 0;
+  std::vector<LaunchRange> launches;
   uint64_t event_sequence = 0;  // of the first
   std::optional<NearestBuffer> nearest;
   std::string owner;  // E6: of the memory that the first event lands in
@@ -62,12 +63,18 @@ class Sites {
     auto operator<=>(const Key&) const = default;
   };
 
+  // What is asked about each event before it is added; may be called from several threads at a
+  // time.
+  void set_filter(std::function<bool(uint32_t kernel, const LaneEvent& event)> filter) {
+    filter_ = std::move(filter);
+  }
   void add(uint32_t kernel, const LaneEvent& event);
   // Those that are new or got an earlier first event since the last call have no nearest buffer
   // yet: buffers come and go, so it is looked up after each launch.
   std::map<Key, Site>& all() { return sites_; }
 
  private:
+  std::function<bool(uint32_t kernel, const LaneEvent& event)> filter_;
   std::mutex mutex_;
   std::map<Key, Site> sites_;
 };

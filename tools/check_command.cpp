@@ -5,11 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/file.h"
+#include "base/output.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "lanecheck/selection.h"
+#include "lanecheck/suppression.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/read_limits.h"
@@ -17,9 +25,52 @@
 namespace gfxgraph::tools {
 namespace {
 
+constexpr uint64_t kMostSuppressionBytes = 1 << 24;
+
+Result<std::vector<lanecheck::Suppression>> read_suppressions(
+    const std::vector<std::string>& paths) {
+  std::vector<lanecheck::Suppression> all;
+  for (const std::string& path : paths) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
+                              read_file(path, kMostSuppressionBytes));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<lanecheck::Suppression> some,
+                              lanecheck::parse_suppressions(text, path));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+std::string render(const lanecheck::Report& report, const std::string& format,
+                   const std::string& trace) {
+  if (format == "json") return lanecheck::render_json(report, trace);
+  if (format == "sarif") return lanecheck::render_sarif(report, trace);
+  return lanecheck::render_text(report, trace);
+}
+
+// Before the work, which may be long.
+Result<void> check_output(const std::filesystem::path& path) {
+  if (path.empty()) return {};
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return fail(Status::kInvalidArgument,
+                format_printable("{}: {} is not a directory; create it or choose another -o path",
+                                 path.string(), folder.string()));
+  }
+  return check_output_path(path);
+}
+
+// A wrong command line: names what is wrong.
+int usage(const Error& error) {
+  report(error);
+  return kExitUsage;
+}
+
+// README.md, "Exit codes".
 int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
   if (report.unsafe()) return kExitUnsafeLanes;
-  if (!report.failed.empty()) return kExitFailed;
+  if (report.lost_launches() != 0) return kExitFailed;
   if (report.stopped) return kExitDataLost;
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }
@@ -28,24 +79,46 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
 
 int check_command(int argc, char** argv) {
   CLI::App app(
-      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports invalid "
-      "accesses to memory. Exit code 4: errors were found; 1: a launch could not be "
-      "run; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
-      "Example: gfxgraph check app.gfxg --masked-lane=error",
+      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports what is "
+      "wrong in its kernels. Exit code 4: errors were found; 1: a launch could not be "
+      "run; 2: wrong command line; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
+      "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
       "gfxgraph check");
   std::string path;
   std::string masked_lane = "warn";
   std::string format_name = "text";
+  std::string tools;
+  std::vector<std::string> launches;
+  std::vector<std::string> suppression_files;
+  std::string output;
   lanecheck::CheckOptions options;
   bool torn = false;
   app.add_option("TRACE", path, "trace file")->required();
+  app.add_option("--tool", tools, "memcheck, synccheck, lanes, with commas between (default: all)");
+  app.add_option("--kernel", options.selection.kernels,
+                 "report only kernels that match this glob; may be repeated")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--launch", launches,
+                 "report only launch N, or N to the one before M; may be repeated")
+      ->type_name("N[:M]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--suppress", suppression_files,
+                 "do not report the findings that this file lists; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("-o,--output", output, "write the report to this file")->type_name("FILE");
   app.add_option(
          "--masked-lane", masked_lane,
          "masked-off lanes with addresses outside every buffer: off, warn, error, or literal "
          "(also addresses that are stale or undefined)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
   app.add_flag("--strict", options.strict, "warnings are errors");
-  app.add_option("--format", format_name, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
+      ->check(CLI::IsMember({"text", "json", "sarif"}));
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
   app.add_option("--max-seconds", options.limits.seconds, "stop after this time; 0: no limit")
       ->check(CLI::NonNegativeNumber)
@@ -63,6 +136,20 @@ int check_command(int argc, char** argv) {
   const Result<lanecheck::MaskedLaneMode> mode = lanecheck::parse_masked_lane_mode(masked_lane);
   if (!mode) return report(mode.error());
   options.masked_lane = *mode;
+  if (!tools.empty() || app.count("--tool") != 0) {
+    const Result<lanecheck::ToolSet> set = lanecheck::parse_tools(tools);
+    if (!set) return usage(set.error());
+    options.selection.tools = *set;
+  }
+  for (const std::string& text : launches) {
+    const Result<lanecheck::LaunchRange> range = lanecheck::parse_launch_range(text);
+    if (!range) return usage(range.error());
+    options.selection.launches.push_back(*range);
+  }
+  const Result<std::vector<lanecheck::Suppression>> suppressions =
+      read_suppressions(suppression_files);
+  if (!suppressions) return usage(suppressions.error());
+  if (const Result<void> fine = check_output(output); !fine) return usage(fine.error());
   // The budget ends a check with a report; where it is not looked at, the process ends a bit later.
   constexpr double kGraceSeconds = 30;
   if (options.limits.seconds > 0) enforce_time("check", options.limits.seconds + kGraceSeconds);
@@ -72,11 +159,18 @@ int check_command(int argc, char** argv) {
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
   if (!trace) return report(trace.error());
-  const Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
+  if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
+    return usage(Error{selected.error().status, path + ": " + selected.error().message});
+  Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
   if (!checked) return report(Error{checked.error().status, path + ": " + checked.error().message});
-  const std::string text = format_name == "json" ? lanecheck::render_json(*checked, path)
-                                                 : lanecheck::render_text(*checked, path);
-  write_text(stdout, text);
+  lanecheck::apply_suppressions(*suppressions, *checked);
+  const std::string text = render(*checked, format_name, path);
+  if (output.empty()) {
+    write_text(stdout, text);
+  } else if (const Result<void> written = write_file_atomic(output, std::as_bytes(std::span(text)));
+             !written) {
+    return report(written.error());
+  }
   return exit_code_of(*checked, **trace);
 }
 

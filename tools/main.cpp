@@ -33,8 +33,9 @@ constexpr Command kCommands[] = {
      run_command},
     {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--json]", "what a trace contains",
      info_command},
-    {"check", "TRACE [--masked-lane off|warn|error|literal]",
-     "execute every recorded kernel offline and name unsafe lanes", check_command},
+    {"check", "TRACE [--tool LIST] [--kernel GLOB] [--launch N[:M]] [--format text|json|sarif]",
+     "execute every recorded kernel offline and report invalid accesses, faults and barriers",
+     check_command},
     {"coverage", "FILE... [--kernels] [--json]",
      "which kernels of libraries, programs, code objects and traces the emulator runs",
      coverage_command},
@@ -51,12 +52,14 @@ void print_help() {
       "Examples:\n"
       "  gfxgraph run -- ./app --size 4096       run a HIP program without a GPU\n"
       "  gfxgraph-record -o app.gfxg -- ./app    record it\n"
-      "  gfxgraph check app.gfxg                 look for unsafe lanes\n"
+      "  gfxgraph check app.gfxg                 look for memory and barrier errors\n"
       "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help says more)\n\n");
   for (const Command& command : kCommands) {
     print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
   }
-  print("\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 unsafe lanes\n");
+  print(
+      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
+      "errors\n");
 }
 
 int dispatch(int argc, char** argv) {

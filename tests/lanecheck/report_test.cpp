@@ -109,6 +109,32 @@ TEST(Report, JsonHoldsTheSame) {
   EXPECT_EQ(json["not_checked"][0]["launch"], 2);
 }
 
+TEST(Report, SarifHoldsRulesAndResults) {
+  Report report;
+  report.findings = {sample_finding(), sample_finding()};
+  report.findings[0].source->file = "/a b/tail.hip";
+  report.findings[1].source.reset();
+  report.findings[1].suppressed_by = "known";
+  report.failed.push_back({2, 40, "k", "why"});
+  report.failed_launches = 1;
+  const nlohmann::json json = nlohmann::json::parse(render_sarif(report, "tail.gfxg"));
+  EXPECT_EQ(json["version"], "2.1.0");
+  const auto& run = json["runs"][0];
+  EXPECT_EQ(run["tool"]["driver"]["rules"].size(), kFindingClasses);
+  ASSERT_EQ(run["results"].size(), 2U);
+  const auto& result = run["results"][0];
+  EXPECT_EQ(result["ruleId"], "W1");
+  EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<size_t>()]["id"], "W1");
+  EXPECT_EQ(result["level"], "error");
+  const auto& place = result["locations"][0]["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"]["uri"], "file:///a%20b/tail.hip");
+  EXPECT_EQ(place["region"]["startLine"], 12);
+  EXPECT_FALSE(result.contains("suppressions"));
+  EXPECT_EQ(run["results"][1]["suppressions"][0]["justification"], "known");
+  EXPECT_FALSE(run["results"][1]["locations"][0].contains("physicalLocation"));
+  EXPECT_EQ(run["invocations"][0]["executionSuccessful"], false);
+}
+
 TEST(Report, ModesParse) {
   EXPECT_EQ(*parse_masked_lane_mode("literal"), MaskedLaneMode::kLiteral);
   EXPECT_FALSE(parse_masked_lane_mode("Error"));

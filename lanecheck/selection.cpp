@@ -1,0 +1,117 @@
+#include "lanecheck/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <variant>
+
+#include "base/demangle.h"
+#include "base/kernel_glob.h"
+#include "base/print.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+bool number(std::string_view text, uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Result<ToolSet> parse_tools(std::string_view text) {
+  ToolSet tools = {};
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view name = text.substr(at, comma - at);
+    const std::optional<Tool> tool = find_tool(name);
+    if (!tool) {
+      return fail(Status::kInvalidArgument,
+                  format_printable("'{}' is not a tool; use memcheck, synccheck or lanes",
+                                   std::string(name)));
+    }
+    tools[static_cast<size_t>(*tool)] = true;
+    at = comma + 1;
+  }
+  return tools;
+}
+
+Result<LaunchRange> parse_launch_range(std::string_view text) {
+  LaunchRange range;
+  const size_t colon = text.find(':');
+  const std::string_view first = text.substr(0, colon);
+  bool fine = !text.empty() && text != ":";
+  if (!first.empty()) fine = fine && number(first, range.first);
+  if (colon == std::string_view::npos) {
+    range.end = range.first + 1;
+  } else if (colon + 1 < text.size()) {
+    fine = fine && number(text.substr(colon + 1), range.end);
+  }
+  if (!fine || range.first >= range.end) {
+    return fail(Status::kInvalidArgument,
+                format_printable("launches '{}': expected N, N:M, N: or :M", std::string(text)));
+  }
+  return range;
+}
+
+uint64_t count_launches(const format::Trace& trace, size_t first_event) {
+  std::vector<uint64_t> of_graph;
+  for (const format::Graph& graph : trace.graphs()) {
+    of_graph.push_back(
+        static_cast<uint64_t>(std::ranges::count_if(graph.nodes, [](const format::GraphNode& node) {
+          return std::holds_alternative<format::Launch>(node.action);
+        })));
+  }
+  uint64_t count = 0;
+  for (size_t n = first_event; n < trace.events().size(); ++n) {
+    const format::Event& event = trace.events()[n];
+    if (std::holds_alternative<format::Launch>(event.action)) ++count;
+    const auto* const launch = std::get_if<format::GraphLaunch>(&event.action);
+    if (launch != nullptr && launch->graph != 0 && launch->graph <= of_graph.size())
+      count += of_graph[launch->graph - 1];
+  }
+  return count;
+}
+
+Result<Selection> Selection::make(const format::Trace& trace, const SelectionOptions& options) {
+  Selection selection;
+  selection.tools_ = options.tools;
+  selection.launches_ = options.launches;
+  if (!options.launches.empty()) {
+    const uint64_t count = count_launches(trace);
+    for (const LaunchRange& range : options.launches) {
+      if (range.first < count) continue;
+      return fail(Status::kInvalidArgument,
+                  fmt::format("launch {} does not exist: the trace has {}, counted from 0",
+                              range.first, count));
+    }
+  }
+  if (options.kernels.empty()) return selection;
+  selection.kernels_.resize(trace.kernels().size());
+  for (const std::string& glob : options.kernels) {
+    bool any = false;
+    for (size_t n = 0; n < trace.kernels().size(); ++n) {
+      const std::string& name = trace.kernels()[n].name;
+      if (!matches_kernel(glob, name, demangle(name))) continue;
+      any = selection.kernels_[n] = true;
+    }
+    if (!any) {
+      return fail(
+          Status::kInvalidArgument,
+          format_printable("no kernel of the trace matches '{}'; gfxgraph info lists them", glob));
+    }
+  }
+  return selection;
+}
+
+bool Selection::has_launch(uint32_t kernel, uint64_t launch) const {
+  if (!kernels_.empty() && (kernel == 0 || kernel > kernels_.size() || !kernels_[kernel - 1]))
+    return false;
+  return launches_.empty() || std::ranges::any_of(launches_, [&](const LaunchRange& range) {
+           return launch >= range.first && launch < range.end;
+         });
+}
+
+}  // namespace gfxgraph::lanecheck

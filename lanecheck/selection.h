@@ -1,0 +1,49 @@
+// Which findings a check is asked for: tools, kernels, launches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "format/reader.h"
+#include "lanecheck/finding.h"
+
+namespace gfxgraph::lanecheck {
+
+using ToolSet = std::array<bool, kTools>;
+inline constexpr ToolSet kAllTools = {true, true, true};
+// "memcheck,lanes". kInvalidArgument names what is not a tool.
+Result<ToolSet> parse_tools(std::string_view text);
+
+// N: one launch; N:M, N: or :M: from the N-th to the one before the M-th.
+Result<LaunchRange> parse_launch_range(std::string_view text);
+
+struct SelectionOptions {
+  ToolSet tools = kAllTools;
+  std::vector<std::string> kernels;   // globs; empty: all
+  std::vector<LaunchRange> launches;  // empty: all
+};
+
+// How many launches a trace has from its event with this index on, graph nodes counted singly.
+uint64_t count_launches(const format::Trace& trace, size_t first_event = 0);
+
+// All launches are executed; this chooses what is reported.
+class Selection {
+ public:
+  // kInvalidArgument names a kernel or launch that the trace does not have.
+  static Result<Selection> make(const format::Trace& trace, const SelectionOptions& options);
+
+  bool has(Tool tool) const { return tools_[static_cast<size_t>(tool)]; }
+  // `kernel`: id in the trace.
+  bool has_launch(uint32_t kernel, uint64_t launch) const;
+
+ private:
+  ToolSet tools_ = kAllTools;
+  std::vector<bool> kernels_;  // by id - 1; empty: all
+  std::vector<LaunchRange> launches_;
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,33 @@
+// Findings that somebody has looked at and accepts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "lanecheck/check.h"
+
+namespace gfxgraph::lanecheck {
+
+// A line of a suppression file:
+//   CLASS KERNEL [FILE:LINE] -- REASON
+// CLASS: code or name. KERNEL: a glob (base/kernel_glob.h); with spaces in "quotes". FILE: the last
+// part of a path. A line that is empty or begins with '#' is a comment.
+struct Suppression {
+  FindingClass finding_class = FindingClass::kE1;
+  std::string kernel;
+  std::string file;  // "": any place
+  uint32_t line = 0;
+  std::string reason;
+  std::string where;  // "FILE:12": of this line, for messages
+};
+
+// kInvalidArgument: "NAME:LINE: what is wrong".
+Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const std::string& name);
+
+// Marks the findings; a line that matches none becomes a note of the report.
+void apply_suppressions(const std::vector<Suppression>& suppressions, Report& report);
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,1 @@
+gfxgraph check missing.gfxg --launch 7:3

@@ -1,0 +1,1 @@
+gfxgraph check missing.gfxg -o /dev/full

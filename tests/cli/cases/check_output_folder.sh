@@ -1,0 +1,1 @@
+gfxgraph check missing.gfxg -o missing/report.json --format json

@@ -1,0 +1,2 @@
+"$BUILD/tests/attack_file" none attack.gfxg
+gfxgraph check attack.gfxg --launch 1000

@@ -1,0 +1,1 @@
+gfxgraph check missing.gfxg --tool memcheck,racecheck
