@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 // Canonical, far from where runtimes put buffers, from the emulator's scratch and from apertures.
 constexpr uint64_t kFirstOwnAddress = uint64_t{0x100000000000};
+// Region::tag of a part of own memory: no id of an allocation.
+constexpr uint64_t kPartTag = uint64_t{1} << 63;
 constexpr uint64_t kOwnGapBytes = uint64_t{1} << 30;
 
 emulator::RegionKind region_kind(format::AllocationKind kind) {
@@ -103,7 +105,7 @@ void DeviceMemory::end(format::AllocationId id, bool freed) {
       gone.freed = true;
       freed_.add(std::move(gone));
     }
-    if (map_.remove(buffer->second.address)) {
+    if (unpublish(buffer->second)) {
       budget_.give_memory(buffer->second.bytes->size());
       by_address_.erase(buffer);
     }
@@ -111,16 +113,58 @@ void DeviceMemory::end(format::AllocationId id, bool freed) {
   addresses_.erase(found);
 }
 
+std::vector<emulator::Region> DeviceMemory::regions_of(const Buffer& buffer) {
+  std::vector<emulator::Region> regions;
+  const auto add = [&](uint64_t offset, uint64_t requested, uint64_t mapped, uint64_t tag,
+                       const std::string& name) {
+    if (mapped == 0) return;
+    emulator::Region region;
+    region.address = buffer.address + offset;
+    region.requested_bytes = requested;
+    region.mapped_bytes = mapped;
+    region.host = buffer.host() + offset;
+    region.kind = buffer.kind;
+    region.tag = tag;
+    region.name = name;
+    regions.push_back(std::move(region));
+  };
+  uint64_t at = 0;
+  for (const Part& part : buffer.parts) {
+    add(at, part.offset - at, part.offset - at, buffer.id, buffer.name);
+    add(part.offset, part.size, part.room, kPartTag, part.name);
+    at = part.offset + part.room;
+  }
+  if (at < buffer.size || buffer.parts.empty())
+    add(at, buffer.size - at, buffer.mapped - at, buffer.id, buffer.name);
+  return regions;
+}
+
 Result<void> DeviceMemory::publish(const Buffer& buffer) {
-  emulator::Region region;
-  region.address = buffer.address;
-  region.requested_bytes = buffer.size;
-  region.mapped_bytes = buffer.mapped;
-  region.host = buffer.host();
-  region.kind = buffer.kind;
-  region.tag = buffer.id;
-  region.name = buffer.name;
-  return map_.add(std::move(region));
+  for (emulator::Region& region : regions_of(buffer)) GFXGRAPH_TRY(map_.add(std::move(region)));
+  return {};
+}
+
+bool DeviceMemory::unpublish(const Buffer& buffer) {
+  for (const emulator::Region& region : regions_of(buffer))
+    if (!map_.remove(region.address)) return false;
+  return true;
+}
+
+Result<void> DeviceMemory::divide_own(uint64_t address, const std::vector<Part>& parts) {
+  const auto found = by_address_.find(address);
+  GFXGRAPH_CHECK(found != by_address_.end());
+  Buffer& buffer = found->second;
+  uint64_t at = 0;
+  for (const Part& part : parts) {
+    const bool fits = part.offset >= at && part.size != 0 && part.size <= part.room &&
+                      range_fits(part.offset, part.room, buffer.size);
+    if (!fits)
+      return fail(Status::kCorrupt, fmt::format("{}: {} overlaps", buffer.name, part.name));
+    at = part.offset + part.room;
+  }
+  GFXGRAPH_CHECK(unpublish(buffer));
+  buffer.parts = parts;
+  return publish(buffer);
 }
 
 // Runtimes put small buffers side by side in one page: the slack behind a buffer ends where the
@@ -131,7 +175,7 @@ void DeviceMemory::shrink_slack_before(uint64_t address) {
   Buffer& before = std::prev(after)->second;
   const uint64_t room = address - before.address;
   if (room >= before.mapped || room < before.size) return;
-  if (!map_.remove(before.address)) return;
+  if (!before.parts.empty() || !unpublish(before)) return;
   before.mapped = room;
   const Result<void> published = publish(before);
   GFXGRAPH_CHECK(published.has_value());
@@ -242,16 +286,36 @@ NearestBuffer DeviceMemory::describe(const Buffer& buffer, uint64_t address) con
   return result;
 }
 
+namespace {
+
+NearestBuffer describe_part(const emulator::Region& region, uint64_t address) {
+  NearestBuffer result;
+  result.name = region.name;
+  result.address = region.address;
+  result.size_bytes = region.requested_bytes;
+  result.mapped_bytes = region.mapped_bytes;
+  result.distance_bytes = static_cast<int64_t>(address - region.address - region.requested_bytes);
+  return result;
+}
+
+}  // namespace
+
 std::optional<NearestBuffer> DeviceMemory::relative_to(uint64_t buffer_address,
                                                        uint64_t address) const {
   const auto found = by_address_.find(buffer_address);
-  if (found == by_address_.end()) return std::nullopt;
-  return describe(found->second, address);
+  if (found != by_address_.end()) return describe(found->second, address);
+  const auto table = map_.snapshot();
+  const emulator::Region* const region = table->find(buffer_address);
+  if (region == nullptr || region->tag != kPartTag) return std::nullopt;
+  return describe_part(*region, address);
 }
 
 std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address) const {
+  const auto table = map_.snapshot();
+  const emulator::Region* const region = table->find(address);
+  if (region != nullptr && region->tag == kPartTag) return describe_part(*region, address);
   if (const NearestBuffer* const gone = freed_.find(address);
-      gone != nullptr && map_.snapshot()->find(address) == nullptr) {
+      gone != nullptr && region == nullptr) {
     NearestBuffer result = *gone;
     result.distance_bytes = static_cast<int64_t>(address - gone->address - gone->size_bytes);
     return result;
@@ -284,10 +348,9 @@ std::optional<NearestBuffer> DeviceMemory::nearest(uint64_t address) const {
 }
 
 std::string DeviceMemory::owner(uint64_t address) const {
-  const auto after = by_address_.upper_bound(address);
-  if (after == by_address_.begin()) return "";
-  const Buffer& buffer = std::prev(after)->second;
-  return address - buffer.address < buffer.mapped ? buffer.name : "";
+  const auto table = map_.snapshot();
+  const emulator::Region* const region = table->find(address);
+  return region == nullptr ? "" : region->name;
 }
 
 }  // namespace gfxgraph::lanecheck

@@ -47,6 +47,16 @@ class DeviceMemory {
   Result<uint64_t> add_own(uint64_t size_bytes, emulator::RegionKind kind, const std::string& name,
                            uint64_t address = 0);
   std::span<std::byte> own_bytes(uint64_t address);
+  // A part of own memory that the program requested by itself: a variable in a code object.
+  struct Part {
+    std::string name;
+    uint64_t offset = 0;  // from the own memory's start
+    uint64_t size = 0;
+    uint64_t room = 0;  // >= size: what follows is slack
+  };
+  // Accesses are compared with the parts from now on, in order of offset and without overlaps; what
+  // lies between them belongs to the whole. Before any other buffer comes near.
+  Result<void> divide_own(uint64_t address, const std::vector<Part>& parts);
   // Sets bytes of a live allocation to one value, without touching memory where they are many.
   Result<void> fill(format::AllocationId id, uint64_t offset, uint64_t size, uint8_t value);
 
@@ -70,13 +80,17 @@ class DeviceMemory {
     // Shared by a code object and the globals in it: what one of them holds stays.
     std::shared_ptr<DeviceBytes> bytes;
     uint64_t offset = 0;  // of `address` in `bytes`
+    std::vector<Part> parts;
 
     std::byte* host() const { return bytes->data() + offset; }
   };
 
   const Buffer* find(format::AllocationId id) const;
   Result<void> insert(Buffer buffer);
+  // The regions of the memory map that it consists of: more than one if it has parts.
+  static std::vector<emulator::Region> regions_of(const Buffer& buffer);
   Result<void> publish(const Buffer& buffer);
+  bool unpublish(const Buffer& buffer);
   void shrink_slack_before(uint64_t address);
   NearestBuffer describe(const Buffer& buffer, uint64_t address) const;
 

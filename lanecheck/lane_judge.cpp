@@ -302,7 +302,11 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
   const bool undefined = shadow_of_address(state, operands).undefined != 0;
   const bool no_lanes = wave.exec_is_zero();
   const Region* const region = regions_->find(event.address);
-  const bool mapped = region != nullptr && region->contains(event.address, event.bytes);
+  bool mapped = region != nullptr;
+  for (uint32_t at = 0; at < event.bytes && mapped; at += 4) {
+    const Region* const part = regions_->find(event.address + at);
+    mapped = part != nullptr && part->contains(event.address + at, 4);
+  }
   if (no_lanes) ++state.empty_exec_loads;
   LaneEvent found;
   found.finding_class = FindingClass::kE3;
@@ -316,6 +320,9 @@ bool LaneObserver::judge_scalar(WaveState& state, const Wave& wave, const Inst& 
     if (no_lanes || widened || !past_requested(*region, event.address, event.bytes)) return true;
     found.finding_class = FindingClass::kE2;
     found.address_class = "slack";
+  } else if (region != nullptr && !no_lanes) {
+    found.finding_class = FindingClass::kE2;
+    found.address_class = "unmapped";
   } else {
     if (belongs_to_host_call(state, event.address)) return false;
     const FindingClass finding_class = unmapped_finding(event.address, found.address_class);

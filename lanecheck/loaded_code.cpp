@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "codeobj/relocate.h"
+#include "codeobj/variables.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -93,6 +94,15 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
   GFXGRAPH_TRY(codeobj::load_segments(*loaded.object, memory.own_bytes(begin).first(size),
                                       loaded.load_address, nobody));
+  std::vector<DeviceMemory::Part> parts;
+  for (const codeobj::Variable& variable : codeobj::variables_of(*loaded.object)) {
+    if (variable.address < first ||
+        !range_fits(variable.address - first, variable.room_bytes, size))
+      continue;
+    parts.push_back(
+        {variable.name, variable.address - first, variable.size_bytes, variable.room_bytes});
+  }
+  if (!parts.empty()) GFXGRAPH_TRY(memory.divide_own(begin, parts));
   return loaded;
 }
 

@@ -275,12 +275,15 @@ template <class Observer, uint32_t kDwords>
   uintptr_t host = 0;
   const bool mapped = resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host);
   if (scalar_event<Observer, kDwords>(w, i, address, kDwords * 4, true, mapped)) {
-    if (!mapped) {
-      raise_access(w, i, FaultKind::kMemory, 0, address, kDwords * 4, false, nullptr);
-      w.fault.lane = -1;
-      return nullptr;
+    for (uint32_t d = 0; d < kDwords; ++d) {
+      // A load that was widened may reach into the next region.
+      if (!mapped && !resolve<false>(w, i, address + 4 * d, Bounds{0, 0}, 4, host)) {
+        raise_access(w, i, FaultKind::kMemory, 0, address, kDwords * 4, false, nullptr);
+        w.fault.lane = -1;
+        return nullptr;
+      }
+      value[d] = load_host<uint32_t>(mapped ? host + 4 * d : host);
     }
-    for (uint32_t d = 0; d < kDwords; ++d) value[d] = load_host<uint32_t>(host + 4 * d);
   }
   return scalar_result<kDwords>(w, i, value);
 }

@@ -204,6 +204,18 @@ TEST(Truth, Memcheck) {
                       const auto to = t.buffer(32 * 4);
                       t.launch(kernel, 1, 32, {to, uint64_t{0}, 3, 64});
                     }});
+  faults.push_back({FindingClass::kE2, "variable of a module, past its end", "store_last",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      t.launch(kernel, 1, 32, {t.buffer(32 * 4), 17});
+                    }});
+  faults.push_back({FindingClass::kE2, "static variable, scalar load", "load_static",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      t.launch(kernel, 1, 32, {t.buffer(32 * 4), 21});
+                    }});
+  faults.push_back({FindingClass::kE6, "variable of a module, into the next one", "store_table",
+                    [](TraceBuilder& t, const std::string& kernel) {
+                      t.launch(kernel, 2, 32, {t.buffer(32 * 4), 1});
+                    }});
   check_all(faults);
 }
 

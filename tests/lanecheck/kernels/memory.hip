@@ -76,13 +76,13 @@ extern "C" __global__ void load_uniform_safe(int* to, const int* __restrict__ fr
   to[threadIdx.x] = from != nullptr && index < count ? from[index] : 0;
 }
 
-// Variables of a module, with and without others behind them.
+// Variables of a module: one that has another one behind it, and two that end in the middle of what is mapped.
 __device__ int g_table[40];
 __device__ int g_behind[8];
 extern "C" __global__ void store_table(int* to, int count) {
   int* at = g_table + ITEM;
   PIN(at);
-  *at = count;
+  if (ITEM < 44) *at = count;
   to[threadIdx.x] = g_behind[threadIdx.x & 7];
 }
 extern "C" __global__ void store_table_safe(int* to, int count) {
@@ -90,6 +90,43 @@ extern "C" __global__ void store_table_safe(int* to, int count) {
   PIN(at);
   if (ITEM < 40) *at = count;
   to[threadIdx.x] = g_behind[threadIdx.x & 7];
+}
+__device__ __attribute__((aligned(256))) int g_last[20];
+__device__ __attribute__((aligned(256))) int g_after[4];
+extern "C" __global__ void store_last(int* to, int first) {
+  int* at = g_last + first + threadIdx.x;
+  PIN(at);
+  *at = first;
+  to[threadIdx.x] = g_after[threadIdx.x & 3];
+}
+extern "C" __global__ void store_last_safe(int* to, int first) {
+  int* at = g_last + first + threadIdx.x;
+  PIN(at);
+  if (first + threadIdx.x < 20) *at = first;
+  to[threadIdx.x] = g_after[threadIdx.x & 3];
+}
+__device__ __attribute__((aligned(256))) static int s_numbers[20] = {1, 2, 3};
+extern "C" __global__ void load_static(int* to, int index) {
+  const int* at = s_numbers;
+  asm volatile("" : "+s"(at));
+  int value;
+  asm volatile("s_load_dwordx2 s[40:41], %1, 0x4c\n s_waitcnt lgkmcnt(0)\n s_mov_b32 %0, s41"
+               : "=s"(value)
+               : "s"(at)
+               : "s40", "s41");
+  to[threadIdx.x] = value + s_numbers[index & 15];
+  s_numbers[index & 7] = index;
+}
+extern "C" __global__ void load_static_safe(int* to, int index) {
+  const int* at = s_numbers;
+  asm volatile("" : "+s"(at));
+  int value;
+  asm volatile("s_load_dwordx2 s[40:41], %1, 0x48\n s_waitcnt lgkmcnt(0)\n s_mov_b32 %0, s41"
+               : "=s"(value)
+               : "s"(at)
+               : "s40", "s41");
+  to[threadIdx.x] = value + s_numbers[index & 15];
+  s_numbers[index & 7] = index;
 }
 
 // Pointers in memory: lanes may well access different buffers.
