@@ -87,7 +87,7 @@ class TraceCheck {
         memory_(trace.events(), budget_),
         observer_(memory_.map(), sites_,
                   {options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
-                   options.masked_lane == MaskedLaneMode::kLiteral, &memory_.freed()},
+                   options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
                   budget_),
         events_(trace, memory_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
@@ -169,9 +169,12 @@ class TraceCheck {
     for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
     for (const LoadedCode& code : code_) {
       GFXGRAPH_TRY(within_budget());
-      for (const codeobj::Kernel& kernel : code.object->kernels())
-        if (!options_.watch_all && launched.contains(kernel.name))
+      for (const codeobj::Kernel& kernel : code.object->kernels()) {
+        if (!launched.contains(kernel.name)) continue;
+        if (!options_.watch_all)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
+        if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
+      }
     }
     GFXGRAPH_ASSIGN_OR_RETURN(packet_, memory_.add_own(kPacketBytes, emulator::RegionKind::kSystem,
                                                        "the dispatch packet"));
@@ -194,6 +197,13 @@ class TraceCheck {
         kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes, emulator::RegionKind::kKernarg,
                                   "the kernel arguments"));
     return {};
+  }
+
+  void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {
+    const auto table = memory_.map().snapshot();
+    if (waits_.add_kernel(code.load_address + kernel.entry_address, *table)) return;
+    report_.notes.push_back(
+        fmt::format("kernel {}: too much code to look for missing waits (S3)", kernel.name));
   }
 
   // ---- events ----
@@ -308,6 +318,9 @@ class TraceCheck {
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
+    for (const WaitCheck::Place& place :
+         waits_.reached_places(code.load_address + found->entry_address))
+      sites_.add(launch.kernel, wait_event(place, index, code_));
     budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
     totals.dropped_lanes += observer_.take_dropped_lanes();
     if (!ran) {
@@ -444,6 +457,7 @@ class TraceCheck {
   Budget budget_;
   DeviceMemory memory_;
   Sites sites_;
+  WaitCheck waits_;
   BudgetObserver observer_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;

@@ -69,6 +69,19 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
   return event;
 }
 
+LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
+                     const std::vector<LoadedCode>& code) {
+  LaneEvent event;
+  event.finding_class = FindingClass::kS3;
+  event.place.launch = launch;
+  event.pc = place.pc;
+  event.op = place.op;
+  event.detail = fmt::format("{} is {} before the load at {} has arrived; s_waitcnt {} is missing",
+                             register_name(place.code), place.overwrites ? "overwritten" : "read",
+                             place_text(code, place.load_pc), place.counter);
+  return event;
+}
+
 LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
                         const std::vector<LoadedCode>& code) {
   LaneEvent event;

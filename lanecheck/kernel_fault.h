@@ -10,6 +10,7 @@
 #include "emulator/engine.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/sites.h"
+#include "lanecheck/wait_check.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -24,5 +25,9 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
 // S1 or S2.
 LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
                         const std::vector<LoadedCode>& code);
+
+// S3.
+LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
+                     const std::vector<LoadedCode>& code);
 
 }  // namespace gfxgraph::lanecheck

@@ -36,6 +36,7 @@ void write_register(LaneWaveState& state, unsigned code, uint32_t lanes, uint32_
 }  // namespace
 
 void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
+  if (options_.waits != nullptr) options_.waits->note_reached(inst.pc);
   const ShadowRule rule = shadow_rule(inst, operands);
   operands.user = static_cast<uint32_t>(rule) << kRuleShift;
   if (rule == ShadowRule::kVectorOne || rule == ShadowRule::kMixedOne)

@@ -20,6 +20,7 @@
 #include "lanecheck/freed_ranges.h"
 #include "lanecheck/shadow_rule.h"
 #include "lanecheck/sites.h"
+#include "lanecheck/wait_check.h"
 
 namespace gfxgraph::lanecheck {
 
@@ -72,6 +73,7 @@ class LaneObserver {
   struct Options {
     bool masked_lanes = true;
     bool literal = false;
+    WaitCheck* waits = nullptr;          // may be null
     const FreedRanges* freed = nullptr;  // may be null; changes between dispatches only
   };
   LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options)

@@ -284,6 +284,19 @@ TEST(Truth, Synccheck) {
   });
 }
 
+TEST(Truth, Waits) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  std::vector<Fault> faults;
+  for (const char* kernel :
+       {"vector_load", "second_load", "behind_store", "wrong_counter", "overwritten", "scalar_load",
+        "first_scalar", "lds_load", "chained", "stored", "atomic_result", "loop", "not_reached"}) {
+    Fault fault = two_waves(FindingClass::kS3, kernel, 1);
+    fault.object = "waits.bundle";
+    faults.push_back(std::move(fault));
+  }
+  check_all(faults);
+}
+
 // Lanes with pointers of their own may access what they like.
 TEST(Truth, PointersInMemoryAreNoOtherBuffers) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();

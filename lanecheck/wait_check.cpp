@@ -1,0 +1,376 @@
+#include "lanecheck/wait_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "emulator/context.h"
+#include "emulator/observer.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Format;
+using emulator::Inst;
+using emulator::InstOperands;
+using emulator::Op;
+namespace operand = emulator::operand;
+
+// Of strangers' code: more than any kernel of a library needs.
+constexpr size_t kMaxInstructions = 1 << 17;
+constexpr size_t kMaxStates = 1 << 14;
+constexpr uint64_t kMaxSteps = 1 << 24;
+constexpr uint8_t kArrived = 255;
+constexpr uint8_t kMostOutstanding = 62;  // a wave waits by itself with more than the counter holds
+constexpr unsigned kVectors = 256;
+constexpr unsigned kScalars = 128;
+
+struct Node {
+  uint64_t pc = 0;
+  Op op = Op{0};
+  Format format = Format::kSopp;
+  uint16_t dst = operand::kNone;
+  int32_t imm = 0;
+  uint32_t mods = 0;
+  InstOperands operands;
+  std::array<uint32_t, 2> successor = {0, 0};
+  uint8_t successors = 0;
+  uint8_t predecessors = 0;
+  bool clears = false;  // all loads have arrived behind it
+  bool decoded = false;
+};
+
+// Loads that are under way. Indices are nodes.
+struct State {
+  // Operations of the counter since the load that writes the register.
+  std::array<uint8_t, kVectors> vector_age, lds_age;
+  std::array<uint32_t, kVectors> vector_load, lds_load;
+  std::array<uint32_t, kScalars> scalar_load;
+  std::array<bool, kScalars> scalar;
+
+  State() { clear(); }
+  void clear() {
+    vector_age.fill(kArrived);
+    lds_age.fill(kArrived);
+    scalar.fill(false);
+    vector_load.fill(0);
+    lds_load.fill(0);
+    scalar_load.fill(0);
+  }
+  static void wait(std::array<uint8_t, kVectors>& ages, unsigned left) {
+    for (uint8_t& age : ages)
+      if (age >= left) age = kArrived;
+  }
+  static void issue(std::array<uint8_t, kVectors>& ages) {
+    for (uint8_t& age : ages)
+      if (age != kArrived && ++age > kMostOutstanding) age = kArrived;
+  }
+  // True: it changed.
+  bool meet(const State& other) {
+    bool changed = false;
+    const auto shorter = [&](auto& age, auto& load, const auto& other_age, const auto& other_load) {
+      for (unsigned n = 0; n < kVectors; ++n) {
+        if (other_age[n] >= age[n]) continue;
+        age[n] = other_age[n];
+        load[n] = other_load[n];
+        changed = true;
+      }
+    };
+    shorter(vector_age, vector_load, other.vector_age, other.vector_load);
+    shorter(lds_age, lds_load, other.lds_age, other.lds_load);
+    for (unsigned n = 0; n < kScalars; ++n) {
+      if (!other.scalar[n] || scalar[n]) continue;
+      scalar[n] = true;
+      scalar_load[n] = other.scalar_load[n];
+      changed = true;
+    }
+    return changed;
+  }
+};
+
+bool is_vector_memory(Format format) {
+  return format == Format::kFlat || format == Format::kGlobal || format == Format::kScratch ||
+         format == Format::kMubuf || format == Format::kMtbuf;
+}
+bool is_memory(Format format) {
+  return is_vector_memory(format) || format == Format::kDs || format == Format::kSmem;
+}
+
+class Kernel {
+ public:
+  Kernel(uint64_t entry, const emulator::RegionTable& memory) : memory_(memory) {
+    complete_ = trace(entry) && solve();
+    if (!complete_) return;
+    for (uint32_t n = 0; n < nodes_.size(); ++n)
+      if (before_[n]) walk(n, &places_);
+  }
+  bool complete() const { return complete_; }
+  std::vector<WaitCheck::Place> take_places() { return std::move(places_); }
+
+ private:
+  bool trace(uint64_t entry) {
+    node_at(entry);
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (nodes_.size() > kMaxInstructions) return false;
+      follow(n);
+    }
+    return true;
+  }
+
+  uint32_t node_at(uint64_t pc) {
+    const auto [at, added] = index_.try_emplace(pc, static_cast<uint32_t>(nodes_.size()));
+    if (added) nodes_.emplace_back().pc = pc;
+    return at->second;
+  }
+
+  void add_successor(uint32_t n, uint64_t pc) {
+    const uint32_t to = node_at(pc);
+    nodes_[n].successor[nodes_[n].successors++] = to;
+    nodes_[to].predecessors = static_cast<uint8_t>(std::min(nodes_[to].predecessors + 1, 2));
+  }
+
+  bool decode_at(uint64_t pc, Inst& inst) const {
+    const emulator::Region* const region = memory_.find(pc);
+    if (region == nullptr || pc % 4 != 0 || !region->contains(pc, 4)) return false;
+    uint32_t words[5] = {};
+    const uint64_t offset = pc - region->address;
+    const size_t available = std::min<uint64_t>(5, (region->mapped_bytes - offset) / 4);
+    std::memcpy(words, region->host + offset, available * 4);
+    return emulator::decode(words, available, pc, inst) == emulator::DecodeStatus::kOk;
+  }
+
+  void follow(uint32_t n) {
+    Inst inst;
+    if (!decode_at(nodes_[n].pc, inst)) return;
+    Node& node = nodes_[n];
+    node.op = inst.op;
+    node.format = inst.format;
+    node.dst = inst.dst;
+    node.imm = inst.imm;
+    node.mods = inst.mods;
+    node.decoded = true;
+    emulator::describe_operands(inst, node.operands);
+    const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
+    switch (inst.op) {
+      case Op::s_endpgm:
+      case Op::s_endpgm_saved:
+      case Op::s_code_end:
+      case Op::s_setpc_b64: return;
+      case Op::s_branch: add_successor(n, target); return;
+      case Op::s_cbranch_scc0:
+      case Op::s_cbranch_scc1:
+      case Op::s_cbranch_vccz:
+      case Op::s_cbranch_vccnz:
+      case Op::s_cbranch_execz:
+      case Op::s_cbranch_execnz: add_successor(n, target); break;
+      case Op::s_swappc_b64:
+      case Op::s_call_b64:
+      case Op::s_wait_idle: node.clears = true; break;
+      default:
+        if ((emulator::op_info(inst.op).flags & emulator::OpInfo::kBranch) != 0) return;
+        break;
+    }
+    add_successor(n, inst.next_pc());
+  }
+
+  // States are kept where paths meet or part.
+  bool solve() {
+    before_.resize(nodes_.size());
+    before_[0] = std::make_unique<State>();
+    states_ = 1;
+    work_ = {0};
+    while (!work_.empty()) {
+      if (states_ > kMaxStates || steps_ > kMaxSteps) return false;
+      const uint32_t n = work_.back();
+      work_.pop_back();
+      walk(n, nullptr);
+    }
+    return true;
+  }
+
+  bool is_leader(uint32_t n, const Node& from) const {
+    return nodes_[n].predecessors > 1 || from.successors > 1 || before_[n] != nullptr;
+  }
+
+  // From node n, which has a state, to the next ones that have. With `places` the states do not
+  // change any more.
+  void walk(uint32_t n, std::vector<WaitCheck::Place>* places) {
+    State state = *before_[n];
+    for (;;) {
+      const Node& node = nodes_[n];
+      if (!node.decoded) return;
+      ++steps_;
+      step(n, state, places);
+      if (node.successors == 0) return;
+      if (node.successors == 1 && !is_leader(node.successor[0], node)) {
+        n = node.successor[0];
+        continue;
+      }
+      if (places != nullptr) return;
+      for (unsigned s = 0; s < node.successors; ++s) {
+        const uint32_t to = node.successor[s];
+        const bool first = before_[to] == nullptr;
+        if (first) {
+          before_[to] = std::make_unique<State>(state);
+          ++states_;
+        }
+        if (first || before_[to]->meet(state)) work_.push_back(to);
+      }
+      return;
+    }
+  }
+
+  void step(uint32_t n, State& state, std::vector<WaitCheck::Place>* places) const {
+    const Node& node = nodes_[n];
+    if (node.clears) {
+      state.clear();
+      return;
+    }
+    wait(node, state);
+    bool told = false;
+    const auto use = [&](unsigned code, bool overwrites) {
+      uint32_t load = 0;
+      const char* counter = nullptr;
+      if (code >= operand::kVgpr0 && code < operand::kVgpr0 + kVectors) {
+        const unsigned at = code - operand::kVgpr0;
+        if (state.vector_age[at] != kArrived) {
+          load = state.vector_load[at];
+          counter = "vmcnt";
+        } else if (state.lds_age[at] != kArrived) {
+          load = state.lds_load[at];
+          counter = "lgkmcnt";
+        }
+        state.vector_age[at] = state.lds_age[at] = kArrived;
+      } else if (code < kScalars && state.scalar[code]) {
+        load = state.scalar_load[code];
+        counter = "lgkmcnt";
+        state.scalar[code] = false;
+      }
+      if (counter == nullptr || told || places == nullptr) return;
+      told = true;
+      places->push_back(
+          {node.pc, nodes_[load].pc, node.op, static_cast<uint16_t>(code), overwrites, counter});
+    };
+    const bool memory = is_memory(node.format);
+    const bool keeps_part =
+        memory && (emulator::op_info(node.op).flags & emulator::OpInfo::kDstIsSource) != 0;
+    for (unsigned s = 0; s < node.operands.source_count; ++s) {
+      const emulator::OperandRef& source = node.operands.source[s];
+      // The destination that a load keeps a part of: earlier loads arrive before it.
+      if (keeps_part && source.code == node.dst && source.role == 0) continue;
+      for (unsigned d = 0; d < source.dwords; ++d) use(source.code + d, false);
+    }
+    // Loads of one counter arrive in order, so they may write over each other.
+    if (!memory) {
+      for_dests(node, [&](unsigned code) { use(code, true); });
+      return;
+    }
+    issue(n, state);
+  }
+
+  template <typename Visit>
+  static void for_dests(const Node& node, const Visit& visit) {
+    for (unsigned s = 0; s < node.operands.dest_count; ++s)
+      for (unsigned d = 0; d < node.operands.dest[s].dwords; ++d)
+        visit(static_cast<unsigned>(node.operands.dest[s].code) + d);
+  }
+
+  static void wait(const Node& node, State& state) {
+    const auto imm = static_cast<uint32_t>(node.imm) & 0xffff;
+    const auto lgkm = [&](unsigned left) {
+      State::wait(state.lds_age, left);
+      if (left == 0) state.scalar.fill(false);
+    };
+    switch (node.op) {
+      case Op::s_waitcnt:
+        State::wait(state.vector_age, (imm & 15) | (imm >> 14 & 3) << 4);
+        lgkm(imm >> 8 & 63);
+        return;
+      case Op::s_waitcnt_vmcnt: State::wait(state.vector_age, imm & 63); return;
+      case Op::s_waitcnt_lgkmcnt: lgkm(imm & 63); return;
+      default: return;
+    }
+  }
+
+  void issue(uint32_t n, State& state) const {
+    const Node& node = nodes_[n];
+    const auto fill = [&](auto& ages, auto& loads) {
+      for_dests(node, [&](unsigned code) {
+        if (code < operand::kVgpr0 || code >= operand::kVgpr0 + kVectors) return;
+        ages[code - operand::kVgpr0] = 0;
+        loads[code - operand::kVgpr0] = n;
+      });
+    };
+    if (node.format == Format::kSmem) {
+      for_dests(node, [&](unsigned code) {
+        if (code >= kScalars) return;
+        state.scalar[code] = true;
+        state.scalar_load[code] = n;
+      });
+      return;
+    }
+    if (node.format == Format::kDs) {
+      if (node.op == Op::ds_nop) return;
+      State::issue(state.lds_age);
+      fill(state.lds_age, state.lds_load);
+      return;
+    }
+    const std::string_view name = emulator::op_info(node.op).name;
+    const bool atomic = name.find("_atomic_") != std::string_view::npos;
+    const bool to_lds = (node.mods & emulator::mmod::kLds) != 0;
+    if (atomic && (node.mods & emulator::mmod::kGlc) == 0) return;  // vscnt
+    if (node.operands.dest_count == 0 && !to_lds) return;           // stores: vscnt
+    State::issue(state.vector_age);
+    if (!to_lds) fill(state.vector_age, state.vector_load);
+  }
+
+  const emulator::RegionTable& memory_;
+  std::vector<Node> nodes_;
+  std::unordered_map<uint64_t, uint32_t> index_;
+  std::vector<std::unique_ptr<State>> before_;  // where paths meet or part
+  size_t states_ = 0;
+  uint64_t steps_ = 0;
+  bool complete_ = false;
+  std::vector<uint32_t> work_;
+  std::vector<WaitCheck::Place> places_;
+};
+
+}  // namespace
+
+bool WaitCheck::add_kernel(uint64_t entry, const emulator::RegionTable& memory) {
+  if (kernels_.contains(entry)) return true;
+  Kernel kernel(entry, memory);
+  std::vector<Place> places = kernel.take_places();
+  for (const Place& place : places) reached_[place.pc] = false;
+  kernels_[entry] = std::move(places);
+  return kernel.complete();
+}
+
+void WaitCheck::note_reached(uint64_t pc) {
+  if (reached_.empty()) return;
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = reached_.find(pc); found != reached_.end()) found->second = true;
+}
+
+std::vector<WaitCheck::Place> WaitCheck::reached_places(uint64_t entry) const {
+  std::vector<Place> result;
+  const auto found = kernels_.find(entry);
+  if (found == kernels_.end()) return result;
+  const std::scoped_lock lock(mutex_);
+  for (const Place& place : found->second)
+    if (reached_.at(place.pc)) result.push_back(place);
+  return result;
+}
+
+std::string register_name(uint16_t code) {
+  if (code >= operand::kVgpr0) return fmt::format("v{}", code - operand::kVgpr0);
+  if (code == operand::kVccLo) return "vcc_lo";
+  if (code == operand::kVccLo + 1) return "vcc_hi";
+  return fmt::format("s{}", code);
+}
+
+}  // namespace gfxgraph::lanecheck
