@@ -319,6 +319,7 @@ class Kernel {
       fill(state.lds_age, state.lds_load);
       return;
     }
+    if (node.format == Format::kFlat) State::issue(state.lds_age);
     const std::string_view name = emulator::op_info(node.op).name;
     const bool atomic = name.find("_atomic_") != std::string_view::npos;
     const bool to_lds = (node.mods & emulator::mmod::kLds) != 0;

@@ -4,8 +4,9 @@
 // its counter were issued since the load that writes it. Loads of one counter arrive in order
 // (vmcnt: vector memory, lgkmcnt: LDS), scalar loads in any order. Where paths meet, the shorter
 // distance holds. Compilers insert waits by the same analysis, so what they made has no such place;
-// FLAT loads count as vector memory only, as compilers do it for those that cannot be in LDS. Code
-// behind calls is not followed: functions wait for everything when they begin and return.
+// FLAT instructions count for both counters; vmcnt alone waits for what they load, as compilers
+// have it for those that cannot be in LDS. Code behind calls is not followed: functions wait for
+// everything when they begin and return.
 //
 // Source: RDNA2 ISA guide, "Manually Inserted Wait States", "S_WAITCNT"; LLVM AMDGPUUsage, "Memory
 // Model gfx10".
