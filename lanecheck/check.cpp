@@ -171,6 +171,7 @@ class TraceCheck {
       GFXGRAPH_TRY(within_budget());
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
+        GFXGRAPH_TRY(within_budget());
         if (!options_.watch_all)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);

@@ -155,5 +155,35 @@ TEST(DeviceMemoryBudget, AFillCostsNoMemory) {
   EXPECT_EQ((*bytes)[1 << 20], std::byte{0});
 }
 
+TEST(FreedRanges, TheLastOneThatWasFreedCounts) {
+  FreedRanges ranges;
+  const auto free = [&](uint64_t address, uint64_t size, uint32_t id) {
+    NearestBuffer buffer;
+    buffer.address = address;
+    buffer.size_bytes = size;
+    buffer.allocation = id;
+    ranges.add(buffer);
+  };
+  const auto at = [&](uint64_t address) {
+    const NearestBuffer* const found = ranges.find(address);
+    return found == nullptr ? 0U : found->allocation;
+  };
+  free(0x1000, 0x1000, 1);
+  free(0x1800, 0x100, 2);
+  free(0x1f00, 0x200, 3);
+  EXPECT_EQ(at(0xfff), 0U);
+  EXPECT_EQ(at(0x1000), 1U);
+  EXPECT_EQ(at(0x17ff), 1U);
+  EXPECT_EQ(at(0x1800), 2U);
+  EXPECT_EQ(at(0x1900), 1U);
+  EXPECT_EQ(at(0x1f00), 3U);
+  EXPECT_EQ(at(0x20ff), 3U);
+  EXPECT_EQ(at(0x2100), 0U);
+  free(0x800, 0x2000, 4);
+  EXPECT_EQ(at(0x1850), 4U);
+  free(0x800, 0, 5);
+  EXPECT_EQ(at(0x800), 4U);
+}
+
 }  // namespace
 }  // namespace gfxgraph::lanecheck
