@@ -10,7 +10,7 @@ enum ExitCode : int {
   kExitFailed = 1,       // the command could not do what it was asked, or a comparison failed
   kExitUsage = 2,        // wrong command line
   kExitDataLost = 3,     // a trace that is damaged, torn, or lacks calls of the program
-  kExitUnsafeLanes = 4,  // gfxgraph check found some
+  kExitUnsafeLanes = 4,  // gfxgraph check found errors
 };
 
 constexpr ExitCode exit_code(Status status) noexcept {

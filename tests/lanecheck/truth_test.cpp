@@ -20,6 +20,7 @@ struct Fault {
   std::string kernel;  // the twin: with "_safe" behind it
   Build build;
   std::string object = "memory.bundle";
+  std::string twin = "";  // "": as above
 };
 
 struct Counts {
@@ -56,7 +57,7 @@ void add(const Fault& fault, std::map<Tool, Counts>& by_tool) {
   }
   total.found += found;
   EXPECT_TRUE(found) << fault.name << ": not found:\n" << render_text(faulty, "t");
-  const Report twin = check_one(fault, fault.kernel + "_safe");
+  const Report twin = check_one(fault, fault.twin.empty() ? fault.kernel + "_safe" : fault.twin);
   for (const Finding& finding : twin.findings) {
     if (!counts(finding)) continue;
     ++by_tool[class_text(finding.finding_class).tool].false_reports;
@@ -293,6 +294,27 @@ TEST(Truth, Waits) {
     Fault fault = two_waves(FindingClass::kS3, kernel, 1);
     fault.object = "waits.bundle";
     faults.push_back(std::move(fault));
+  }
+  check_all(faults);
+}
+
+// Buffers whose last page ends with them, and 14 inactive lanes in the last wave.
+TEST(Truth, Lanes) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  std::vector<Fault> faults;
+  for (const Kind& kind : kKinds) {
+    for (const char* twin : {"clamped_guard", "plain_guard"}) {
+      faults.push_back({FindingClass::kW1, std::string(kind.name) + ", late guard", "late_guard",
+                        [kind](TraceBuilder& t, const std::string& kernel) {
+                          constexpr int kCount = 1010;
+                          t.set_kind(kind.kind);
+                          const auto a = t.buffer(kCount * 4, kCount * 4);
+                          const auto b = t.buffer(kCount * 4, kCount * 4);
+                          const auto c = t.buffer(kCount * 4, kCount * 4);
+                          t.launch(kernel, 16, 64, {a, b, c, kCount});
+                        },
+                        "guards.bundle", twin});
+    }
   }
   check_all(faults);
 }
