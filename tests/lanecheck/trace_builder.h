@@ -36,7 +36,7 @@ class TraceBuilder {
   Buffer buffer(uint64_t bytes, uint64_t mapped_bytes = 0, uint8_t fill = 0);
   // The kind of the buffers that follow.
   void set_kind(format::AllocationKind kind) { kind_ = kind; }
-  // At once behind another one, as runtimes place small buffers.
+  // Directly behind another one, as runtimes place small buffers.
   Buffer buffer_behind(const Buffer& other, uint64_t bytes);
   Buffer buffer_of(const std::vector<uint32_t>& words);
   Buffer global(const std::string& symbol, uint64_t bytes, uint64_t load_address);
