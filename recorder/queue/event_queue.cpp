@@ -12,17 +12,20 @@ const void* address_of(const Pending& item) {
   return std::visit([](const auto& one) -> const void* { return one.get(); }, item);
 }
 
-// The memory in which the next launch will stand is in the processor's cache by then: writes that
-// wait for it would hold up the next atomic operation.
+// The memory in which the next launches will stand, which the flusher's processor read last, is in
+// this one's cache by then: writes that wait for it would hold up the next atomic operation.
 void fetch_ahead(const LaunchBatch& batch) {
   constexpr size_t kLineBytes = 64;
+  constexpr size_t kLaunchesAhead = 4;
   const auto fetch = [](const void* begin, size_t size) {
     for (size_t i = 0; i < size; i += kLineBytes) {
       __builtin_prefetch(static_cast<const std::byte*>(begin) + i, 1);
     }
   };
-  fetch(batch.launches.data() + batch.launches.size(), sizeof(PendingLaunch));
-  fetch(batch.bytes.data() + batch.bytes.size(), LaunchBatch::kUsualBytes);
+  // Behind the end of a buffer this does nothing.
+  fetch(batch.launches.data() + batch.launches.size() + kLaunchesAhead, sizeof(PendingLaunch));
+  fetch(batch.bytes.data() + batch.bytes.size() + kLaunchesAhead * LaunchBatch::kUsualBytes,
+        LaunchBatch::kUsualBytes);
 }
 
 Result<void> add_event(format::Writer& writer, format::Event&& event) {
