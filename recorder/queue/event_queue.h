@@ -38,7 +38,7 @@ class EventQueue {
   // Any thread, with a lock under which take() does not run. Tickets rise: who has learned of one,
   // by whatever way, draws a higher one. Where the processors' counters tell such an order, they
   // give the tickets, so that threads write nothing together; two of them may draw the same one
-  // then. Below 2^52, for some weeks.
+  // then. Below 2^56, for years.
   uint64_t draw() noexcept {
     if (clock_.counts()) [[likely]]
       return counted();

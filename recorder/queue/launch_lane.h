@@ -65,8 +65,8 @@ struct alignas(128) LaunchLane {
   std::atomic<bool> taken{true};  // by a thread that lives
 };
 
-// A ticket and who drew it, in one word.
-inline constexpr unsigned kThreadBits = 12;
+// A ticket and who drew it, in one word: the last bits of the thread's number.
+inline constexpr unsigned kThreadBits = 8;
 constexpr uint64_t stamped(uint64_t ticket, uint32_t thread) noexcept {
   return ticket << kThreadBits | (thread & ((1u << kThreadBits) - 1));
 }
