@@ -529,7 +529,7 @@ TEST_F(RecordTest, UsageErrors) {
   EXPECT_EQ(code(""), 2);
   EXPECT_EQ(code("-o x.gfxg"), 2);
   EXPECT_EQ(code("-o x.gfxg --"), 2);
-  EXPECT_EQ(code("-- true"), 2);
+  EXPECT_EQ(code("true"), 2);
   EXPECT_EQ(code("-o x.gfxg --no-such-option -- true"), 2);
   EXPECT_EQ(code("-o x.gfxg --device mars -- true"), 2);
   EXPECT_EQ(code("-o x.gfxg --compress 99 -- true"), 2);
