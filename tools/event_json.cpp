@@ -78,7 +78,7 @@ const char* marker_name(format::MarkerKind kind) {
 // The fields of one action, by its type.
 class Fields {
  public:
-  explicit Fields(const format::Trace& trace) : trace_(trace) {}
+  Fields(const format::Trace& trace, EventJson& events) : trace_(trace), events_(events) {}
 
   Json operator()(const format::AllocationBegin& begin) const {
     return {{"allocation", begin.id},
@@ -124,12 +124,11 @@ class Fields {
     return {{"kind", synchronize_name(wait.kind)}, {"object", wait.object}, {"call", wait.call}};
   }
   Json operator()(const format::Launch& launch) const {
-    const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
     std::string bytes;
     bytes.reserve(2 * launch.kernarg.size());
     for (const uint8_t byte : launch.kernarg) bytes += fmt::format("{:02x}", byte);
     return {{"kernel", launch.kernel},
-            {"name", demangle(kernel.name)},
+            {"name", events_.kernel_name(launch.kernel)},
             {"stream", launch.stream},
             {"grid", launch.grid},
             {"grid_remainder", launch.grid_remainder},
@@ -191,6 +190,7 @@ class Fields {
 
  private:
   const format::Trace& trace_;
+  EventJson& events_;
 };
 
 const char* node_name(const format::GraphNode& node) {
@@ -201,21 +201,27 @@ const char* node_name(const format::GraphNode& node) {
 
 }  // namespace
 
-Json event_json(const format::Trace& trace, const format::Event& event) {
+const std::string& EventJson::kernel_name(format::KernelId kernel) {
+  std::string& name = names_[kernel - 1];
+  if (name.empty()) name = demangle(trace_.kernels()[kernel - 1].name);
+  return name;
+}
+
+Json EventJson::event(const format::Event& event) {
   Json json = {{"event", event.sequence},
                {"type", event_name(event.action)},
                {"thread", event.thread},
                {"time_ns", event.time_ns}};
-  if (event.site != 0) json["site"] = format::site_name(trace.sites()[event.site - 1]);
-  json.update(std::visit(Fields(trace), event.action));
+  if (event.site != 0) json["site"] = format::site_name(trace_.sites()[event.site - 1]);
+  json.update(std::visit(Fields(trace_, *this), event.action));
   return json;
 }
 
-Json graph_json(const format::Trace& trace, const format::Graph& graph) {
+Json EventJson::graph(const format::Graph& graph) {
   Json nodes = Json::array();
   for (const format::GraphNode& node : graph.nodes) {
     Json json = {{"type", node_name(node)}, {"dependencies", node.dependencies}};
-    json.update(std::visit(Fields(trace), node.action));
+    json.update(std::visit(Fields(trace_, *this), node.action));
     nodes.push_back(std::move(json));
   }
   return {{"type", "graph"}, {"graph", graph.id}, {"nodes", std::move(nodes)}};

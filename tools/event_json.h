@@ -4,15 +4,26 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "format/reader.h"
 
 namespace gfxgraph::tools {
 
-nlohmann::ordered_json event_json(const format::Trace& trace, const format::Event& event);
+// Of one trace, which outlives it. Not thread-safe: it keeps the readable names of kernels.
+class EventJson {
+ public:
+  explicit EventJson(const format::Trace& trace) : trace_(trace), names_(trace.kernels().size()) {}
+  nlohmann::ordered_json event(const format::Event& event);
+  nlohmann::ordered_json graph(const format::Graph& graph);
+  const std::string& kernel_name(format::KernelId kernel);
+
+ private:
+  const format::Trace& trace_;
+  std::vector<std::string> names_;  // by kernel; empty: not made yet
+};
+
 // One line of text, in which what is no UTF-8 is replaced.
 std::string one_line(const nlohmann::ordered_json& value);
-
-nlohmann::ordered_json graph_json(const format::Trace& trace, const format::Graph& graph);
 
 }  // namespace gfxgraph::tools

@@ -109,8 +109,9 @@ void write_lines(const format::Trace& trace, Sink& sink) {
           {"private_segment_bytes", kernel.private_segment_bytes},
           {"arguments", std::move(arguments)}});
   }
-  for (const format::Graph& graph : trace.graphs()) line(graph_json(trace, graph));
-  for (const format::Event& event : trace.events()) line(event_json(trace, event));
+  EventJson events(trace);
+  for (const format::Graph& graph : trace.graphs()) line(events.graph(graph));
+  for (const format::Event& event : trace.events()) line(events.event(event));
   for (const format::Finding& finding : trace.findings()) {
     const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
     line({{"type", "finding"},
@@ -140,10 +141,10 @@ std::string in_quotes(std::string_view text) {
   return result + "\"";
 }
 
-std::string node_text(const format::Trace& trace, const format::GraphNode& node) {
+std::string node_text(EventJson& events, const format::GraphNode& node) {
   if (const auto* launch = std::get_if<format::Launch>(&node.action)) {
-    return fmt::format("{} {}x{}x{}", demangle(trace.kernels()[launch->kernel - 1].name),
-                       launch->grid[0], launch->grid[1], launch->grid[2]);
+    return fmt::format("{} {}x{}x{}", events.kernel_name(launch->kernel), launch->grid[0],
+                       launch->grid[1], launch->grid[2]);
   }
   if (const auto* copy = std::get_if<format::Copy>(&node.action)) {
     const auto end = [](const format::CopyEnd& one) {
@@ -160,12 +161,13 @@ std::string node_text(const format::Trace& trace, const format::GraphNode& node)
 }
 
 void write_graphs(const format::Trace& trace, format::GraphId only, Sink& sink) {
+  EventJson events(trace);
   for (const format::Graph& graph : trace.graphs()) {
     if (only != 0 && graph.id != only) continue;
     sink.write(fmt::format("digraph graph_{} {{\n  node [shape=box];\n", graph.id));
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const format::GraphNode& node = graph.nodes[i];
-      sink.write(fmt::format("  n{} [label={}];\n", i, in_quotes(node_text(trace, node))));
+      sink.write(fmt::format("  n{} [label={}];\n", i, in_quotes(node_text(events, node))));
       for (const uint32_t from : node.dependencies)
         sink.write(fmt::format("  n{} -> n{};\n", from, i));
     }

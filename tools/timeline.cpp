@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/demangle.h"
 #include "tools/event_json.h"
 #include "tools/trace_summary.h"
 
@@ -31,7 +30,7 @@ class Timeline {
     for (const format::Event& event : trace_.events()) {
       event_ = &event;
       const std::string name = title();
-      Json arguments = event_json(trace_, event);
+      Json arguments = events_.event(event);
       arguments.erase("relocations");  // with the names of buffers nobody reads them here
       if (!std::holds_alternative<format::Marker>(event.action))
         instant(kThreads, event.thread, name, arguments);
@@ -86,11 +85,8 @@ class Timeline {
   }
 
   std::string title() {
-    if (const auto* launch = std::get_if<format::Launch>(&event_->action)) {
-      std::string& known = kernel_names_[launch->kernel];
-      if (known.empty()) known = demangle(trace_.kernels()[launch->kernel - 1].name);
-      return known;
-    }
+    if (const auto* launch = std::get_if<format::Launch>(&event_->action))
+      return events_.kernel_name(launch->kernel);
     if (const auto* graph = std::get_if<format::GraphLaunch>(&event_->action))
       return fmt::format("graph {}", graph->graph);
     return event_name(event_->action);
@@ -192,7 +188,7 @@ class Timeline {
   const format::Trace& trace_;
   const Visit& visit_;
   const format::Event* event_ = nullptr;
-  std::unordered_map<format::KernelId, std::string> kernel_names_;
+  EventJson events_{trace_};
   std::unordered_map<format::EventId, std::pair<format::StreamId, double>> recorded_;
   uint64_t arrows_ = 0;
   std::map<format::RangeId, std::string> open_;
