@@ -78,8 +78,9 @@ struct Allocation {
   uint64_t found_in_doubt = 0;  // hash of what kernels may have read there that were not given it
   // Memory of the program that HIP was never told of: it may be gone, and is read with care.
   bool plain_host = false;
-  // Host-visible: what copies and memsets have written.
+  // Host-visible: what copies and memsets have written, in recorded stretches or between them.
   ByteRanges device_wrote;
+  bool was_reachable = false;  // by kernels, in an earlier recorded stretch
   // Copies out of it brought their bytes along: the trace may not know what it holds.
   bool brought = false;
   // plain_host: what it held when the host last knew of it, with what host functions wrote since.

@@ -99,6 +99,7 @@ void Recorder::leave_range() {
     unwatch(*allocation);
     allocation->saved_blocks.clear();
     allocation->doubted_blocks.clear();
+    allocation->was_reachable = allocation->was_reachable || allocation->reachable;
     if (allocation->kept) {
       allocation->reachable = allocation->in_memory = false;
       continue;
@@ -108,7 +109,6 @@ void Recorder::leave_range() {
     allocation->begun = false;
     allocation->reachable = allocation->in_memory = false;
     allocation->known_blocks.clear();
-    allocation->device_wrote = {};
     allocation->points_to.clear();
   }
   stale_words_.clear();
@@ -125,9 +125,22 @@ void Recorder::writes_outside(const RawAction& raw) {
   const auto written = [&](uint64_t address) {
     if (Allocation* allocation = map_.find(address)) allocation->given_out = FreshMemory::kWritten;
   };
+  // What a copy of a later step finds there is the device's, not the program's.
+  const auto by_device = [&](uint64_t address, uint64_t size_bytes) {
+    written(address);
+    uint64_t offset = 0;
+    Allocation* const to = allocation_at(address, offset);
+    if (to == nullptr || !to->host_visible() || offset >= to->size_bytes) return;
+    to->device_wrote.add(offset, offset + std::min(size_bytes, to->size_bytes - offset));
+  };
   if (std::holds_alternative<RawLaunch>(raw)) fresh_.kernels_run();
-  if (const auto* copy = std::get_if<RawCopy>(&raw)) written(copy->destination.address);
-  if (const auto* set = std::get_if<RawMemset>(&raw)) written(set->address);
+  if (const auto* copy = std::get_if<RawCopy>(&raw))
+    by_device(copy->destination.address, copy_extent(*copy, copy->destination));
+  if (const auto* set = std::get_if<RawMemset>(&raw)) {
+    by_device(set->address,
+              extent(set->pitch_bytes, set->slice_bytes, set->width_elements * set->element_bytes,
+                     set->height, set->depth));
+  }
   if (const auto* write = std::get_if<RawWrite>(&raw)) written(write->address);
 }
 

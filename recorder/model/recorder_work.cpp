@@ -120,8 +120,9 @@ bool Recorder::carries_bytes(const Allocation& source, uint64_t offset, uint64_t
       offset > source.size_bytes || size_bytes > source.size_bytes - offset) {
     return false;
   }
-  if (source.reachable || source.watched || source.holds_values || any_value_ || any_reachable_ ||
-      source.device_wrote.overlap(offset, offset + size_bytes) || !runs_to_come().empty()) {
+  if (source.reachable || source.was_reachable || source.watched || source.holds_values ||
+      any_value_ || any_reachable_ || source.device_wrote.overlap(offset, offset + size_bytes) ||
+      !runs_to_come().empty()) {
     return false;
   }
   if (!source.begun || size_bytes <= kSmallBytes) return true;
