@@ -10,15 +10,16 @@
 #include "tools/trace_summary.h"
 
 namespace gfxgraph::tools {
+
+std::string blob_name(const format::BlobId& id) {
+  return id ? fmt::format("{:016x}{:016x}", id.high, id.low) : "";
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 std::string hexadecimal(uint64_t value) { return fmt::format("{:#x}", value); }
-
-std::string blob_name(const format::BlobId& id) {
-  return id ? fmt::format("{:016x}{:016x}", id.high, id.low) : "";
-}
 
 Json relocations_json(const std::vector<format::Relocation>& relocations) {
   Json list = Json::array();
@@ -225,6 +226,25 @@ Json EventJson::graph(const format::Graph& graph) {
     nodes.push_back(std::move(json));
   }
   return {{"type", "graph"}, {"graph", graph.id}, {"nodes", std::move(nodes)}};
+}
+
+Json arguments_json(const format::Kernel& kernel) {
+  Json arguments = Json::array();
+  for (const format::Argument& argument : kernel.arguments) {
+    arguments.push_back({{"name", argument.name},
+                         {"kind", argument.value_kind},
+                         {"offset_bytes", argument.offset_bytes},
+                         {"size_bytes", argument.size_bytes}});
+  }
+  return arguments;
+}
+
+Json finding_json(const format::Finding& finding) {
+  const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
+  return {{"kind", incomplete ? "incomplete" : "note"},
+          {"call", finding.call},
+          {"count", finding.count},
+          {"detail", finding.detail}};
 }
 
 std::string one_line(const Json& value) {

@@ -23,6 +23,10 @@ class EventJson {
   std::vector<std::string> names_;  // by kernel; empty: not made yet
 };
 
+nlohmann::ordered_json arguments_json(const format::Kernel& kernel);
+nlohmann::ordered_json finding_json(const format::Finding& finding);
+std::string blob_name(const format::BlobId& id);  // hexadecimal; empty: no blob
+
 // One line of text, in which what is no UTF-8 is replaced.
 std::string one_line(const nlohmann::ordered_json& value);
 

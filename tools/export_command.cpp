@@ -88,16 +88,9 @@ void write_lines(const format::Trace& trace, Sink& sink) {
     line({{"type", "code_object"},
           {"code_object", code.id},
           {"target", code.target},
-          {"elf", fmt::format("{:016x}{:016x}", code.elf.high, code.elf.low)}});
+          {"elf", blob_name(code.elf)}});
   }
   for (const format::Kernel& kernel : trace.kernels()) {
-    Json arguments = Json::array();
-    for (const format::Argument& argument : kernel.arguments) {
-      arguments.push_back({{"name", argument.name},
-                           {"kind", argument.value_kind},
-                           {"offset_bytes", argument.offset_bytes},
-                           {"size_bytes", argument.size_bytes}});
-    }
     line({{"type", "kernel"},
           {"kernel", kernel.id},
           {"code_object", kernel.code_object},
@@ -107,18 +100,15 @@ void write_lines(const format::Trace& trace, Sink& sink) {
           {"explicit_size_bytes", kernel.explicit_size_bytes},
           {"group_segment_bytes", kernel.group_segment_bytes},
           {"private_segment_bytes", kernel.private_segment_bytes},
-          {"arguments", std::move(arguments)}});
+          {"arguments", arguments_json(kernel)}});
   }
   EventJson events(trace);
   for (const format::Graph& graph : trace.graphs()) line(events.graph(graph));
   for (const format::Event& event : trace.events()) line(events.event(event));
   for (const format::Finding& finding : trace.findings()) {
-    const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
-    line({{"type", "finding"},
-          {"kind", incomplete ? "incomplete" : "note"},
-          {"call", finding.call},
-          {"count", finding.count},
-          {"detail", finding.detail}});
+    Json json = {{"type", "finding"}};
+    json.update(finding_json(finding));
+    line(json);
   }
 }
 
@@ -184,8 +174,12 @@ Result<void> write_code(const format::Trace& trace, const std::string& folder) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(code.elf));
     GFXGRAPH_TRY(check_output_path(path));
     GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_write(path));
-    GFXGRAPH_TRY(file.truncate(0));
-    GFXGRAPH_TRY(file.write_all(elf));
+    Result<void> written = file.truncate(0);
+    if (written) written = file.write_all(elf);
+    if (!written) {
+      std::remove(path.c_str());
+      return written;
+    }
     print("{}: {}, {}\n", path, code.target, format_bytes(elf.size()));
   }
   return {};

@@ -19,6 +19,7 @@
 #include "tools/ambiguous_report.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/event_json.h"
 #include "tools/json_stream.h"
 #include "tools/lint_report.h"
 #include "tools/manifest_report.h"
@@ -165,13 +166,6 @@ void print_findings(const format::Trace& trace) {
 
 Json kernel_json(const KernelSummary& entry) {
   const format::Kernel& kernel = *entry.kernel;
-  Json arguments = Json::array();
-  for (const format::Argument& argument : kernel.arguments) {
-    arguments.push_back({{"name", argument.name},
-                         {"kind", argument.value_kind},
-                         {"offset_bytes", argument.offset_bytes},
-                         {"size_bytes", argument.size_bytes}});
-  }
   return {{"id", kernel.id},
           {"name", kernel.name},
           {"demangled", demangle(kernel.name)},
@@ -182,7 +176,7 @@ Json kernel_json(const KernelSummary& entry) {
           {"explicit_size_bytes", kernel.explicit_size_bytes},
           {"group_segment_bytes", kernel.group_segment_bytes},
           {"private_segment_bytes", kernel.private_segment_bytes},
-          {"arguments", std::move(arguments)}};
+          {"arguments", arguments_json(kernel)}};
 }
 
 // The kernel by its number: a name may have megabytes, and the list of kernels has it.
@@ -215,14 +209,6 @@ Json environment_json(const format::Environment& environment) {
           {"hip_driver_version", environment.hip_driver_version},
           {"command_line", environment.command_line},
           {"start_unix_ns", environment.start_unix_ns}};
-}
-
-Json finding_json(const format::Finding& finding) {
-  const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
-  return {{"kind", incomplete ? "incomplete" : "note"},
-          {"call", finding.call},
-          {"count", finding.count},
-          {"detail", finding.detail}};
 }
 
 // What the command line asks for beside the summary.

@@ -50,7 +50,8 @@ void Flusher::run(const std::function<bool()>& round) {
   std::unique_lock lock(mutex_);
   bool busy = false;
   while (!stop_) {
-    // Whoever leaves something to it sees that it dozes, or it sees that something was left.
+    // at_wait() sets left_to_it_ and then reads dozes_; here it is the other way round, so that one
+    // of the two sides notices.
     dozes_.store(!busy);
     if (!busy && left_to_it_.load()) dozes_.store(false);
     wanted_.wait_for(lock, dozes_.load() ? kPeriod : kBusyPeriod);
