@@ -49,12 +49,6 @@ std::unique_ptr<Segments> segments_of(const Options& options) {
 
 }  // namespace
 
-[[gnu::hot]] uint32_t thread_number() noexcept {
-  static std::atomic<uint32_t> next{0};
-  static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  return number;
-}
-
 Handle per_thread_stream() noexcept {
   static thread_local char stream;
   return &stream;
@@ -64,7 +58,7 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
     : options_(consistent(std::move(options))),
       segments_(segments_of(options_)),
       device_(std::move(device)) {
-  active_ = !options_.output.empty();
+  if (options_.output.empty()) (void)guard_.stop();
   std::vector<RangePattern> patterns;
   for (const std::string& text : options_.ranges) {
     if (Result<RangePattern> pattern = parse_range_pattern(text)) patterns.push_back(*pattern);
@@ -83,34 +77,30 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
   if (segments_) span_ = 1;  // a range that has begun before anything happened
 }
 
-Recorder::~Recorder() { flusher_.stop(); }
+Recorder::~Recorder() { journal_.flusher().stop(); }
 
-void Recorder::check(Result<void> result) {
-  if (!result) throw RecordingError{std::move(result).error()};
-}
-
-void Recorder::fail(const Error& error) noexcept {
-  // The first one only: what follows is its consequence.
-  if (!active_.exchange(false)) return;
+void Recorder::failed(const Error& error) noexcept {
   try {
     report_.error = error.message;
-    if (writer_) (void)writer_->flush();
+    if (journal_.begun()) (void)journal_.writer().flush();
   } catch (...) {
     // Nothing is left to tell it to; the report's "sealed 0" stays.
   }
   write_report_file();
 }
 
-// The runtime may load libraries when it is first asked: not under mutex_, for which other threads
-// may wait with the dynamic linker's lock.
-void Recorder::ask() {
+// The runtime may load libraries when it is first asked: not under the model's lock, for which
+// other threads may wait with the dynamic linker's.
+void Recorder::ready() {
+  if (asked_.load(std::memory_order_acquire)) [[likely]]
+    return;
   const std::lock_guard lock(asking_mutex_);
   if (asked_.load(std::memory_order_relaxed) || !active()) return;
   claim_ = check(claim_recording(options_));
   if (claim_.mine) {
     facts_ = device_->facts();
   } else {
-    active_.store(false);
+    (void)guard_.stop();
     elsewhere_.store(true);
   }
   asked_.store(true, std::memory_order_release);
@@ -126,12 +116,19 @@ void Recorder::apply_registrations() {
   for (const std::function<void()>& one : registrations) one();
 }
 
+void Recorder::enter() {
+  if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
+  if (!begun_) open();
+}
+
+void Recorder::leave() {
+  note_lost_bytes();
+  update_ways();
+}
+
 void Recorder::open() {
   begun_ = true;
-  start_ns_ = monotonic_ns();
-  queue_.reserve(start_ns_);
-  writer_ = check(new_writer());
-  findings_.write_to(*writer_);
+  journal_.begin(check(new_writer()));
   report_.trace = claim_.output;
   store_.place_in(std::filesystem::path(claim_.output).parent_path());
 
@@ -147,14 +144,14 @@ void Recorder::open() {
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                 std::chrono::system_clock::now().time_since_epoch())
                                 .count());
-  check(writer_->add(environment));
+  check(journal_.writer().add(environment));
   if (segments_) {
     const std::string& status = options_.status_folder;
     segments_->files = SegmentFiles(claim_.output, options_.replace,
                                     status.empty() ? "" : segment_list(status, claim_.key));
     segments_->partial = claim_.output + ".partial";
     segments_->environment = environment;
-    sites_.remember();
+    journal_.sites().remember();
   }
   report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
   for (ModuleEntry* module : code_.modules()) {
@@ -164,8 +161,8 @@ void Recorder::open() {
   append_early_markers();
 
   // Without it events are still handed over at synchronisations and when many have gathered.
-  const bool flushes = flusher_.start([this] { note_bypasses(); }, [this] { return flush_round(); },
-                                      [this] { flusher_ends(); });
+  const bool flushes = journal_.flusher().start(
+      [this] { note_bypasses(); }, [this] { return flush_round(); }, [this] { flusher_ends(); });
   if (flushes && options_.end_signals) watch_end_signals(segments_ != nullptr);
 }
 
@@ -184,45 +181,27 @@ void Recorder::append(format::Action action) {
   push(std::move(action));
 }
 
-uint64_t Recorder::now_ns() const { return monotonic_ns() - start_ns_; }
-
-void Recorder::stamp(format::Event& event) const {
-  event.thread = thread_number();
-  event.time_ns = now_ns();
-}
-
-void Recorder::enqueue(uint64_t ticket, Pending item) {
-  if (queue_.add(ticket, std::move(item)) % EventQueue::kSome == 0) flusher_.wake();
-}
-
 format::Event& Recorder::push(format::Action action) {
   auto event = std::make_unique<format::Event>();
-  const uint64_t ticket = queue_.draw();
-  stamp(*event);
+  const uint64_t ticket = journal_.queue().draw();
+  journal_.stamp(*event);
   event->action = std::move(action);
-  event->site = sites_.here(event->action);
-  check(findings_.look_at(event->action));
+  event->site = journal_.sites().here(event->action);
+  check(journal_.findings().look_at(event->action));
   note_targets(event->action);
   stream_used(event->action, ticket);
   program_waited(event->action);
   const std::vector<Flight> known = flights_.follow(event->action);
   format::Event& pushed = *event;
-  enqueue(ticket, std::move(event));
+  journal_.enqueue(ticket, std::move(event));
   land(known);
   return pushed;
-}
-
-void Recorder::append(std::unique_ptr<format::Graph> graph) {
-  for (const format::GraphNode& node : graph->nodes) {
-    if (const auto* copy = std::get_if<format::Copy>(&node.action)) check(findings_.look_at(*copy));
-  }
-  enqueue(queue_.draw(), std::move(graph));
 }
 
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    drain_in_order(all, [this] { return lock_soon(mutex_); });
+    drain_in_order(all, [this] { return lock_soon(guard_.mutex()); });
   });
 }
 
@@ -233,46 +212,40 @@ bool Recorder::drain_in_order(bool all, LockModel&& lock_model) {
     {
       const std::unique_lock<std::mutex> lock = lock_model();
       if (!lock) return false;
-      if (!writer_) return true;
+      if (!journal_.begun()) return true;
       resolve_deferred(all);
-      again = !queue_.take();
+      again = !journal_.queue().take();
     }
-    again = write_taken() && again;
+    again = journal_.write_taken() && again;
   }
   return true;
 }
 
-// Up to what must wait; true: nothing is left. Needs drain_mutex_.
-bool Recorder::write_taken() {
-  check(sites_.write(*writer_));
-  return check(queue_.write(*writer_, refused_));
-}
-
 void Recorder::drain_if_full() noexcept {
-  if (queue_.full()) drain();
+  if (journal_.queue().full()) drain();
 }
 
 // What the program knows to be done is in the file then, however it ends.
 void Recorder::drain_at_wait() noexcept {
-  flusher_.at_wait([this] { drain(); });
+  journal_.flusher().at_wait([this] { drain(); });
 }
 
-// Takes mutex_ itself, after the search.
+// Takes the lock itself, after the search.
 void Recorder::note_bypasses() noexcept {
   guarded_unlocked([&] {
     {
-      const std::lock_guard lock(mutex_);
-      if (finished_ || !writer_) return;
+      const std::lock_guard lock(guard_.mutex());
+      if (finished_ || !journal_.begun()) return;
     }
     const std::vector<Device::Bypass> found = device_->bypasses();
-    const std::lock_guard lock(mutex_);
-    if (!finished_ && writer_) note(found);
+    const std::lock_guard lock(guard_.mutex());
+    if (!finished_ && journal_.begun()) note(found);
   });
 }
 
 void Recorder::note(const std::vector<Device::Bypass>& bypasses) {
   for (const Device::Bypass& bypass : bypasses) {
-    if (!findings_.has(bypass.what, bypass.why))
+    if (!journal_.findings().has(bypass.what, bypass.why))
       finding(format::FindingKind::kIncomplete, bypass.what, bypass.why);
   }
 }
@@ -300,10 +273,10 @@ void Recorder::end_by_signal() noexcept {
     const std::vector<Device::Bypass> bypasses = device_->bypasses();
     const std::unique_lock order = lock_within(drain_mutex_, kSignalTimeoutMs);
     if (!order) return;
-    const std::unique_lock lock = lock_within(mutex_, kSignalTimeoutMs);
+    const std::unique_lock lock = lock_within(guard_.mutex(), kSignalTimeoutMs);
     if (!lock) return;
     finish_timeout_ms_ = kSignalTimeoutMs;
-    if (!finished_ && writer_) note(bypasses);
+    if (!finished_ && journal_.begun()) note(bypasses);
     end_trace();
     if (finished_) write_report_file();
   });
@@ -316,17 +289,18 @@ void Recorder::flush() noexcept {
   guarded_unlocked([&] {
     const std::unique_lock order = lock_within(drain_mutex_, kFlushTimeoutMs);
     if (!order) return;
-    if (!drain_in_order(true, [this] { return lock_within(mutex_, kFlushTimeoutMs); })) return;
-    if (begun_ && writer_) (void)writer_->settle();
+    if (!drain_in_order(true, [this] { return lock_within(guard_.mutex(), kFlushTimeoutMs); }))
+      return;
+    if (begun_ && journal_.begun()) (void)journal_.writer().settle();
   });
 }
 
 bool Recorder::abandon() noexcept {
   // Without the lock the other threads of the parent may have been in the middle of something.
   if (asking_mutex_.try_lock()) {
-    if (mutex_.try_lock()) {
+    if (guard_.mutex().try_lock()) {
       const bool untouched = !begun_ && !asked_.load(std::memory_order_relaxed);
-      mutex_.unlock();
+      guard_.mutex().unlock();
       asking_mutex_.unlock();
       if (untouched) return false;
     } else {
@@ -334,26 +308,17 @@ bool Recorder::abandon() noexcept {
     }
   }
   elsewhere_.store(!options_.output.empty());
-  active_.store(false);
+  (void)guard_.stop();
   claim_.report.close();
-  if (writer_) writer_->abandon();
+  if (journal_.begun()) journal_.writer().abandon();
   store_.abandon();
   // The flusher does not exist in the child, where nothing destroys or joins this object.
   return true;
 }
 
-void Recorder::finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
-  check(findings_.add({kind, std::string(call), std::string(detail)}));
-}
-
-void Recorder::finding_now(format::FindingKind kind, std::string_view call,
-                           std::string_view detail) {
-  check(findings_.add_now(kind, call, detail));
-}
-
 void Recorder::count(const HeldFindings& held) noexcept {
   if (held.empty()) return;
-  guarded([&] { check(findings_.count(held)); });
+  guarded([&] { check(journal_.findings().count(held)); });
 }
 
 void Recorder::note_incomplete(std::string_view call, std::string_view detail) noexcept {
@@ -414,12 +379,12 @@ void Recorder::end_contents(const char* call) {
 // All that it is to hold has been handed over.
 void Recorder::seal_trace() {
   resolve_deferred(true);
-  write_taken();
-  queue_.take();
-  write_taken();
+  journal_.write_taken();
+  journal_.queue().take();
+  journal_.write_taken();
   note_lost_bytes();
-  check(findings_.write_counts());
-  if (active()) check(writer_->seal());
+  check(journal_.findings().write_counts());
+  if (active()) check(journal_.writer().seal());
 }
 
 void Recorder::finish() noexcept {
@@ -428,7 +393,7 @@ void Recorder::finish() noexcept {
     // Both until the end: other threads may go on, and what they do after the buffers' last states
     // were taken must not get into the trace.
     const std::lock_guard order(drain_mutex_);
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     end_trace();
   });
   if (finished_) write_report_file();
@@ -436,7 +401,7 @@ void Recorder::finish() noexcept {
 
 // With both locks.
 void Recorder::end_trace() {
-  if (finished_ || !begun_ || !writer_) return;
+  if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
   if (leaving_) leave_range();
   update_ways();
@@ -450,7 +415,7 @@ void Recorder::end_trace() {
   seal_trace();
   if (!active()) return;
   report_.sealed = true;
-  active_.store(false);
+  (void)guard_.stop();
   elsewhere_.store(true);  // what this process does from now on is not in the trace
 }
 
@@ -478,7 +443,7 @@ void Recorder::unrecorded_work(std::string_view call) noexcept {
 
 void Recorder::note_unrecorded_processes() {
   for (const std::string& mark : unrecorded_processes(options_.status_folder, claim_.key)) {
-    if (findings_.has(mark)) continue;  // of an earlier segment
+    if (journal_.findings().has(mark)) continue;  // of an earlier segment
     finding(format::FindingKind::kIncomplete, mark,
             "the work of this process, which the program started, is not in the trace");
   }
@@ -486,8 +451,8 @@ void Recorder::note_unrecorded_processes() {
 
 Report Recorder::report() {
   Report report = report_;
-  if (writer_) {
-    const format::Statistics& statistics = writer_->statistics();
+  if (journal_.begun()) {
+    const format::Statistics& statistics = journal_.writer().statistics();
     report.events = statistics.events;
     report.copies = statistics.copies;
     report.allocations = statistics.allocations;
@@ -497,8 +462,8 @@ Report Recorder::report() {
     report.relocations_matched = statistics.relocations_matched;
     report.relocations_ambiguous = statistics.relocations_ambiguous;
   }
-  report.incomplete = refused_;
-  findings_.add_to(report);
+  report.incomplete = journal_.refused();
+  journal_.findings().add_to(report);
   return report;
 }
 

@@ -31,6 +31,7 @@
 #include "recorder/contents/flights.h"
 #include "recorder/contents/host_effects.h"
 #include "recorder/contents/kept_bytes.h"
+#include "recorder/core.h"
 #include "recorder/device.h"
 #include "recorder/model/allocation_map.h"
 #include "recorder/model/arguments.h"
@@ -48,8 +49,7 @@
 #include "recorder/model/stream_uses.h"
 #include "recorder/model/stream_values.h"
 #include "recorder/model/word_resolver.h"
-#include "recorder/queue/event_queue.h"
-#include "recorder/queue/flusher.h"
+#include "recorder/queue/journal.h"
 #include "recorder/tool/claim.h"
 #include "recorder/tool/options.h"
 #include "recorder/work.h"
@@ -59,14 +59,14 @@ namespace gfxgraph::recorder {
 // The handle that stands for this thread's stream in calls of the per-thread-default-stream API.
 Handle per_thread_stream() noexcept;
 
-class Recorder {
+class Recorder final : private Guard::Owner {
  public:
   Recorder(Options options, std::unique_ptr<Device> device);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  bool active() const noexcept { return active_.load(std::memory_order_acquire); }
+  bool active() const noexcept { return guard_.active(); }
 
   // ---- code (recorder_code.cpp); allowed before the first device call ---------------------------
   void fat_binary(Handle handle, const void* wrapper) noexcept;
@@ -249,26 +249,33 @@ class Recorder {
   Report report();
 
  private:
+  // Guard::Owner
+  void ready() override;
+  void enter() override;
+  void leave() override;
+  void failed(const Error& error) noexcept override;
+
   template <typename F>
-  void guarded(F&& function) noexcept;
+  void guarded(F&& function) noexcept {
+    guard_.locked(std::forward<F>(function));
+  }
   template <typename F>
-  void guarded_unlocked(F&& function) noexcept;
+  void guarded_unlocked(F&& function) noexcept {
+    guard_.unlocked(std::forward<F>(function));
+  }
   template <typename F>
   void registering(F&& function) noexcept;
-  void fail(const Error& error) noexcept;
-  template <typename T>
-  T check(Result<T> result);
-  void check(Result<void> result);
+  void finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
+    journal_.finding(kind, call, detail);
+  }
+  void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail) {
+    journal_.finding_now(kind, call, detail);
+  }
 
-  void ask();
   void open();
   void apply_registrations();
   void append(format::Action action);
-  void append(std::unique_ptr<format::Graph> graph);
-  void enqueue(uint64_t ticket, Pending item);
   format::Event& push(format::Action action);
-  void stamp(format::Event& event) const;
-  uint64_t now_ns() const;  // since the recording began
 
   std::shared_ptr<const WordsThen> words_now();
   void end_allocation_later(Freeing&& freeing, format::StreamId stream);
@@ -331,7 +338,6 @@ class Recorder {
   template <typename LockModel>
   bool drain_in_order(bool all, LockModel&& lock_model);
   void drain_at_wait() noexcept;
-  bool write_taken();
   void drain_if_full() noexcept;
   bool flush_round() noexcept;
   void flusher_ends() noexcept;
@@ -354,8 +360,6 @@ class Recorder {
   void describe_again(KernelEntry& kernel);
   void count_for_segment(const LaunchCall& launch) noexcept;
   void keep_segment() noexcept;
-  void finding(format::FindingKind kind, std::string_view call, std::string_view detail);
-  void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail);
 
   // code
   bool describe_module(ModuleEntry& module, const char* call);
@@ -531,6 +535,8 @@ class Recorder {
                 const char* call);
 
   const Options options_;
+  Guard guard_{*this};
+  Journal journal_{options_.redact};
   Claim claim_;
   const std::unique_ptr<Segments> segments_;  // of a flight recorder
   // What each launch looks at, side by side: few lines of cache. The first three say how much more
@@ -538,7 +544,6 @@ class Recorder {
   alignas(64) std::atomic<bool> plain_{false};
   std::atomic<bool> light_{false};
   std::atomic<bool> idle_{false};
-  std::atomic<bool> active_{true};
   std::atomic<bool> any_ran_{false};    // of ran_
   std::atomic<bool> in_flight_{false};  // whether flights_ follows anything
   // The recorded stretch is over, and is left at the next call of the program: if that begins
@@ -547,7 +552,6 @@ class Recorder {
   // Inside of a range that is recorded; always, if all of the program is.
   bool recording_ = true;
   std::atomic<uint64_t> span_{0};  // changes when a recorded stretch begins or ends
-  uint64_t start_ns_ = 0;
   FreshMemory fresh_;
   LaunchSelection launch_selection_;
   RangeSelection selection_;
@@ -563,13 +567,9 @@ class Recorder {
   std::mutex registration_mutex_;  // last
   std::vector<std::function<void()>> registrations_;
   std::atomic<bool> any_registered_{false};
-  // Held for every method but while the program's own call runs. drain_mutex_ before mutex_.
+  // Before the guard's.
   std::mutex drain_mutex_;
-  std::mutex mutex_;
-  std::unique_ptr<format::Writer> writer_;
-  EventQueue queue_;
 
-  CallSites sites_{options_.redact};
   CodeRegistry code_;
   DeviceFacts facts_;
   ByteStore store_;
@@ -633,18 +633,15 @@ class Recorder {
   std::unordered_set<uint64_t> running_;  // runs that began and have not ended
   std::vector<DeferredSource> deferred_;
   std::vector<DeferredEffect> deferred_effects_;
-  std::vector<DeferredBegin> deferred_begins_;  // with mutex_
+  std::vector<DeferredBegin> deferred_begins_;  // with the lock
   uint64_t landing_run_ = 0;                    // the function that tells of what lands
   HostEffects effects_{store_};
   std::vector<HostEffects::Effect> ended_effects_;  // not yet taken into the known state
   std::atomic<bool> any_effect_{false};
 
-  Findings findings_;
   std::string_view reading_for_ = "memory";  // the call for which contents are read
   size_t unread_ = 0;                        // contents that could not be
-  std::vector<std::string> refused_;  // what the writer would not take; guarded by drain_mutex_
   Report report_;
-  Flusher flusher_;  // goes first
 };
 
 }  // namespace gfxgraph::recorder

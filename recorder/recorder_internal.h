@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "recorder/contents/host_memory.h"
@@ -16,9 +15,6 @@ inline constexpr uint32_t kSettleTimeoutMs = 5'000;
 
 // Contents of up to this many bytes are read and written at once.
 inline constexpr size_t kSmallBytes = 64u << 10;
-
-// recorder.cpp: the calling thread, counted from 0.
-uint32_t thread_number() noexcept;
 
 // recorder_marks.cpp: as much of it as may stand in a trace, cut where a character of UTF-8 begins.
 std::string cut_name(const char* text);
@@ -50,26 +46,9 @@ std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size
 void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
                          std::vector<bool>& written);
 
-// Locks what is mostly held for less time than it takes to sleep and be woken.
-inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
-  constexpr int kTurns = 100;  // a few microseconds
-  std::unique_lock lock(mutex, std::try_to_lock);
-  for (int turn = 0; !lock && turn < kTurns; ++turn) {
-    __builtin_ia32_pause();
-    (void)lock.try_lock();
-  }
-  if (!lock) lock.lock();
-  return lock;
-}
-
-// Thrown inside recorder_*.cpp only, and caught by guarded() at the edge of every public method.
-struct RecordingError {
-  Error error;
-};
-
 // What launches have to look at, after anything may have changed it.
 inline void Recorder::update_ways() noexcept {
-  const bool live = writer_ && !finished_;
+  const bool live = journal_.begun() && !finished_;
   const bool idle = live && !recording_ && captures_.none();
   if (idle != idle_.load(std::memory_order_relaxed)) idle_.store(idle, std::memory_order_release);
   if (recount_reachable_) {
@@ -83,7 +62,7 @@ inline void Recorder::update_ways() noexcept {
   const bool light = looked && recording_ && !any_reachable_;
   if (plain != plain_.load(std::memory_order_relaxed) ||
       light != light_.load(std::memory_order_relaxed)) {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     plain_.store(plain, std::memory_order_release);
     light_.store(light, std::memory_order_release);
   }
@@ -93,35 +72,6 @@ inline void Recorder::update_ways() noexcept {
   if (flights_.idle() == in_flight_.load(std::memory_order_relaxed)) {
     in_flight_.store(!flights_.idle(), std::memory_order_release);
   }
-}
-
-template <typename F>
-void Recorder::guarded_unlocked(F&& function) noexcept {
-  if (!active()) return;
-  try {
-    std::forward<F>(function)();
-  } catch (const RecordingError& caught) {
-    fail(caught.error);
-  } catch (const std::exception& caught) {
-    fail(Error{Status::kInternal, caught.what()});
-  } catch (...) {
-    fail(Error{Status::kInternal, "unknown exception in the recorder"});
-  }
-}
-
-template <typename F>
-void Recorder::guarded(F&& function) noexcept {
-  guarded_unlocked([&] {
-    if (!asked_.load(std::memory_order_acquire)) [[unlikely]]
-      ask();
-    if (!active()) return;
-    const std::unique_lock lock = lock_soon(mutex_);
-    if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
-    if (!begun_) open();
-    std::forward<F>(function)();
-    note_lost_bytes();
-    update_ways();
-  });
 }
 
 // Registration runs before main, when no device may be touched yet, and inside of dlopen(), with
@@ -136,13 +86,7 @@ void Recorder::registering(F&& function) noexcept {
   });
 }
 
-template <typename T>
-T Recorder::check(Result<T> result) {
-  if (!result) throw RecordingError{std::move(result).error()};
-  return std::move(*result);
-}
-
-// The call for which contents are read from now on; `call` must outlive it. With mutex_.
+// The call for which contents are read from now on; `call` must outlive it. With the lock.
 class ReadingFor {
  public:
   ReadingFor(std::string_view& holder, std::string_view call) noexcept

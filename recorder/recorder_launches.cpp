@@ -36,7 +36,7 @@ namespace gfxgraph::recorder {
   }
   KernelEntry* result = nullptr;
   guarded([&] {
-    const Findings::Hold hold(findings_, held);
+    const Findings::Hold hold(journal_.findings(), held);
     CodeRegistry::FunctionName* name = code_.find_launched(function, host_function);
     if (name == nullptr) {
       finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
@@ -104,8 +104,8 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
     if (!relocation.ambiguous) continue;
     const uint64_t bit = ambiguous_bit(relocation.offset_bytes);
     if ((kernel.ambiguous_reported.fetch_or(bit) & bit) != 0) continue;
-    findings_.ambiguous(kernel.kernel.name,
-                        describe_argument(kernel.kernel, relocation.offset_bytes));
+    journal_.findings().ambiguous(kernel.kernel.name,
+                                  describe_argument(kernel.kernel, relocation.offset_bytes));
   }
   const auto word = [&](uint32_t offset) {
     uint64_t value = 0;
@@ -127,7 +127,7 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
                   "it was made is not known: kept as it is",
                   describe_kernarg_offset(kernel.kernel, unknown), word(unknown)),
       &kernel};
-  check(findings_.add(std::move(found)));
+  check(journal_.findings().add(std::move(found)));
 }
 
 format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
@@ -180,7 +180,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
                                             void* const* extra) noexcept {
   LaunchWay way = LaunchWay::kWhole;
   guarded_unlocked([&] {
-    LaunchLane* const lane = queue_.lanes().mine();
+    LaunchLane* const lane = journal_.lanes().mine();
     if (lane == nullptr) return;
     if (plain_.load(std::memory_order_acquire)) {
       way = LaunchWay::kAfter;
@@ -203,7 +203,7 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
 
 // Until update_ways(), launches take the way of all other work.
 void Recorder::hold_launches() noexcept {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   plain_.store(false, std::memory_order_release);
   light_.store(false, std::memory_order_release);
 }
@@ -211,17 +211,17 @@ void Recorder::hold_launches() noexcept {
 // With the lane's lock. Whether another thread gave work to the stream meanwhile.
 [[gnu::hot]] bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel,
                                        format::StreamId stream, const LaunchShape& shape) {
-  const uint64_t ticket = queue_.draw();
+  const uint64_t ticket = journal_.queue().draw();
   PendingLaunch& launch = EventQueue::add(lane);
   launch.ticket = ticket;
   launch.kernel = kernel.kernel.id;
   launch.stream = stream;
   launch.thread = thread_number();
-  launch.site = sites_.here();
-  launch.ticks = queue_.ticks_of(ticket);
+  launch.site = journal_.sites().here();
+  launch.ticks = journal_.queue().ticks_of(ticket);
   launch.shape = shape;
-  if (lane.pending.launches.size() == EventQueue::kSomeOfLane) flusher_.wake();
-  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, queue_.lanes());
+  if (lane.pending.launches.size() == EventQueue::kSomeOfLane) journal_.flusher().wake();
+  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, journal_.lanes());
 }
 
 [[gnu::hot]] void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
@@ -229,7 +229,7 @@ void Recorder::hold_launches() noexcept {
                                      const char* call) noexcept {
   bool full = false;
   guarded_unlocked([&] {
-    LaunchLane& lane = *queue_.lanes().mine();
+    LaunchLane& lane = *journal_.lanes().mine();
     const bool after = way == LaunchWay::kAfter;
     if (after) {
       if (params == nullptr && extra != nullptr) {
@@ -246,7 +246,7 @@ void Recorder::hold_launches() noexcept {
     {
       const std::lock_guard lock(lane.mutex);
       const std::optional<format::StreamId> known = streams_.find(stream);
-      // Flights are followed with mutex_.
+      // Flights are followed with the lock.
       const bool joins = in_flight_.load(std::memory_order_acquire) &&
                          (stream == nullptr || (known && uses_.before_null_stream(*known)));
       const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&

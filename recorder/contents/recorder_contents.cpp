@@ -25,7 +25,7 @@ std::optional<format::Content> Recorder::take_content(uint64_t size_bytes, bool 
   MemoryWords found(words);
   {
     // Its buffer is given back before the targets' contents are read.
-    format::ContentWriter writer(*writer_, size_bytes, store);
+    format::ContentWriter writer(journal_.writer(), size_bytes, store);
     for (uint64_t offset = 0; offset < size_bytes;) {
       const std::span<std::byte> piece = check(writer.room());
       if (!read(offset, piece)) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<format::Content> Recorder::take_content(uint64_t size_bytes, bool 
     }
     content = check(writer.finish());
   }
-  findings_.near(content, found);
+  journal_.findings().near(content, found);
   content.relocations = found.take();
   take_in_targets(content.relocations, [&](uint64_t offset) { return found.held(offset); }, holder);
   mark_reachable(content.relocations, true);

@@ -145,14 +145,14 @@ void Recorder::defer_effect(uint64_t run, format::StreamId stream) {
   if (effect == nullptr) return;
   auto events = std::make_unique<std::vector<format::Event>>();
   format::Event& event = events->emplace_back();
-  stamp(event);
+  journal_.stamp(event);
   format::Copy copy;
   copy.asynchronous = true;
   copy.stream = stream;
   event.action = std::move(copy);
-  event.site = sites_.here();
+  event.site = journal_.sites().here();
   effect->events = events.get();
-  enqueue(queue_.draw(), std::move(events));
+  journal_.enqueue(journal_.queue().draw(), std::move(events));
 }
 
 // Work that is about to be issued, or was just now.
@@ -318,7 +318,7 @@ std::vector<format::Copy> Recorder::copies_of(const DeferredEffect& effect,
     copy.destination.offset_bytes = change.offset_bytes;
     copy.width_bytes = content->size_bytes;
     copy.host_source = *std::move(content);
-    check(findings_.look_at(copy));
+    check(journal_.findings().look_at(copy));
   }
   return copies;
 }
@@ -433,14 +433,14 @@ void Recorder::resolve_deferred(bool all) {
   std::vector<DeferredEffect> effects;
   size_t cut_off = 0;
   filling_ = Filling::kContent;
-  queue_.unblock();
+  journal_.queue().unblock();
   resolve_reads(all);
-  for (const DeferredRead& read : reads_) queue_.block(read.item);
+  for (const DeferredRead& read : reads_) journal_.queue().block(read.item);
   {
     const std::lock_guard lock(ran_mutex_);
     std::erase_if(deferred_, [&](DeferredSource& source) {
       if (!source.runs.empty() && !all) {
-        queue_.block(source.item);
+        journal_.queue().block(source.item);
         return false;
       }
       sources.push_back(std::move(source));
@@ -450,9 +450,9 @@ void Recorder::resolve_deferred(bool all) {
       const void* const item =
           effect.graph != nullptr ? static_cast<const void*>(effect.graph) : effect.events;
       if (item == nullptr) return false;  // its call has not returned
-      if (!effect.ended && !all) queue_.block(item);
+      if (!effect.ended && !all) journal_.queue().block(item);
       // Nodes are put in when nothing points at others any more.
-      if (queue_.blocked(item)) return false;
+      if (journal_.queue().blocked(item)) return false;
       const bool memory = !map_.host_visible().empty() || !adopted_.empty();
       cut_off += !effect.ended && running_.contains(effect.run) && memory;
       effects.push_back(std::move(effect));

@@ -51,11 +51,11 @@ format::Content Recorder::make_content(std::span<const std::byte> bytes, bool st
     content.fill = static_cast<uint8_t>(bytes[0]);
     content.stored = true;  // one byte says it all
   } else if (store && !bytes.empty()) {
-    content.blob = check(writer_->add_blob(bytes));
+    content.blob = check(journal_.writer().add_blob(bytes));
   }
   MemoryWords found(words);
   found.add(bytes);
-  findings_.near(content, found);
+  journal_.findings().near(content, found);
   content.relocations = found.take();
   take_in_targets(content.relocations, bytes, holder);
   mark_reachable(content.relocations, true);
@@ -79,28 +79,28 @@ void Recorder::make_reachable(Allocation& allocation) {
   watch(allocation);
 }
 
-// What launches look at without mutex_ changes while there are none.
+// What launches look at without the lock changes while there are none.
 
 std::vector<std::shared_ptr<Allocation>> Recorder::map(std::shared_ptr<Allocation> allocation) {
   hold_words();
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   by_id_[allocation->id] = allocation.get();
   return map_.insert(std::move(allocation));
 }
 
 void Recorder::unmap(uint64_t address) {
   hold_words();
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   map_.remove(address);
 }
 
 void Recorder::forget_code(const void* module) {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   words_.remove_code(module);
 }
 
 void Recorder::forget_id(const Allocation& allocation) {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   by_id_.erase(allocation.id);
   by_id_.erase(allocation.former_id);
 }
@@ -153,7 +153,7 @@ void Recorder::append_words(const Allocation& allocation, const format::Content&
     std::vector<std::byte> bytes((next - first) * sizeof(uint64_t));
     if (!device_->read(bytes.data(), allocation.address + offset, bytes.size())) return;
     run.size_bytes = bytes.size();
-    run.hash = run.blob = check(writer_->add_blob(bytes));
+    run.hash = run.blob = check(journal_.writer().add_blob(bytes));
     format::Copy copy;
     copy.destination.allocation = allocation.id;
     copy.destination.offset_bytes = offset;
@@ -178,8 +178,8 @@ void Recorder::insert_allocation(std::shared_ptr<Allocation> allocation,
   allocation->id = selection_.empty() ? next_allocation_++ : next_untraced_--;
   Allocation& entry = *allocation;
   if (entry.kind != format::AllocationKind::kModuleGlobal) {
-    entry.site = sites_.here();
-    entry.site_ordinal = sites_.next_ordinal(entry.site);
+    entry.site = journal_.sites().here();
+    entry.site_ordinal = journal_.sites().next_ordinal(entry.site);
   }
   for (const std::shared_ptr<Allocation>& old : map(std::move(allocation))) {
     // Its end was not seen: the runtime gave the same addresses out again.
@@ -273,7 +273,7 @@ void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) 
   });
 }
 
-// As long as hipFree does. Without mutex_: what the device waits for may be a call of another
+// As long as hipFree does. Without the lock: what the device waits for may be a call of another
 // thread. Kernels that others launch meanwhile are not among those that were `issued`.
 bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   bool wait = false;
@@ -453,7 +453,7 @@ void Recorder::resetting() noexcept {
       }
     }
     code_.forget_found();
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     streams_.clear();
   });
 }

@@ -249,7 +249,7 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     auto content = take_content(bytes.size(), true, words_, nullptr, bytes.reader());
     if (content) begin.initial = *std::move(content);
     {
-      const LaunchLanes::Alone alone(queue_.lanes());
+      const LaunchLanes::Alone alone(journal_.lanes());
       by_id_[made->id] = made.get();
     }
     adopted_.push_back(std::move(made));

@@ -75,7 +75,7 @@ bool Recorder::read_run(const Allocation& allocation, std::span<DeferredRead::Bl
                                                           allocation.address + begin, size, true);
   if (!read) return false;
   auto events = std::make_unique<std::vector<format::Event>>();
-  stamp(events->emplace_back());
+  journal_.stamp(events->emplace_back());
   reads_.push_back(
       {.read = std::move(read),
        .words = words_now(),
@@ -83,7 +83,7 @@ bool Recorder::read_run(const Allocation& allocation, std::span<DeferredRead::Bl
        .writes = events.get(),
        .allocation = allocation.id,
        .blocks = {std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end())}});
-  enqueue(queue_.draw(), std::move(events));
+  journal_.enqueue(journal_.queue().draw(), std::move(events));
   return true;
 }
 
@@ -114,7 +114,7 @@ void Recorder::take_read(DeferredRead& read) {
       write.content = make_content(now.subspan(i, end - i), true, read.words->words);
       format::Event& event = read.writes->emplace_back(first);
       event.action = std::move(write);
-      check(findings_.look_at(event.action));
+      check(journal_.findings().look_at(event.action));
       note_targets(event.action);
       i = end;
     }
@@ -122,7 +122,7 @@ void Recorder::take_read(DeferredRead& read) {
 }
 
 // Takes what has come, up to the first that has not: nothing behind that can be written anyway.
-// `all`: nothing more will come. With mutex_; what it fills in is not looked at by who has
+// `all`: nothing more will come. With the lock; what it fills in is not looked at by who has
 // drain_mutex_ alone, as it is blocked.
 void Recorder::resolve_reads(bool all) {
   bool lost_writes = false;

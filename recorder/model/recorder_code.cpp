@@ -57,7 +57,8 @@ void Recorder::managed_variable(Handle fat_binary, void* const* pointer, const c
   registering([=, this, text = std::string(name == nullptr ? "" : name)] {
     ModuleEntry* module =
         code_.add_managed_variable(fat_binary, {pointer, text, size_bytes, false});
-    if (module != nullptr && writer_) discover_managed(*module);  // of a library loaded later
+    if (module != nullptr && journal_.begun())
+      discover_managed(*module);  // of a library loaded later
   });
 }
 
@@ -118,9 +119,9 @@ void Recorder::end_globals(const ModuleEntry& module, const char* call) {
 
 void Recorder::fat_binary_unloading(Handle handle) noexcept {
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
-    apply_registrations();  // they point into the library
-    if (!writer_) return;   // nothing is opened for this
+    const std::lock_guard lock(guard_.mutex());
+    apply_registrations();          // they point into the library
+    if (!journal_.begun()) return;  // nothing is opened for this
     ModuleEntry* entry = code_.find_fat_binary(handle);
     if (entry == nullptr) return;
     end_globals(*entry, "__hipUnregisterFatBinary");
@@ -154,9 +155,9 @@ bool Recorder::describe_module(ModuleEntry& module, const char* call) {
   if (module.code_id != 0) return true;
   format::CodeObject object;
   object.id = next_code_object_++;
-  object.elf = check(writer_->add_blob(module.code->bytes()));
+  object.elf = check(journal_.writer().add_blob(module.code->bytes()));
   object.target = module.code->target();
-  check(writer_->add(object));
+  check(journal_.writer().add(object));
   module.code_id = object.id;
   return true;
 }
@@ -175,7 +176,7 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
     (*entry)->slots = kernarg_slots(kernel);
     kernel.code_object = function.module->code_id;
     kernel.id = next_kernel_++;
-    check(writer_->add(kernel));
+    check(journal_.writer().add(kernel));
   }
   function.entry = *entry;
   return *entry;
@@ -235,7 +236,7 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   allocation->symbol = name;
   allocation->module = &module;
   {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     module.globals_span = 0;
   }
   format::AllocationBegin begin;
@@ -262,7 +263,7 @@ void Recorder::learn_code_range(const ModuleEntry& module, const Allocation& var
       range.end = std::max(range.end, begin + segment.memory_bytes);
     }
     if (range.begin <= variable.address && variable.address < range.end) {
-      const LaunchLanes::Alone alone(queue_.lanes());
+      const LaunchLanes::Alone alone(journal_.lanes());
       words_.add_code(range);
     }
     return;

@@ -506,7 +506,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
   work.skip = true;
   guarded([&] {
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    const Findings::Hold hold(findings_, work.findings);
+    const Findings::Hold hold(journal_.findings(), work.findings);
     const ReadingFor reading(reading_for_, work.call);
     const auto found = executables_.find(executable);
     if (found == executables_.end()) {
@@ -572,7 +572,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         for (uint32_t i = 0; i < work.runs; ++i) {
           defer_effect(work.first_run + i, *made, i, early);
         }
-        append(std::move(made));
+        journal_.append(std::move(made));
         for (auto& [index, source] : deferred) defer(std::move(source));
       }
       graph.fingerprint = own ? format::BlobId{} : now;

@@ -26,7 +26,7 @@ std::string cut_name(const char* text) {
 }
 
 // What a program marks before it uses the device is no reason to touch that: it waits for the first
-// call that is recorded. With mutex_.
+// call that is recorded. With the lock.
 void Recorder::append_marker(format::Marker marker) {
   using Kind = format::MarkerKind;
   if (begun_) return place_marker(std::move(marker));
@@ -90,7 +90,7 @@ void Recorder::place_marker(format::Marker marker) {
 format::RangeId Recorder::range_begins(const char* name) noexcept {
   format::RangeId range = 0;
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     if (finished_) return;
     range = next_range_++;
     const format::Marker marker{cut_name(name), format::MarkerKind::kRangeBegin, range};
@@ -104,7 +104,7 @@ format::RangeId Recorder::range_begins(const char* name) noexcept {
 void Recorder::range_ends(format::RangeId range) noexcept {
   if (range == 0) return;
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     const auto open = open_ranges_.find(range);
     if (finished_ || open == open_ranges_.end()) return;
     append_marker({std::move(open->second.text), format::MarkerKind::kRangeEnd, range});
@@ -115,7 +115,7 @@ void Recorder::range_ends(format::RangeId range) noexcept {
 
 void Recorder::mark(const char* text) noexcept {
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     if (finished_) return;
     append_marker({cut_name(text), format::MarkerKind::kMark, 0});
   });
@@ -124,7 +124,7 @@ void Recorder::mark(const char* text) noexcept {
 
 void Recorder::note_marker(const char* call, const char* detail) noexcept {
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     if (begun_ && !finished_) finding(format::FindingKind::kNote, call, detail);
   });
 }

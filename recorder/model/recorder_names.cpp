@@ -7,7 +7,7 @@ namespace gfxgraph::recorder {
 
 void Recorder::name_memory(const void* pointer, const char* name) noexcept {
   guarded_unlocked([&] {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     if (finished_) return;
     const auto note = [&](const char* what) {
       finding(format::FindingKind::kNote, "gfxgraph_name", what);

@@ -32,7 +32,8 @@ thread_local uint64_t span_of_call = 0;
     leave_now();
   const uint64_t span = span_.load(std::memory_order_acquire);
   // What begins while nothing is recorded is not, either.
-  if (!launches_are_idle() || span != span_of_call) drawn_before_call = queue_.last_drawn();
+  if (!launches_are_idle() || span != span_of_call)
+    drawn_before_call = journal_.queue().last_drawn();
   span_of_call = span;
 }
 
@@ -43,8 +44,8 @@ bool Recorder::outside() const noexcept {
 }
 
 void Recorder::stream_used(format::StreamId stream, uint64_t ticket) {
-  if (uses_.overlaps(stream, ticket, drawn_before_call, thread_number(), queue_.lanes().mine(),
-                     queue_.lanes())) {
+  if (uses_.overlaps(stream, ticket, drawn_before_call, thread_number(), journal_.lanes().mine(),
+                     journal_.lanes())) {
     note_overlap();
   }
 }
@@ -59,7 +60,7 @@ uint64_t Recorder::drawn_before() noexcept { return drawn_before_call; }
 
 void Recorder::stream_used(const format::Action& action, uint64_t ticket) {
   if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0);
     return;
   }
@@ -226,7 +227,8 @@ format::Event& Recorder::append_work(Work& work) {
   }
   if (work.runs != 0) flights_.functions_follow(work.first_own, std::move(work.told_numbers));
   format::Event& event = push(std::move(*work.action));
-  event.site = sites_.at(work.called_at);  // another thread may be the one that appends it
+  event.site =
+      journal_.sites().at(work.called_at);  // another thread may be the one that appends it
   return event;
 }
 

@@ -56,7 +56,7 @@ void Recorder::leave_if_over() {
 void Recorder::leave_now() noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(guard_.mutex());
     if (leaving_ && !finished_) leave_range();
   });
 }
@@ -160,7 +160,7 @@ void Recorder::end_or_keep(Allocation& allocation, format::Content post) {
 
 void Recorder::end_kept(Allocation& allocation, bool freed) {
   {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     allocation.kept = false;
   }
   end_allocation(allocation, freed, 0, std::exchange(allocation.last, {}));
@@ -169,7 +169,7 @@ void Recorder::end_kept(Allocation& allocation, bool freed) {
 // A variable that was in the trace before gets what it holds now.
 void Recorder::refresh(Allocation& variable) {
   {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     variable.kept = false;
   }
   const format::Content last = std::exchange(variable.last, {});
@@ -210,7 +210,7 @@ void Recorder::note_missed_ranges() {
 
 // The id that it had before still leads to it: words that were resolved before are at hand.
 void Recorder::number(Allocation& allocation, format::AllocationId id) {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   by_id_.erase(allocation.former_id);
   allocation.former_id = allocation.id;
   allocation.id = id;
@@ -236,7 +236,7 @@ void Recorder::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   begin.initial = is_fresh(allocation) ? unwritten(allocation) : first_content(allocation);
   allocation.beginning = false;
   {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     allocation.begun = true;
   }
   if (!allocation.host_visible()) return append(std::move(begin));
@@ -306,7 +306,7 @@ void Recorder::take_in_targets(std::vector<format::Relocation>& relocations,
     Allocation* const target = by_id(word.allocation);
     if (target == nullptr) {
       if (ended_.contains(word.allocation)) return true;
-      const LaunchLanes::Alone alone(queue_.lanes());
+      const LaunchLanes::Alone alone(journal_.lanes());
       stale_words_.insert(held);
       return false;
     }
@@ -355,7 +355,7 @@ void Recorder::take_in_variables(ModuleEntry& module) {
   const uint64_t span = span_.load(std::memory_order_relaxed);
   if (selection_.empty() || module.globals_span == span) return;
   {
-    const LaunchLanes::Alone alone(queue_.lanes());
+    const LaunchLanes::Alone alone(journal_.lanes());
     module.globals_span = span;
   }
   std::vector<Allocation*> variables;

@@ -25,19 +25,19 @@ bool Recorder::next_segment(uint32_t own) noexcept {
   uint64_t waited_ns = 0;
   if (segments_->gate.close(own)) {
     guarded_unlocked([&] {
-      const uint64_t begin_ns = now_ns();
+      const uint64_t begin_ns = journal_.now_ns();
       {
-        const std::lock_guard lock(mutex_);
-        if (!writer_ || finished_ || captures_.any()) return;
+        const std::lock_guard lock(guard_.mutex());
+        if (!journal_.begun() || finished_ || captures_.any()) return;
         look_before_wait();
       }
       // Without the locks: what the device waits for may need them.
       if (!device_->synchronize(kIdleTimeoutMs) || !runs_to_come().empty()) {
-        waited_ns = now_ns() - begin_ns;
+        waited_ns = journal_.now_ns() - begin_ns;
         return;
       }
       const std::lock_guard order(drain_mutex_);
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(guard_.mutex());
       if (finished_) return;
       const bool keep = take_keep() || segments_->keeps_all();
       end_segment();
@@ -69,10 +69,9 @@ void Recorder::end_segment() {
 void Recorder::begin_segment() {
   std::unique_ptr<format::Writer> next = check(new_writer());
   check(next->add(segments_->environment));
-  writer_ = std::move(next);
-  findings_.write_to(*writer_);
+  journal_.begin(std::move(next));
   forget_trace();
-  sites_.repeat();
+  journal_.sites().repeat();
   segments_->begin();
   enter_range();
   for (auto& [range, begin] : open_ranges_) {
@@ -84,7 +83,7 @@ void Recorder::begin_segment() {
 
 // Whatever has a number in the file that was sealed: it is described again where it is next used.
 void Recorder::forget_trace() {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   std::unordered_set<std::string_view> kernels;
   for (ModuleEntry* module : code_.modules()) {
     module->code_id = 0;
@@ -99,7 +98,7 @@ void Recorder::forget_trace() {
   code_.forget_entries();
 
   // What was not followed before may have changed what the program does: it stays said.
-  for (const Findings::Count& found : findings_.take()) {
+  for (const Findings::Count& found : journal_.findings().take()) {
     if (found.kind != format::FindingKind::kIncomplete || about_contents(found.call) ||
         kernels.contains(found.call)) {
       continue;
@@ -107,7 +106,7 @@ void Recorder::forget_trace() {
     finding_now(found.kind, found.call, found.detail);
   }
   left_out_ = false;
-  refused_.clear();
+  journal_.forget_refused();
   report_.graph_launches = 0;
 
   streams_.number_anew();
@@ -149,7 +148,7 @@ void Recorder::describe_again(KernelEntry& kernel) {
   if (!describe_module(*kernel.module, "--flight-recorder")) return;
   kernel.kernel.code_object = kernel.module->code_id;
   kernel.kernel.id = next_kernel_++;
-  check(writer_->add(kernel.kernel));
+  check(journal_.writer().add(kernel.kernel));
 }
 
 // On the flusher's thread: SIGUSR2, while the program launches nothing.

@@ -13,12 +13,12 @@ format::StreamId Recorder::stream_id(Handle stream) {
 // No launch into it comes before its event.
 void Recorder::know_stream(Handle stream, const format::StreamCreate& create) {
   append(create);
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   streams_.know(stream, create.id);
 }
 
 void Recorder::forget_stream(Handle stream) {
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   streams_.forget(stream);
 }
 

@@ -57,7 +57,7 @@ Allocation* Recorder::find_seen(uint64_t address) const {
 void Recorder::hold_value(Allocation& allocation) {
   any_value_ = true;
   if (allocation.holds_values) return;
-  const LaunchLanes::Alone alone(queue_.lanes());
+  const LaunchLanes::Alone alone(journal_.lanes());
   allocation.holds_values = true;
   // Any kernel reaches a variable.
   allocation.kernels_write_values = allocation.kind == format::AllocationKind::kModuleGlobal;

@@ -284,7 +284,7 @@ void Recorder::prepare(Work& work) noexcept {
   guarded([&] {
     // What the program wrote since it learned that they ran, this work may read.
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    const Findings::Hold hold(findings_, work.findings);
+    const Findings::Hold hold(journal_.findings(), work.findings);
     const ReadingFor reading(reading_for_, work.call);
     if (!done_at_once(work) && captures_.capturing(work.stream)) {
       if (std::holds_alternative<RawWrite>(work.raw)) {
@@ -372,7 +372,7 @@ void Recorder::checkpoint() {
 void Recorder::commit(Work&& work) noexcept {
   if (work.skip && work.findings.empty()) return;
   guarded([&] {
-    check(findings_.count(work.findings));
+    check(journal_.findings().count(work.findings));
     if (work.skip) return;
     if (work.captured) {
       if (const auto* function = std::get_if<RawHostFunction>(&work.raw);

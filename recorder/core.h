@@ -1,0 +1,54 @@
+// What every part of the recorder has at hand. Parts know each other only as far as their
+// constructors say.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "recorder/device.h"
+#include "recorder/guard.h"
+#include "recorder/queue/journal.h"
+#include "recorder/tool/options.h"
+
+namespace gfxgraph::recorder {
+
+// All of it outlives the parts.
+struct Core {
+  Guard& guard;
+  Journal& journal;
+  Device& device;
+  const DeviceFacts& facts;  // as soon as the recording is open
+  const Options& options;
+};
+
+class Part {
+ protected:
+  explicit Part(const Core& core) noexcept
+      : guard_(core.guard),
+        journal_(core.journal),
+        device_(core.device),
+        facts_(core.facts),
+        options_(core.options) {}
+  ~Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  template <typename F>
+  void guarded(F&& function) noexcept {
+    guard_.locked(std::forward<F>(function));
+  }
+  void finding(format::FindingKind kind, std::string_view call, std::string_view detail) {
+    journal_.finding(kind, call, detail);
+  }
+  void finding_now(format::FindingKind kind, std::string_view call, std::string_view detail) {
+    journal_.finding_now(kind, call, detail);
+  }
+
+  Guard& guard_;
+  Journal& journal_;
+  Device& device_;
+  const DeviceFacts& facts_;
+  const Options& options_;
+};
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,92 @@
+// What stands around every method that a hook calls: the lock of the recorder's model, and the
+// latch of its first error. Nothing is thrown out of it, and after an error nothing is recorded.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "recorder/recording_error.h"
+
+namespace gfxgraph::recorder {
+
+// Locks what is mostly held for less time than it takes to sleep and be woken.
+inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr int kTurns = 100;  // a few microseconds
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int turn = 0; !lock && turn < kTurns; ++turn) {
+    __builtin_ia32_pause();
+    (void)lock.try_lock();
+  }
+  if (!lock) lock.lock();
+  return lock;
+}
+
+class Guard {
+ public:
+  // Who opens the recording, and keeps what is derived from the model.
+  class Owner {
+   public:
+    // Before the lock is taken: the runtime may be asked here.
+    virtual void ready() = 0;
+    // With the lock, before a method and after it.
+    virtual void enter() = 0;
+    virtual void leave() = 0;
+    // The first error, once.
+    virtual void failed(const Error& error) noexcept = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  explicit Guard(Owner& owner) noexcept : owner_(owner) {}
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  // Whether anything is recorded any more. Any thread.
+  bool active() const noexcept { return active_.load(std::memory_order_acquire); }
+  // True: it was.
+  bool stop() noexcept { return active_.exchange(false); }
+  std::mutex& mutex() noexcept { return mutex_; }
+
+  // Without the lock.
+  template <typename F>
+  void unlocked(F&& function) noexcept {
+    if (!active()) return;
+    try {
+      std::forward<F>(function)();
+    } catch (const RecordingError& caught) {
+      fail(caught.error);
+    } catch (const std::exception& caught) {
+      fail(Error{Status::kInternal, caught.what()});
+    } catch (...) {
+      fail(Error{Status::kInternal, "unknown exception in the recorder"});
+    }
+  }
+
+  // With the lock, when the recording is open.
+  template <typename F>
+  void locked(F&& function) noexcept {
+    unlocked([&] {
+      owner_.ready();
+      if (!active()) return;
+      const std::unique_lock lock = lock_soon(mutex_);
+      owner_.enter();
+      std::forward<F>(function)();
+      owner_.leave();
+    });
+  }
+
+ private:
+  void fail(const Error& error) noexcept {
+    // The first one only: what follows is its consequence.
+    if (stop()) owner_.failed(error);
+  }
+
+  Owner& owner_;
+  std::atomic<bool> active_{true};
+  std::mutex mutex_;
+};
+
+}  // namespace gfxgraph::recorder
