@@ -56,8 +56,8 @@ Handle per_thread_stream() noexcept {
 
 Recorder::Recorder(Options options, std::unique_ptr<Device> device)
     : options_(consistent(std::move(options))),
-      segments_(segments_of(options_)),
-      device_(std::move(device)) {
+      device_(std::move(device)),
+      segments_(segments_of(options_)) {
   if (options_.output.empty()) (void)guard_.stop();
   std::vector<RangePattern> patterns;
   for (const std::string& text : options_.ranges) {
@@ -330,7 +330,7 @@ void Recorder::note(std::string_view call, std::string_view detail) noexcept {
 }
 
 void Recorder::finish_contents() {
-  if (captures_.any()) {
+  if (graphs_.captures().any()) {
     finding(format::FindingKind::kNote, "hipStreamBeginCapture",
             "the program ended inside a capture");
   }

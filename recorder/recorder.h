@@ -39,7 +39,7 @@
 #include "recorder/model/code_registry.h"
 #include "recorder/model/findings.h"
 #include "recorder/model/fresh_memory.h"
-#include "recorder/model/graph_model.h"
+#include "recorder/model/graphs.h"
 #include "recorder/model/knows.h"
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
@@ -198,34 +198,7 @@ class Recorder final : private Guard::Owner {
   std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
 
   // ---- graphs (recorder_graphs.cpp) -------------------------------------------------------------
-  void capture_begins(Handle stream) noexcept;
-  void capture_begins_in(Handle stream, Handle graph, const Handle* dependencies,
-                         size_t count) noexcept;
-  void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
-  bool capturing(Handle stream) noexcept;
-  void capture_looked_at(Handle stream, Handle graph) noexcept;
-  void capture_depends(Handle stream, const void* const* nodes, size_t count,
-                       bool replace) noexcept;
-  void graph_created(Handle graph) noexcept;
-  void graph_destroyed(Handle graph) noexcept;
-  void graph_cloned(Handle clone, Handle original) noexcept;
-  void child_graph_found(Handle node, Handle graph) noexcept;
-  void clone_node_found(Handle node, Handle original, Handle clone) noexcept;
-  void node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
-                  RawAction action, const char* call) noexcept;
-  void child_node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
-                        Handle child) noexcept;
-  void node_changed(Handle node, RawAction action, const char* call) noexcept;
-  void node_destroyed(Handle node) noexcept;
-  void dependencies_changed(Handle graph, const void* const* from, const void* const* to,
-                            size_t count, bool add) noexcept;
-  void graph_instantiated(Handle executable, Handle graph) noexcept;
-  void executable_changed(Handle executable, Handle node, RawAction action,
-                          const char* call) noexcept;
-  void executable_node_enabled(Handle executable, Handle node, bool enabled) noexcept;
-  void executable_child_changed(Handle executable, Handle node, Handle child) noexcept;
-  void executable_updated(Handle executable, Handle graph) noexcept;
-  void executable_destroyed(Handle executable) noexcept;
+  Graphs& graphs() noexcept { return graphs_; }
   void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
 
   // ---- findings, end ----------------------------------------------------------------------------
@@ -515,7 +488,6 @@ class Recorder final : private Guard::Owner {
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                          std::vector<format::Relocation>& relocations,
                          std::span<const format::Relocation> given = {});
-  void note_words(RawAction& action);
 
   // streams
   format::StreamId stream_id(Handle stream);
@@ -524,19 +496,17 @@ class Recorder final : private Guard::Owner {
   format::EventId event_id(Handle event);
 
   // graphs
-  std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
-  void forget_children(const GraphTemplate& model);
-  void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
   void tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work);
   void note_lost_edges(const std::vector<format::GraphNode>& nodes);
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);
-  void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,
-                const char* call);
 
   const Options options_;
+  const std::unique_ptr<Device> device_;
+  DeviceFacts facts_;
   Guard guard_{*this};
   Journal journal_{options_.redact};
+  const Core core_{guard_, journal_, *device_, facts_, options_};
   Claim claim_;
   const std::unique_ptr<Segments> segments_;  // of a flight recorder
   // What each launch looks at, side by side: few lines of cache. The first three say how much more
@@ -555,7 +525,6 @@ class Recorder final : private Guard::Owner {
   FreshMemory fresh_;
   LaunchSelection launch_selection_;
   RangeSelection selection_;
-  std::unique_ptr<Device> device_;
   static constinit inline std::atomic<bool> elsewhere_{false};
   bool begun_ = false;
   bool finished_ = false;
@@ -571,7 +540,6 @@ class Recorder final : private Guard::Owner {
   std::mutex drain_mutex_;
 
   CodeRegistry code_;
-  DeviceFacts facts_;
   ByteStore store_;
   AllocationMap map_;
   // Plain host memory that copy nodes write: not in map_, because no kernel can reach it.
@@ -596,9 +564,7 @@ class Recorder final : private Guard::Owner {
   StreamValues values_;
   // Whether streams write or wait for values: launches look for kernels that may write them, too.
   bool any_value_ = false;
-  Captures captures_;
-  std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
-  std::unordered_map<Handle, ExecutableGraph> executables_;
+  Graphs graphs_{core_, words_};
   format::AllocationId next_allocation_ = 1;
   // If only ranges are recorded: of those that are not in the trace, downwards.
   format::AllocationId next_untraced_ = UINT32_MAX;

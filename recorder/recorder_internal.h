@@ -49,14 +49,14 @@ void take_whole_pointers(std::span<const std::byte> now, const WordResolver& wor
 // What launches have to look at, after anything may have changed it.
 inline void Recorder::update_ways() noexcept {
   const bool live = journal_.begun() && !finished_;
-  const bool idle = live && !recording_ && captures_.none();
+  const bool idle = live && !recording_ && graphs_.captures().none();
   if (idle != idle_.load(std::memory_order_relaxed)) idle_.store(idle, std::memory_order_release);
   if (recount_reachable_) {
     recount_reachable_ = false;
     any_reachable_ = std::ranges::any_of(
         map_.host_visible(), [](const auto& allocation) { return allocation->reachable; });
   }
-  const bool looked = live && !options_.checkpoints && captures_.none();
+  const bool looked = live && !options_.checkpoints && graphs_.captures().none();
   // In a range, what a launch touches is read before it.
   const bool plain = looked && selection_.empty() && map_.host_visible().empty() && !any_value_;
   const bool light = looked && recording_ && !any_reachable_;

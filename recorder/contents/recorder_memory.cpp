@@ -279,7 +279,7 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   bool wait = false;
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = map_.find_begin(address);
-    wait = allocation && allocation->begun && !captures_.any();
+    wait = allocation && allocation->begun && !graphs_.captures().any();
     if (!wait) return;
     look_before_wait();
     issued = flights_.issued();
@@ -305,7 +305,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     std::shared_ptr<Allocation> allocation = map_.find_begin(address);
     if (!allocation) return;
-    if (stream_ordered && captures_.capturing(stream)) {
+    if (stream_ordered && graphs_.captures().capturing(stream)) {
       finding(format::FindingKind::kIncomplete, "hipFreeAsync", "inside a stream capture");
       return;
     }
@@ -313,7 +313,7 @@ Recorder::Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream
     result.post.stored = false;
     if (!allocation->begun) {
       // Nothing is known of it.
-    } else if (captures_.any()) {
+    } else if (graphs_.captures().any()) {
       finding(format::FindingKind::kNote, "hipFree",
               "inside a stream capture: the buffer's last state is unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {

@@ -11,7 +11,7 @@
 namespace gfxgraph::recorder {
 
 bool Recorder::executes(const LaunchCall& launch) const {
-  if (!captures_.capturing(launch.stream)) return true;
+  if (!graphs_.captures().capturing(launch.stream)) return true;
   const HipQuirk quirk = launch.executable != nullptr ? HipQuirk::kGraphLaunchNotCaptured
                          : launch.cooperative         ? HipQuirk::kCooperativeLaunchNotCaptured
                                                       : HipQuirk::kModuleLaunchNotCaptured;
@@ -61,9 +61,8 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
   uint64_t kernels = 1;
   const ExecutableGraph* graph = nullptr;
   if (launch.executable != nullptr) {
-    const auto found = executables_.find(launch.executable);
-    if (found == executables_.end()) return 0;  // prepare_graph_launch() says so
-    graph = &found->second;
+    graph = graphs_.executable(launch.executable);
+    if (graph == nullptr) return 0;  // prepare_graph_launch() says so
     kernels = 0;
     for (const FlatNode& node : graph->nodes) {
       kernels += std::holds_alternative<RawLaunch>(node.action) ? 1 : 0;

@@ -113,7 +113,7 @@ bool Recorder::streams_are_idle() {
   }
   if (!known_idle(0)) asked.push_back(nullptr);
   if (asked.empty()) return true;
-  return captures_.none() && device_->idle(asked);
+  return graphs_.captures().none() && device_->idle(asked);
 }
 
 // That a stream is done, but not what the null stream was given since.

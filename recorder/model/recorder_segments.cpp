@@ -28,7 +28,7 @@ bool Recorder::next_segment(uint32_t own) noexcept {
       const uint64_t begin_ns = journal_.now_ns();
       {
         const std::lock_guard lock(guard_.mutex());
-        if (!journal_.begun() || finished_ || captures_.any()) return;
+        if (!journal_.begun() || finished_ || graphs_.captures().any()) return;
         look_before_wait();
       }
       // Without the locks: what the device waits for may need them.
@@ -121,10 +121,7 @@ void Recorder::forget_trace() {
     ended_effects_.clear();
   }
   run_ids_.clear();
-  for (auto& [handle, graph] : executables_) {
-    graph.id = 0;
-    graph.changed = true;
-  }
+  graphs_.number_anew();
   ended_.clear();
   by_id_.clear();
   next_untraced_ = UINT32_MAX;

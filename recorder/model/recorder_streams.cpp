@@ -31,7 +31,7 @@ format::EventId Recorder::event_id(Handle event) {
 
 void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexcept {
   guarded([&] {
-    captures_.forget_stream(stream);
+    graphs_.captures().forget_stream(stream);
     if (selection_.empty()) return know_stream(stream, streams_.made(flags, priority));
     forget_stream(stream);
     streams_.made_outside(stream, flags, priority);
@@ -41,7 +41,7 @@ void Recorder::stream_created(Handle stream, uint32_t flags, int priority) noexc
 format::StreamId Recorder::stream_leaves(Handle stream) noexcept {
   format::StreamId id = 0;
   guarded([&] {
-    captures_.forget_stream(stream);
+    graphs_.captures().forget_stream(stream);
     streams_.forget_unused(stream);
     id = streams_.find(stream).value_or(0);
     if (id != 0) forget_stream(stream);
@@ -67,18 +67,18 @@ void Recorder::event_created(Handle event, uint32_t flags) noexcept {
 
 void Recorder::event_destroyed(Handle event) noexcept {
   guarded([&] {
-    captures_.forget_event(event);
+    graphs_.captures().forget_event(event);
     if (const auto id = streams_.forget_event(event)) append(format::EventDestroy{*id});
   });
 }
 
 void Recorder::event_recorded(Handle event, Handle stream) noexcept {
   guarded([&] {
-    if (captures_.capturing(stream)) {
-      captures_.record_event(event, stream);
+    if (graphs_.captures().capturing(stream)) {
+      graphs_.captures().record_event(event, stream);
       return;
     }
-    captures_.forget_event(event);
+    graphs_.captures().forget_event(event);
     if (outside()) return;
     const format::EventId id = event_id(event);
     append(format::EventRecord{id, stream_id(stream)});
@@ -88,7 +88,7 @@ void Recorder::event_recorded(Handle event, Handle stream) noexcept {
 
 void Recorder::stream_waits(Handle stream, Handle event, uint32_t flags) noexcept {
   guarded([&] {
-    if (captures_.wait_event(stream, event) || outside()) return;
+    if (graphs_.captures().wait_event(stream, event) || outside()) return;
     const format::EventId id = event_id(event);
     append(format::StreamWait{stream_id(stream), id, flags});
   });

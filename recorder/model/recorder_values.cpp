@@ -81,7 +81,7 @@ void Recorder::follow_values(const Work& work) {
   StreamValue value{flight.allocation, flight.begin, flight.end, raw->value,
                     stream_id(work.stream)};
   if (const Allocation* target = by_id(flight.allocation); target->host_visible()) {
-    if (captures_.capturing(work.stream)) return;  // a read would be captured
+    if (graphs_.captures().capturing(work.stream)) return;  // a read would be captured
     value.behind = device_->read_behind(const_cast<void*>(work.stream),
                                         target->address + flight.begin, raw->size_bytes, true);
     if (!value.behind) return;
@@ -136,7 +136,7 @@ void Recorder::follow_value(const RawValueWait& wait, format::StreamId stream, c
 void Recorder::stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept {
   guarded([&] {
     if (outside()) return;
-    if (captures_.capturing(stream) &&
+    if (graphs_.captures().capturing(stream) &&
         !hip_quirk_seen(HipQuirk::kStreamValueNotCaptured, facts_.runtime_version)) {
       return finding(format::FindingKind::kIncomplete, call, "inside a stream capture");
     }

@@ -286,7 +286,7 @@ void Recorder::prepare(Work& work) noexcept {
     if (any_ran_.load(std::memory_order_acquire)) note_runs();
     const Findings::Hold hold(journal_.findings(), work.findings);
     const ReadingFor reading(reading_for_, work.call);
-    if (!done_at_once(work) && captures_.capturing(work.stream)) {
+    if (!done_at_once(work) && graphs_.captures().capturing(work.stream)) {
       if (std::holds_alternative<RawWrite>(work.raw)) {
         finding(format::FindingKind::kIncomplete, work.call, "inside a stream capture");
         work.skip = true;
@@ -355,7 +355,7 @@ void Recorder::receive_copy_result(const Work& work, format::Copy& copy) {
 }
 
 void Recorder::checkpoint() {
-  if (!options_.checkpoints || captures_.any()) return;
+  if (!options_.checkpoints || graphs_.captures().any()) return;
   if (!device_->synchronize(kSettleTimeoutMs)) return;
   land(flights_.land_all_kernels());
   const ReadingFor reading(reading_for_, "--checkpoints");
@@ -380,8 +380,8 @@ void Recorder::commit(Work&& work) noexcept {
         const std::lock_guard lock(ran_mutex_);
         function->wrapped->in_graph = true;
       }
-      note_words(work.raw);
-      captures_.add(work.stream, std::move(work.raw));
+      graphs_.note_words(work.raw);
+      graphs_.captures().add(work.stream, std::move(work.raw));
       return;
     }
     if (!work.action) return;
@@ -411,7 +411,7 @@ void Recorder::commit(Work&& work) noexcept {
     kernels_take_off(work, stream_id(work.stream));
     if (any_value_) follow_values(work);
     for (const Handle event : work.records) {
-      captures_.forget_event(event);
+      graphs_.captures().forget_event(event);
       append(format::EventRecord{event_id(event), stream_id(work.stream)});
     }
     checkpoint();

@@ -73,31 +73,32 @@ RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_sy
 GFXGRAPH_HOOK hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int flags) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphCreate, graph, flags);
-  if (scope.record && result == hipSuccess) recorder().graph_created(*graph);
+  if (scope.record && result == hipSuccess) recorder().graphs().graph_created(*graph);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphDestroy(hipGraph_t graph) {
   const Scope scope;
-  if (scope.record) recorder().graph_destroyed(graph);
+  if (scope.record) recorder().graphs().graph_destroyed(graph);
   return real(kCall_hipGraphDestroy, graph);
 }
 GFXGRAPH_HOOK hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t original) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphClone, clone, original);
-  if (scope.record && result == hipSuccess) recorder().graph_cloned(*clone, original);
+  if (scope.record && result == hipSuccess) recorder().graphs().graph_cloned(*clone, original);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphNodeFindInClone(hipGraphNode_t* node, hipGraphNode_t original,
                                                  hipGraph_t clone) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphNodeFindInClone, node, original, clone);
-  if (scope.record && result == hipSuccess) recorder().clone_node_found(*node, original, clone);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().clone_node_found(*node, original, clone);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphDestroyNode(hipGraphNode_t node) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphDestroyNode, node);
-  if (scope.record && result == hipSuccess) recorder().node_destroyed(node);
+  if (scope.record && result == hipSuccess) recorder().graphs().node_destroyed(node);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
@@ -105,7 +106,7 @@ GFXGRAPH_HOOK hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGrap
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphAddDependencies, graph, from, to, count);
   if (scope.record && result == hipSuccess) {
-    recorder().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, true);
+    recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, true);
   }
   return result;
 }
@@ -114,7 +115,7 @@ GFXGRAPH_HOOK hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipG
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphRemoveDependencies, graph, from, to, count);
   if (scope.record && result == hipSuccess) {
-    recorder().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, false);
+    recorder().graphs().dependencies_changed(graph, nodes_of(from), nodes_of(to), count, false);
   }
   return result;
 }
@@ -185,7 +186,7 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
   const hipError_t result =
       real(kCall_hipGraphAddChildGraphNode, node, graph, dependencies, count, child);
   if (scope.record && result == hipSuccess) {
-    recorder().child_node_added(graph, *node, nodes_of(dependencies), count, child);
+    recorder().graphs().child_node_added(graph, *node, nodes_of(dependencies), count, child);
   }
   return result;
 }
@@ -194,7 +195,7 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
 GFXGRAPH_HOOK hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* graph) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphChildGraphNodeGetGraph, node, graph);
-  if (scope.record && result == hipSuccess) recorder().child_graph_found(node, *graph);
+  if (scope.record && result == hipSuccess) recorder().graphs().child_graph_found(node, *graph);
   return result;
 }
 
@@ -351,7 +352,7 @@ GFXGRAPH_HOOK hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t exec
   const hipError_t result =
       real(kCall_hipGraphExecChildGraphNodeSetParams, executable, node, child);
   if (scope.record && result == hipSuccess) {
-    recorder().executable_child_changed(executable, node, child);
+    recorder().graphs().executable_child_changed(executable, node, child);
   }
   return result;
 }
@@ -361,14 +362,16 @@ GFXGRAPH_HOOK hipError_t hipGraphInstantiate(hipGraphExec_t* executable, hipGrap
   const Scope scope;
   const hipError_t result =
       real(kCall_hipGraphInstantiate, executable, graph, error_node, log, size);
-  if (scope.record && result == hipSuccess) recorder().graph_instantiated(*executable, graph);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().graph_instantiated(*executable, graph);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t graph,
                                                       unsigned long long flags) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphInstantiateWithFlags, executable, graph, flags);
-  if (scope.record && result == hipSuccess) recorder().graph_instantiated(*executable, graph);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().graph_instantiated(*executable, graph);
   return result;
 }
 // HIP 6.1: the parameters are an opaque structure here.
@@ -376,7 +379,8 @@ GFXGRAPH_HOOK hipError_t hipGraphInstantiateWithParams(hipGraphExec_t* executabl
                                                        void* params) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphInstantiateWithParams, executable, graph, params);
-  if (scope.record && result == hipSuccess) recorder().graph_instantiated(*executable, graph);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().graph_instantiated(*executable, graph);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_t graph,
@@ -384,12 +388,13 @@ GFXGRAPH_HOOK hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_
                                             hipGraphExecUpdateResult* update) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphExecUpdate, executable, graph, error_node, update);
-  if (scope.record && result == hipSuccess) recorder().executable_updated(executable, graph);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().executable_updated(executable, graph);
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
   const Scope scope;
-  if (scope.record) recorder().executable_destroyed(executable);
+  if (scope.record) recorder().graphs().executable_destroyed(executable);
   return real(kCall_hipGraphExecDestroy, executable);
 }
 

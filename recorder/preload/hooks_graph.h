@@ -25,8 +25,8 @@ hipError_t added(const Scope& scope, hipError_t result, int index, hipGraph_t gr
                  const hipGraphNode_t* node, const hipGraphNode_t* dependencies, size_t count,
                  Action&& action) {
   if (scope.record && result == hipSuccess) {
-    recorder().node_added(graph, *node, nodes_of(dependencies), count, action(),
-                          display_name(index).data());
+    recorder().graphs().node_added(graph, *node, nodes_of(dependencies), count, action(),
+                                   display_name(index).data());
   }
   return result;
 }
@@ -35,7 +35,7 @@ template <typename Action>
 hipError_t node_changed(const Scope& scope, hipError_t result, int index, hipGraphNode_t node,
                         Action&& action) {
   if (scope.record && result == hipSuccess) {
-    recorder().node_changed(node, action(), display_name(index).data());
+    recorder().graphs().node_changed(node, action(), display_name(index).data());
   }
   return result;
 }
@@ -44,7 +44,7 @@ template <typename Action>
 hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
                               hipGraphExec_t executable, hipGraphNode_t node, Action&& action) {
   if (scope.record && result == hipSuccess) {
-    recorder().executable_changed(executable, node, action(), display_name(index).data());
+    recorder().graphs().executable_changed(executable, node, action(), display_name(index).data());
   }
   return result;
 }

@@ -23,7 +23,7 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
                          hipStream_t stream, int index) {
   if (!scope.record || result != hipSuccess) return result;
   const Handle key = stream_key(stream);
-  if (recorder().capturing(key)) {
+  if (recorder().graphs().capturing(key)) {
     recorder().note_incomplete(display_name(index), "inside a stream capture");
   } else {
     recorder().allocated({AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});

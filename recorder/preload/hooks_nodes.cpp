@@ -73,7 +73,8 @@ GFXGRAPH_HOOK hipError_t hipGraphAddNode(GFXGRAPH_NODE_PARAMETERS, const GraphNo
   const hipError_t result =
       real(kCall_hipGraphAddNode, node, graph, dependencies, count, generic.given());
   if (scope.record && result == hipSuccess && generic.child() != nullptr) {
-    recorder().child_node_added(graph, *node, nodes_of(dependencies), count, generic.child());
+    recorder().graphs().child_node_added(graph, *node, nodes_of(dependencies), count,
+                                         generic.child());
     return result;
   }
   return added(scope, result, kCall_hipGraphAddNode, graph, node, dependencies, count,
@@ -96,7 +97,7 @@ GFXGRAPH_HOOK hipError_t hipGraphExecNodeSetParams(hipGraphExec_t executable, hi
   const hipError_t result =
       real(kCall_hipGraphExecNodeSetParams, executable, node, generic.given());
   if (scope.record && result == hipSuccess && generic.child() != nullptr) {
-    recorder().executable_child_changed(executable, node, generic.child());
+    recorder().graphs().executable_child_changed(executable, node, generic.child());
     return result;
   }
   return executable_changed(scope, result, kCall_hipGraphExecNodeSetParams, executable, node,
@@ -161,7 +162,7 @@ GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGr
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphNodeSetEnabled, executable, node, enabled);
   if (scope.record && result == hipSuccess) {
-    recorder().executable_node_enabled(executable, node, enabled != 0);
+    recorder().graphs().executable_node_enabled(executable, node, enabled != 0);
   }
   return result;
 }

@@ -233,13 +233,14 @@ GFXGRAPH_HOOK hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t f
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamBeginCapture, stream, mode);
-  if (scope.record && result == hipSuccess) recorder().capture_begins(stream_key(stream));
+  if (scope.record && result == hipSuccess) recorder().graphs().capture_begins(stream_key(stream));
   return result;
 }
 GFXGRAPH_HOOK hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStreamCaptureMode mode) {
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamBeginCapture_spt, stream, mode);
-  if (scope.record && result == hipSuccess) recorder().capture_begins(per_thread_key(stream));
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().capture_begins(per_thread_key(stream));
   return result;
 }
 // HIP 6.2. What the dependencies' edges carry is opaque here.
@@ -251,8 +252,8 @@ GFXGRAPH_HOOK hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGra
   const hipError_t result =
       real(kCall_hipStreamBeginCaptureToGraph, stream, graph, dependencies, edges, count, mode);
   if (scope.record && result == hipSuccess) {
-    recorder().capture_begins_in(stream_key(stream), graph,
-                                 reinterpret_cast<const Handle*>(dependencies), count);
+    recorder().graphs().capture_begins_in(stream_key(stream), graph,
+                                          reinterpret_cast<const Handle*>(dependencies), count);
   }
   return result;
 }
@@ -260,7 +261,7 @@ GFXGRAPH_HOOK hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* gra
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamEndCapture, stream, graph);
   if (scope.record) {
-    recorder().capture_ended(stream_key(stream), result == hipSuccess ? *graph : nullptr);
+    recorder().graphs().capture_ended(stream_key(stream), result == hipSuccess ? *graph : nullptr);
   }
   return result;
 }
@@ -268,7 +269,8 @@ GFXGRAPH_HOOK hipError_t hipStreamEndCapture_spt(hipStream_t stream, hipGraph_t*
   const Scope scope;
   const hipError_t result = real(kCall_hipStreamEndCapture_spt, stream, graph);
   if (scope.record) {
-    recorder().capture_ended(per_thread_key(stream), result == hipSuccess ? *graph : nullptr);
+    recorder().graphs().capture_ended(per_thread_key(stream),
+                                      result == hipSuccess ? *graph : nullptr);
   }
   return result;
 }
@@ -283,7 +285,7 @@ hipError_t capture_looked_at(Handle stream, hipGraph_t* graph, Call&& call) {
   *wanted = nullptr;
   const hipError_t result = call(wanted);
   if (scope.record && result == hipSuccess && *wanted != nullptr) {
-    recorder().capture_looked_at(stream, *wanted);
+    recorder().graphs().capture_looked_at(stream, *wanted);
   }
   return result;
 }
@@ -316,9 +318,9 @@ GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
   const hipError_t result =
       real(kCall_hipStreamUpdateCaptureDependencies, stream, dependencies, count, flags);
   if (scope.record && result == hipSuccess) {
-    recorder().capture_depends(stream_key(stream),
-                               reinterpret_cast<const void* const*>(dependencies), count,
-                               flags == hipStreamSetCaptureDependencies);
+    recorder().graphs().capture_depends(stream_key(stream),
+                                        reinterpret_cast<const void* const*>(dependencies), count,
+                                        flags == hipStreamSetCaptureDependencies);
   }
   return result;
 }

@@ -54,12 +54,13 @@ class AllocationTest : public RecorderTest {
     for (int i = 0; i < 3 && kernel != nullptr; ++i) launch(kernel, i == 1);
     recorder_->event_recorded(handle(20), handle(10));
     copy(buffer_, host_, sizeof(host_));
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     RawMemset set;
     set.address = reinterpret_cast<uint64_t>(buffer_);
     set.width_elements = 16;
-    recorder_->node_added(handle(30), handle(31), nullptr, 0, set, "hipGraphAddMemsetNode");
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, set,
+                                   "hipGraphAddMemsetNode");
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
     recorder_->commit(std::move(work));
@@ -118,9 +119,9 @@ TEST_F(AllocationTest, WhatALaunchMayReadIsLookedAtBeforeIt) {
   ASSERT_NE(kernel, nullptr);
   device_memory(buffer_, sizeof(buffer_));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
-  recorder_->capture_begins(handle(10));
+  recorder_->graphs().capture_begins(handle(10));
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kWhole);
-  recorder_->capture_ended(handle(10), nullptr);
+  recorder_->graphs().capture_ended(handle(10), nullptr);
   EXPECT_EQ(way(kernel, buffer_), LaunchWay::kAfter);
   // What no kernel has been given concerns only those that get it.
   recorder_->host_registered(host_, sizeof(host_), 0);

@@ -15,13 +15,13 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
  protected:
   void SetUp() override {
     RecorderHostMemoryTest::SetUp();
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     device_memory(device_, sizeof(device_));
   }
 
   void node(uintptr_t number, RawAction action, std::vector<Handle> after = {}) {
-    recorder_->node_added(handle(30), handle(number), after.data(), after.size(), std::move(action),
-                          "add");
+    recorder_->graphs().node_added(handle(30), handle(number), after.data(), after.size(),
+                                   std::move(action), "add");
   }
   void kernel_node(uintptr_t number, void* address, std::vector<Handle> after = {}) {
     node(number, raw_launch(address), std::move(after));
@@ -57,7 +57,7 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
   }
   // The function runs while the launch is being issued.
   void launch_graph(bool first = true) {
-    if (first) recorder_->graph_instantiated(handle(40), handle(30));
+    if (first) recorder_->graphs().graph_instantiated(handle(40), handle(30));
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
     if (wrapped_) {

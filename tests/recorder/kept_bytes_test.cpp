@@ -229,15 +229,15 @@ TEST_F(RecorderKeptTest, MemoryThatBeginsBesideHostFunctionsDoesNotStandInMemory
 TEST_F(RecorderKeptTest, MemoryOfCopyNodesDoesNotStandInMemory) {
   expect_small([&] {
     recorder_->allocated({format::AllocationKind::kDevice, 0x100000000000, 0, kBytes, 0, nullptr});
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     RawCopy raw;
     raw.destination.address = reinterpret_cast<uint64_t>(memory_);
     raw.destination_side = MemorySide::kHost;
     raw.source.address = 0x100000000000;
     raw.source_side = MemorySide::kDevice;
     raw.width_bytes = kBytes;
-    recorder_->node_added(handle(30), handle(31), nullptr, 0, raw, "add");
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, raw, "add");
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
     recorder_->commit(std::move(work));

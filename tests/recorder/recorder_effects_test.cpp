@@ -325,9 +325,9 @@ TEST_F(RecorderEffectsTest, PlainMemoryHoldsInTheEndWhatTheProgramWroteOverACopy
   byte.source.address = reinterpret_cast<uint64_t>(device_);
   byte.source_side = MemorySide::kDevice;
   byte.width_bytes = 1;
-  recorder_->graph_created(handle(31));
-  recorder_->node_added(handle(31), handle(2), nullptr, 0, byte, "add");
-  recorder_->graph_instantiated(handle(41), handle(31));
+  recorder_->graphs().graph_created(handle(31));
+  recorder_->graphs().node_added(handle(31), handle(2), nullptr, 0, byte, "add");
+  recorder_->graphs().graph_instantiated(handle(41), handle(31));
   Work work;
   recorder_->prepare_graph_launch(handle(41), handle(10), work);
   recorder_->commit(std::move(work));

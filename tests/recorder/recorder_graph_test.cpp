@@ -16,7 +16,8 @@ using ::testing::SizeIs;
 class RecorderGraphTest : public RecorderTest {
  protected:
   void add_node(Handle graph, Handle node, RawAction action, std::vector<Handle> after = {}) {
-    recorder_->node_added(graph, node, after.data(), after.size(), std::move(action), "add");
+    recorder_->graphs().node_added(graph, node, after.data(), after.size(), std::move(action),
+                                   "add");
   }
   RawMemset set_bytes(uint32_t value) {
     RawMemset raw;
@@ -57,16 +58,16 @@ TEST_F(RecorderGraphTest, UpdatesArePairedAsTheRuntimeDoes) {
     device_memory(data_, sizeof(data_));
     for (const uint32_t first : {1u, 4u}) {
       const Handle graph = handle(30 + first);
-      recorder_->graph_created(graph);
+      recorder_->graphs().graph_created(graph);
       for (uint32_t i = 0; i < 3; ++i) add_node(graph, handle(first + i), set_bytes(first + i));
       for (const uint32_t to : first == 1 ? std::array{2u, 3u} : std::array{6u, 5u}) {
         const Handle from_node = handle(first);
         const Handle to_node = handle(to);
-        recorder_->dependencies_changed(graph, &from_node, &to_node, 1, true);
+        recorder_->graphs().dependencies_changed(graph, &from_node, &to_node, 1, true);
       }
     }
-    recorder_->graph_instantiated(handle(40), handle(31));
-    recorder_->executable_updated(handle(40), handle(34));
+    recorder_->graphs().graph_instantiated(handle(40), handle(31));
+    recorder_->graphs().executable_updated(handle(40), handle(34));
     launch(handle(40), nullptr);
     const auto trace = finish();
     ASSERT_TRUE(trace);
@@ -85,12 +86,12 @@ TEST_F(RecorderGraphTest, CapturedWorkBecomesAGraph) {
   alignas(8) char data[16] = {};
   device_memory(data, sizeof(data));
   recorder_->stream_created(handle(10), 0, 0);
-  recorder_->capture_begins(handle(10));
+  recorder_->graphs().capture_begins(handle(10));
   memset_work(data, 16, handle(10));
   memset_work(data, 8, handle(10));
   state_.nodes = {data, data + 1};
-  recorder_->capture_ended(handle(10), handle(30));
-  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().capture_ended(handle(10), handle(30));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
   for (int i = 0; i < 2; ++i) {
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
@@ -99,7 +100,8 @@ TEST_F(RecorderGraphTest, CapturedWorkBecomesAGraph) {
   RawMemset changed;
   changed.address = reinterpret_cast<uint64_t>(data);
   changed.width_elements = 4;
-  recorder_->executable_changed(handle(40), data, changed, "hipGraphExecMemsetNodeSetParams");
+  recorder_->graphs().executable_changed(handle(40), data, changed,
+                                         "hipGraphExecMemsetNodeSetParams");
   Work work;
   recorder_->prepare_graph_launch(handle(40), handle(10), work);
   recorder_->commit(std::move(work));
@@ -118,9 +120,9 @@ TEST_F(RecorderGraphTest, CapturedWorkBecomesAGraph) {
 
 TEST_F(RecorderGraphTest, ACaptureWithOtherNodesThanRecordedIsIncomplete) {
   recorder_->stream_created(handle(10), 0, 0);
-  recorder_->capture_begins(handle(10));
+  recorder_->graphs().capture_begins(handle(10));
   state_.nodes = {this};
-  recorder_->capture_ended(handle(10), handle(30));
+  recorder_->graphs().capture_ended(handle(10), handle(30));
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
@@ -130,14 +132,15 @@ TEST_F(RecorderGraphTest, EventNodesOrderTheWholeGraph) {
   device_memory(data_, sizeof(data_));
   recorder_->stream_created(handle(10), 0, 0);
   for (uintptr_t event : {20, 21, 22}) recorder_->event_created(handle(event), 0);
-  recorder_->graph_created(handle(30));
+  recorder_->graphs().graph_created(handle(30));
   add_node(handle(30), handle(31), RawEventWait{handle(20)});
   add_node(handle(30), handle(32), set_bytes(1), {handle(31)});
   add_node(handle(30), handle(33), RawEventRecord{handle(21)}, {handle(32)});
-  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
   launch(handle(40), handle(10));
   launch(handle(40), handle(10));
-  recorder_->executable_changed(handle(40), handle(33), RawEventRecord{handle(22)}, "change");
+  recorder_->graphs().executable_changed(handle(40), handle(33), RawEventRecord{handle(22)},
+                                         "change");
   launch(handle(40), handle(10));
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -160,18 +163,18 @@ std::string values_of(const format::Graph& graph) {
 
 TEST_F(RecorderGraphTest, ADisabledNodeDoesNothingUntilItIsEnabled) {
   device_memory(data_, sizeof(data_));
-  recorder_->graph_created(handle(30));
+  recorder_->graphs().graph_created(handle(30));
   add_node(handle(30), handle(31), set_bytes(1));
   add_node(handle(30), handle(32), set_bytes(2), {handle(31)});
   add_node(handle(30), handle(33), set_bytes(3), {handle(32)});
-  recorder_->graph_instantiated(handle(40), handle(30));
-  recorder_->executable_node_enabled(handle(40), handle(32), true);  // it is
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().executable_node_enabled(handle(40), handle(32), true);  // it is
   launch(handle(40), nullptr);
-  recorder_->executable_node_enabled(handle(40), handle(32), false);
+  recorder_->graphs().executable_node_enabled(handle(40), handle(32), false);
   launch(handle(40), nullptr);
-  recorder_->executable_changed(handle(40), handle(32), set_bytes(4), "change");
+  recorder_->graphs().executable_changed(handle(40), handle(32), set_bytes(4), "change");
   launch(handle(40), nullptr);
-  recorder_->executable_node_enabled(handle(40), handle(32), true);
+  recorder_->graphs().executable_node_enabled(handle(40), handle(32), true);
   launch(handle(40), nullptr);
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -193,9 +196,9 @@ TEST_F(RecorderGraphTest, RowsOfWideElementsAreRecordedAsTheRuntimeSetsThem) {
     rows.width_elements = 4;
     rows.pitch_bytes = 32;
     rows.height = 2;
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     add_node(handle(30), handle(31), rows);
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     launch(handle(40), nullptr);
     const auto trace = finish();
     ASSERT_TRUE(trace);
@@ -208,12 +211,12 @@ TEST_F(RecorderGraphTest, RowsOfWideElementsAreRecordedAsTheRuntimeSetsThem) {
 
 TEST_F(RecorderGraphTest, AnUpdateOfAGraphWithDisabledNodesIsRefused) {
   device_memory(data_, sizeof(data_));
-  recorder_->graph_created(handle(30));
+  recorder_->graphs().graph_created(handle(30));
   add_node(handle(30), handle(31), set_bytes(1));
-  recorder_->graph_instantiated(handle(40), handle(30));
-  recorder_->executable_node_enabled(handle(40), handle(31), false);
-  recorder_->executable_updated(handle(40), handle(30));
-  recorder_->executable_node_enabled(handle(40), handle(99), false);
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().executable_node_enabled(handle(40), handle(31), false);
+  recorder_->graphs().executable_updated(handle(40), handle(30));
+  recorder_->graphs().executable_node_enabled(handle(40), handle(99), false);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
@@ -226,13 +229,13 @@ TEST_F(RecorderGraphTest, ASecondDisabledNodeIsRefusedWhereTheRuntimeTakesTheFir
     std::filesystem::remove(path());
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     add_node(handle(30), handle(31), set_bytes(1));
     add_node(handle(30), handle(32), set_bytes(2), {handle(31)});
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     for (const uintptr_t node : {31, 31, 32}) {
-      recorder_->executable_node_enabled(handle(40), handle(node), false);
-      recorder_->executable_node_enabled(handle(40), handle(node), true);
+      recorder_->graphs().executable_node_enabled(handle(40), handle(node), false);
+      recorder_->graphs().executable_node_enabled(handle(40), handle(node), true);
     }
     launch(handle(40), nullptr);
     const auto trace = finish();
@@ -244,16 +247,16 @@ TEST_F(RecorderGraphTest, ASecondDisabledNodeIsRefusedWhereTheRuntimeTakesTheFir
 TEST_F(RecorderGraphTest, ACaptureAddsToAGraphThatIsThere) {
   device_memory(data_, sizeof(data_));
   recorder_->stream_created(handle(10), 0, 0);
-  recorder_->graph_created(handle(30));
+  recorder_->graphs().graph_created(handle(30));
   add_node(handle(30), handle(31), set_bytes(1));
   add_node(handle(30), handle(32), set_bytes(2));
   const Handle after = handle(32);
-  recorder_->capture_begins_in(handle(10), handle(30), &after, 1);
+  recorder_->graphs().capture_begins_in(handle(10), handle(30), &after, 1);
   memset_work(data_, 8, handle(10));
   state_.nodes = {const_cast<void*>(handle(31)), const_cast<void*>(handle(32)),
                   const_cast<void*>(handle(33))};
-  recorder_->capture_ended(handle(10), handle(30));
-  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().capture_ended(handle(10), handle(30));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
   launch(handle(40), handle(10));
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -266,10 +269,10 @@ TEST_F(RecorderGraphTest, ACaptureAddsToAGraphThatIsThere) {
 
 TEST_F(RecorderGraphTest, ACaptureIntoAnUnknownGraphIsNamed) {
   recorder_->stream_created(handle(10), 0, 0);
-  recorder_->capture_begins_in(handle(10), handle(30), nullptr, 0);
-  recorder_->graph_created(handle(30));
+  recorder_->graphs().capture_begins_in(handle(10), handle(30), nullptr, 0);
+  recorder_->graphs().graph_created(handle(30));
   const Handle after = handle(32);
-  recorder_->capture_begins_in(handle(10), handle(30), &after, 1);
+  recorder_->graphs().capture_begins_in(handle(10), handle(30), &after, 1);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_FALSE(trace->complete());
@@ -279,17 +282,17 @@ TEST_F(RecorderGraphTest, ACaptureIntoAnUnknownGraphIsNamed) {
 TEST_F(RecorderGraphTest, AChildOfAnExecutableIsReplacedAsAWhole) {
   device_memory(data_, sizeof(data_));
   recorder_->stream_created(handle(10), 0, 0);
-  for (uintptr_t graph : {30, 50, 60}) recorder_->graph_created(handle(graph));
+  for (uintptr_t graph : {30, 50, 60}) recorder_->graphs().graph_created(handle(graph));
   add_node(handle(50), handle(51), set_bytes(1));
   add_node(handle(50), handle(52), set_bytes(2), {handle(51)});
   add_node(handle(30), handle(31), set_bytes(3));
   const Handle first = handle(31);
-  recorder_->child_node_added(handle(30), handle(32), &first, 1, handle(50));
-  recorder_->graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().child_node_added(handle(30), handle(32), &first, 1, handle(50));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
   launch(handle(40), handle(10));
   add_node(handle(60), handle(61), set_bytes(8));
   add_node(handle(60), handle(62), set_bytes(9), {handle(61)});
-  recorder_->executable_child_changed(handle(40), handle(32), handle(60));
+  recorder_->graphs().executable_child_changed(handle(40), handle(32), handle(60));
   launch(handle(40), handle(10));
   const auto values = [](const format::Graph& graph) {
     std::vector<uint32_t> found;
@@ -307,19 +310,19 @@ TEST_F(RecorderGraphTest, AChildOfAnExecutableIsReplacedAsAWhole) {
 }
 
 TEST_F(RecorderGraphTest, AChildOfAnotherShapeIsIncomplete) {
-  recorder_->graph_created(handle(30));
-  recorder_->graph_created(handle(50));
+  recorder_->graphs().graph_created(handle(30));
+  recorder_->graphs().graph_created(handle(50));
   add_node(handle(50), handle(51), RawAction{});
-  recorder_->child_node_added(handle(30), handle(32), nullptr, 0, handle(50));
-  recorder_->graph_instantiated(handle(40), handle(30));
-  recorder_->executable_child_changed(handle(40), handle(32), handle(30));
+  recorder_->graphs().child_node_added(handle(30), handle(32), nullptr, 0, handle(50));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().executable_child_changed(handle(40), handle(32), handle(30));
   EXPECT_TRUE(finish()->complete()) << "one node for one node";
   make({});
-  recorder_->graph_created(handle(30));
-  recorder_->graph_instantiated(handle(40), handle(30));
-  recorder_->graph_created(handle(50));
+  recorder_->graphs().graph_created(handle(30));
+  recorder_->graphs().graph_instantiated(handle(40), handle(30));
+  recorder_->graphs().graph_created(handle(50));
   add_node(handle(50), handle(51), RawAction{});
-  recorder_->executable_child_changed(handle(40), handle(32), handle(50));
+  recorder_->graphs().executable_child_changed(handle(40), handle(32), handle(50));
   EXPECT_FALSE(finish()->complete());
 }
 
@@ -329,7 +332,7 @@ TEST_F(RecorderGraphTest, WorkThatTheRuntimeDoesNotCaptureIsDoneAtOnce) {
     state_.runtime_version = version;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->capture_begins(handle(10));
+    recorder_->graphs().capture_begins(handle(10));
     Work work;
     work.raw = set_bytes(1);
     work.stream = handle(10);
@@ -349,7 +352,7 @@ TEST_F(RecorderGraphTest, AListOfCopiesThatTheRuntimeDoesNotCaptureIsDoneAtOnce)
     state_.runtime_version = version;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->capture_begins(handle(10));
+    recorder_->graphs().capture_begins(handle(10));
     Work work;
     RawCopy raw;
     raw.destination.address = reinterpret_cast<uint64_t>(data_);
@@ -373,10 +376,10 @@ TEST_F(RecorderGraphTest, AGraphThatTheRuntimeDoesNotCaptureIsLaunchedAtOnce) {
     state_.runtime_version = version;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     add_node(handle(30), handle(1), set_bytes(1));
-    recorder_->graph_instantiated(handle(40), handle(30));
-    recorder_->capture_begins(handle(10));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().capture_begins(handle(10));
     launch(handle(40), handle(10));
     const auto trace = finish();
     ASSERT_TRUE(trace);
@@ -391,13 +394,13 @@ TEST_F(RecorderGraphTest, AChildThatEndsWithSeveralNodesIsNamed) {
     state_.runtime_version = 60'443'483;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->graph_created(handle(30));
-    recorder_->graph_created(handle(31));
+    recorder_->graphs().graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(31));
     add_node(handle(30), handle(1), set_bytes(1));
     add_node(handle(30), handle(2), set_bytes(2));
     if (joined) add_node(handle(30), handle(3), std::monostate{}, {handle(1), handle(2)});
-    recorder_->child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
-    recorder_->graph_instantiated(handle(40), handle(31));
+    recorder_->graphs().child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(31));
     const auto trace = finish();
     ASSERT_TRUE(trace);
     EXPECT_THAT(trace->findings(), SizeIs(joined ? 0 : 1));
@@ -414,14 +417,14 @@ TEST_F(RecorderGraphTest, AChildThatMayBeginEarlyIsNamed) {
     state_.runtime_version = 50'221'153;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->graph_created(handle(30));
-    recorder_->graph_created(handle(31));
+    recorder_->graphs().graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(31));
     add_node(handle(30), handle(1), set_bytes(1));
     if (one.ordered) add_node(handle(30), handle(2), set_bytes(2), {handle(1)});
     if (one.root_first) add_node(handle(31), handle(3), set_bytes(3));
-    recorder_->child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
+    recorder_->graphs().child_node_added(handle(31), handle(4), nullptr, 0, handle(30));
     if (!one.root_first) add_node(handle(31), handle(3), set_bytes(3));
-    recorder_->graph_instantiated(handle(40), handle(31));
+    recorder_->graphs().graph_instantiated(handle(40), handle(31));
     const auto trace = finish();
     ASSERT_TRUE(trace);
     EXPECT_THAT(trace->findings(), SizeIs(one.named ? 1 : 0));
@@ -440,13 +443,13 @@ TEST_F(RecorderGraphTest, RootsThatMayBeginEarlyAreNamed) {
     make({});
     device_memory(data_, sizeof(data_));
     recorder_->stream_created(handle(10), 0, 0);
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     add_node(handle(30), handle(1), set_bytes(1));
     if (one.ordered)
       add_node(handle(30), handle(2), set_bytes(2), {handle(1)});
     else
       add_node(handle(30), handle(2), set_bytes(2));
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     launch(handle(40), handle(10));
     const auto trace = finish();
     ASSERT_TRUE(trace);
@@ -460,13 +463,13 @@ TEST_F(RecorderGraphTest, MemsetNodesOfSeveralRowsAreRecordedAsTheRuntimeDoesThe
     make({});
     device_memory(data_, sizeof(data_));
     recorder_->stream_created(handle(10), 0, 0);
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     RawMemset rows = set_bytes(7);
     rows.element_bytes = 2;
     rows.height = 2;
     rows.pitch_bytes = 32;
     add_node(handle(30), handle(31), rows);
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     launch(handle(40), handle(10));
     const auto trace = finish();
     ASSERT_TRUE(trace);
@@ -482,13 +485,13 @@ TEST_F(RecorderGraphTest, AStreamThatTheRuntimeForgotIsStillCapturing) {
   device_memory(data_, sizeof(data_));
   for (uintptr_t stream : {10, 11}) recorder_->stream_created(handle(stream), 0, 0);
   recorder_->event_created(handle(20), 0);
-  recorder_->capture_begins(handle(10));
+  recorder_->graphs().capture_begins(handle(10));
   recorder_->event_recorded(handle(20), handle(10));
   recorder_->stream_waits(handle(11), handle(20), 0);
   memset_work(data_, 16, handle(11));
   state_.nodes = {data_};
   state_.capturing = {const_cast<void*>(handle(11))};
-  recorder_->capture_ended(handle(10), handle(30));
+  recorder_->graphs().capture_ended(handle(10), handle(30));
   memset_work(data_, 1, handle(10));
   memset_work(data_, 2, handle(11));
   const auto trace = finish();
@@ -521,7 +524,7 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
     const auto address = reinterpret_cast<uint64_t>(memory);
     std::memcpy(raw.kernarg.data(), &address, sizeof(address));
     if (captured) {
-      recorder_->capture_begins(handle(10));
+      recorder_->graphs().capture_begins(handle(10));
       Work work;
       work.raw = raw;
       work.stream = handle(10);
@@ -529,12 +532,12 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
       recorder_->prepare(work);
       recorder_->commit(std::move(work));
       state_.nodes = {host_};
-      recorder_->capture_ended(handle(10), handle(30));
+      recorder_->graphs().capture_ended(handle(10), handle(30));
     } else {
-      recorder_->graph_created(handle(30));
-      recorder_->node_added(handle(30), handle(31), nullptr, 0, raw, "add");
+      recorder_->graphs().graph_created(handle(30));
+      recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, raw, "add");
     }
-    recorder_->graph_instantiated(handle(40), handle(30));
+    recorder_->graphs().graph_instantiated(handle(40), handle(30));
     for (int i = 0; i < 2; ++i) {
       Work work;
       recorder_->prepare_graph_launch(handle(40), handle(10), work);

@@ -221,7 +221,7 @@ TEST_F(RecorderLaunchesTest, ALaunchThatBeganInAStretchIsRecordedWhole) {
 TEST_F(RecorderLaunchesTest, CapturedLaunchesCountWhenTheirGraphIsLaunched) {
   select({"1:2"});
   recorder_->call_begins();
-  recorder_->capture_begins(handle(10));
+  recorder_->graphs().capture_begins(handle(10));
   for (int i = 0; i < 3; ++i) {
     recorder_->call_begins(true);
     const LaunchCall call{.function = handle(2), .stream = handle(10)};
@@ -243,8 +243,8 @@ TEST_F(RecorderLaunchesTest, CapturedLaunchesCountWhenTheirGraphIsLaunched) {
   }
   recorder_->call_begins();
   state_.nodes = {this, this + 1, this + 2};
-  recorder_->capture_ended(handle(10), handle(20));
-  recorder_->graph_instantiated(handle(21), handle(20));
+  recorder_->graphs().capture_ended(handle(10), handle(20));
+  recorder_->graphs().graph_instantiated(handle(21), handle(20));
   const auto launch_graph = [&] {
     recorder_->call_begins(true);
     const LaunchCall call{.executable = handle(21)};

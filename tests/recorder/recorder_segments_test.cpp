@@ -281,15 +281,16 @@ TEST_F(RecorderSegmentsTest, VariablesBeginAnew) {
 TEST_F(RecorderSegmentsTest, GraphsAreDescribedInEach) {
   device_memory(a_, sizeof(a_));
   call([&] {
-    recorder_->graph_created(handle(30));
+    recorder_->graphs().graph_created(handle(30));
     RawLaunch raw;
     raw.kernel = recorder_->find_any_kernel(handle(2), "hipGraphAddKernelNode", held_);
     void* address = a_;
     int by = 3;
     void* params[] = {&address, &by};
     raw.kernarg = kernarg_from_params(raw.kernel->kernel, params);
-    recorder_->node_added(handle(30), handle(31), nullptr, 0, raw, "hipGraphAddKernelNode");
-    recorder_->graph_instantiated(handle(32), handle(30));
+    recorder_->graphs().node_added(handle(30), handle(31), nullptr, 0, raw,
+                                   "hipGraphAddKernelNode");
+    recorder_->graphs().graph_instantiated(handle(32), handle(30));
   });
   for (int i = 0; i < 3; ++i) {
     launch_call({.executable = handle(32), .stream = handle(10)}, [&] {
@@ -378,10 +379,10 @@ TEST_F(RecorderSegmentsTest, WhatOneLaunchLacksIsSaidOfItsSegment) {
 TEST_F(RecorderSegmentsTest, NoBoundaryInsideOfACapture) {
   device_memory(a_, sizeof(a_));
   kernel(a_);
-  call([&] { recorder_->capture_begins(handle(11)); });
+  call([&] { recorder_->graphs().capture_begins(handle(11)); });
   for (int i = 0; i < 2; ++i) kernel(a_);
   EXPECT_FALSE(std::filesystem::exists(kept(1)));
-  call([&] { recorder_->capture_ended(handle(11), handle(40)); });
+  call([&] { recorder_->graphs().capture_ended(handle(11), handle(40)); });
   kernel(a_);
   const auto traces = all();
   ASSERT_THAT(traces, SizeIs(2));

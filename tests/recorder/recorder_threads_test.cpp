@@ -122,9 +122,9 @@ TEST_F(RecorderThreadsTest, NothingOfLaunchesAtTheSameTimeIsLost) {
       device_memory(memory.data(), memory.size());
       recorder_->stream_created(handle(1000 + i), 0, 0);
       if (i % 3 == 0) recorder_->host_registered(pinned_, sizeof(pinned_), 0);
-      if (i % 5 == 0) recorder_->capture_begins(handle(1000 + i));
+      if (i % 5 == 0) recorder_->graphs().capture_begins(handle(1000 + i));
       std::this_thread::sleep_for(std::chrono::microseconds(200));
-      if (i % 5 == 0) recorder_->capture_ended(handle(1000 + i), nullptr);
+      if (i % 5 == 0) recorder_->graphs().capture_ended(handle(1000 + i), nullptr);
       if (i % 3 == 0) {
         recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(pinned_)), true);
       }
@@ -226,12 +226,12 @@ TEST_F(RecorderThreadsTest, AFlushWaitsForNoThreadThatWaitsForTheDevice) {
   raw.address = reinterpret_cast<uint64_t>(data_);
   raw.width_elements = 8;
   for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
-    recorder_->graph_created(handle(30 + graph));
+    recorder_->graphs().graph_created(handle(30 + graph));
     for (uintptr_t i = 0; i < kNodes; ++i) {
-      recorder_->node_added(handle(30 + graph), handle(1000 + graph * kNodes + i), nullptr, 0, raw,
-                            "add");
+      recorder_->graphs().node_added(handle(30 + graph), handle(1000 + graph * kNodes + i), nullptr,
+                                     0, raw, "add");
     }
-    recorder_->graph_instantiated(handle(40 + graph), handle(30 + graph));
+    recorder_->graphs().graph_instantiated(handle(40 + graph), handle(30 + graph));
   }
   // Nothing behind its end is written as long as its last state is not there.
   state_.reads_behind = true;

@@ -295,7 +295,7 @@ TEST_F(RecorderValuesTest, WritesAreDoneAtOnceInACapture) {
     state_.runtime_version = version;
     make({});
     device_memory(data_, sizeof(data_));
-    recorder_->capture_begins(handle(10));
+    recorder_->graphs().capture_begins(handle(10));
     write(data_, 4, 5, handle(10));
     const auto trace = finish();
     ASSERT_TRUE(trace);

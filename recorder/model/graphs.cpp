@@ -1,0 +1,440 @@
+#include "recorder/model/graphs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hip_quirks.h"
+
+namespace gfxgraph::recorder {
+
+using format::FindingKind;
+
+namespace {
+
+constexpr const char* kNotPaired =
+    "with nodes or edges made in another order: which node takes over which is not known";
+
+}  // namespace
+
+void Graphs::capture_begins(Handle stream) noexcept {
+  guarded([&] { captures_.begin(stream); });
+}
+
+void Graphs::capture_begins_in(Handle stream, Handle graph, const Handle* dependencies,
+                               size_t count) noexcept {
+  guarded([&] {
+    const char* call = "hipStreamBeginCaptureToGraph";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
+    std::vector<uint32_t> nodes;
+    for (size_t i = 0; i < count; ++i) {
+      const std::optional<uint32_t> node = model->find(dependencies[i]);
+      if (!node) {
+        finding(FindingKind::kIncomplete, call, "behind a node that was not recorded");
+        return;
+      }
+      nodes.push_back(*node);
+    }
+    captures_.begin_in(stream, model, std::move(nodes));
+  });
+}
+
+bool Graphs::capturing(Handle stream) noexcept {
+  bool result = false;
+  guarded([&] { result = captures_.capturing(stream); });
+  return result;
+}
+
+void Graphs::capture_ended(Handle stream, Handle graph) noexcept {
+  guarded([&] {
+    std::shared_ptr<GraphTemplate> model = captures_.end(
+        stream, [&](Handle joined) { return device_.capturing(const_cast<void*>(joined)); });
+    if (graph == nullptr) return;
+    if (!model) {
+      finding(FindingKind::kIncomplete, "hipStreamEndCapture", "the capture's begin was not seen");
+      return;
+    }
+    learn_node_handles(graph, *model, "hipStreamEndCapture");
+    graphs_[graph] = std::move(model);
+  });
+}
+
+// The program may look at a capture's graph, add nodes to it by hand, and have the stream's next
+// work follow them.
+void Graphs::capture_looked_at(Handle stream, Handle graph) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = captures_.graph_of(stream);
+    if (!model) return;
+    learn_node_handles(graph, *model, "hipStreamGetCaptureInfo_v2");
+    graphs_[graph] = model;
+  });
+}
+
+void Graphs::capture_depends(Handle stream, const void* const* nodes, size_t count,
+                             bool replace) noexcept {
+  guarded([&] {
+    const char* call = "hipStreamUpdateCaptureDependencies";
+    const std::shared_ptr<GraphTemplate> model = captures_.graph_of(stream);
+    std::vector<uint32_t> indices;
+    for (size_t i = 0; model && i < count; ++i) {
+      if (const auto index = model->find(nodes[i])) indices.push_back(*index);
+    }
+    if (indices.size() != count) {
+      finding(FindingKind::kIncomplete, call, "of a node or stream that was not recorded");
+      return;
+    }
+    captures_.depend_on(stream, std::move(indices), replace);
+  });
+}
+
+// The runtime lists nodes in order of creation. A different number means that a call was captured
+// otherwise than the recorder thinks.
+void Graphs::learn_node_handles(Handle graph, GraphTemplate& model, const char* call) {
+  std::vector<void*> nodes(model.nodes.size() + 1);
+  const size_t count = device_.graph_nodes(const_cast<void*>(graph), nodes.data(), nodes.size());
+  if (count != model.nodes.size()) {
+    finding(FindingKind::kIncomplete, call,
+            fmt::format("the graph has {} nodes, {} were recorded", count, model.nodes.size()));
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) model.nodes[i].handle = nodes[i];
+}
+
+void Graphs::graph_created(Handle graph) noexcept {
+  guarded([&] { graphs_[graph] = std::make_shared<GraphTemplate>(); });
+}
+
+void Graphs::graph_destroyed(Handle graph) noexcept {
+  guarded([&] {
+    const auto found = graphs_.find(graph);
+    if (found == graphs_.end()) return;
+    const std::shared_ptr<GraphTemplate> model = found->second;
+    graphs_.erase(found);
+    forget_children(*model);
+  });
+}
+
+// The handles that hipGraphChildGraphNodeGetGraph gave out die with the parent.
+void Graphs::forget_children(const GraphTemplate& model) {
+  for (const TemplateNode& node : model.nodes) {
+    if (!node.child) continue;
+    std::erase_if(graphs_, [&](const auto& entry) { return entry.second == node.child; });
+    forget_children(*node.child);
+  }
+}
+
+void Graphs::child_graph_found(Handle node, Handle graph) noexcept {
+  guarded([&] {
+    for (const auto& [handle, model] : graphs_) {
+      const auto index = model->find(node);
+      if (!index || !model->nodes[*index].child) continue;
+      const std::shared_ptr<GraphTemplate> child = model->nodes[*index].child;
+      learn_node_handles(graph, *child, "hipGraphChildGraphNodeGetGraph");
+      graphs_[graph] = child;
+      return;
+    }
+    finding(FindingKind::kIncomplete, "hipGraphChildGraphNodeGetGraph",
+            "of a node that was not recorded");
+  });
+}
+
+std::shared_ptr<GraphTemplate> Graphs::find_graph(Handle graph, const char* call) {
+  const auto found = graphs_.find(graph);
+  if (found != graphs_.end()) return found->second;
+  finding(FindingKind::kIncomplete, call, "of a graph whose making was not seen");
+  return nullptr;
+}
+
+void Graphs::graph_cloned(Handle clone, Handle original) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(original, "hipGraphClone");
+    if (!model) return;
+    auto copy = std::make_shared<GraphTemplate>();
+    // Removed nodes are not cloned: indices move up.
+    std::vector<uint32_t> place(model->nodes.size());
+    for (size_t i = 0; i < model->nodes.size(); ++i) {
+      if (model->nodes[i].removed) continue;
+      place[i] = static_cast<uint32_t>(copy->nodes.size());
+      copy->nodes.push_back(model->nodes[i]);
+      if (TemplateNode& node = copy->nodes.back(); node.child) node.child = deep_copy(*node.child);
+    }
+    copy->edge_order_known = model->edge_order_known && place.size() == copy->nodes.size();
+    if (copy->edge_order_known) copy->edges = model->edges;
+    for (TemplateNode& node : copy->nodes) {
+      std::erase_if(node.dependencies, [&](uint32_t d) { return model->nodes[d].removed; });
+      for (uint32_t& dependency : node.dependencies) dependency = place[dependency];
+    }
+    learn_node_handles(clone, *copy, "hipGraphClone");
+    graphs_[clone] = std::move(copy);
+  });
+}
+
+void Graphs::clone_node_found(Handle node, Handle original, Handle clone) noexcept {
+  guarded([&] {
+    const auto found = graphs_.find(clone);
+    if (found == graphs_.end()) return;
+    // The same position in the graph that holds the original node.
+    for (const auto& [handle, model] : graphs_) {
+      const auto index = model->find(original);
+      if (!index || model == found->second) continue;
+      uint32_t position = 0;
+      for (uint32_t i = 0; i < *index; ++i) position += model->nodes[i].removed ? 0 : 1;
+      if (position < found->second->nodes.size()) found->second->nodes[position].handle = node;
+      return;
+    }
+  });
+}
+
+void Graphs::add_node(Handle graph, TemplateNode node, const void* const* dependencies,
+                      size_t count, const char* call) {
+  const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+  if (!model) return;
+  const auto to = static_cast<uint32_t>(model->nodes.size());
+  model->nodes.push_back(std::move(node));
+  for (size_t i = 0; i < count; ++i) {
+    if (const auto from = model->find(dependencies[i])) {
+      model->connect(*from, to);
+    } else {
+      finding(FindingKind::kIncomplete, call, "depends on a node that was not recorded");
+    }
+  }
+}
+
+// Of a node, which may be launched when other memory lies near its addresses.
+void Graphs::note_words(RawAction& action) {
+  auto* const launch = std::get_if<RawLaunch>(&action);
+  if (launch == nullptr || launch->kernel == nullptr) return;
+  std::vector<format::Relocation> words;
+  words_.arguments(launch->kernel->slots, launch->kernarg, words);
+  launch->words = std::make_shared<const std::vector<format::Relocation>>(std::move(words));
+}
+
+void Graphs::node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                        RawAction action, const char* call) noexcept {
+  guarded([&] {
+    TemplateNode added;
+    added.handle = node;
+    note_words(action);
+    added.action = std::move(action);
+    add_node(graph, std::move(added), dependencies, count, call);
+  });
+}
+
+void Graphs::child_node_added(Handle graph, Handle node, const void* const* dependencies,
+                              size_t count, Handle child) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(child, "hipGraphAddChildGraphNode");
+    if (!model) return;
+    TemplateNode added;
+    added.handle = node;
+    added.child = deep_copy(*model);  // the runtime clones it as well
+    for (TemplateNode& inner : added.child->nodes) inner.handle = nullptr;
+    add_node(graph, std::move(added), dependencies, count, "hipGraphAddChildGraphNode");
+  });
+}
+
+void Graphs::node_changed(Handle node, RawAction action, const char* call) noexcept {
+  guarded([&] {
+    note_words(action);
+    for (const auto& [handle, model] : graphs_) {
+      if (const auto index = model->find(node)) {
+        model->nodes[*index].action = std::move(action);
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+void Graphs::node_destroyed(Handle node) noexcept {
+  guarded([&] {
+    for (const auto& [handle, model] : graphs_) {
+      if (const auto index = model->find(node)) {
+        model->nodes[*index].removed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, "hipGraphDestroyNode", "of a node that was not recorded");
+  });
+}
+
+void Graphs::dependencies_changed(Handle graph, const void* const* from, const void* const* to,
+                                  size_t count, bool add) noexcept {
+  guarded([&] {
+    const char* call = add ? "hipGraphAddDependencies" : "hipGraphRemoveDependencies";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
+    for (size_t i = 0; i < count; ++i) {
+      const auto first = model->find(from[i]);
+      const auto second = model->find(to[i]);
+      if (!first || !second) {
+        finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+        continue;
+      }
+      if (add) {
+        model->connect(*first, *second);
+      } else {
+        model->disconnect(*first, *second);
+      }
+    }
+  });
+}
+
+void Graphs::graph_instantiated(Handle executable, Handle graph) noexcept {
+  guarded([&] {
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, "hipGraphInstantiate");
+    if (!model) return;
+    std::optional<std::vector<FlatNode>> nodes = flatten(*model);
+    if (!nodes) {
+      finding(FindingKind::kIncomplete, "hipGraphInstantiate", "the recorded nodes form a cycle");
+      return;
+    }
+    if (child_has_several_ends(*model) &&
+        hip_quirk_seen(HipQuirk::kChildEndsNotWaitedFor, facts_.runtime_version)) {
+      finding(FindingKind::kNote, "hipGraphInstantiate",
+              "a child graph ends with several nodes: this runtime may go on before all are done "
+              "(docs/runtime-quirks.md, kChildEndsNotWaitedFor); a replay waits for all");
+    }
+    if (child_root_behind_another(*model) &&
+        hip_quirk_seen(HipQuirk::kChildRootBeginsEarly, facts_.runtime_version)) {
+      finding(FindingKind::kNote, "hipGraphInstantiate",
+              "a child graph follows nothing in its graph, beside other nodes: this runtime may "
+              "begin it before what the stream was given before the graph (docs/runtime-quirks.md, "
+              "kChildRootBeginsEarly); a replay waits for that");
+    }
+    ExecutableGraph& made = executables_[executable];
+    made = ExecutableGraph{};
+    made.nodes = std::move(*nodes);
+  });
+}
+
+void Graphs::executable_changed(Handle executable, Handle node, RawAction action,
+                                const char* call) noexcept {
+  guarded([&] {
+    note_words(action);
+    const auto found = executables_.find(executable);
+    if (found != executables_.end()) {
+      for (FlatNode& flat : found->second.nodes) {
+        if (flat.handle == nullptr || flat.handle != node) continue;
+        (flat.disabled ? *flat.disabled : flat.action) = std::move(action);
+        found->second.changed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+void Graphs::executable_node_enabled(Handle executable, Handle node, bool enabled) noexcept {
+  guarded([&] {
+    const char* call = "hipGraphNodeSetEnabled";
+    const auto found = executables_.find(executable);
+    if (found != executables_.end()) {
+      for (FlatNode& flat : found->second.nodes) {
+        if (flat.handle == nullptr || flat.handle != node) continue;
+        if (enabled == !flat.disabled) return;
+        if (enabled) {
+          flat.action = std::move(*flat.disabled);
+          flat.disabled.reset();
+        } else {
+          flat.disabled = std::exchange(flat.action, RawAction{});
+          Handle& first = found->second.once_disabled;
+          if (first == nullptr) first = node;
+          if (first != node &&
+              hip_quirk_seen(HipQuirk::kFirstDisabledNodeStays, facts_.runtime_version)) {
+            finding(FindingKind::kIncomplete, call,
+                    "of another node than before, which this runtime mistakes for the first one");
+          }
+        }
+        found->second.changed = true;
+        return;
+      }
+    }
+    finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+// A graph of the same shape takes the place of the one that the child node was made with.
+void Graphs::executable_child_changed(Handle executable, Handle node, Handle child) noexcept {
+  guarded([&] {
+    const char* call = "hipGraphExecChildGraphNodeSetParams";
+    const std::shared_ptr<GraphTemplate> model = find_graph(child, call);
+    if (!model) return;
+    const auto found = executables_.find(executable);
+    if (found == executables_.end() || node == nullptr) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph that was not recorded");
+      return;
+    }
+    // The same nodes in a graph of their own, without what they wait for outside of it.
+    std::vector<FlatNode>& nodes = found->second.nodes;
+    std::vector<uint32_t> inside;
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].child == node) inside.push_back(i);
+    }
+    std::vector<FlatNode> part;
+    for (const uint32_t index : inside) {
+      FlatNode& own = part.emplace_back(nodes[index]);
+      own.dependencies.clear();
+      for (const uint32_t before : nodes[index].dependencies) {
+        const auto at = std::lower_bound(inside.begin(), inside.end(), before);
+        if (at != inside.end() && *at == before) {
+          own.dependencies.push_back(static_cast<uint32_t>(at - inside.begin()));
+        }
+      }
+      if (!own.place.empty()) own.place.erase(own.place.begin());
+    }
+    std::optional<std::vector<FlatNode>> update = flatten(*model);
+    // Only graphs that were made alike: their nodes keep their places among the others.
+    if (!update || !update_nodes(part, std::move(*update), false)) {
+      finding(FindingKind::kIncomplete, call, kNotPaired);
+      return;
+    }
+    for (size_t i = 0; i < inside.size(); ++i) nodes[inside[i]].action = std::move(part[i].action);
+    found->second.changed = true;
+  });
+}
+
+void Graphs::executable_updated(Handle executable, Handle graph) noexcept {
+  guarded([&] {
+    const char* call = "hipGraphExecUpdate";
+    const std::shared_ptr<GraphTemplate> model = find_graph(graph, call);
+    if (!model) return;
+    const auto found = executables_.find(executable);
+    if (found == executables_.end()) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph that was not recorded");
+      return;
+    }
+    if (std::ranges::any_of(found->second.nodes,
+                            [](const FlatNode& node) { return node.disabled.has_value(); })) {
+      finding(FindingKind::kIncomplete, call, "of an executable graph with disabled nodes");
+      return;
+    }
+    std::optional<std::vector<FlatNode>> update = flatten(*model);
+    const bool by_level = hip_quirk_seen(HipQuirk::kExecUpdatePairsByLevel, facts_.runtime_version);
+    if (!update || !update_nodes(found->second.nodes, std::move(*update), by_level)) {
+      finding(FindingKind::kIncomplete, call, kNotPaired);
+      return;
+    }
+    found->second.changed = true;
+  });
+}
+
+void Graphs::executable_destroyed(Handle executable) noexcept {
+  guarded([&] { executables_.erase(executable); });
+}
+
+ExecutableGraph* Graphs::executable(Handle handle) {
+  const auto found = executables_.find(handle);
+  return found == executables_.end() ? nullptr : &found->second;
+}
+
+void Graphs::number_anew() {
+  for (auto& [handle, graph] : executables_) {
+    graph.id = 0;
+    graph.changed = true;
+  }
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,74 @@
+// The program's graphs: what is captured, graphs that it makes by hand, and executable graphs, as
+// far as the calls that make and change them tell. Their launches are device work, and the
+// recorder's.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "recorder/core.h"
+#include "recorder/model/graph_model.h"
+#include "recorder/model/handle.h"
+#include "recorder/model/word_resolver.h"
+
+namespace gfxgraph::recorder {
+
+// Public methods that say noexcept are for hooks, after the real call: they take the lock. The
+// others are for who has it.
+class Graphs : private Part {
+ public:
+  // `words` says what the words of a node's launch lead to when it is made.
+  Graphs(const Core& core, const WordResolver& words) noexcept : Part(core), words_(words) {}
+
+  void capture_begins(Handle stream) noexcept;
+  void capture_begins_in(Handle stream, Handle graph, const Handle* dependencies,
+                         size_t count) noexcept;
+  void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
+  bool capturing(Handle stream) noexcept;
+  void capture_looked_at(Handle stream, Handle graph) noexcept;
+  void capture_depends(Handle stream, const void* const* nodes, size_t count,
+                       bool replace) noexcept;
+  void graph_created(Handle graph) noexcept;
+  void graph_destroyed(Handle graph) noexcept;
+  void graph_cloned(Handle clone, Handle original) noexcept;
+  void child_graph_found(Handle node, Handle graph) noexcept;
+  void clone_node_found(Handle node, Handle original, Handle clone) noexcept;
+  void node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                  RawAction action, const char* call) noexcept;
+  void child_node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
+                        Handle child) noexcept;
+  void node_changed(Handle node, RawAction action, const char* call) noexcept;
+  void node_destroyed(Handle node) noexcept;
+  void dependencies_changed(Handle graph, const void* const* from, const void* const* to,
+                            size_t count, bool add) noexcept;
+  void graph_instantiated(Handle executable, Handle graph) noexcept;
+  void executable_changed(Handle executable, Handle node, RawAction action,
+                          const char* call) noexcept;
+  void executable_node_enabled(Handle executable, Handle node, bool enabled) noexcept;
+  void executable_child_changed(Handle executable, Handle node, Handle child) noexcept;
+  void executable_updated(Handle executable, Handle graph) noexcept;
+  void executable_destroyed(Handle executable) noexcept;
+
+  Captures& captures() noexcept { return captures_; }
+  const Captures& captures() const noexcept { return captures_; }
+  // nullptr: its making was not seen.
+  ExecutableGraph* executable(Handle handle);
+  // Of a node, which may be launched when other memory lies near its addresses.
+  void note_words(RawAction& action);
+  // What has a number in the trace has none in the next one.
+  void number_anew();
+
+ private:
+  std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
+  void forget_children(const GraphTemplate& model);
+  void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
+  void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,
+                const char* call);
+
+  const WordResolver& words_;
+  Captures captures_;
+  std::unordered_map<Handle, std::shared_ptr<GraphTemplate>> graphs_;
+  std::unordered_map<Handle, ExecutableGraph> executables_;
+};
+
+}  // namespace gfxgraph::recorder
