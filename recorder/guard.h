@@ -78,6 +78,9 @@ class Guard {
     });
   }
 
+  // With the lock, where a method is not called through locked(): what is derived follows.
+  void changed() { owner_.leave(); }
+
  private:
   void fail(const Error& error) noexcept {
     // The first one only: what follows is its consequence.

@@ -21,7 +21,6 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint32_t kFunctionTimeoutMs = 500;
 constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
 constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
 
@@ -37,7 +36,7 @@ std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t millisecond
 
 // What kernels make of contents that a replay lacks cannot be compared.
 Options consistent(Options options) {
-  if (options.contents == Contents::kNone) options.post = PostState::kNone;
+  if (options.contents == WhichContents::kNone) options.post = PostState::kNone;
   return options;
 }
 
@@ -59,22 +58,6 @@ Recorder::Recorder(Options options, std::unique_ptr<Device> device)
       device_(std::move(device)),
       segments_(segments_of(options_)) {
   if (options_.output.empty()) (void)guard_.stop();
-  std::vector<RangePattern> patterns;
-  for (const std::string& text : options_.ranges) {
-    if (Result<RangePattern> pattern = parse_range_pattern(text)) patterns.push_back(*pattern);
-  }
-  std::vector<LaunchInterval> intervals;
-  for (const std::string& text : options_.launches) {
-    if (Result<LaunchInterval> one = parse_launch_interval(text)) intervals.push_back(*one);
-  }
-  std::vector<KernelPattern> kernels;
-  for (const std::string& text : options_.kernels) {
-    if (Result<KernelPattern> one = parse_kernel_pattern(text)) kernels.push_back(*one);
-  }
-  launch_selection_ = LaunchSelection(std::move(intervals), std::move(kernels));
-  selection_ = RangeSelection(std::move(patterns), !launch_selection_.empty() || segments_);
-  recording_ = selection_.empty() || segments_;
-  if (segments_) span_ = 1;  // a range that has begun before anything happened
 }
 
 Recorder::~Recorder() { journal_.flusher().stop(); }
@@ -106,23 +89,15 @@ void Recorder::ready() {
   asked_.store(true, std::memory_order_release);
 }
 
-void Recorder::apply_registrations() {
-  std::vector<std::function<void()>> registrations;
-  {
-    const std::lock_guard lock(registration_mutex_);
-    registrations.swap(registrations_);
-    any_registered_.store(false, std::memory_order_relaxed);
-  }
-  for (const std::function<void()>& one : registrations) one();
-}
-
 void Recorder::enter() {
-  if (any_registered_.load(std::memory_order_acquire)) apply_registrations();
+  if (code_.any_registered()) code_.apply_registrations();
   if (!begun_) open();
 }
 
+void Recorder::update_ways() noexcept { launches_.update_ways(journal_.begun() && !finished_); }
+
 void Recorder::leave() {
-  note_lost_bytes();
+  contents_.note_lost_bytes();
   update_ways();
 }
 
@@ -154,9 +129,7 @@ void Recorder::open() {
     journal_.sites().remember();
   }
   report_.device = fmt::format("{} {}", environment.gpu_arch, environment.device_name);
-  for (ModuleEntry* module : code_.modules()) {
-    if (!module->managed.empty() && !module->unloaded) discover_managed(*module);
-  }
+  code_.discover_managed_of_all();
 
   append_early_markers();
 
@@ -176,28 +149,6 @@ void Recorder::begin() noexcept {
   guarded([] {});
 }
 
-void Recorder::append(format::Action action) {
-  if (any_ran_.load(std::memory_order_acquire)) note_runs();
-  push(std::move(action));
-}
-
-format::Event& Recorder::push(format::Action action) {
-  auto event = std::make_unique<format::Event>();
-  const uint64_t ticket = journal_.queue().draw();
-  journal_.stamp(*event);
-  event->action = std::move(action);
-  event->site = journal_.sites().here(event->action);
-  check(journal_.findings().look_at(event->action));
-  note_targets(event->action);
-  stream_used(event->action, ticket);
-  program_waited(event->action);
-  const std::vector<Flight> known = flights_.follow(event->action);
-  format::Event& pushed = *event;
-  journal_.enqueue(ticket, std::move(event));
-  land(known);
-  return pushed;
-}
-
 void Recorder::drain(bool all) noexcept {
   guarded_unlocked([&] {
     const std::lock_guard order(drain_mutex_);
@@ -213,7 +164,7 @@ bool Recorder::drain_in_order(bool all, LockModel&& lock_model) {
       const std::unique_lock<std::mutex> lock = lock_model();
       if (!lock) return false;
       if (!journal_.begun()) return true;
-      resolve_deferred(all);
+      deferrals_.resolve(all);
       again = !journal_.queue().take();
     }
     again = journal_.write_taken() && again;
@@ -334,10 +285,10 @@ void Recorder::finish_contents() {
     finding(format::FindingKind::kNote, "hipStreamBeginCapture",
             "the program ended inside a capture");
   }
-  if (!recording_) return;
-  look_before_wait();
+  if (!stretch_.recording()) return;
+  host_writes_.look_before_wait();
   if (device_->synchronize(finish_timeout_ms_)) {
-    wait_for_functions();
+    runs_.wait_for_functions();
     return end_contents("exit");
   }
   finding(
@@ -345,44 +296,31 @@ void Recorder::finish_contents() {
       "the device failed or did not become idle: the state of its buffers at the end is unknown");
 }
 
-// The device may be idle before the runtime's thread has left a function that tells so. One that
-// goes on, as the program ends inside of it, is not waited for long.
-void Recorder::wait_for_functions() {
-  const uint64_t end = monotonic_ns() + uint64_t{kFunctionTimeoutMs} * 1'000'000u;
-  while (monotonic_ns() < end) {
-    {
-      const std::lock_guard lock(ran_mutex_);
-      if (running_.empty()) return;
-    }
-    const timespec moment{0, 1'000'000};
-    (void)nanosleep(&moment, nullptr);
-  }
-}
-
 // The device is idle.
 void Recorder::end_contents(const char* call) {
-  const ReadingFor reading(reading_for_, call);
-  if (!flights_.empty()) append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
-  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+  const Contents::ReadingFor reading(contents_, call);
+  if (!flights_.empty())
+    events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, call});
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().host_visible()) {
     if (!allocation->begun || allocation->kept) continue;
-    check_host_writes(*allocation, 0, allocation->size_bytes);
+    host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
   }
-  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
     if (!allocation->begun || allocation->kept) continue;
-    end_or_keep(*allocation, post_content(*allocation));
+    end_or_keep(*allocation, contents_.post_content(*allocation));
   }
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    end_allocation(*allocation, false, 0, last_content(*allocation));
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
+    contents_.end_allocation(*allocation, false, 0, host_writes_.last_content(*allocation));
   }
 }
 
 // All that it is to hold has been handed over.
 void Recorder::seal_trace() {
-  resolve_deferred(true);
+  deferrals_.resolve(true);
   journal_.write_taken();
   journal_.queue().take();
   journal_.write_taken();
-  note_lost_bytes();
+  contents_.note_lost_bytes();
   check(journal_.findings().write_counts());
   if (active()) check(journal_.writer().seal());
 }
@@ -403,11 +341,11 @@ void Recorder::finish() noexcept {
 void Recorder::end_trace() {
   if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
-  if (leaving_) leave_range();
+  if (stretch_.leaving()) leave_range();
   update_ways();
   finish_contents();
-  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
-    if (allocation->kept) end_kept(*allocation, false);
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
+    if (allocation->kept) contents_.end_kept(*allocation, false);
   }
   note_unrecorded_processes();
   note_open_ranges();
@@ -451,6 +389,7 @@ void Recorder::note_unrecorded_processes() {
 
 Report Recorder::report() {
   Report report = report_;
+  report.graph_launches = work_.graph_launches();
   if (journal_.begun()) {
     const format::Statistics& statistics = journal_.writer().statistics();
     report.events = statistics.events;

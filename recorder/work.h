@@ -19,7 +19,7 @@
 
 namespace gfxgraph::recorder {
 
-class Recorder;
+class HostRuns;
 
 // One piece of device work between prepare() and commit().
 struct Work {
@@ -38,7 +38,7 @@ struct Work {
   bool host_waits = false;
   bool told = false;  // and the event that commit() appended says so
   // Host functions that the work will run: they may run before its call returns.
-  Recorder* issuing = nullptr;
+  HostRuns* issuing = nullptr;
   uint64_t first_run = 0;
   uint32_t runs = 0;
   std::vector<std::shared_ptr<HostCall>> host_calls;

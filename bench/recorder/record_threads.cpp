@@ -64,7 +64,7 @@ struct Program {
     const void* pointers[] = {a.data(), b.data(), c.data()};
     void* params[] = {&pointers[0], &pointers[1], &pointers[2], &number};
     recorder.call_begins();
-    const LaunchWay way = recorder.launch_way(*kernel, params, nullptr);
+    const LaunchWay way = recorder.launches().launch_way(*kernel, params, nullptr);
     if (way == LaunchWay::kWhole) std::exit(1);
     recorder.launched(way, *kernel, {}, params, nullptr, stream, "hipModuleLaunchKernel");
   }
@@ -112,8 +112,8 @@ int main(int argc, char** argv) {
     Options options;
     options.output = (folder / "t.gfxg").string();
     Recorder recorder(options, std::make_unique<NoDevice>());
-    recorder.module_loaded(&recorder, image.data());
-    recorder.function_found(handle(2), &recorder, "vadd");
+    recorder.code().module_loaded(&recorder, image.data());
+    recorder.code().function_found(handle(2), &recorder, "vadd");
     Program program{recorder};
     for (std::vector<char>* memory : {&program.a, &program.b, &program.c}) {
       recorder.allocated({gfxgraph::format::AllocationKind::kDevice,
@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
     }
     for (uintptr_t t = 0; t < kMostThreads; ++t) recorder.stream_created(handle(100 + t), 1, 0);
     HeldFindings held;
-    program.kernel = recorder.find_kernel(handle(2), false, "hipModuleLaunchKernel", held);
+    program.kernel =
+        recorder.launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held);
     if (program.kernel == nullptr) {
       fmt::print(stderr, "record_threads: no kernel vadd\n");
       return 1;

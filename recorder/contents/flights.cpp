@@ -280,4 +280,15 @@ void Flights::forget(format::AllocationId allocation) {
   });
 }
 
+Flight flight_of(const format::Copy& copy) {
+  const format::CopyEnd& to = copy.destination;
+  return box_flight(to.allocation, to.offset_bytes, to.pitch_bytes, to.slice_bytes,
+                    copy.width_bytes, copy.height, copy.depth);
+}
+
+Flight flight_of(const format::Memset& set) {
+  return box_flight(set.allocation, set.offset_bytes, set.pitch_bytes, set.slice_bytes,
+                    set.width_elements * set.element_bytes, set.height, set.depth);
+}
+
 }  // namespace gfxgraph::recorder

@@ -42,6 +42,9 @@ struct Flight {
 // Of a copy or memset into a box of its allocation.
 Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pitch_bytes,
                   uint64_t slice_bytes, uint64_t width_bytes, uint64_t height, uint64_t depth);
+// What they write.
+Flight flight_of(const format::Copy& copy);
+Flight flight_of(const format::Memset& set);
 // Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 

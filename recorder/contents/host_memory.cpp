@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "recorder/contents/flights.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -85,6 +86,10 @@ KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd&
 
 bool read_host_piece(uint64_t address, std::span<std::byte> piece) {
   return read_bytes(piece.data(), address, piece.size());
+}
+
+uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end) {
+  return extent(end.pitch_bytes, end.slice_bytes, raw.width_bytes, raw.height, raw.depth);
 }
 
 }  // namespace gfxgraph::recorder

@@ -35,6 +35,8 @@ class HostRows {
   bool mapped_ = false;
 };
 
+// Bytes from the first to the last one that the copy touches at one end.
+uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
 // All of them. None when the sizes overflow or any byte is not mapped.
 KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd& end);
 bool read_host_piece(uint64_t address, std::span<std::byte> piece);

@@ -135,7 +135,7 @@ hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_sym
                        Call&& call, const void* site = __builtin_return_address(0)) {
   const Scope scope(CallKind::kOther, site);
   if (!scope.record) return call();
-  const uint64_t address = recorder().symbol_address(symbol);
+  const uint64_t address = recorder().code().symbol_address(symbol);
   if (address == 0) {
     const hipError_t result = call();
     if (result == hipSuccess) {

@@ -9,7 +9,7 @@ namespace gfxgraph::recorder {
 RawAction kernel_action(const hipKernelNodeParams& params, int index) {
   const char* call = display_name(index).data();
   HeldFindings found;
-  KernelEntry* kernel = recorder().find_any_kernel(params.func, call, found);
+  KernelEntry* kernel = recorder().launches().find_any_kernel(params.func, call, found);
   LaunchShape shape;
   shape.grid = {params.gridDim.x, params.gridDim.y, params.gridDim.z};
   shape.block = {params.blockDim.x, params.blockDim.y, params.blockDim.z};
@@ -54,7 +54,7 @@ namespace {
 
 RawAction symbol_action(int index, const void* symbol, size_t offset, bool to_symbol,
                         const void* other, size_t bytes) {
-  const uint64_t address = recorder().symbol_address(symbol);
+  const uint64_t address = recorder().code().symbol_address(symbol);
   if (address == 0) {
     recorder().note_incomplete(display_name(index), "a variable that was not registered");
     return {};

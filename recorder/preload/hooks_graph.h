@@ -53,8 +53,8 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
 struct WrappedHostNode {
   WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
     if (!scope.record || from == nullptr || from->fn == nullptr) return;
-    wrapped =
-        recorder().wrap_host_function(reinterpret_cast<void*>(from->fn), from->userData, true);
+    wrapped = recorder().host_runs().wrap_host_function(reinterpret_cast<void*>(from->fn),
+                                                        from->userData, true);
     if (!wrapped) return;
     own.fn = &run_host_function;
     own.userData = wrapped.get();

@@ -1,6 +1,7 @@
 // Hooks of registration, modules and kernel launches.
 #include <cstring>
 
+#include "recorder/model/arguments.h"
 #include "recorder/preload/hooks_internal.h"
 #include "recorder/preload/newer_hip.h"
 
@@ -21,15 +22,16 @@ struct Launched {
 
 Launched stub_kernel(const void* stub, int index) {
   Launched launched;
-  launched.kernel = recorder().find_kernel(stub, true, display_name(index).data(), launched.found);
+  launched.kernel =
+      recorder().launches().find_kernel(stub, true, display_name(index).data(), launched.found);
   return launched;
 }
 
 Launched module_kernel(hipFunction_t function, int index) {
   if (launching_stub != nullptr) return stub_kernel(launching_stub, index);
   Launched launched;
-  launched.kernel =
-      recorder().find_kernel(function, false, display_name(index).data(), launched.found);
+  launched.kernel = recorder().launches().find_kernel(function, false, display_name(index).data(),
+                                                      launched.found);
   return launched;
 }
 
@@ -75,7 +77,7 @@ hipError_t launch(int index, Launched&& launched, const LaunchShape& shape, void
   KernelEntry* const kernel = launched.kernel;
   if (kernel == nullptr && launched.found.empty()) return call();  // nobody looks at launches
   if (launched.found.empty()) {
-    const LaunchWay way = recorder().launch_way(*kernel, params, extra);
+    const LaunchWay way = recorder().launches().launch_way(*kernel, params, extra);
     if (way != LaunchWay::kWhole) {
       const hipError_t result = call();
       if (result == hipSuccess) {
@@ -185,7 +187,7 @@ GFXGRAPH_HOOK void** __hipRegisterFatBinary(const void* data) {
   if (function == nullptr) return nullptr;
   const Scope scope(CallKind::kRegistration);
   void** handle = function(data);
-  if (scope.record && handle != nullptr) recorder().fat_binary(handle, data);
+  if (scope.record && handle != nullptr) recorder().code().fat_binary(handle, data);
   return handle;
 }
 
@@ -200,7 +202,7 @@ GFXGRAPH_HOOK void __hipRegisterFunction(void** modules, const void* host_functi
   const Scope scope(CallKind::kRegistration);
   function(modules, host_function, device_function, device_name, thread_limit, tid, bid, block,
            grid, warp_size);
-  if (scope.record) recorder().function(modules, host_function, device_name);
+  if (scope.record) recorder().code().function(modules, host_function, device_name);
 }
 
 GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_name,
@@ -211,7 +213,7 @@ GFXGRAPH_HOOK void __hipRegisterVar(void** modules, void* symbol, char* host_nam
   if (function == nullptr) return;
   const Scope scope(CallKind::kRegistration);
   function(modules, symbol, host_name, device_name, external, size, constant, global);
-  if (scope.record) recorder().variable(modules, symbol, device_name);
+  if (scope.record) recorder().code().variable(modules, symbol, device_name);
 }
 
 GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* initial,
@@ -221,14 +223,14 @@ GFXGRAPH_HOOK void __hipRegisterManagedVar(void* modules, void** pointer, void* 
   if (function == nullptr) return;
   const Scope scope(CallKind::kRegistration);
   function(modules, pointer, initial, name, size, align);
-  if (scope.record) recorder().managed_variable(modules, pointer, name, size);
+  if (scope.record) recorder().code().managed_variable(modules, pointer, name, size);
 }
 
 GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
   using Function = void (*)(void**);
   const auto function = reinterpret_cast<Function>(real_function(kCall___hipUnregisterFatBinary));
   const Scope scope(CallKind::kRegistration);
-  if (scope.record) recorder().fat_binary_unloading(modules);
+  if (scope.record) recorder().code().fat_binary_unloading(modules);
   if (function != nullptr) function(modules);
 }
 
@@ -237,14 +239,14 @@ GFXGRAPH_HOOK void __hipUnregisterFatBinary(void** modules) {
 GFXGRAPH_HOOK hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleLoad, module, path);
-  if (scope.record && result == hipSuccess) recorder().module_file_loaded(*module, path);
+  if (scope.record && result == hipSuccess) recorder().code().module_file_loaded(*module, path);
   return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleLoadData, module, image);
-  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
   return result;
 }
 
@@ -253,13 +255,13 @@ GFXGRAPH_HOOK hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* im
                                              void** values) {
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleLoadDataEx, module, image, count, options, values);
-  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
   return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipModuleUnload(hipModule_t module) {
   const Scope scope;
-  if (scope.record) recorder().module_unloading(module);
+  if (scope.record) recorder().code().module_unloading(module);
   return real(kCall_hipModuleUnload, module);
 }
 
@@ -267,14 +269,15 @@ GFXGRAPH_HOOK hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule
                                               const char* name) {
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleGetFunction, function, module, name);
-  if (scope.record && result == hipSuccess) recorder().function_found(*function, module, name);
+  if (scope.record && result == hipSuccess)
+    recorder().code().function_found(*function, module, name);
   return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetFuncBySymbol, function, symbol);
-  if (scope.record && result == hipSuccess) recorder().function_of_symbol(*function, symbol);
+  if (scope.record && result == hipSuccess) recorder().code().function_of_symbol(*function, symbol);
   return result;
 }
 
@@ -283,7 +286,7 @@ GFXGRAPH_HOOK hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* byt
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleGetGlobal, address, bytes, module, name);
   if (scope.record && result == hipSuccess && address != nullptr && bytes != nullptr) {
-    recorder().global_found(module, name, address_of(*address), *bytes);
+    recorder().code().global_found(module, name, address_of(*address), *bytes);
   }
   return result;
 }
@@ -291,7 +294,7 @@ GFXGRAPH_HOOK hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, size_t* byt
 GFXGRAPH_HOOK hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGetSymbolAddress, address, symbol);
-  if (scope.record && result == hipSuccess) (void)recorder().symbol_address(symbol);
+  if (scope.record && result == hipSuccess) (void)recorder().code().symbol_address(symbol);
   return result;
 }
 
@@ -463,7 +466,7 @@ GFXGRAPH_HOOK hipError_t hipHccModuleLaunchKernel(GFXGRAPH_ITEMS_PARAMETERS) {
 GFXGRAPH_HOOK hipError_t hipModuleLoadFatBinary(hipModule_t* module, const void* image) {
   const Scope scope;
   const hipError_t result = real(kCall_hipModuleLoadFatBinary, module, image);
-  if (scope.record && result == hipSuccess) recorder().module_loaded(*module, image);
+  if (scope.record && result == hipSuccess) recorder().code().module_loaded(*module, image);
   return result;
 }
 

@@ -16,10 +16,10 @@ namespace {
 template <typename Call>
 hipError_t call_reading_code(Library library, bool record, Call&& call) {
   if (!record) return call();
-  std::optional<std::vector<std::byte>> code = recorder().unread_library(library);
+  std::optional<std::vector<std::byte>> code = recorder().code().unread_library(library);
   const hipError_t result = call();
   if (code && (result == hipSuccess || result == hipErrorNotFound)) {
-    recorder().library_read(library, std::move(*code));
+    recorder().code().library_read(library, std::move(*code));
   }
   return result;
 }
@@ -33,7 +33,8 @@ GFXGRAPH_HOOK hipError_t hipLibraryLoadData(Library* library, const void* image,
   const Scope scope;
   const hipError_t result = real(kCall_hipLibraryLoadData, library, image, jit_options, jit_values,
                                  jit_count, options, values, count);
-  if (scope.record && result == hipSuccess) recorder().library_loaded(*library, image, nullptr);
+  if (scope.record && result == hipSuccess)
+    recorder().code().library_loaded(*library, image, nullptr);
   return result;
 }
 
@@ -44,13 +45,14 @@ GFXGRAPH_HOOK hipError_t hipLibraryLoadFromFile(Library* library, const char* pa
   const Scope scope;
   const hipError_t result = real(kCall_hipLibraryLoadFromFile, library, path, jit_options,
                                  jit_values, jit_count, options, values, count);
-  if (scope.record && result == hipSuccess) recorder().library_loaded(*library, nullptr, path);
+  if (scope.record && result == hipSuccess)
+    recorder().code().library_loaded(*library, nullptr, path);
   return result;
 }
 
 GFXGRAPH_HOOK hipError_t hipLibraryUnload(Library library) {
   const Scope scope;
-  if (scope.record) recorder().module_unloading(library);
+  if (scope.record) recorder().code().module_unloading(library);
   return real(kCall_hipLibraryUnload, library);
 }
 
@@ -66,7 +68,8 @@ GFXGRAPH_HOOK hipError_t hipLibraryGetKernel(LibraryKernel* kernel, Library libr
   const hipError_t result = call_reading_code(library, scope.record, [&] {
     return real(kCall_hipLibraryGetKernel, kernel, library, name);
   });
-  if (scope.record && result == hipSuccess) recorder().function_found(*kernel, library, name);
+  if (scope.record && result == hipSuccess)
+    recorder().code().function_found(*kernel, library, name);
   return result;
 }
 
@@ -84,7 +87,7 @@ GFXGRAPH_HOOK hipError_t hipLibraryEnumerateKernels(LibraryKernel* kernels, unsi
   for (unsigned int i = 0; i < std::min(size, count); ++i) {
     const char* name = nullptr;
     if (real(kCall_hipKernelGetName, &name, kernels[i]) == hipSuccess) {
-      recorder().function_found(kernels[i], library, name);
+      recorder().code().function_found(kernels[i], library, name);
     }
   }
   return result;

@@ -34,7 +34,7 @@ hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, 
 hipError_t free_memory(int index, void* pointer, const void* site = __builtin_return_address(0)) {
   const Scope scope(CallKind::kOther, site);
   if (!scope.record) return real(index, pointer);
-  Recorder::Freeing freeing = recorder().freeing(address_of(pointer));
+  Freeing freeing = recorder().freeing(address_of(pointer));
   const hipError_t result = real(index, pointer);
   if (pointer == nullptr) learned.index = -1;  // nothing to free, and nothing waited for
   recorder().freed(std::move(freeing), result == hipSuccess);
@@ -163,7 +163,7 @@ GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   const Scope scope;
   if (!scope.record) return real(kCall_hipFreeAsync, pointer, stream);
   const Handle key = stream_key(stream);
-  Recorder::Freeing freeing = recorder().freeing(address_of(pointer), key, true);
+  Freeing freeing = recorder().freeing(address_of(pointer), key, true);
   const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
   recorder().freed(std::move(freeing), result == hipSuccess, key);
   return result;

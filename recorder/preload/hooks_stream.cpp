@@ -16,9 +16,9 @@ void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipStreamCallback_t>(call.function);
   void* const data = call.data;
-  const Recorder::HostRun run = recorder().host_function_runs(call);
+  const HostRuns::HostRun run = recorder().host_runs().host_function_runs(call);
   function(stream, status, data);
-  recorder().host_function_ran(run);
+  recorder().host_runs().host_function_ran(run);
 }
 
 template <typename Call>
@@ -27,7 +27,8 @@ hipError_t host_function(int index, Handle stream, void* function, void* data, C
                          const void* site = __builtin_return_address(0)) {
   const Scope scope(CallKind::kOther, site);
   if (!scope.record || function == nullptr) return call(nullptr);
-  std::shared_ptr<HostCall> wrapped = recorder().wrap_host_function(function, data, false);
+  std::shared_ptr<HostCall> wrapped =
+      recorder().host_runs().wrap_host_function(function, data, false);
   if (!wrapped) return call(nullptr);
   HostCall* const raw = wrapped.get();
   return device_work(
@@ -43,9 +44,9 @@ void run_host_function(void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipHostFn_t>(call.function);
   void* const data = call.data;
-  const Recorder::HostRun run = recorder().host_function_runs(call);
+  const HostRuns::HostRun run = recorder().host_runs().host_function_runs(call);
   function(data);
-  recorder().host_function_ran(run);
+  recorder().host_runs().host_function_ran(run);
 }
 
 }  // namespace gfxgraph::recorder

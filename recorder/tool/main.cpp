@@ -165,7 +165,7 @@ int run_tool(int argc, char** argv) {
   const auto kept = gfxgraph::recorder::parse_contents(contents);
   if (!kept) return usage_error(kept.error().message);
   request.options.contents = *kept;
-  if (*kept == gfxgraph::recorder::Contents::kNone) {
+  if (*kept == gfxgraph::recorder::WhichContents::kNone) {
     if (hash_only) return usage_error("--contents none and --hash-only exclude each other");
     if (request.options.checkpoints)
       return usage_error("--contents none and --checkpoints exclude each other");

@@ -48,9 +48,9 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-Result<Contents> parse_contents(const std::string& word) {
+Result<WhichContents> parse_contents(const std::string& word) {
   for (size_t i = 0; i < std::size(kContentsWords); ++i) {
-    if (word == kContentsWords[i]) return static_cast<Contents>(i);
+    if (word == kContentsWords[i]) return static_cast<WhichContents>(i);
   }
   return fail(Status::kInvalidArgument, "contents '" + word + "': expected touched, all or none");
 }
@@ -72,7 +72,7 @@ Options options_from_environment() {
   options.flight_recorder = variable("GFXGRAPH_RECORD_FLIGHT");
   options.keep_segments = variable("GFXGRAPH_RECORD_KEEP_SEGMENTS") == "1";
   options.contents =
-      parse_contents(variable("GFXGRAPH_RECORD_CONTENTS")).value_or(Contents::kTouched);
+      parse_contents(variable("GFXGRAPH_RECORD_CONTENTS")).value_or(WhichContents::kTouched);
   const std::string level = variable("GFXGRAPH_RECORD_COMPRESS");
   if (!level.empty())
     options.compression_level = static_cast<int>(std::min<uint64_t>(number(level), 19));

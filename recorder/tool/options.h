@@ -48,9 +48,9 @@ enum class PostState { kFull, kHash, kNone };
 
 // Whose initial content is kept: of memory that a recorded stretch touches, of all memory that is
 // live when a stretch begins, or of host-visible memory only.
-enum class Contents { kTouched, kAll, kNone };
+enum class WhichContents { kTouched, kAll, kNone };
 // kInvalidArgument: none of "touched", "all", "none".
-Result<Contents> parse_contents(const std::string& word);
+Result<WhichContents> parse_contents(const std::string& word);
 
 struct Options {
   std::string output;         // empty: not recording
@@ -68,7 +68,7 @@ struct Options {
   // the three above, and without checkpoints.
   std::string flight_recorder;
   bool keep_segments = false;
-  Contents contents = Contents::kTouched;
+  WhichContents contents = WhichContents::kTouched;
   int compression_level = 1;
   bool redact = false;
   bool emulated = false;

@@ -19,9 +19,9 @@ class AllocationTest : public RecorderTest {
     ASSERT_FALSE(image_.empty());
   }
   KernelEntry* find_kernel() {
-    recorder_->module_loaded(this, image_.data());
-    recorder_->function_found(handle(2), this, "module_increment");
-    return recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+    recorder_->code().module_loaded(this, image_.data());
+    recorder_->code().function_found(handle(2), this, "module_increment");
+    return recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   }
   void launch(KernelEntry* kernel, bool packed) {
     struct {
@@ -32,8 +32,8 @@ class AllocationTest : public RecorderTest {
     void* params[] = {&arguments.data, &arguments.by};
     void* extra[] = {reinterpret_cast<void*>(1), &arguments, reinterpret_cast<void*>(2), &size,
                      reinterpret_cast<void*>(3)};
-    const LaunchWay way =
-        recorder_->launch_way(*kernel, packed ? nullptr : params, packed ? extra : nullptr);
+    const LaunchWay way = recorder_->launches().launch_way(*kernel, packed ? nullptr : params,
+                                                           packed ? extra : nullptr);
     if (way == LaunchWay::kWhole) return;
     recorder_->launched(way, *kernel, {}, packed ? nullptr : params, packed ? extra : nullptr,
                         nullptr, "hipModuleLaunchKernel");
@@ -42,7 +42,7 @@ class AllocationTest : public RecorderTest {
     int by = 3;
     void* params[] = {&data, &by};
     recorder_->call_begins();
-    return recorder_->launch_way(*kernel, params, nullptr);
+    return recorder_->launches().launch_way(*kernel, params, nullptr);
   }
 
   // Some of everything; what the program would see is not the recorder's to change.

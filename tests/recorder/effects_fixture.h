@@ -27,7 +27,7 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     node(number, raw_launch(address), std::move(after));
   }
   void function_node(uintptr_t number, std::function<void()> body, std::vector<Handle> after = {}) {
-    wrapped_ = recorder_->wrap_host_function(this, nullptr, true);
+    wrapped_ = recorder_->host_runs().wrap_host_function(this, nullptr, true);
     body_ = std::move(body);
     node(number, RawHostFunction{"hipGraphAddHostNode", wrapped_}, std::move(after));
   }
@@ -61,9 +61,9 @@ class RecorderEffectsTest : public RecorderHostMemoryTest {
     Work work;
     recorder_->prepare_graph_launch(handle(40), handle(10), work);
     if (wrapped_) {
-      const Recorder::HostRun run = recorder_->host_function_runs(*wrapped_);
+      const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*wrapped_);
       body_();
-      recorder_->host_function_ran(run);
+      recorder_->host_runs().host_function_ran(run);
     }
     recorder_->commit(std::move(work));
   }

@@ -15,7 +15,7 @@ class RecorderContentsTest : public RecorderTest {
     for (size_t i = 0; i < std::size(a_); ++i) a_[i] = b_[i] = c_[i] = i + 1;
   }
   // `written`: a kernel may have, before a range.
-  void use(Contents contents, bool range = true, bool written = true) {
+  void use(WhichContents contents, bool range = true, bool written = true) {
     Options options;
     if (range) options.ranges = {"step"};
     options.contents = contents;
@@ -44,7 +44,7 @@ class RecorderContentsTest : public RecorderTest {
 };
 
 TEST_F(RecorderContentsTest, AllIsWhatNothingTouchesToo) {
-  use(Contents::kAll);
+  use(WhichContents::kAll);
   step([&] { fill(a_, 8); });
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -60,7 +60,7 @@ TEST_F(RecorderContentsTest, AllIsWhatNothingTouchesToo) {
 }
 
 TEST_F(RecorderContentsTest, NoneIsWhatTheHostGaveOnly) {
-  use(Contents::kNone);
+  use(WhichContents::kNone);
   pinned_memory(c_, sizeof(c_));
   step([&] {
     fill(a_, 8);
@@ -92,7 +92,7 @@ TEST_F(RecorderContentsTest, NoneIsWhatTheHostGaveOnly) {
 }
 
 TEST_F(RecorderContentsTest, NoneOfAWholeProgram) {
-  use(Contents::kNone, false);
+  use(WhichContents::kNone, false);
   recorder_->call_begins();
   copy(a_, c_, 64);
   const auto trace = finish();
@@ -137,7 +137,7 @@ TEST_F(RecorderContentsTest, FreshMemoryIsNotRead) {
 
 // Of ranges: what they are given themselves, and what was given out when no kernel had run.
 TEST_F(RecorderContentsTest, MemoryThatNobodyCanHaveWrittenIsFreshInRanges) {
-  use(Contents::kTouched, true, false);
+  use(WhichContents::kTouched, true, false);
   fill(b_, 8);
   step([&] {
     fill(a_, 8);
@@ -157,7 +157,7 @@ TEST_F(RecorderContentsTest, MemoryThatNobodyCanHaveWrittenIsFreshInRanges) {
 }
 
 TEST_F(RecorderContentsTest, CopiesOutsideOfRangesWrite) {
-  use(Contents::kTouched, true, false);
+  use(WhichContents::kTouched, true, false);
   recorder_->call_begins();
   copy(a_ + 4, c_, 8);
   step([&] {
@@ -177,10 +177,11 @@ TEST_F(RecorderContentsTest, CopiesOutsideOfRangesWrite) {
 TEST_F(RecorderContentsTest, KernelsOutsideOfRangesMayWriteAnything) {
   for (const bool idle : {false, true}) {
     std::filesystem::remove(path());
-    use(Contents::kTouched, true, false);
+    use(WhichContents::kTouched, true, false);
     if (idle) {
-      ASSERT_TRUE(recorder_->launches_are_idle());
-      EXPECT_EQ(recorder_->find_kernel(handle(2), true, "hipLaunchKernel", held_), nullptr);
+      ASSERT_TRUE(recorder_->launches().idle());
+      EXPECT_EQ(recorder_->launches().find_kernel(handle(2), true, "hipLaunchKernel", held_),
+                nullptr);
     } else {
       kernel_outside();
     }
@@ -198,7 +199,7 @@ TEST_F(RecorderContentsTest, KernelsOutsideOfRangesMayWriteAnything) {
 
 // The kernels of a range may have written what it was given, and did not touch by name.
 TEST_F(RecorderContentsTest, MemoryOfAnEarlierRangeIsNotFresh) {
-  use(Contents::kTouched, true, false);
+  use(WhichContents::kTouched, true, false);
   step([&] { fill(a_, 8); });
   recorder_->call_begins();
   device_memory(c_, sizeof(c_));
@@ -217,7 +218,7 @@ TEST_F(RecorderContentsTest, MemoryOfAnEarlierRangeIsNotFresh) {
 
 // What it holds was left there by memory that is in no trace.
 TEST_F(RecorderContentsTest, MemoryGivenOutAgainIsNotFreshInRanges) {
-  use(Contents::kTouched, true, false);
+  use(WhichContents::kTouched, true, false);
   recorder_->call_begins();
   recorder_->freed(recorder_->freeing(reinterpret_cast<uint64_t>(a_)), true);
   step([&] {
@@ -261,7 +262,7 @@ TEST_F(RecorderContentsTest, CheckpointsNeedWhatFreshMemoryHeld) {
 
 // A table of pointers leads to memory that no argument names.
 TEST_F(RecorderContentsTest, NoneKeepsWordsThatLeadToMemory) {
-  use(Contents::kNone);
+  use(WhichContents::kNone);
   a_[4] = a_[5] = reinterpret_cast<uint64_t>(b_) + 16;
   step([&] { fill(a_, 8); });
   const auto trace = finish();
@@ -277,7 +278,7 @@ TEST_F(RecorderContentsTest, NoneKeepsWordsThatLeadToMemory) {
 }
 
 TEST_F(RecorderContentsTest, NoneKeepsCyclesOfWords) {
-  use(Contents::kNone);
+  use(WhichContents::kNone);
   a_[4] = a_[5] = a_[9] = reinterpret_cast<uint64_t>(b_);
   b_[4] = b_[5] = b_[9] = reinterpret_cast<uint64_t>(a_);
   step([&] { fill(a_ + 16, 8); });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "format/reader.h"
+#include "recorder/model/arguments.h"
 #include "recorder/recorder.h"
 #include "tests/recorder/process.h"
 
@@ -202,8 +203,8 @@ class RecorderHostMemoryTest : public RecorderTest {
     begin();
   }
   void begin() {
-    recorder_->module_loaded(this, image_.data());
-    recorder_->function_found(handle(2), this, "module_increment");
+    recorder_->code().module_loaded(this, image_.data());
+    recorder_->code().function_found(handle(2), this, "module_increment");
     recorder_->stream_created(handle(10), 1, 0);
     recorder_->stream_created(handle(11), 1, 0);
     state_.stream = StreamState::kBusy;
@@ -211,7 +212,8 @@ class RecorderHostMemoryTest : public RecorderTest {
 
   RawLaunch raw_launch(void* address) {
     RawLaunch raw;
-    raw.kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+    raw.kernel =
+        recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
     if (raw.kernel == nullptr) throw std::logic_error("no kernel");
     void* seen = reinterpret_cast<void*>(reinterpret_cast<uint64_t>(address) | uint64_t{1} << 47);
     int by = 3;
@@ -238,7 +240,8 @@ class RecorderHostMemoryTest : public RecorderTest {
 
   // A host function that runs, with what it does.
   void host_function(const std::function<void()>& body, Handle stream = handle(10)) {
-    std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(this, nullptr, false);
+    std::shared_ptr<HostCall> wrapped =
+        recorder_->host_runs().wrap_host_function(this, nullptr, false);
     Work work;
     work.raw = RawHostFunction{"hipLaunchHostFunc", wrapped};
     work.stream = stream;
@@ -247,9 +250,9 @@ class RecorderHostMemoryTest : public RecorderTest {
     recorder_->commit(std::move(work));
     issued_ = wrapped;
     during_call_ = [this, wrapped, body] {
-      const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
+      const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*wrapped);
       body();
-      recorder_->host_function_ran(run);
+      recorder_->host_runs().host_function_ran(run);
     };
   }
 

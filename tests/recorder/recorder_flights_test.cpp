@@ -116,13 +116,13 @@ TEST_F(RecorderFlightsTest, ALightLaunchOnTheNullStreamFollowsBlockingStreams) {
   };
   copy_on_stream(host_, device);
   KernelEntry* const kernel =
-      recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+      recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   ASSERT_NE(kernel, nullptr);
   void* address = device;
   int by = 3;
   void* params[] = {&address, &by};
   for (const Handle stream : {Handle(nullptr), handle(13)}) {
-    const LaunchWay way = recorder_->launch_way(*kernel, params, nullptr);
+    const LaunchWay way = recorder_->launches().launch_way(*kernel, params, nullptr);
     ASSERT_NE(way, LaunchWay::kWhole);
     recorder_->launched(way, *kernel, {}, params, nullptr, stream, "hipModuleLaunchKernel");
   }

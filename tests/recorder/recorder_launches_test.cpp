@@ -25,9 +25,9 @@ class RecorderLaunchesTest : public RecorderTest {
     options.ranges = std::move(ranges);
     make(options);
     image_ = read_text(MODULE_FILE);
-    recorder_->module_loaded(this, image_.data());
-    recorder_->function_found(handle(2), this, "module_increment");
-    recorder_->function_found(handle(3), this, "takes_struct");
+    recorder_->code().module_loaded(this, image_.data());
+    recorder_->code().function_found(handle(2), this, "module_increment");
+    recorder_->code().function_found(handle(3), this, "takes_struct");
     device_memory(a_, sizeof(a_));
   }
   LaunchCall call_of(Handle function) const { return {.function = function}; }
@@ -42,7 +42,7 @@ class RecorderLaunchesTest : public RecorderTest {
     work.call = "hipModuleLaunchKernel";
     HeldFindings held;
     RawLaunch raw;
-    raw.kernel = recorder_->find_kernel(function, false, work.call, held);
+    raw.kernel = recorder_->launches().find_kernel(function, false, work.call, held);
     work.skip = raw.kernel == nullptr;
     if (!work.skip) {
       // The number stands at byte 8 of both kernels' arguments.
@@ -231,7 +231,7 @@ TEST_F(RecorderLaunchesTest, CapturedLaunchesCountWhenTheirGraphIsLaunched) {
     Work work;
     work.stream = handle(10);
     RawLaunch raw;
-    raw.kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held);
+    raw.kernel = recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held);
     ASSERT_NE(raw.kernel, nullptr);
     void* address = a_;
     void* params[] = {&address, &i};
@@ -269,9 +269,9 @@ TEST_F(RecorderLaunchesTest, OutsideNothingIsAskedOfTheDevice) {
   fill(1);
   state_.during_call = [] { FAIL() << "the device was asked"; };
   state_.synchronizes = false;
-  EXPECT_TRUE(recorder_->launches_are_idle());
+  EXPECT_TRUE(recorder_->launches().idle());
   for (int i = 0; i < 3; ++i) launch(i);
-  EXPECT_TRUE(recorder_->launches_are_idle());
+  EXPECT_TRUE(recorder_->launches().idle());
   state_.during_call = {};
   const auto trace = finish();
   ASSERT_TRUE(trace);

@@ -16,12 +16,12 @@ class RecorderLibraryTest : public RecorderTest {
   }
   // As the hook of hipLibraryGetKernel does it.
   void ask(const char* kernel, Handle as) {
-    auto code = recorder_->unread_library(library_);
-    if (code) recorder_->library_read(library_, std::move(*code));
-    recorder_->function_found(as, library_, kernel);
+    auto code = recorder_->code().unread_library(library_);
+    if (code) recorder_->code().library_read(library_, std::move(*code));
+    recorder_->code().function_found(as, library_, kernel);
   }
   KernelEntry* find(Handle kernel, bool host_function) {
-    return recorder_->find_kernel(kernel, host_function, "hipLaunchKernel", held_);
+    return recorder_->launches().find_kernel(kernel, host_function, "hipLaunchKernel", held_);
   }
 
   const Handle library_ = this;
@@ -30,11 +30,11 @@ class RecorderLibraryTest : public RecorderTest {
 
 TEST_F(RecorderLibraryTest, TheCodeIsReadWhenAKernelIsFirstAskedFor) {
   std::string place(image_.size(), '\0');
-  recorder_->library_loaded(library_, place.data(), nullptr);
+  recorder_->code().library_loaded(library_, place.data(), nullptr);
   place = image_;
   ask("takes_struct", handle(2));
   place.assign(image_.size(), '\0');
-  EXPECT_FALSE(recorder_->unread_library(library_));
+  EXPECT_FALSE(recorder_->code().unread_library(library_));
   ask("module_increment", handle(3));
   EXPECT_NE(find(handle(2), false), nullptr);
   EXPECT_NE(find(handle(3), false), nullptr);
@@ -43,7 +43,7 @@ TEST_F(RecorderLibraryTest, TheCodeIsReadWhenAKernelIsFirstAskedFor) {
 
 TEST_F(RecorderLibraryTest, AFileIsReadThen) {
   const std::string file = path() + ".co";
-  recorder_->library_loaded(library_, nullptr, file.c_str());
+  recorder_->code().library_loaded(library_, nullptr, file.c_str());
   std::ofstream(file, std::ios::binary) << image_;
   ask("takes_struct", handle(2));
   std::filesystem::remove(file);
@@ -51,7 +51,7 @@ TEST_F(RecorderLibraryTest, AFileIsReadThen) {
 }
 
 TEST_F(RecorderLibraryTest, HostFunctionsAndFunctionsAreOneHandle) {
-  recorder_->library_loaded(library_, image_.data(), nullptr);
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
   ask("takes_struct", handle(2));
   EXPECT_NE(find(handle(2), true), nullptr);
   EXPECT_EQ(find(handle(2), true), find(handle(2), false));
@@ -59,20 +59,20 @@ TEST_F(RecorderLibraryTest, HostFunctionsAndFunctionsAreOneHandle) {
 }
 
 TEST_F(RecorderLibraryTest, AnUnloadedLibraryHasNoKernels) {
-  recorder_->library_loaded(library_, image_.data(), nullptr);
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
   ask("takes_struct", handle(2));
-  recorder_->module_unloading(library_);
+  recorder_->code().module_unloading(library_);
   EXPECT_EQ(find(handle(2), true), nullptr);
   EXPECT_THAT(held_, SizeIs(1));
   // A library that is unloaded before its code is read has none either.
-  recorder_->library_loaded(library_, image_.data(), nullptr);
-  recorder_->module_unloading(library_);
-  EXPECT_FALSE(recorder_->unread_library(library_));
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
+  recorder_->code().module_unloading(library_);
+  EXPECT_FALSE(recorder_->code().unread_library(library_));
 }
 
 TEST_F(RecorderLibraryTest, CodeThatCannotBeReadMakesTheTraceIncomplete) {
   std::vector<char> garbage(4096, 0x5a);
-  recorder_->library_loaded(library_, garbage.data(), nullptr);
+  recorder_->code().library_loaded(library_, garbage.data(), nullptr);
   ask("takes_struct", handle(2));
   EXPECT_EQ(find(handle(2), true), nullptr);
   recorder_->count(held_);
@@ -83,7 +83,7 @@ TEST_F(RecorderLibraryTest, CodeThatCannotBeReadMakesTheTraceIncomplete) {
 
 // HIP 7.2.4 has no call that returns their addresses, so their contents would be missing.
 TEST_F(RecorderLibraryTest, VariablesMakeTheTraceIncompleteByName) {
-  recorder_->library_loaded(library_, image_.data(), nullptr);
+  recorder_->code().library_loaded(library_, image_.data(), nullptr);
   ask("module_increment", handle(2));
   EXPECT_NE(find(handle(2), true), nullptr);
   recorder_->count(held_);

@@ -53,11 +53,11 @@ class RecorderSegmentsTest : public RecorderHostMemoryTest {
   void kernel(void* address, Handle stream = handle(10), Handle function = handle(2)) {
     launch_call({.function = function, .stream = stream}, [&] {
       KernelEntry* const entry =
-          recorder_->find_kernel(function, false, "hipModuleLaunchKernel", held_);
+          recorder_->launches().find_kernel(function, false, "hipModuleLaunchKernel", held_);
       ASSERT_NE(entry, nullptr);
       int by = 3;
       void* params[] = {&address, &by};
-      const LaunchWay way = recorder_->launch_way(*entry, params, nullptr);
+      const LaunchWay way = recorder_->launches().launch_way(*entry, params, nullptr);
       if (way != LaunchWay::kWhole) {
         recorder_->launched(way, *entry, {}, params, nullptr, stream, "hipModuleLaunchKernel");
         return;
@@ -283,7 +283,7 @@ TEST_F(RecorderSegmentsTest, GraphsAreDescribedInEach) {
   call([&] {
     recorder_->graphs().graph_created(handle(30));
     RawLaunch raw;
-    raw.kernel = recorder_->find_any_kernel(handle(2), "hipGraphAddKernelNode", held_);
+    raw.kernel = recorder_->launches().find_any_kernel(handle(2), "hipGraphAddKernelNode", held_);
     void* address = a_;
     int by = 3;
     void* params[] = {&address, &by};
@@ -315,8 +315,8 @@ TEST_F(RecorderSegmentsTest, CodeObjectsAreDescribedInEach) {
   device_memory(a_, sizeof(a_));
   std::string other = image_;
   call([&] {
-    recorder_->module_loaded(&other, other.data());
-    recorder_->function_found(handle(3), &other, "module_increment");
+    recorder_->code().module_loaded(&other, other.data());
+    recorder_->code().function_found(handle(3), &other, "module_increment");
   });
   for (const uintptr_t function : {2, 3, 3, 3, 3, 2}) kernel(a_, handle(10), handle(function));
   const auto traces = all();

@@ -45,11 +45,11 @@ TEST_F(RecorderEffectsTest, AFunctionThatIsAboutToEndIsWaitedForAtTheEnd) {
   launch_graph();
   std::promise<void> runs;
   std::thread runtime([&] {
-    const Recorder::HostRun run = recorder_->host_function_runs(*issued_);
+    const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*issued_);
     std::memset(other_, 2, 64);
     runs.set_value();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    recorder_->host_function_ran(run);
+    recorder_->host_runs().host_function_ran(run);
   });
   runs.get_future().wait();
   const auto trace = finish();

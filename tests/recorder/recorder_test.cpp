@@ -239,17 +239,18 @@ TEST_F(RecorderTest, AHostFunctionThatRanOrdersWhatIsIssuedNext) {
   device_memory(data, sizeof(data));
   recorder_->stream_created(handle(10), 1, 0);
   recorder_->stream_created(handle(11), 1, 0);
-  std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(data, data + 1, false);
+  std::shared_ptr<HostCall> wrapped =
+      recorder_->host_runs().wrap_host_function(data, data + 1, false);
   ASSERT_TRUE(wrapped);
   Work work;
   work.raw = RawHostFunction{"hipStreamAddCallback", wrapped};
   work.stream = handle(10);
   work.call = "hipStreamAddCallback";
   recorder_->prepare(work);
-  const Recorder::HostRun run = recorder_->host_function_runs(*wrapped);
+  const HostRuns::HostRun run = recorder_->host_runs().host_function_runs(*wrapped);
   EXPECT_EQ(run.keep, wrapped);
   memset_work(data, 16, handle(11));
-  recorder_->host_function_ran(run);
+  recorder_->host_runs().host_function_ran(run);
   recorder_->commit(std::move(work));
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -270,7 +271,8 @@ TEST_F(RecorderTest, AHostFunctionThatRanOrdersWhatIsIssuedNext) {
 
 TEST_F(RecorderTest, ARefusedHostFunctionLeavesNothing) {
   recorder_->stream_created(handle(10), 1, 0);
-  std::shared_ptr<HostCall> wrapped = recorder_->wrap_host_function(&state_, nullptr, false);
+  std::shared_ptr<HostCall> wrapped =
+      recorder_->host_runs().wrap_host_function(&state_, nullptr, false);
   {
     Work work;
     work.raw = RawHostFunction{"hipStreamAddCallback", wrapped};
@@ -450,7 +452,7 @@ TEST_F(RecorderTest, UnreadableMemoryIsUnknownNotWrong) {
 }
 
 TEST_F(RecorderTest, UnregisteredKernelsMakeTheTraceIncomplete) {
-  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
+  EXPECT_EQ(recorder_->launches().find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
   recorder_->count(held_);
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -465,9 +467,9 @@ TEST_F(RecorderTest, RegistrationWaitsForNoCallOfTheRuntime) {
     ++calls;
     auto done = std::make_shared<std::promise<void>>();
     threads.emplace_back([this, done] {
-      recorder_->fat_binary(handle(1), nullptr);
-      recorder_->function(handle(1), handle(2), "kernel");
-      recorder_->variable(handle(1), handle(3), "variable");
+      recorder_->code().fat_binary(handle(1), nullptr);
+      recorder_->code().function(handle(1), handle(2), "kernel");
+      recorder_->code().variable(handle(1), handle(3), "variable");
       done->set_value();
     });
     EXPECT_EQ(done->get_future().wait_for(std::chrono::seconds(5)), std::future_status::ready);
@@ -482,7 +484,7 @@ TEST_F(RecorderTest, RegistrationWaitsForNoCallOfTheRuntime) {
 }
 
 TEST_F(RecorderTest, ARefusedLaunchLeavesNoFinding) {
-  EXPECT_EQ(recorder_->find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
+  EXPECT_EQ(recorder_->launches().find_kernel(handle(1), true, "hipLaunchKernel", held_), nullptr);
   EXPECT_THAT(held_, SizeIs(1));
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -492,11 +494,12 @@ TEST_F(RecorderTest, ARefusedLaunchLeavesNoFinding) {
 // A refused launch with a pointer that nothing is known of, then the same one accepted: said once.
 TEST_F(RecorderTest, WhatARefusedLaunchLackedIsSaidByTheNextOne) {
   const std::string image = read_text(MODULE_FILE);
-  recorder_->module_loaded(this, image.data());
-  recorder_->function_found(handle(2), this, "module_increment");
+  recorder_->code().module_loaded(this, image.data());
+  recorder_->code().function_found(handle(2), this, "module_increment");
   alignas(8) uint64_t buffer[8] = {};
   device_memory(buffer, sizeof(buffer));
-  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  KernelEntry* kernel =
+      recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   ASSERT_NE(kernel, nullptr);
   void* unknown = reinterpret_cast<void*>(uint64_t{1} << 45);
   int by = 1;
@@ -517,9 +520,10 @@ TEST_F(RecorderTest, WhatARefusedLaunchLackedIsSaidByTheNextOne) {
 
 TEST_F(RecorderTest, BadModuleImagesMakeTheTraceIncomplete) {
   std::vector<char> garbage(4096, 0x5a);
-  recorder_->module_loaded(&garbage, garbage.data());
-  recorder_->function_found(handle(2), &garbage, "k");
-  EXPECT_EQ(recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_), nullptr);
+  recorder_->code().module_loaded(&garbage, garbage.data());
+  recorder_->code().function_found(handle(2), &garbage, "k");
+  EXPECT_EQ(recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_),
+            nullptr);
   recorder_->count(held_);
   const auto trace = finish();
   ASSERT_TRUE(trace);
@@ -531,9 +535,10 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   ASSERT_FALSE(image.empty());
   int variable = 3;
   state_.symbol = &variable;
-  recorder_->module_loaded(this, image.data());
-  recorder_->function_found(handle(2), this, "takes_struct");
-  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  recorder_->code().module_loaded(this, image.data());
+  recorder_->code().function_found(handle(2), this, "takes_struct");
+  KernelEntry* kernel =
+      recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   ASSERT_NE(kernel, nullptr);
   alignas(8) uint64_t buffer[8] = {};
   device_memory(buffer, sizeof(buffer));
@@ -550,7 +555,7 @@ TEST_F(RecorderTest, AModulesKernelAndVariable) {
   work.raw = RawLaunch{kernel, {}, kernarg_from_params(kernel->kernel, params)};
   recorder_->prepare(work);
   recorder_->commit(std::move(work));
-  recorder_->module_unloading(this);
+  recorder_->code().module_unloading(this);
   const auto trace = finish();
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->complete());

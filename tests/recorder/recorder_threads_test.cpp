@@ -22,19 +22,19 @@ class RecorderThreadsTest : public RecorderTest {
   }
   void prepare(const Options& options) {
     make(options);
-    recorder_->module_loaded(this, image_.data());
-    recorder_->function_found(handle(2), this, "module_increment");
+    recorder_->code().module_loaded(this, image_.data());
+    recorder_->code().function_found(handle(2), this, "module_increment");
     device_memory(data_, sizeof(data_));
-    kernel_ = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
-    if (kernel_ == nullptr) kernel_ = recorder_->find_any_kernel(handle(2), "", held_);
+    kernel_ = recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+    if (kernel_ == nullptr) kernel_ = recorder_->launches().find_any_kernel(handle(2), "", held_);
     ASSERT_NE(kernel_, nullptr);
   }
   // As the hook does it.
   void launch(void* data, int number, Handle stream) {
     recorder_->call_begins();
     void* params[] = {&data, &number};
-    if (recorder_->launches_are_idle()) return;
-    const LaunchWay way = recorder_->launch_way(*kernel_, params, nullptr);
+    if (recorder_->launches().idle()) return;
+    const LaunchWay way = recorder_->launches().launch_way(*kernel_, params, nullptr);
     if (way != LaunchWay::kWhole) {
       recorder_->launched(way, *kernel_, {}, params, nullptr, stream, "hipModuleLaunchKernel");
       return;
@@ -235,8 +235,7 @@ TEST_F(RecorderThreadsTest, AFlushWaitsForNoThreadThatWaitsForTheDevice) {
   }
   // Nothing behind its end is written as long as its last state is not there.
   state_.reads_behind = true;
-  Recorder::Freeing freeing =
-      recorder_->freeing(reinterpret_cast<uint64_t>(ordered), handle(10), true);
+  Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(ordered), handle(10), true);
   recorder_->freed(std::move(freeing), true, handle(10));
   for (uintptr_t graph = 0; graph < kGraphs; ++graph) {
     Work work;

@@ -183,19 +183,20 @@ class RecorderValuesKernelTest : public RecorderHostMemoryTest {
 // A kernel that was given the memory goes the way on which that is seen, and counts as a writer.
 TEST_F(RecorderValuesKernelTest, AKernelThatIsGivenTheMemoryMayWriteIt) {
   device_memory(data_, sizeof(data_));
-  KernelEntry* kernel = recorder_->find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
+  KernelEntry* kernel =
+      recorder_->launches().find_kernel(handle(2), false, "hipModuleLaunchKernel", held_);
   ASSERT_NE(kernel, nullptr);
   void* pointer = data_;
   int by = 3;
   void* params[] = {&pointer, &by};
-  EXPECT_EQ(recorder_->launch_way(*kernel, params, nullptr), LaunchWay::kAfter);
+  EXPECT_EQ(recorder_->launches().launch_way(*kernel, params, nullptr), LaunchWay::kAfter);
   Work write;
   write.raw = RawWrite{reinterpret_cast<uint64_t>(data_), 4, 1};
   write.stream = handle(10);
   write.call = "hipStreamWriteValue32";
   recorder_->prepare(write);
   recorder_->commit(std::move(write));
-  EXPECT_EQ(recorder_->launch_way(*kernel, params, nullptr), LaunchWay::kWhole);
+  EXPECT_EQ(recorder_->launches().launch_way(*kernel, params, nullptr), LaunchWay::kWhole);
   Work work;
   RawLaunch raw;
   raw.kernel = kernel;

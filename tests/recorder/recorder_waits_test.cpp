@@ -200,8 +200,8 @@ class RecorderOwnWaitsTest : public RecorderHostMemoryTest {
   // A kernel with a variable, and that variable.
   void variable_of_module() {
     state_.symbol = &variable_;
-    recorder_->global_found(this, "module_counter", reinterpret_cast<uint64_t>(&variable_),
-                            sizeof(variable_));
+    recorder_->code().global_found(this, "module_counter", reinterpret_cast<uint64_t>(&variable_),
+                                   sizeof(variable_));
   }
   std::shared_ptr<const Trace> idle_and_finish() {
     state_.stream = StreamState::kIdle;
@@ -329,7 +329,7 @@ TEST_F(RecorderOwnWaitsTest, WhatTheProgramHasWaitedForIsNotAsked) {
       if (waited) recorder_->call_begins();
       recorder_->synchronized(
           kind, kind == format::SynchronizeKind::kDevice ? nullptr : per_thread_stream());
-      recorder_->module_unloading(this);
+      recorder_->code().module_unloading(this);
       const auto trace = idle_and_finish();
       ASSERT_TRUE(trace);
       EXPECT_EQ(known(*trace, 1), waited);
@@ -348,7 +348,7 @@ TEST_F(RecorderOwnWaitsTest, UnloadingAModuleWaitsForNothing) {
     launch(host_);
     if (idle) state_.stream = StreamState::kIdle;
     state_.waits.clear();
-    recorder_->module_unloading(this);
+    recorder_->code().module_unloading(this);
     EXPECT_THAT(state_.waits, SizeIs(0));
     const auto trace = idle_and_finish();
     ASSERT_TRUE(trace);

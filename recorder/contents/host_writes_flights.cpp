@@ -1,33 +1,15 @@
-// Host-visible memory that the device may be writing while the program goes on: what of it the
-// trace takes for the device's, and what for the program's.
-//
-// While work is in flight over a block of such memory, the trace's state of the block is kept as
-// bytes (saved_blocks). What differs from them beside the ranges of copies was written by a kernel
-// or by the program, and nothing tells which. So the recorder looks at moments at which only one of
-// them can have written:
-// - While a launch is being issued, and while a call of the program waits for a kernel, the
-//   thread of the program cannot write: what changes is the kernel's.
-// - Memory that no kernel in flight was given changes by the program only.
-// - What had changed before, when the wait began, is in doubt. What it holds when the kernel is
-//   known to have ended is recorded as written by the program: the bytes are right either way,
-//   but a replay does not compare what it is told to write. A finding says so.
-// - When work is issued that was given the same memory, or follows a kernel that was and may have
-//   stored the address, and may read what is in doubt, the bytes may not be the kernel's last ones:
-//   they are read behind the work that the reader follows (recorder_reads.cpp).
-// Nothing waits. With --wait there is less doubt: each launch of a kernel that reaches memory of
-// the host waits for a short while, and a reader of what is in doubt waits for the kernel; a
-// program that does this once is from then on waited for at each launch. A kernel that does not end
-// in time may wait for the host: from then on nothing waits.
+// Work in flight over memory that the host sees. See host_writes.h.
 #include <xxhash.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
+#include <iterator>
 #include <map>
-#include <set>
 #include <thread>
 #include <utility>
 
+#include "recorder/contents/host_blocks.h"
+#include "recorder/contents/host_memory.h"
+#include "recorder/contents/host_writes.h"
 #include "recorder/recorder_internal.h"
 
 namespace gfxgraph::recorder {
@@ -38,18 +20,6 @@ namespace {
 // does not.
 constexpr auto kMostPatience = std::chrono::microseconds(10'000);
 constexpr auto kLeastPatience = std::chrono::microseconds(100);
-
-// Whether one of the copies among them writes the byte.
-bool copied(std::span<const Flight> flights, uint64_t offset) {
-  return std::any_of(flights.begin(), flights.end(),
-                     [&](const Flight& flight) { return !flight.kernel && flight.writes(offset); });
-}
-
-bool under_way(std::span<const Flight> flights, uint64_t offset) {
-  return std::any_of(flights.begin(), flights.end(), [&](const Flight& flight) {
-    return !flight.kernel && !flight.done && flight.writes(offset);
-  });
-}
 
 // From one block of which bytes are left out to the next: of those between the first and the last
 // one, a box leaves out some.
@@ -65,61 +35,18 @@ bool has_kernel(std::span<const Flight> flights) {
 
 }  // namespace
 
-std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
-                                        std::span<const std::byte> saved, uint64_t base,
-                                        std::span<const Flight> flights) {
-  std::vector<bool> written(now.size());
-  for (size_t word = 0; word < now.size(); word += sizeof(uint64_t)) {
-    const size_t end = std::min(word + sizeof(uint64_t), now.size());
-    if (std::memcmp(&now[word], &saved[word], end - word) == 0) continue;
-    bool in_flight = false;
-    bool changed = false;
-    for (size_t i = word; i < end; ++i) {
-      written[i] = now[i] != saved[i] && !copied(flights, base + i);
-      in_flight = in_flight || under_way(flights, base + i);
-      changed = changed || written[i];
-    }
-    // Whole words where possible: a pointer of which few bytes changed must stay one.
-    if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
-  }
-  return written;
-}
-
-void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
-                         std::vector<bool>& written) {
-  for (size_t word = 0; word + sizeof(uint64_t) <= now.size(); word += sizeof(uint64_t)) {
-    const auto begin = written.begin() + static_cast<ptrdiff_t>(word);
-    const auto end = begin + sizeof(uint64_t);
-    if (std::find(begin, end, true) == end || std::find(begin, end, false) == end) continue;
-    const auto found = words.memory(now.subspan(word, sizeof(uint64_t)));
-    if (!found.empty()) std::fill(begin, end, true);
-  }
-}
-
-std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block) {
-  const uint64_t begin = block * kHostBlockBytes;
-  const uint64_t size = std::min(kHostBlockBytes, allocation.size_bytes - begin);
-  const uint64_t address = allocation.host_address + begin;
-  const auto* const bytes = reinterpret_cast<const std::byte*>(address);
-  if (!allocation.plain_host) return std::vector<std::byte>(bytes, bytes + size);
-  std::vector<std::byte> read(size);
-  return read_host_piece(address, read) ? std::optional(std::move(read)) : std::nullopt;
-}
-
-// ---- copies and memsets on their way into memory that the host sees -----------------------------
-
 // What the program, or a kernel, wrote into a block beside what copies among `flights` write.
-void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
-                                    std::span<const Flight> flights,
-                                    std::span<const std::byte> now) {
-  take_effects();
+void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
+                                      std::span<const Flight> flights,
+                                      std::span<const std::byte> now) {
+  runs_.take_effects();
   const auto saved = allocation.saved_blocks.find(block);
   if (saved == allocation.saved_blocks.end() || saved->second.holds(now)) return;
   std::vector<std::byte> then = saved->second.bytes.all();
   if (now.size() != then.size()) return;
   const uint64_t base = block * kHostBlockBytes;
   std::vector<bool> written = changed_beside_copies(now, then, base, flights);
-  take_whole_pointers(now, words_, written);
+  take_whole_pointers(now, allocations_.words(), written);
   const bool named = named_kernel(flights);
   bool any = false;
   for (size_t i = 0; i < now.size(); ++i) {
@@ -139,7 +66,7 @@ void Recorder::check_around_flights(Allocation& allocation, uint64_t block,
 }
 
 // The bytes as they are now were written by the device, or are in the trace, or in doubt.
-void Recorder::take_in(Allocation& allocation) {
+void HostWrites::take_in(Allocation& allocation) {
   const std::span<const std::byte> all = visible_bytes(allocation);
   std::vector<std::byte> piece(std::min(all.size(), ByteStore::kPieceBytes));
   for (uint64_t begin = 0; begin < all.size(); begin += piece.size()) {
@@ -150,7 +77,7 @@ void Recorder::take_in(Allocation& allocation) {
 }
 
 // `now`: what lies from `begin` on.
-void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
+void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
   std::vector<uint64_t> fresh;  // blocks that are saved as they are
   const auto bytes_of = [&](uint64_t block) {
     const uint64_t offset = block * kHostBlockBytes - begin;
@@ -195,14 +122,13 @@ void Recorder::take_in(Allocation& allocation, uint64_t begin, std::span<const s
   }
 }
 
-// The work is issued: from now on its ranges change by themselves.
-void Recorder::take_off(Work& work, format::StreamId stream) {
-  run_beside_functions(work.flights, work, stream);
+void HostWrites::take_off(Work& work, format::StreamId stream) {
+  runs_.run_beside_functions(work.flights, work, stream);
   work.first_own = flights_.issued();
   work.told_numbers.resize(work.told_flights.size());
   for (size_t i = 0; i < work.flights.size(); ++i) {
     Flight& flight = work.flights[i];
-    Allocation* allocation = by_id(flight.allocation);
+    Allocation* allocation = allocations_.by_id(flight.allocation);
     if (allocation == nullptr) continue;
     const uint64_t first = flight.begin / kHostBlockBytes;
     const uint64_t last = (flight.end - 1) / kHostBlockBytes;
@@ -225,36 +151,36 @@ void Recorder::take_off(Work& work, format::StreamId stream) {
     }
   }
   work.flights.clear();
-  if (!any_ran_.load(std::memory_order_acquire)) return;
+  if (!runs_.any_ran()) return;
   // Functions that began during the call. The program has not heard of them before that, and what
   // lies in memory now may be what this work wrote.
   let_kernels_fly(work, stream);
   take_in_kernels(work, false);
-  note_runs();
+  events_.note_runs();
 }
 
-void Recorder::let_kernels_fly(Work& work, format::StreamId stream) {
+void HostWrites::let_kernels_fly(Work& work, format::StreamId stream) {
   if (std::exchange(work.kernels_fly, true)) return;
   for (Flight& flight : work.may_write) {
-    if (by_id(flight.allocation) == nullptr) continue;
+    if (allocations_.by_id(flight.allocation) == nullptr) continue;
     flight.late = work.runs != 0;
     flights_.issue(stream, flight);
   }
 }
 
-void Recorder::take_in_kernels(const Work& work, bool named_only) {
-  take_effects();
+void HostWrites::take_in_kernels(const Work& work, bool named_only) {
+  runs_.take_effects();
   for (const Flight& flight : work.may_write) {
     if (named_only && !flight.named) continue;
-    if (Allocation* allocation = by_id(flight.allocation)) take_in(*allocation);
+    if (Allocation* allocation = allocations_.by_id(flight.allocation)) take_in(*allocation);
   }
 }
 
-bool Recorder::idle_within(Handle stream, std::chrono::microseconds time) {
+bool HostWrites::idle_within(Handle stream, std::chrono::microseconds time) {
   const auto deadline = std::chrono::steady_clock::now() + time;
   auto pause = std::chrono::microseconds(1);
   while (true) {
-    const StreamState state = device_->stream_state(const_cast<void*>(stream));
+    const StreamState state = device_.stream_state(const_cast<void*>(stream));
     if (state != StreamState::kBusy) return state == StreamState::kIdle;
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(pause);
@@ -262,10 +188,10 @@ bool Recorder::idle_within(Handle stream, std::chrono::microseconds time) {
   }
 }
 
-bool Recorder::kernels_end_soon(Handle stream) {
+bool HostWrites::kernels_end_soon(Handle stream) {
   // Only its own thread can ask for a per-thread stream, and would see the answer as its last
   // error.
-  if (stream == per_thread_stream()) return patient_ && device_->synchronize(kSettleTimeoutMs);
+  if (stream == per_thread_stream()) return patient_ && device_.synchronize(kSettleTimeoutMs);
   if (!options_.wait) return idle_within(stream, std::chrono::microseconds(0));
   if (patient_) return idle_within(stream, std::chrono::milliseconds(kSettleTimeoutMs));
   const bool ended = idle_within(stream, patience_);
@@ -277,9 +203,7 @@ bool Recorder::kernels_end_soon(Handle stream) {
   return ended;
 }
 
-// The work's kernels are issued, and the program's thread has not gone on: what changed since
-// prepare() was changed by kernels.
-void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
+void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   if (work.may_write.empty()) return;
   if (kernels_end_soon(work.stream)) {
     // First: kernels that land and were not given this memory would leave it to the program.
@@ -287,7 +211,7 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
     // take_in() leaves what is in doubt as it was, also where this kernel wrote: that is looked at
     // as when any kernel ends.
     for (const Flight& flight : work.may_write) {
-      const Allocation* const allocation = by_id(flight.allocation);
+      const Allocation* const allocation = allocations_.by_id(flight.allocation);
       if (!work.kernels_fly && allocation != nullptr && !allocation->doubted_blocks.empty())
         flights_.issue(stream, flight);
     }
@@ -299,8 +223,8 @@ void Recorder::kernels_take_off(Work& work, format::StreamId stream) {
 }
 
 // Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.
-bool Recorder::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block) {
-  take_effects();
+bool HostWrites::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block) {
+  runs_.take_effects();
   const auto end = allocation.saved_blocks.upper_bound(last_block);
   for (auto at = allocation.saved_blocks.lower_bound(first_block); at != end; ++at) {
     const auto& [block, saved] = *at;
@@ -318,11 +242,9 @@ bool Recorder::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t l
   return false;
 }
 
-// A call of the program is about to wait, or to ask: what a kernel in flight may write and has
-// changed by now may have been written by the program.
-void Recorder::look_before_wait() {
+void HostWrites::look_before_wait() {
   if (!flights_.any_kernel()) return;
-  for (const std::shared_ptr<Allocation>& allocation : map_.host_visible()) {
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().host_visible()) {
     for (const auto& [block, saved] : allocation->saved_blocks) {
       if (!allocation->doubted_blocks.contains(block) && in_doubt(*allocation, block, block)) {
         allocation->doubted_blocks.insert(block);
@@ -332,17 +254,17 @@ void Recorder::look_before_wait() {
 }
 
 // Whether the kernels that leave these bytes in doubt have ended: waits for them.
-bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
-                                   uint64_t size_bytes) {
+bool HostWrites::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
+                                     uint64_t size_bytes) {
   if (kernels_wait_for_host_ || !options_.wait) return false;
   std::set<format::StreamId> busy;
   for (const Flight& flight : flights_.over(allocation.id, offset, offset + size_bytes)) {
     if (flight.named) busy.insert(flight.stream);
   }
   for (const format::StreamId id : busy) {
-    const std::optional<Handle> stream = streams_.handle_of(id);
+    const std::optional<Handle> stream = events_.streams().handle_of(id);
     const bool ended = stream ? idle_within(*stream, std::chrono::milliseconds(kSettleTimeoutMs))
-                              : device_->synchronize(kSettleTimeoutMs);
+                              : device_.synchronize(kSettleTimeoutMs);
     if (!ended) return false;
     land(flights_.land_kernels(id));
   }
@@ -351,8 +273,8 @@ bool Recorder::doubted_kernels_end(const Allocation& allocation, uint64_t offset
 
 // Work that is about to be issued may read these bytes: after this nothing about them is in doubt
 // but in the blocks that it returns, which the trace gets when the stream has come to the reader.
-std::set<uint64_t> Recorder::end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
-                                       const Work& reader) {
+std::set<uint64_t> HostWrites::end_doubt(Allocation& allocation, uint64_t offset,
+                                         uint64_t size_bytes, const Work& reader) {
   if (!flights_.any_kernel() || size_bytes == 0) return {};
   const uint64_t first = offset / kHostBlockBytes;
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
@@ -367,20 +289,8 @@ std::set<uint64_t> Recorder::end_doubt(Allocation& allocation, uint64_t offset, 
   return {};
 }
 
-void Recorder::host_may_learn() noexcept {
-  if (!kernels_fly_.load(std::memory_order_acquire)) return;
-  guarded([&] {
-    // First: what they told of, the program may have written over beside a kernel.
-    if (any_ran_.load(std::memory_order_acquire)) note_runs();
-    look_before_wait();
-  });
-}
-
-// The host knows that they are done, and has not used that yet: what lies there is the device's. If
-// the host may have used it already, it is left to be found as written by the host, which it then
-// may be; the bytes are right in either case.
-void Recorder::land(const std::vector<Flight>& landing) {
-  take_effects();
+void HostWrites::land(const std::vector<Flight>& landing) {
+  runs_.take_effects();
   std::set<std::pair<format::AllocationId, uint64_t>> blocks;
   for (const Flight& flight : landing) {
     for (uint64_t block = flight.begin / kHostBlockBytes; block * kHostBlockBytes < flight.end;
@@ -392,7 +302,7 @@ void Recorder::land(const std::vector<Flight>& landing) {
   // Memory that the program has given back changes all the time, by the recorder, too.
   std::map<Allocation*, KeptBytes> plain;
   for (const auto& [id, block] : blocks) {
-    Allocation* allocation = by_id(id);
+    Allocation* allocation = allocations_.by_id(id);
     if (allocation == nullptr || !allocation->plain_host) continue;
     const auto [all, first] = plain.try_emplace(allocation);
     if (!first) continue;
@@ -401,7 +311,7 @@ void Recorder::land(const std::vector<Flight>& landing) {
   // First: what the program wrote over what landed comes after it.
   for (const auto& [allocation, now] : plain) land_plain(*allocation, landing, now);
   for (const auto& [id, block] : blocks) {
-    Allocation* allocation = by_id(id);
+    Allocation* allocation = allocations_.by_id(id);
     if (allocation == nullptr) continue;
     if (!allocation->plain_host) {
       land_block(*allocation, block, landing, *host_block(*allocation, block));
@@ -414,8 +324,8 @@ void Recorder::land(const std::vector<Flight>& landing) {
   }
 }
 
-void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
-                          std::span<const std::byte> now) {
+void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<const Flight> landing,
+                            std::span<const std::byte> now) {
   const uint64_t base = block * kHostBlockBytes;
   const std::vector<Flight> left = flights_.over(allocation.id, base, base + kHostBlockBytes);
   std::vector<Flight> over = left;
@@ -449,7 +359,7 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
     // Were it left to be compared with what it held before the work, the host's writing that again
     // would not be found.
     uint64_t& known = allocation.known_blocks[block];
-    if (left.empty() && (hash != known || !told_unchanged(allocation, block, copies)))
+    if (left.empty() && (hash != known || !runs_.told_unchanged(allocation, block, copies)))
       known = kUnknownBlock;
     return;
   }
@@ -466,13 +376,61 @@ void Recorder::land_block(Allocation& allocation, uint64_t block, std::span<cons
   }
 }
 
-// Whether the block, which holds that now, held what is known of it when the host function began
-// that told of the work, too. Where that was not looked at, kernels are taken to have written
-// nothing that the program undid.
-bool Recorder::told_unchanged(const Allocation& allocation, uint64_t block, bool copies) {
-  const std::lock_guard lock(ran_mutex_);
-  const std::optional<uint64_t> then = effects_.hash_at_begin(landing_run_, allocation.id, block);
-  return then ? *then == allocation.known_blocks[block] : !copies;
+// Nothing: the stream cannot be read. Else the blocks whose host writes stand before the reader's
+// event, and hold what the stream's work finds there when it has come to it.
+std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocation,
+                                                           uint64_t first_block,
+                                                           uint64_t last_block,
+                                                           const Work& reader) {
+  if (allocation.plain_host) return std::nullopt;
+  std::vector<DeferredRead::Block> blocks;
+  std::set<uint64_t> numbers;
+  const auto end = allocation.saved_blocks.upper_bound(last_block);
+  for (auto at = allocation.saved_blocks.lower_bound(first_block); at != end; ++at) {
+    const auto& [block, saved] = *at;
+    if (!in_doubt(allocation, block, block)) continue;
+    numbers.insert(block);
+    const uint64_t base = block * kHostBlockBytes;
+    blocks.push_back({base, 0, saved.bytes,
+                      flights_.over(allocation.id, base, base + kHostBlockBytes,
+                                    events_.stream_id(reader.stream))});
+  }
+  // Neighbours in one read; what lies between others may be large.
+  for (size_t first = 0; first < blocks.size();) {
+    size_t end_of_run = first + 1;
+    while (end_of_run < blocks.size() &&
+           blocks[end_of_run].offset_bytes ==
+               blocks[end_of_run - 1].offset_bytes + blocks[end_of_run - 1].saved.size()) {
+      ++end_of_run;
+    }
+    const auto run = std::span(blocks).subspan(first, end_of_run - first);
+    if (!read_run(allocation, run, reader)) return std::nullopt;
+    first = end_of_run;
+  }
+  if (!blocks.empty()) finding(format::FindingKind::kNote, "host memory", kInDoubt);
+  return numbers;
+}
+
+// Blocks that lie one behind the other. False: the stream cannot be read.
+bool HostWrites::read_run(const Allocation& allocation, std::span<DeferredRead::Block> blocks,
+                          const Work& reader) {
+  const uint64_t begin = blocks.front().offset_bytes;
+  for (DeferredRead::Block& block : blocks) block.place_bytes = block.offset_bytes - begin;
+  const uint64_t size = blocks.back().place_bytes + blocks.back().saved.size();
+  std::unique_ptr<StreamRead> read =
+      device_.read_behind(const_cast<void*>(reader.stream), allocation.address + begin, size, true);
+  if (!read) return false;
+  auto events = std::make_unique<std::vector<format::Event>>();
+  journal_.stamp(events->emplace_back());
+  contents_.read_later(
+      {.read = std::move(read),
+       .words = allocations_.words_now(),
+       .item = events.get(),
+       .writes = events.get(),
+       .allocation = allocation.id,
+       .blocks = {std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end())}});
+  journal_.enqueue(journal_.queue().draw(), std::move(events));
+  return true;
 }
 
 }  // namespace gfxgraph::recorder

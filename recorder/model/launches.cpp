@@ -1,50 +1,52 @@
-// Kernel launches: what their words lead to, and the ways in which they get into the trace. The
-// device does not care what a launch means to that: as much as possible is found out when the call
-// is over.
+#include "recorder/model/launches.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
+#include "codeobj/code_object.h"
 #include "codeobj/function_at.h"
-#include "recorder/recorder_internal.h"
+#include "recorder/model/arguments.h"
 
 namespace gfxgraph::recorder {
-[[gnu::hot]] KernelEntry* Recorder::find_kernel(Handle function, bool host_function,
+
+[[gnu::hot]] KernelEntry* Launches::find_kernel(Handle function, bool host_function,
                                                 const char* call, HeldFindings& held) noexcept {
-  if (!launches_are_idle()) return look_up_kernel(function, host_function, call, held);
-  fresh_.kernels_run();
+  if (!idle()) return look_up_kernel(function, host_function, call, held);
+  stretch_.fresh().kernels_run();
   return nullptr;
 }
 
-[[gnu::hot]] KernelEntry* Recorder::look_up_kernel(Handle function, bool host_function,
+[[gnu::hot]] KernelEntry* Launches::look_up_kernel(Handle function, bool host_function,
                                                    const char* call, HeldFindings& held) noexcept {
   // A thread launches few kernels again and again. Entries live as long as the recorder; what they
   // were found by may be taken away, which changes the registry's generation.
   struct Known {
-    const Recorder* owner = nullptr;
+    const Launches* owner = nullptr;
     Handle function = nullptr;
     uint64_t generation = 0;
     KernelEntry* entry = nullptr;
   };
   static thread_local std::array<Known, 16> cache;
   Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
-  const uint64_t generation = code_.generation();
+  const uint64_t generation = code_.registry().generation();
   if (known.owner == this && known.function == function && known.generation == generation) {
     return known.entry;
   }
   KernelEntry* result = nullptr;
   guarded([&] {
     const Findings::Hold hold(journal_.findings(), held);
-    CodeRegistry::FunctionName* name = code_.find_launched(function, host_function);
+    CodeRegistry::FunctionName* name = code_.registry().find_launched(function, host_function);
     if (name == nullptr) {
       finding(format::FindingKind::kIncomplete, call, "a kernel whose registration was not seen");
       return;
     }
-    result = name->entry != nullptr ? name->entry : describe_kernel(*name, call);
+    result = name->entry != nullptr ? name->entry : code_.describe_kernel(*name, call);
     if (result == nullptr) return;
-    if (!result->module->globals_known) discover_globals(*result->module);
+    if (!result->module->globals_known) code_.discover_globals(*result->module);
     name_addresses(*result);
     for (const ManagedVariable& variable : result->module->managed) {
       if (variable.known) continue;
@@ -58,7 +60,7 @@ namespace gfxgraph::recorder {
 
 // What a kernel that is about to run may leave in memory, or find there, and a replay keeps as it
 // was recorded.
-void Recorder::name_addresses(KernelEntry& entry) {
+void Launches::name_addresses(KernelEntry& entry) {
   if (std::exchange(entry.addresses_named, true)) return;
   const codeobj::CodeObject& code = *entry.module->code;
   const codeobj::Kernel* const kernel = code.find_kernel(entry.kernel.name);
@@ -73,26 +75,28 @@ void Recorder::name_addresses(KernelEntry& entry) {
   const auto variable_of_it = [&](const std::shared_ptr<Allocation>& allocation) {
     return allocation->module == entry.module && !allocation->host_visible();
   };
-  if (kernel->uses_dynamic_stack && std::ranges::none_of(map_.all(), variable_of_it)) {
+  if (kernel->uses_dynamic_stack &&
+      std::ranges::none_of(allocations_.map().all(), variable_of_it)) {
     finding(format::FindingKind::kNote, entry.kernel.name,
             "it can call functions by their addresses, and its code object has no variable whose "
             "address tells where these are: they stay in buffers as recorded");
   }
 }
 
-KernelEntry* Recorder::find_any_kernel(Handle function, const char* call,
+KernelEntry* Launches::find_any_kernel(Handle function, const char* call,
                                        HeldFindings& held) noexcept {
   bool stub = false;
-  guarded([&] { stub = code_.find_host_function(function) != nullptr; });
+  guarded([&] { stub = code_.registry().find_host_function(function) != nullptr; });
   return look_up_kernel(function, stub, call, held);
 }
 
-void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+void Launches::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations,
                                  std::span<const format::Relocation> given) {
-  const auto [unknown, near] = words_.arguments(kernel.slots, kernarg, relocations, given);
-  take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
-  mark_reachable(relocations);
+  const auto [unknown, near] =
+      allocations_.words().arguments(kernel.slots, kernarg, relocations, given);
+  contents_.take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
+  contents_.mark_reachable(relocations);
   if (unknown == WordResolver::kNone && near == WordResolver::kNone &&
       relocations.size() == kernel.pointer_arguments &&
       std::ranges::all_of(relocations, [](const format::Relocation& r) {
@@ -130,9 +134,9 @@ void Recorder::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> k
   check(journal_.findings().add(std::move(found)));
 }
 
-format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
+format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
   format::Launch launch;
-  describe_again(*raw.kernel);
+  code_.describe_again(*raw.kernel);
   launch.kernel = raw.kernel->kernel.id;
   launch.stream = stream;
   launch.grid = raw.shape.grid;
@@ -141,45 +145,44 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
   launch.dynamic_lds_bytes = raw.shape.dynamic_lds_bytes;
   launch.cooperative = raw.shape.cooperative;
   launch.kernarg = std::move(raw.kernarg);
-  take_in_variables(*raw.kernel->module);
+  contents_.take_in_variables(*raw.kernel->module);
   std::span<const format::Relocation> given;
   if (raw.words) given = *raw.words;
   resolve_arguments(*raw.kernel, launch.kernarg, launch.relocations, given);
   return launch;
 }
 
-// ---- without what other threads hold ------------------------------------------------------------
-
 // Whether nothing has to be said of the launch whose kernarg bytes the lane has at hand, nor done
 // before it: no memory that the program may write beside it, none that is not in the trace yet.
 // With the lane's lock.
-[[gnu::hot]] bool Recorder::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
-  const auto [unknown, near] = words_.arguments(kernel.slots, lane.kernarg, lane.relocations);
+[[gnu::hot]] bool Launches::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
+  const auto [unknown, near] =
+      allocations_.words().arguments(kernel.slots, lane.kernarg, lane.relocations);
   if (unknown != WordResolver::kNone && !kernel.unknown_pointer_reported) return false;
   if (near != WordResolver::kNone && !kernel.near_pointer_reported) return false;
-  const bool ranges = !selection_.empty();
-  if (ranges && (kernel.module->globals_span != span_.load(std::memory_order_relaxed) ||
-                 !stale_words_.empty())) {
+  const bool ranges = !stretch_.whole();
+  if (ranges &&
+      (kernel.module->globals_span != stretch_.span() || !contents_.stale_words().empty())) {
     return false;
   }
-  const bool look = ranges || any_value_ || !map_.host_visible().empty();
+  const bool look =
+      ranges || allocations_.any_value() || !allocations_.map().host_visible().empty();
   return std::ranges::all_of(lane.relocations, [&](const format::Relocation& word) {
     if (word.ambiguous && (kernel.ambiguous_reported.load(std::memory_order_relaxed) &
                            ambiguous_bit(word.offset_bytes)) == 0) {
       return false;
     }
     if (!look) return true;
-    const auto target = by_id_.find(word.allocation);
-    return !word.outside && target != by_id_.end() && !target->second->host_visible() &&
-           !target->second->holds_values &&
-           (!ranges || (target->second->begun && !target->second->kept));
+    const Allocation* const target = allocations_.by_id(word.allocation);
+    return !word.outside && target != nullptr && !target->host_visible() && !target->holds_values &&
+           (!ranges || (target->begun && !target->kept));
   });
 }
 
-[[gnu::hot]] LaunchWay Recorder::launch_way(KernelEntry& kernel, void* const* params,
+[[gnu::hot]] LaunchWay Launches::launch_way(KernelEntry& kernel, void* const* params,
                                             void* const* extra) noexcept {
   LaunchWay way = LaunchWay::kWhole;
-  guarded_unlocked([&] {
+  guard_.unlocked([&] {
     LaunchLane* const lane = journal_.lanes().mine();
     if (lane == nullptr) return;
     if (plain_.load(std::memory_order_acquire)) {
@@ -194,22 +197,22 @@ format::Launch Recorder::make_launch(RawLaunch raw, format::StreamId stream) {
       kernarg_from_params(kernel.kernel, params, lane->kernarg);
     }
     const std::lock_guard lock(lane->mutex);
-    if (light_.load(std::memory_order_relaxed) && !outside() && words_are_enough(kernel, *lane)) {
+    if (light_.load(std::memory_order_relaxed) && !stretch_.outside() &&
+        words_are_enough(kernel, *lane)) {
       way = LaunchWay::kWords;
     }
   });
   return way;
 }
 
-// Until update_ways(), launches take the way of all other work.
-void Recorder::hold_launches() noexcept {
+void Launches::hold() noexcept {
   const LaunchLanes::Alone alone(journal_.lanes());
   plain_.store(false, std::memory_order_release);
   light_.store(false, std::memory_order_release);
 }
 
 // With the lane's lock. Whether another thread gave work to the stream meanwhile.
-[[gnu::hot]] bool Recorder::add_launch(LaunchLane& lane, const KernelEntry& kernel,
+[[gnu::hot]] bool Launches::add_launch(LaunchLane& lane, const KernelEntry& kernel,
                                        format::StreamId stream, const LaunchShape& shape) {
   const uint64_t ticket = journal_.queue().draw();
   PendingLaunch& launch = EventQueue::add(lane);
@@ -221,20 +224,21 @@ void Recorder::hold_launches() noexcept {
   launch.ticks = journal_.queue().ticks_of(ticket);
   launch.shape = shape;
   if (lane.pending.launches.size() == EventQueue::kSomeOfLane) journal_.flusher().wake();
-  return uses_.overlaps(stream, ticket, drawn_before(), launch.thread, &lane, journal_.lanes());
+  return events_.uses().overlaps(stream, ticket, Events::drawn_before(), launch.thread, &lane,
+                                 journal_.lanes());
 }
 
-[[gnu::hot]] void Recorder::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
+[[gnu::hot]] bool Launches::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
                                      void* const* params, void* const* extra, Handle stream,
                                      const char* call) noexcept {
   bool full = false;
-  guarded_unlocked([&] {
+  guard_.unlocked([&] {
     LaunchLane& lane = *journal_.lanes().mine();
     const bool after = way == LaunchWay::kAfter;
     if (after) {
       if (params == nullptr && extra != nullptr) {
         if (Result<void> read = kernarg_from_extra(kernel.kernel, extra, lane.kernarg); !read) {
-          note_incomplete(call, read.error().message);
+          guarded([&] { finding(format::FindingKind::kIncomplete, call, read.error().message); });
           return;
         }
         lane.kernarg.resize(kernel.kernel.explicit_size_bytes);
@@ -245,12 +249,13 @@ void Recorder::hold_launches() noexcept {
     bool overlapped = false;
     {
       const std::lock_guard lock(lane.mutex);
-      const std::optional<format::StreamId> known = streams_.find(stream);
+      const std::optional<format::StreamId> known = events_.streams().find(stream);
       // Flights are followed with the lock.
-      const bool joins = in_flight_.load(std::memory_order_acquire) &&
-                         (stream == nullptr || (known && uses_.before_null_stream(*known)));
-      const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) && !outside() &&
-                         !any_ran_.load(std::memory_order_acquire) && known && !joins &&
+      const bool joins =
+          in_flight_.load(std::memory_order_acquire) &&
+          (stream == nullptr || (known && events_.uses().before_null_stream(*known)));
+      const bool still = (after ? plain_ : light_).load(std::memory_order_relaxed) &&
+                         !stretch_.outside() && !runs_.any_ran() && known && !joins &&
                          (!after || words_are_enough(kernel, lane));
       if (still) {
         overlapped = add_launch(lane, kernel, *known, shape);
@@ -259,17 +264,40 @@ void Recorder::hold_launches() noexcept {
       }
     }
     guarded([&] {
-      if (overlapped) return note_overlap();
-      if (outside()) return note_left_range(call);
-      const format::StreamId id = stream_id(stream);  // before the launch: it may append a stream
+      if (overlapped) return events_.note_overlap();
+      if (stretch_.outside()) return events_.note_left_range(call);
+      const format::StreamId id =
+          events_.stream_id(stream);  // before the launch: it may append a stream
       if (after) resolve_arguments(kernel, lane.kernarg, lane.relocations);
-      if (any_ran_.load(std::memory_order_acquire)) note_runs();
+      events_.note_runs_if_any();
       flights_.works(id);
       const std::lock_guard lock(lane.mutex);
-      if (add_launch(lane, kernel, id, shape)) note_overlap();
+      if (add_launch(lane, kernel, id, shape)) events_.note_overlap();
     });
   });
-  if (full) drain();
+  return full;
+}
+
+void Launches::update_ways(bool live) noexcept {
+  const bool idle = live && !stretch_.recording() && captures_.none();
+  if (idle != idle_.load(std::memory_order_relaxed)) idle_.store(idle, std::memory_order_release);
+  const bool looked = live && !options_.checkpoints && captures_.none();
+  // In a range, what a launch touches is read before it.
+  const bool plain = looked && stretch_.whole() && allocations_.map().host_visible().empty() &&
+                     !allocations_.any_value();
+  const bool light = looked && stretch_.recording() && !allocations_.any_reachable();
+  if (plain != plain_.load(std::memory_order_relaxed) ||
+      light != light_.load(std::memory_order_relaxed)) {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    plain_.store(plain, std::memory_order_release);
+    light_.store(light, std::memory_order_release);
+  }
+  if (flights_.any_kernel() != kernels_fly_.load(std::memory_order_relaxed)) {
+    kernels_fly_.store(flights_.any_kernel(), std::memory_order_release);
+  }
+  if (flights_.idle() == in_flight_.load(std::memory_order_relaxed)) {
+    in_flight_.store(!flights_.idle(), std::memory_order_release);
+  }
 }
 
 }  // namespace gfxgraph::recorder

@@ -1,6 +1,10 @@
 // Launches of graphs.
+#include <algorithm>
+#include <utility>
+
 #include "base/hip_quirks.h"
-#include "recorder/recorder_internal.h"
+#include "recorder/contents/host_memory.h"
+#include "recorder/model/device_work.h"
 
 namespace gfxgraph::recorder {
 
@@ -22,15 +26,15 @@ void find_events(ExecutableGraph& graph) {
 
 }  // namespace
 
-std::optional<std::vector<format::GraphNode>> Recorder::materialise(const ExecutableGraph& graph,
-                                                                    Work& work) {
+std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(const ExecutableGraph& graph,
+                                                                      Work& work) {
   std::vector<format::GraphNode> nodes;
   for (const FlatNode& flat : graph.nodes) {
     format::GraphNode& node = nodes.emplace_back();
     node.dependencies = flat.dependencies;
     if (const auto* launch = std::get_if<RawLaunch>(&flat.action)) {
       if (launch->kernel == nullptr) return std::nullopt;  // a finding said why when it was added
-      format::Launch made = make_launch(*launch, 0);
+      format::Launch made = launches_.make_launch(*launch, 0);
       gives(made, work);
       node.action = std::move(made);
     } else if (const auto* copy = std::get_if<RawCopy>(&flat.action)) {
@@ -50,7 +54,7 @@ std::optional<std::vector<format::GraphNode>> Recorder::materialise(const Execut
 }
 
 // What a runtime does not keep of the program's order may show in what was recorded.
-void Recorder::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
+void DeviceWork::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
   const auto follows_nothing = [](const format::GraphNode& node) {
     return node.dependencies.empty();
   };
@@ -77,7 +81,7 @@ void Recorder::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
 }
 
 // What each of its host functions tells of the graph: the copies and memsets that it runs behind.
-void Recorder::tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work) {
+void DeviceWork::tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work) {
   for (size_t function = 0; function < nodes.size(); ++function) {
     if (!std::holds_alternative<format::HostFunction>(nodes[function].action)) continue;
     const std::vector<bool> before = nodes_before(nodes, function);
@@ -88,14 +92,14 @@ void Recorder::tell_by_functions(const std::vector<format::GraphNode>& nodes, Wo
   }
 }
 
-void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
+void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
   work.stream = stream;
   work.call = "hipGraphLaunch";
   work.skip = true;
   guarded([&] {
-    if (any_ran_.load(std::memory_order_acquire)) note_runs();
+    events_.note_runs_if_any();
     const Findings::Hold hold(journal_.findings(), work.findings);
-    const ReadingFor reading(reading_for_, work.call);
+    const Contents::ReadingFor reading(contents_, work.call);
     ExecutableGraph* const known = graphs_.executable(executable);
     if (known == nullptr) {
       finding(FindingKind::kIncomplete, work.call, "of a graph that was not recorded");
@@ -108,17 +112,17 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       return;
     }
     ExecutableGraph& graph = *known;
-    if (outside()) {
-      fresh_.kernels_run();
+    if (stretch_.outside()) {
+      stretch_.fresh().kernels_run();
       graph.launched = true;
       return;
     }
     const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
-                      graph.map_generation == map_.generation() && map_.host_visible().empty() &&
-                      adopted_.empty();
+                      graph.map_generation == allocations_.map().generation() &&
+                      allocations_.map().host_visible().empty() && allocations_.adopted().empty();
     work.in_graph = true;
     if (!same) {
-      adopt_host_memory(graph, work);
+      host_writes_.adopt_host_memory(graph, work);
       std::vector<std::shared_ptr<HostCall>> calls;
       for (const FlatNode& node : graph.nodes) {
         if (const auto* function = std::get_if<RawHostFunction>(&node.action)) {
@@ -126,7 +130,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         }
       }
       work.calls_host = !calls.empty();
-      const std::vector<uint64_t> earlier = runs_before(stream_id(stream));
+      const std::vector<uint64_t> earlier = runs_.runs_before(events_.stream_id(stream));
       std::optional<std::vector<format::GraphNode>> nodes = materialise(graph, work);
       if (!nodes) {
         finding(FindingKind::kIncomplete, work.call, "a kernel of the graph is not known");
@@ -134,9 +138,9 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
       }
       std::vector<std::pair<size_t, DeferredSource>> deferred;
       if (!calls.empty()) {
-        check_watched_host_writes();
+        host_writes_.check_watched_host_writes();
         tell_by_functions(*nodes, work);
-        will_run(work, std::move(calls), executable);
+        runs_.will_run(work, std::move(calls), executable);
       }
       defer_graph_sources(graph, *nodes, work, earlier, deferred);
       note_lost_edges(*nodes);
@@ -147,7 +151,7 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         if (copy != nullptr && copy->source.allocation == 0) graph.reads_host_memory = true;
       }
       const format::BlobId now = fingerprint(*nodes);
-      const bool own = !deferred.empty() || waits_for_effects(work);
+      const bool own = !deferred.empty() || runs_.waits_for_effects(work);
       if (graph.id == 0 || now != graph.fingerprint || own) {
         graph.id = next_graph_++;
         auto made = std::make_unique<format::Graph>(format::Graph{graph.id, std::move(*nodes)});
@@ -158,27 +162,74 @@ void Recorder::prepare_graph_launch(Handle executable, Handle stream, Work& work
         const bool early = graph.launched &&
                            hip_quirk_seen(HipQuirk::kHostNodeCalledEarly, facts_.runtime_version);
         for (uint32_t i = 0; i < work.runs; ++i) {
-          defer_effect(work.first_run + i, *made, i, early);
+          deferrals_.defer_effect(work.first_run + i, *made, i, early);
         }
         journal_.append(std::move(made));
-        for (auto& [index, source] : deferred) defer(std::move(source));
+        for (auto& [index, source] : deferred) runs_.defer(std::move(source));
       }
       graph.fingerprint = own ? format::BlobId{} : now;
       // If HIP refuses this launch, its findings are lost: then the next one is looked at again.
       graph.changed = !work.findings.empty();
-      graph.map_generation = map_.generation();
+      graph.map_generation = allocations_.map().generation();
     }
     graph.launched = true;
     // Event nodes order the whole graph: more than they ask for, and never less.
     for (const Handle event : graph.waits) {
-      append(format::StreamWait{stream_id(stream), event_id(event), 0});
+      events_.append(format::StreamWait{events_.stream_id(stream), events_.event_id(event), 0});
     }
     work.records = graph.records;
-    work.action = format::GraphLaunch{graph.id, stream_id(stream), 0};
-    reachable_may_be_written(work, stream_id(stream));
+    work.action = format::GraphLaunch{graph.id, events_.stream_id(stream), 0};
+    reachable_may_be_written(work, events_.stream_id(stream));
     work.skip = false;
-    ++report_.graph_launches;
+    ++graph_launches_;
   });
+}
+
+// Copy nodes that follow host functions, nodes or `earlier` ones of streams: what these write into
+// the source is read when they have run.
+void DeviceWork::defer_graph_sources(const ExecutableGraph& graph,
+                                     std::vector<format::GraphNode>& nodes, Work& work,
+                                     std::span<const uint64_t> earlier,
+                                     std::vector<std::pair<size_t, DeferredSource>>& found) {
+  const bool plain_early =
+      hip_quirk_seen(HipQuirk::kPlainSourceNodeReadsEarly, facts_.runtime_version);
+  std::vector<std::vector<uint64_t>> before(nodes.size());  // runs that a node follows
+  uint64_t token = work.first_run;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<uint64_t>& runs = before[i];
+    runs.assign(earlier.begin(), earlier.end());
+    for (const uint32_t dependency : nodes[i].dependencies) {
+      runs.insert(runs.end(), before[dependency].begin(), before[dependency].end());
+    }
+    std::sort(runs.begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    if (std::holds_alternative<format::HostFunction>(nodes[i].action)) runs.push_back(token++);
+    auto* copy = std::get_if<format::Copy>(&nodes[i].action);
+    if (copy == nullptr || runs.empty()) continue;
+    Allocation* const source = allocations_.by_id(copy->source.allocation);
+    if (source != nullptr && (!source->host_visible() || source->watched)) continue;
+    if (source == nullptr && plain_early) continue;
+    if (copy->destination.allocation == 0) continue;  // one end must be in the trace
+    DeferredSource deferred;
+    deferred.raw = std::get<RawCopy>(graph.nodes[i].action);
+    if (source != nullptr) {
+      // Nodes that write the memory have it watched. What else may do so is not the functions'.
+      const uint64_t begin = copy->source.offset_bytes;
+      if (!flights_.over(source->id, begin, begin + copy_extent(deferred.raw, deferred.raw.source))
+               .empty()) {
+        host_writes_.check_host_writes(*source, 0, source->size_bytes);
+        runs_.watch(*source);
+        continue;
+      }
+      deferred.raw.source.address = source->host_address + copy->source.offset_bytes;
+      copy->source = {};
+    }
+    deferred.runs = runs;
+    if (!read_copy_source(deferred.raw, *copy)) {
+      finding(format::FindingKind::kIncomplete, work.call, "a copy node's source cannot be read");
+    }
+    found.emplace_back(i, std::move(deferred));
+  }
 }
 
 }  // namespace gfxgraph::recorder

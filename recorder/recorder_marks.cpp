@@ -10,7 +10,6 @@ namespace {
 
 // Before the device is used.
 constexpr size_t kMostEarlyMarkers = 4096;
-constexpr size_t kMostCountedNames = 65536;
 
 }  // namespace
 
@@ -46,43 +45,32 @@ void Recorder::append_early_markers() {
   early_markers_.clear();
 }
 
-// How many of this name there were.
-uint32_t Recorder::count_range(const std::string& name) {
-  const auto found = range_counts_.find(name);
-  if (found != range_counts_.end()) return found->second++;
-  // A program that gives each range a name of its own shall not fill its memory with them.
-  if (range_counts_.size() < kMostCountedNames) range_counts_.emplace(name, 1);
-  return 0;
-}
-
 // A recorded range begins before its marker, and ends behind it.
 void Recorder::place_marker(format::Marker marker) {
   const format::RangeId range = marker.range;
   if (marker.kind == format::MarkerKind::kRangeBegin) {
-    marker.ordinal = count_range(marker.text);
+    marker.ordinal = stretch_.count_range(marker.text);
     if (const auto open = open_ranges_.find(range); open != open_ranges_.end()) {
       open->second.ordinal = marker.ordinal;
     }
   }
   switch (marker.kind) {
     case format::MarkerKind::kMark:
-      if (recording_ && !leaving_) append(std::move(marker));
+      if (stretch_.recording() && !stretch_.leaving()) events_.append(std::move(marker));
       break;
     case format::MarkerKind::kName: break;  // of memory, not of a range
     case format::MarkerKind::kRangeBegin:
-      if (!selection_.empty() && selection_.begins(marker.text, marker.ordinal)) {
-        selected_.insert(range);
-        leaving_ = false;
-        if (!recording_) enter_range();
+      if (stretch_.range_begins(range, marker.text, marker.ordinal) && !stretch_.recording()) {
+        enter_range();
       }
-      if (!recording_ || leaving_) break;
+      if (!stretch_.recording() || stretch_.leaving()) break;
       traced_.insert(range);
-      append(std::move(marker));
+      events_.append(std::move(marker));
       update_ways();  // launches stand behind it
       break;
     case format::MarkerKind::kRangeEnd:
-      if (traced_.erase(range) != 0) append(std::move(marker));
-      if (selected_.erase(range) != 0) leave_if_over();
+      if (traced_.erase(range) != 0) events_.append(std::move(marker));
+      stretch_.range_ends(range);
       break;
   }
 }

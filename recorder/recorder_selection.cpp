@@ -21,7 +21,7 @@ bool Recorder::executes(const LaunchCall& launch) const {
 
 // The patterns of --kernel that a function matches, as a mask.
 uint64_t Recorder::matching(Handle function, bool host_function) noexcept {
-  if (launch_selection_.patterns().empty()) return 0;
+  if (stretch_.launch_selection().patterns().empty()) return 0;
   // As look_up_kernel() does, but the kernel's code is not looked at: only what is recorded shall
   // get into the trace.
   struct Known {
@@ -32,15 +32,16 @@ uint64_t Recorder::matching(Handle function, bool host_function) noexcept {
   };
   static thread_local std::array<Known, 16> cache;
   Known& known = cache[reinterpret_cast<uintptr_t>(function) / 16 % cache.size()];
-  const uint64_t generation = code_.generation();
+  const uint64_t generation = code_.registry().generation();
   if (known.owner == this && known.function == function && known.generation == generation) {
     return known.mask;
   }
   uint64_t mask = 0;
   guarded([&] {
-    const CodeRegistry::FunctionName* name = code_.find_launched(function, host_function);
+    const CodeRegistry::FunctionName* name =
+        code_.registry().find_launched(function, host_function);
     if (name == nullptr) return;
-    mask = launch_selection_.matching(name->name);
+    mask = stretch_.launch_selection().matching(name->name);
     known = {this, function, generation, mask};
   });
   return mask;
@@ -48,7 +49,7 @@ uint64_t Recorder::matching(Handle function, bool host_function) noexcept {
 
 uint64_t Recorder::matching(KernelEntry& kernel) {
   if (!kernel.patterns_known) {
-    kernel.patterns = launch_selection_.matching(kernel.kernel.name);
+    kernel.patterns = stretch_.launch_selection().matching(kernel.kernel.name);
     kernel.patterns_known = true;
   }
   return kernel.patterns;
@@ -68,7 +69,7 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
       kernels += std::holds_alternative<RawLaunch>(node.action) ? 1 : 0;
     }
   }
-  for (size_t i = 0; i < launch_selection_.patterns().size(); ++i) {
+  for (size_t i = 0; i < stretch_.launch_selection().patterns().size(); ++i) {
     uint64_t matched = mask >> i & 1;
     if (graph != nullptr) {
       matched = 0;
@@ -88,14 +89,14 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
     if (segments_->over() && next_segment(1)) call_begins();
     return turn;
   }
-  if (launch_selection_.empty()) {
-    if (leaving_.load(std::memory_order_acquire)) call_begins();
+  if (stretch_.launch_selection().empty()) {
+    if (stretch_.leaving()) call_begins();
     return turn;
   }
   if (launch.executable == nullptr) {
     turn.mask = matching(launch.function, launch.host_function);
-    if (turn.mask == 0 && launches_are_idle() &&
-        !launch_selection_.in_interval(launches_.load(std::memory_order_relaxed))) {
+    if (turn.mask == 0 && launches_.idle() &&
+        !stretch_.launch_selection().in_interval(stretch_.launches())) {
       turn.counts = true;
       return turn;
     }
@@ -105,17 +106,20 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
     turn.counts = turn.looked_at = true;
     bool selected = false;
     const uint64_t count = count_kernels(launch, turn.mask, [&](size_t pattern, uint64_t matched) {
-      selected = selected || launch_selection_.next_selected(pattern, matched);
+      selected = selected || stretch_.launch_selection().next_selected(pattern, matched);
     });
-    const uint64_t next = launches_.load(std::memory_order_relaxed);
-    if (launch_selection_.in_interval(next, count)) selected = in_interval_ = true;
+    const uint64_t next = stretch_.launches();
+    if (stretch_.launch_selection().in_interval(next, count)) {
+      selected = true;
+      stretch_.in_interval(true);
+    }
     if (selected) {
       turn.selected = true;
-      ++selected_launches_;
-      leaving_.store(false, std::memory_order_relaxed);
-      if (!recording_) enter_range();
+      stretch_.launch_begins();
+      stretch_.stay();
+      if (!stretch_.recording()) enter_range();
     }
-    turn.recorded = recording_ && !leaving_.load(std::memory_order_relaxed);
+    turn.recorded = stretch_.recording() && !stretch_.leaving();
   });
   // It belongs to the stretch that has begun for it, or to none.
   call_begins();
@@ -124,7 +128,7 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
 
 // Of a launch whose call has succeeded: as --launches counts them.
 void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
-  if (launch.executable == nullptr && light_.load(std::memory_order_relaxed)) {
+  if (launch.executable == nullptr && launches_.light()) {
     return segments_->count(1);
   }
   guarded([&] {
@@ -139,29 +143,29 @@ void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
   constexpr const char* kOverlapped =
       "a launch of another thread was under way when its stretch began: it is not in the trace";
   if (!turn.looked_at) {
-    const uint64_t number = launches_.fetch_add(1, std::memory_order_relaxed);
-    if (launch_selection_.in_interval(number)) note_incomplete("--launches", kOverlapped);
+    const uint64_t number = stretch_.count_launches(1);
+    if (stretch_.launch_selection().in_interval(number)) note_incomplete("--launches", kOverlapped);
     return;
   }
   guarded([&] {
-    if (turn.selected) --selected_launches_;
+    if (turn.selected) stretch_.launch_ends();
     if (success) {
       bool selected = false;
       const uint64_t count =
           count_kernels(launch, turn.mask, [&](size_t pattern, uint64_t matched) {
-            selected = selected || launch_selection_.next_selected(pattern, matched);
-            launch_selection_.count(pattern, matched);
+            selected = selected || stretch_.launch_selection().next_selected(pattern, matched);
+            stretch_.launch_selection().count(pattern, matched);
           });
-      const uint64_t number = launches_.fetch_add(count, std::memory_order_relaxed);
-      selected = selected || launch_selection_.in_interval(number, count);
+      const uint64_t number = stretch_.count_launches(count);
+      selected = selected || stretch_.launch_selection().in_interval(number, count);
       if (selected && !turn.recorded && !finished_) {
         finding(format::FindingKind::kIncomplete, "--launches", kOverlapped);
       }
     }
-    if (!launch_selection_.in_interval(launches_.load(std::memory_order_relaxed))) {
-      in_interval_ = false;
+    if (!stretch_.launch_selection().in_interval(stretch_.launches())) {
+      stretch_.in_interval(false);
     }
-    leave_if_over();
+    stretch_.leave_if_over();
   });
 }
 

@@ -29,10 +29,10 @@ bool Recorder::next_segment(uint32_t own) noexcept {
       {
         const std::lock_guard lock(guard_.mutex());
         if (!journal_.begun() || finished_ || graphs_.captures().any()) return;
-        look_before_wait();
+        host_writes_.look_before_wait();
       }
       // Without the locks: what the device waits for may need them.
-      if (!device_->synchronize(kIdleTimeoutMs) || !runs_to_come().empty()) {
+      if (!device_->synchronize(kIdleTimeoutMs) || !runs_.runs_to_come().empty()) {
         waited_ns = journal_.now_ns() - begin_ns;
         return;
       }
@@ -59,9 +59,9 @@ bool Recorder::next_segment(uint32_t own) noexcept {
 }
 
 void Recorder::end_segment() {
-  note_runs();
+  events_.note_runs();
   leave_range();
-  take_effects();
+  runs_.take_effects();
   note_unrecorded_processes();
   seal_trace();
 }
@@ -76,7 +76,7 @@ void Recorder::begin_segment() {
   enter_range();
   for (auto& [range, begin] : open_ranges_) {
     traced_.insert(range);
-    append(begin);
+    events_.append(begin);
   }
   update_ways();
 }
@@ -84,18 +84,8 @@ void Recorder::begin_segment() {
 // Whatever has a number in the file that was sealed: it is described again where it is next used.
 void Recorder::forget_trace() {
   const LaunchLanes::Alone alone(journal_.lanes());
-  std::unordered_set<std::string_view> kernels;
-  for (ModuleEntry* module : code_.modules()) {
-    module->code_id = 0;
-    for (auto& [name, kernel] : module->kernels) {
-      kernel->kernel.id = 0;
-      kernel->ambiguous_reported = 0;
-      kernel->near_pointer_reported = false;
-      kernel->unknown_pointer_reported = kernel->addresses_named = false;
-      kernels.insert(kernel->kernel.name);
-    }
-  }
-  code_.forget_entries();
+  const std::vector<std::string> described = code_.number_anew();
+  const std::unordered_set<std::string_view> kernels(described.begin(), described.end());
 
   // What was not followed before may have changed what the program does: it stays said.
   for (const Findings::Count& found : journal_.findings().take()) {
@@ -105,47 +95,14 @@ void Recorder::forget_trace() {
     }
     finding_now(found.kind, found.call, found.detail);
   }
-  left_out_ = false;
+  contents_.forget_trace();
   journal_.forget_refused();
-  report_.graph_launches = 0;
-
-  streams_.number_anew();
-  waited_for_stream_.clear();
+  events_.number_anew();
   flights_ = Flights();
-  values_.lose_all();
-  {
-    const std::lock_guard lock(ran_mutex_);
-    deferred_.clear();
-    deferred_effects_.clear();
-    deferred_begins_.clear();
-    ended_effects_.clear();
-  }
-  run_ids_.clear();
+  runs_.forget_trace();
   graphs_.number_anew();
-  ended_.clear();
-  by_id_.clear();
-  next_untraced_ = UINT32_MAX;
-  map_.number_anew([&](Allocation& allocation, bool live) {
-    if (by_id(allocation.id) == &allocation) return;  // it has two ranges of addresses
-    allocation.former_id = 0;
-    allocation.id = next_untraced_--;
-    if (live) by_id_[allocation.id] = &allocation;
-  });
-  words_then_.reset();
-  next_allocation_ = 1;
-  next_kernel_ = 1;
-  next_code_object_ = 1;
-  next_graph_ = 1;
-  next_host_function_ = 1;
-}
-
-// A launch of a graph, whose kernels were looked up when its nodes were made.
-void Recorder::describe_again(KernelEntry& kernel) {
-  if (kernel.kernel.id != 0 || !segments_) return;
-  if (!describe_module(*kernel.module, "--flight-recorder")) return;
-  kernel.kernel.code_object = kernel.module->code_id;
-  kernel.kernel.id = next_kernel_++;
-  check(journal_.writer().add(kernel.kernel));
+  work_.number_anew();
+  allocations_.number_anew();
 }
 
 // On the flusher's thread: SIGUSR2, while the program launches nothing.

@@ -1,4 +1,5 @@
-// Fat binaries, modules, kernels and device variables.
+#include "recorder/model/code.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <iterator>
 
 #include "codeobj/code_object.h"
-#include "recorder/recorder_internal.h"
+#include "recorder/queue/launch_lane.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -36,55 +37,77 @@ bool is_variable(const codeobj::Symbol& symbol) {
 
 }  // namespace
 
-void Recorder::fat_binary(Handle handle, const void* wrapper) noexcept {
-  registering([=, this] { code_.add_fat_binary(handle, wrapper); });
-}
-
-void Recorder::function(Handle fat_binary, Handle host_function, const char* name) noexcept {
-  registering([=, this, text = std::string(name == nullptr ? "" : name)] {
-    code_.add_function(fat_binary, host_function, text);
+// Registration runs before main, when no device may be touched yet, and inside of dlopen(), with
+// the dynamic linker's lock: it waits for no lock under which the runtime is called, as that may
+// need the linker's. The next call that is recorded applies it.
+template <typename F>
+void Code::registering(F&& function) noexcept {
+  guard_.unlocked([&] {
+    const std::lock_guard lock(registration_mutex_);
+    registrations_.emplace_back(std::forward<F>(function));
+    any_registered_.store(true, std::memory_order_release);
   });
 }
 
-void Recorder::variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept {
+void Code::apply_registrations() {
+  std::vector<std::function<void()>> registrations;
+  {
+    const std::lock_guard lock(registration_mutex_);
+    registrations.swap(registrations_);
+    any_registered_.store(false, std::memory_order_relaxed);
+  }
+  for (const std::function<void()>& one : registrations) one();
+}
+
+void Code::fat_binary(Handle handle, const void* wrapper) noexcept {
+  registering([=, this] { registry_.add_fat_binary(handle, wrapper); });
+}
+
+void Code::function(Handle fat_binary, Handle host_function, const char* name) noexcept {
   registering([=, this, text = std::string(name == nullptr ? "" : name)] {
-    code_.add_variable(fat_binary, host_symbol, text);
+    registry_.add_function(fat_binary, host_function, text);
   });
 }
 
-void Recorder::managed_variable(Handle fat_binary, void* const* pointer, const char* name,
-                                uint64_t size_bytes) noexcept {
+void Code::variable(Handle fat_binary, Handle host_symbol, const char* name) noexcept {
+  registering([=, this, text = std::string(name == nullptr ? "" : name)] {
+    registry_.add_variable(fat_binary, host_symbol, text);
+  });
+}
+
+void Code::managed_variable(Handle fat_binary, void* const* pointer, const char* name,
+                            uint64_t size_bytes) noexcept {
   registering([=, this, text = std::string(name == nullptr ? "" : name)] {
     ModuleEntry* module =
-        code_.add_managed_variable(fat_binary, {pointer, text, size_bytes, false});
+        registry_.add_managed_variable(fat_binary, {pointer, text, size_bytes, false});
     if (module != nullptr && journal_.begun())
       discover_managed(*module);  // of a library loaded later
   });
 }
 
-void Recorder::module_loaded(void* module, const void* image) noexcept {
+void Code::module_loaded(void* module, const void* image) noexcept {
   guarded([&] {
     Result<std::vector<std::byte>> bytes = copy_image(image);
     if (bytes) {
-      code_.add_module(module, std::move(*bytes));
+      registry_.add_module(module, std::move(*bytes));
     } else {
       finding(format::FindingKind::kIncomplete, "hipModuleLoadData", bytes.error().message);
     }
   });
 }
 
-void Recorder::module_file_loaded(void* module, const char* path) noexcept {
-  guarded([&] { code_.add_module(module, file_bytes(path)); });
+void Code::module_file_loaded(void* module, const char* path) noexcept {
+  guarded([&] { registry_.add_module(module, file_bytes(path)); });
 }
 
-void Recorder::library_loaded(Handle library, const void* image, const char* path) noexcept {
-  guarded([&] { code_.add_library(library, {image, path == nullptr ? "" : path}); });
+void Code::library_loaded(Handle library, const void* image, const char* path) noexcept {
+  guarded([&] { registry_.add_library(library, {image, path == nullptr ? "" : path}); });
 }
 
-std::optional<std::vector<std::byte>> Recorder::unread_library(Handle library) noexcept {
+std::optional<std::vector<std::byte>> Code::unread_library(Handle library) noexcept {
   std::optional<std::vector<std::byte>> result;
   guarded([&] {
-    const UnreadLibrary* const unread = code_.find_unread_library(library);
+    const UnreadLibrary* const unread = registry_.find_unread_library(library);
     if (unread == nullptr) return;
     result.emplace();
     if (unread->image == nullptr) {
@@ -96,58 +119,59 @@ std::optional<std::vector<std::byte>> Recorder::unread_library(Handle library) n
   return result;
 }
 
-void Recorder::library_read(Handle library, std::vector<std::byte> code) noexcept {
-  guarded([&] { code_.add_library_code(library, std::move(code)); });
+void Code::library_read(Handle library, std::vector<std::byte> code) noexcept {
+  guarded([&] { registry_.add_library_code(library, std::move(code)); });
 }
 
 // The variables of code that is about to be unloaded: their last state.
-void Recorder::end_globals(const ModuleEntry& module, const char* call) {
-  forget_code(&module);
-  for (const std::shared_ptr<Allocation>& allocation : map_.all()) {
+void Code::end_globals(const ModuleEntry& module, const char* call) {
+  allocations_.forget_code(&module);
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
     if (allocation->module != &module) continue;
     if (allocation->kept) {
-      end_kept(*allocation, true);
+      contents_.end_kept(*allocation, true);
     } else if (allocation->begun) {
-      end_allocation(*allocation, true, 0, content_at_end(*allocation, call));
+      contents_.end_allocation(*allocation, true, 0,
+                               host_writes_.content_at_end(*allocation, call));
     }
-    unmap(allocation->address);
+    contents_.unmap(allocation->address);
     flights_.forget(allocation->id);
-    unwatch(*allocation);
-    forget_id(*allocation);
+    runs_.unwatch(*allocation);
+    allocations_.forget_id(*allocation);
   }
 }
 
-void Recorder::fat_binary_unloading(Handle handle) noexcept {
-  guarded_unlocked([&] {
+void Code::fat_binary_unloading(Handle handle) noexcept {
+  guard_.unlocked([&] {
     const std::lock_guard lock(guard_.mutex());
     apply_registrations();          // they point into the library
     if (!journal_.begun()) return;  // nothing is opened for this
-    ModuleEntry* entry = code_.find_fat_binary(handle);
+    ModuleEntry* entry = registry_.find_fat_binary(handle);
     if (entry == nullptr) return;
     end_globals(*entry, "__hipUnregisterFatBinary");
-    code_.remove_fat_binary(handle);
-    update_ways();
+    registry_.remove_fat_binary(handle);
+    guard_.changed();
   });
 }
 
-void Recorder::module_unloading(Handle module) noexcept {
+void Code::module_unloading(Handle module) noexcept {
   guarded([&] {
-    ModuleEntry* entry = code_.find_module(module);
+    ModuleEntry* entry = registry_.find_module(module);
     if (entry != nullptr) end_globals(*entry, "hipModuleUnload");
-    code_.remove_module(module);
+    registry_.remove_module(module);
   });
 }
 
-void Recorder::function_found(Handle function, Handle module, const char* name) noexcept {
-  guarded([&] { code_.add_function_handle(function, module, name == nullptr ? "" : name); });
+void Code::function_found(Handle function, Handle module, const char* name) noexcept {
+  guarded([&] { registry_.add_function_handle(function, module, name == nullptr ? "" : name); });
 }
 
-void Recorder::function_of_symbol(Handle function, Handle host_function) noexcept {
-  guarded([&] { code_.alias_function_handle(function, host_function); });
+void Code::function_of_symbol(Handle function, Handle host_function) noexcept {
+  guarded([&] { registry_.alias_function_handle(function, host_function); });
 }
 
-bool Recorder::describe_module(ModuleEntry& module, const char* call) {
-  Result<void> parsed = code_.parse(module, facts_.gpu_arch);
+bool Code::describe_module(ModuleEntry& module, const char* call) {
+  Result<void> parsed = registry_.parse(module, facts_.gpu_arch);
   if (!parsed) {
     finding(format::FindingKind::kIncomplete, call, parsed.error().message);
     return false;
@@ -162,9 +186,9 @@ bool Recorder::describe_module(ModuleEntry& module, const char* call) {
   return true;
 }
 
-KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, const char* call) {
+KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const char* call) {
   if (!describe_module(*function.module, call)) return nullptr;
-  Result<KernelEntry*> entry = code_.kernel(*function.module, function.name);
+  Result<KernelEntry*> entry = registry_.kernel(*function.module, function.name);
   if (!entry) {
     finding(format::FindingKind::kIncomplete, call, entry.error().message);
     return nullptr;
@@ -182,14 +206,13 @@ KernelEntry* Recorder::describe_kernel(CodeRegistry::FunctionName& function, con
   return *entry;
 }
 
-// A kernel of the module is about to run: from here on its variables may change.
-void Recorder::discover_globals(ModuleEntry& module) {
+void Code::discover_globals(ModuleEntry& module) {
   module.globals_known = true;
   discover_managed(module);
   uint64_t address = 0;
   uint64_t size = 0;
   for (const HostVariable& variable : module.variables) {
-    if (device_->symbol(variable.symbol, &address, &size)) {
+    if (device_.symbol(variable.symbol, &address, &size)) {
       add_global(module, variable.name, address, size);
     }
   }
@@ -205,14 +228,14 @@ void Recorder::discover_globals(ModuleEntry& module) {
   if (module.module == nullptr) return;
   for (const codeobj::Symbol& symbol : module.code->symbols()) {
     if (!is_variable(symbol)) continue;
-    if (device_->module_global(module.module, symbol.name.c_str(), &address, &size)) {
+    if (device_.module_global(module.module, symbol.name.c_str(), &address, &size)) {
       add_global(module, symbol.name, address, size, is_managed(module, symbol.name));
     }
   }
 }
 
 // The program may use them without any call about them: they are in the trace from its beginning.
-void Recorder::discover_managed(ModuleEntry& module) {
+void Code::discover_managed(ModuleEntry& module) {
   for (ManagedVariable& variable : module.managed) {
     if (variable.known || *variable.pointer == nullptr) continue;
     if (!describe_module(module, "__hipRegisterManagedVar")) return;
@@ -222,10 +245,10 @@ void Recorder::discover_managed(ModuleEntry& module) {
   }
 }
 
-void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t address,
-                          uint64_t size, bool managed) {
+void Code::add_global(ModuleEntry& module, const std::string& name, uint64_t address, uint64_t size,
+                      bool managed) {
   if (address == 0 || size == 0) return;
-  const std::shared_ptr<Allocation> known = map_.find_begin(address);
+  const std::shared_ptr<Allocation> known = allocations_.map().find_begin(address);
   if (known && known->kind == format::AllocationKind::kModuleGlobal) return;
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = format::AllocationKind::kModuleGlobal;
@@ -242,38 +265,15 @@ void Recorder::add_global(ModuleEntry& module, const std::string& name, uint64_t
   format::AllocationBegin begin;
   begin.code_object = module.code_id;
   // First, as it may hold addresses of variables that are still to come.
-  allocation->id = next_allocation_;
-  if (!managed && selection_.empty()) learn_code_range(module, *allocation);
-  insert_allocation(allocation, std::move(begin));
+  allocation->id = allocations_.next_id();
+  if (!managed && stretch_.whole()) allocations_.learn_code_range(module, *allocation);
+  contents_.insert_allocation(allocation, std::move(begin));
 }
 
-// Where a module's variable stands says where its code does.
-void Recorder::learn_code_range(const ModuleEntry& module, const Allocation& variable) {
-  if (!module.code || module.code->segments().empty()) return;
-  for (const codeobj::Symbol& symbol : module.code->symbols()) {
-    if (symbol.undefined || symbol.name != variable.symbol) continue;
-    CodeRange range;
-    range.module = &module;
-    range.variable = variable.id;
-    range.variable_address = variable.address;
-    range.begin = ~uint64_t{0};
-    for (const codeobj::Segment& segment : module.code->segments()) {
-      const uint64_t begin = variable.address - symbol.address + segment.address;
-      range.begin = std::min(range.begin, begin);
-      range.end = std::max(range.end, begin + segment.memory_bytes);
-    }
-    if (range.begin <= variable.address && variable.address < range.end) {
-      const LaunchLanes::Alone alone(journal_.lanes());
-      words_.add_code(range);
-    }
-    return;
-  }
-}
-
-void Recorder::global_found(Handle module, const char* name, uint64_t address,
-                            uint64_t size_bytes) noexcept {
+void Code::global_found(Handle module, const char* name, uint64_t address,
+                        uint64_t size_bytes) noexcept {
   guarded([&] {
-    ModuleEntry* entry = code_.find_module(module);
+    ModuleEntry* entry = registry_.find_module(module);
     if (entry == nullptr) {
       finding(format::FindingKind::kIncomplete, "hipModuleGetGlobal",
               "of a module whose loading was not seen");
@@ -286,20 +286,69 @@ void Recorder::global_found(Handle module, const char* name, uint64_t address,
   });
 }
 
-uint64_t Recorder::symbol_address(Handle host_symbol) noexcept {
+uint64_t Code::symbol_address(Handle host_symbol) noexcept {
   uint64_t result = 0;
   guarded([&] {
     std::string name;
-    ModuleEntry* module = code_.find_variable_owner(host_symbol, &name);
+    ModuleEntry* module = registry_.find_variable_owner(host_symbol, &name);
     uint64_t address = 0;
     uint64_t size = 0;
-    if (module == nullptr || !device_->symbol(host_symbol, &address, &size)) return;
+    if (module == nullptr || !device_.symbol(host_symbol, &address, &size)) return;
     if (describe_module(*module, "hipGetSymbolAddress")) {
       add_global(*module, name, address, size);
     }
     result = address;
   });
   return result;
+}
+
+// A launch of a graph, whose kernels were looked up when its nodes were made.
+void Code::describe_again(KernelEntry& kernel) {
+  if (kernel.kernel.id != 0 || !segments_) return;
+  if (!describe_module(*kernel.module, "--flight-recorder")) return;
+  kernel.kernel.code_object = kernel.module->code_id;
+  kernel.kernel.id = next_kernel_++;
+  check(journal_.writer().add(kernel.kernel));
+}
+
+void Code::describe_again(ModuleEntry& module) {
+  if (segments_) (void)describe_module(module, "--flight-recorder");
+}
+
+void Code::discover_managed_of_all() {
+  for (ModuleEntry* module : registry_.modules()) {
+    if (!module->managed.empty() && !module->unloaded) discover_managed(*module);
+  }
+}
+
+void Code::forget_found() {
+  for (ModuleEntry* module : registry_.modules()) {
+    module->globals_known = false;
+    allocations_.forget_code(module);
+    // Managed variables are not looked for again: what their pointers hold now is not known.
+    if (!module->managed.empty()) {
+      finding(format::FindingKind::kIncomplete, "hipDeviceReset", "with __managed__ variables");
+    }
+  }
+  registry_.forget_found();
+}
+
+std::vector<std::string> Code::number_anew() {
+  std::vector<std::string> kernels;
+  for (ModuleEntry* module : registry_.modules()) {
+    module->code_id = 0;
+    for (auto& [name, kernel] : module->kernels) {
+      kernel->kernel.id = 0;
+      kernel->ambiguous_reported = 0;
+      kernel->near_pointer_reported = false;
+      kernel->unknown_pointer_reported = kernel->addresses_named = false;
+      kernels.push_back(kernel->kernel.name);
+    }
+  }
+  registry_.forget_entries();
+  next_kernel_ = 1;
+  next_code_object_ = 1;
+  return kernels;
 }
 
 }  // namespace gfxgraph::recorder

@@ -10,15 +10,16 @@
 #include <cstring>
 
 #include "base/hip_quirks.h"
-#include "recorder/recorder_internal.h"
+#include "recorder/contents/flights.h"
+#include "recorder/model/device_work.h"
 
 namespace gfxgraph::recorder {
 
 // What the runtime does is a memset of one element, or a copy of eight bytes that the program gave:
 // the trace says it like that. A pointer has eight bytes, and the words of a copy are relocated.
-std::optional<format::Action> Recorder::make_write(const RawWrite& raw, format::StreamId stream,
-                                                   Work& work) {
-  if (Allocation* target = find_seen(raw.address)) hold_value(*target);
+std::optional<format::Action> DeviceWork::make_write(const RawWrite& raw, format::StreamId stream,
+                                                     Work& work) {
+  if (Allocation* target = allocations_.find_seen(raw.address)) allocations_.hold_value(*target);
   if (raw.size_bytes == 4 && raw.address % 4 == 0) {
     RawMemset set;
     set.address = raw.address;
@@ -39,35 +40,18 @@ std::optional<format::Action> Recorder::make_write(const RawWrite& raw, format::
   copy.stream = stream;
   std::array<std::byte, 8> bytes;
   std::memcpy(bytes.data(), &raw.value, bytes.size());
-  copy.host_source = make_content(std::span(bytes).first(raw.size_bytes), true);
-  if (Allocation* target = by_id(copy.destination.allocation)) {
+  copy.host_source = contents_.make_content(std::span(bytes).first(raw.size_bytes), true);
+  if (Allocation* target = allocations_.by_id(copy.destination.allocation)) {
     writes(work, *target, flight_of(copy));
   }
   return format::Action(std::move(copy));
 }
 
-// By the address that the device uses, or else by the host's.
-Allocation* Recorder::find_seen(uint64_t address) const {
-  Allocation* const found = map_.find(address);
-  if (found != nullptr && address != found->address + found->size_bytes) return found;
-  return map_.find_host(address);
-}
-
-// From now on kernels that are given the memory are seen.
-void Recorder::hold_value(Allocation& allocation) {
-  any_value_ = true;
-  if (allocation.holds_values) return;
-  const LaunchLanes::Alone alone(journal_.lanes());
-  allocation.holds_values = true;
-  // Any kernel reaches a variable.
-  allocation.kernels_write_values = allocation.kind == format::AllocationKind::kModuleGlobal;
-}
-
 // The work is in the trace.
-void Recorder::follow_values(const Work& work) {
+void DeviceWork::follow_values(const Work& work) {
   if (work.leads_outside) values_.lose_all();
   for (const format::AllocationId id : work.given) {
-    Allocation* const given = by_id(id);
+    Allocation* const given = allocations_.by_id(id);
     if (given == nullptr || !given->holds_values) continue;
     given->kernels_write_values = true;
     values_.lose(id);
@@ -79,27 +63,27 @@ void Recorder::follow_values(const Work& work) {
   if (raw == nullptr || work.over_values.size() != 1) return;
   const Flight& flight = work.over_values.front();
   StreamValue value{flight.allocation, flight.begin, flight.end, raw->value,
-                    stream_id(work.stream)};
-  if (const Allocation* target = by_id(flight.allocation); target->host_visible()) {
+                    events_.stream_id(work.stream)};
+  if (const Allocation* target = allocations_.by_id(flight.allocation); target->host_visible()) {
     if (graphs_.captures().capturing(work.stream)) return;  // a read would be captured
-    value.behind = device_->read_behind(const_cast<void*>(work.stream),
-                                        target->address + flight.begin, raw->size_bytes, true);
+    value.behind = device_.read_behind(const_cast<void*>(work.stream),
+                                       target->address + flight.begin, raw->size_bytes, true);
     if (!value.behind) return;
   }
   values_.write(std::move(value));
 }
 
-void Recorder::note_unknown_wait(const char* call, const char* why) {
+void DeviceWork::note_unknown_wait(const char* call, const char* why) {
   finding(format::FindingKind::kIncomplete, call,
           std::string(why) +
               ": order the streams by events instead, or write the value by "
               "hipStreamWriteValue32 or 64 before the wait is issued");
 }
 
-void Recorder::follow_value(const RawValueWait& wait, format::StreamId stream, const char* call) {
-  Allocation* const memory = find_seen(wait.address);
+void DeviceWork::follow_value(const RawValueWait& wait, format::StreamId stream, const char* call) {
+  Allocation* const memory = allocations_.find_seen(wait.address);
   if (memory == nullptr) return note_unknown_wait(call, "waits for memory in no allocation");
-  hold_value(*memory);
+  allocations_.hold_value(*memory);
   const bool by_host = memory->distance(wait.address) != 0;
   const uint64_t begin = wait.address - (by_host ? memory->host_address : memory->address);
   const uint64_t end = begin + wait.size_bytes;
@@ -110,7 +94,7 @@ void Recorder::follow_value(const RawValueWait& wait, format::StreamId stream, c
   const StreamValue* const written = values_.find(memory->id, begin, end);
   uint64_t now = written == nullptr ? 0 : written->value;
   if (memory->host_visible()) {
-    check_host_writes(*memory, begin, wait.size_bytes);
+    host_writes_.check_host_writes(*memory, begin, wait.size_bytes);
     if (written == nullptr && !flights_.over(memory->id, begin, end).empty()) {
       return note_unknown_wait(call, "waits for a value that a copy or memset may write");
     }
@@ -128,21 +112,20 @@ void Recorder::follow_value(const RawValueWait& wait, format::StreamId stream, c
   finding(format::FindingKind::kNote, call,
           "a replay lets the stream follow the one that wrote the value, and does not wait for it");
   if (written == nullptr || written->stream == stream) return;
-  const format::EventId event = event_id(&values_);
-  append(format::EventRecord{event, written->stream});
-  append(format::StreamWait{stream, event, 0});
+  const format::EventId event = events_.event_id(&values_);
+  events_.append(format::EventRecord{event, written->stream});
+  events_.append(format::StreamWait{stream, event, 0});
 }
 
-void Recorder::stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept {
+void DeviceWork::stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept {
   guarded([&] {
-    if (outside()) return;
+    if (stretch_.outside()) return;
     if (graphs_.captures().capturing(stream) &&
         !hip_quirk_seen(HipQuirk::kStreamValueNotCaptured, facts_.runtime_version)) {
       return finding(format::FindingKind::kIncomplete, call, "inside a stream capture");
     }
-    follow_value(wait, stream_id(stream), call);
+    follow_value(wait, events_.stream_id(stream), call);
   });
-  drain_if_full();
 }
 
 }  // namespace gfxgraph::recorder

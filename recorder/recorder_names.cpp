@@ -15,10 +15,10 @@ void Recorder::name_memory(const void* pointer, const char* name) noexcept {
     std::string text = cut_name(name);
     if (text.empty()) return note("without a name");
     const auto address = reinterpret_cast<uint64_t>(pointer);
-    Allocation* allocation = map_.find(address);
+    Allocation* allocation = allocations_.map().find(address);
     // find() also takes a pointer one past the end.
     if (allocation == nullptr || address - allocation->address >= allocation->size_bytes) {
-      allocation = map_.find_host(address);
+      allocation = allocations_.map().find_host(address);
     }
     if (pointer == nullptr || allocation == nullptr) {
       return note("of memory that is not known");
@@ -26,7 +26,8 @@ void Recorder::name_memory(const void* pointer, const char* name) noexcept {
     if (allocation->name == text) return;
     allocation->name = text;
     if (!allocation->begun) return;  // AllocationBegin will say it
-    append(format::Marker{std::move(text), format::MarkerKind::kName, 0, 0, allocation->id});
+    events_.append(
+        format::Marker{std::move(text), format::MarkerKind::kName, 0, 0, allocation->id});
   });
   drain_if_full();
 }

@@ -4,36 +4,45 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "recorder/recorder_internal.h"
+#include "recorder/contents/host_memory.h"
+#include "recorder/contents/host_writes.h"
 
 namespace gfxgraph::recorder {
+namespace {
 
-Allocation* Recorder::find_adopted(uint64_t address, uint64_t size_bytes) {
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
-    if (address >= allocation->host_address &&
-        address - allocation->host_address < allocation->size_bytes &&
-        size_bytes <= allocation->size_bytes - (address - allocation->host_address)) {
-      return allocation.get();
+struct HostRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Those that overlap are one. Sorted.
+void merge(std::vector<HostRange>& ranges) {
+  std::ranges::sort(ranges, {}, &HostRange::begin);
+  std::vector<HostRange> merged;
+  for (const HostRange& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
     }
   }
-  return nullptr;
+  ranges = std::move(merged);
 }
+
+}  // namespace
 
 // What the memory holds as the trace has it: the landed copies' bytes, and of the rest what is in
 // the trace, not what lies there. `now`: none when it cannot be read.
-void Recorder::land_plain(Allocation& allocation, std::span<const Flight> landing, KeptBytes now) {
+void HostWrites::land_plain(Allocation& allocation, std::span<const Flight> landing,
+                            KeptBytes now) {
   std::vector<Flight> flights;
   std::ranges::copy_if(landing, std::back_inserter(flights),
                        [&](const Flight& flight) { return flight.allocation == allocation.id; });
   const bool late = std::ranges::any_of(flights, &Flight::late);
   if (late) {  // the host may have used it since, or given it back
-    const std::lock_guard lock(ran_mutex_);
-    now = effects_.seen(landing_run_, allocation.id);
+    now = runs_.told_to_hold(allocation);
   }
   KeptBytes known = std::exchange(allocation.last_known, {});
   if (!now) return;
@@ -70,12 +79,12 @@ void Recorder::land_plain(Allocation& allocation, std::span<const Flight> landin
   allocation.last_known = whole ? std::move(now) : std::move(known);
 }
 
-format::Content Recorder::last_content(const Allocation& allocation) {
-  take_effects();
+format::Content HostWrites::last_content(const Allocation& allocation) {
+  runs_.take_effects();
   if (allocation.last_known && !allocation.spoiled && options_.post != PostState::kNone) {
     const KeptBytes& known = allocation.last_known;
-    auto content = take_content(known.size(), options_.post == PostState::kFull, words_, nullptr,
-                                known.reader());
+    auto content = contents_.take_content(known.size(), options_.post == PostState::kFull,
+                                          allocations_.words(), nullptr, known.reader());
     if (content) return *std::move(content);
   }
   format::Content unknown;
@@ -84,12 +93,9 @@ format::Content Recorder::last_content(const Allocation& allocation) {
   return unknown;
 }
 
-// A copy to plain host memory, of which a part may be memory that copy nodes write: in the trace
-// both write it, or its last state is not known, and what the copy leaves there is the host's
-// (write_around_adopted).
-Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
-  if (Allocation* inside = find_adopted(address, size_bytes)) return inside;
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+Allocation* HostWrites::find_adopted_for(uint64_t address, uint64_t size_bytes) {
+  if (Allocation* inside = allocations_.find_adopted(address, size_bytes)) return inside;
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     if (address < allocation->host_address + allocation->size_bytes &&
         allocation->host_address < address + size_bytes) {
       allocation->spoiled = true;
@@ -101,12 +107,10 @@ Allocation* Recorder::find_adopted_for(uint64_t address, uint64_t size_bytes) {
   return nullptr;
 }
 
-// The copy, which is done and in the trace, writes memory of copy nodes in part, and the trace says
-// that it leads out of every allocation.
-void Recorder::write_around_adopted(const RawCopy& raw) {
+void HostWrites::write_around_adopted(const RawCopy& raw) {
   const uint64_t from = raw.destination.address;
   const uint64_t to = from + copy_extent(raw, raw.destination);
-  for (const std::shared_ptr<Allocation>& allocation : adopted_) {
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     const uint64_t base = allocation->host_address;
     const uint64_t begin = std::max(from, base);
     const uint64_t end = std::min(to, base + allocation->size_bytes);
@@ -128,33 +132,7 @@ void Recorder::write_around_adopted(const RawCopy& raw) {
   }
 }
 
-namespace {
-
-struct HostRange {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
-// Those that overlap are one. Sorted.
-void merge(std::vector<HostRange>& ranges) {
-  std::ranges::sort(ranges, {}, &HostRange::begin);
-  std::vector<HostRange> merged;
-  for (const HostRange& range : ranges) {
-    if (merged.empty() || range.begin >= merged.back().end) {
-      merged.push_back(range);
-    } else {
-      merged.back().end = std::max(merged.back().end, range.end);
-    }
-  }
-  ranges = std::move(merged);
-}
-
-}  // namespace
-
-// A copy node to plain host memory may be followed by one that reads it, in the same graph: both
-// must stay copies. The memory, with all that is read along with it, becomes an allocation that
-// lives from the first such launch on.
-void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
+void HostWrites::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
   std::vector<HostRange> merged;
   std::vector<HostRange> reads;
   const auto plain = [&](const RawCopy& copy, const RawCopyEnd& end, MemorySide side,
@@ -162,9 +140,10 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     if (side == MemorySide::kDevice) return;
     const uint64_t begin = end.address;
     const uint64_t size = copy_extent(copy, end);
-    const Allocation* inside = map_.find(begin);
+    const Allocation* inside = allocations_.map().find(begin);
     if (size == 0 || (inside != nullptr && begin != inside->address + inside->size_bytes) ||
-        map_.find_host(begin) != nullptr || find_adopted(begin, size) != nullptr) {
+        allocations_.map().find_host(begin) != nullptr ||
+        allocations_.find_adopted(begin, size) != nullptr) {
       return;
     }
     ranges.push_back({begin, begin + size});
@@ -175,8 +154,8 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     plain(*copy, copy->destination, copy->destination_side, merged);
     plain(*copy, copy->source, copy->source_side, reads);
   }
-  if (merged.empty() && (reads.empty() || adopted_.empty())) return;
-  for (const std::shared_ptr<Allocation>& old : adopted_) {
+  if (merged.empty() && (reads.empty() || allocations_.adopted().empty())) return;
+  for (const std::shared_ptr<Allocation>& old : allocations_.adopted()) {
     merged.push_back({old->host_address, old->host_address + old->size_bytes});
   }
   merge(merged);
@@ -193,45 +172,45 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     merge(merged);
   }
   for (const HostRange& range : merged) {
-    if (find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
+    if (allocations_.find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
     // What is on its way into a part of it is not in the trace once that is another allocation.
-    const bool in_flight = std::ranges::any_of(adopted_, [&](const auto& old) {
+    const bool in_flight = std::ranges::any_of(allocations_.adopted(), [&](const auto& old) {
       return range.begin <= old->host_address && old->host_address < range.end &&
              !flights_.over(old->id, 0, old->size_bytes).empty();
     });
-    const bool ended = !in_flight || (options_.wait && device_->synchronize(kSettleTimeoutMs));
+    const bool ended = !in_flight || (options_.wait && device_.synchronize(kSettleTimeoutMs));
     if (!ended) {
       finding_now(format::FindingKind::kIncomplete, work.call,
                   "copy nodes of an earlier graph may still write a part of what this one reads: "
                   "--wait lets this launch wait for them");
     }
     auto made = std::make_shared<Allocation>();
-    made->id = next_allocation_;
+    made->id = allocations_.next_id();
     made->kind = format::AllocationKind::kHostPinned;
     made->address = made->host_address = range.begin;
     made->size_bytes = range.end - range.begin;
     made->plain_host = true;
     made->begun = true;
-    watch(*made);  // before it is read: a host function may be writing it
+    runs_.watch(*made);  // before it is read: a host function may be writing it
     const KeptBytes bytes = keep_host_bytes(store_, range.begin, range.end - range.begin);
     if (!bytes) {
-      unwatch(*made);
+      runs_.unwatch(*made);
       finding_now(format::FindingKind::kIncomplete, work.call,
                   "a copy node's destination in host memory cannot be read");
       continue;
     }
-    std::erase_if(adopted_, [&](const std::shared_ptr<Allocation>& old) {
+    std::erase_if(allocations_.adopted(), [&](const std::shared_ptr<Allocation>& old) {
       if (old->host_address < range.begin || old->host_address >= range.end) return false;
       if (in_flight) {
         old->last_known = keep_host_bytes(store_, old->host_address, old->size_bytes);
       }
-      end_allocation(*old, true, 0, last_content(*old));
+      contents_.end_allocation(*old, true, 0, last_content(*old));
       flights_.forget(old->id);
-      unwatch(*old);
-      forget_id(*old);
+      runs_.unwatch(*old);
+      allocations_.forget_id(*old);
       return true;
     });
-    ++next_allocation_;
+    (void)allocations_.new_id();
     for (uint64_t block = 0; block * kHostBlockBytes < made->size_bytes; ++block) {
       const uint64_t offset = block * kHostBlockBytes;
       const KeptBytes part =
@@ -246,14 +225,11 @@ void Recorder::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     begin.kind = made->kind;
     begin.recorded_address = begin.host_address = range.begin;
     begin.size_bytes = made->size_bytes;
-    auto content = take_content(bytes.size(), true, words_, nullptr, bytes.reader());
+    auto content =
+        contents_.take_content(bytes.size(), true, allocations_.words(), nullptr, bytes.reader());
     if (content) begin.initial = *std::move(content);
-    {
-      const LaunchLanes::Alone alone(journal_.lanes());
-      by_id_[made->id] = made.get();
-    }
-    adopted_.push_back(std::move(made));
-    append_beginning(std::move(begin), bytes.reader());
+    allocations_.adopt(std::move(made));
+    contents_.append_beginning(std::move(begin), bytes.reader());
   }
 }
 

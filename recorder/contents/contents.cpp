@@ -1,0 +1,264 @@
+// Contents that are large are read in pieces, which the writer's threads compress and write while
+// the next one is read. What is in memory is bounded; who reads waits for who writes.
+#include "recorder/contents/contents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "format/content_writer.h"
+#include "recorder/contents/host_blocks.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr size_t kMostNamedUnread = 32;
+
+bool uniform(std::span<const std::byte> bytes) {
+  return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+}  // namespace
+
+void Contents::write_into_beginning(const HostEffects::Change& change) {
+  const auto found = std::ranges::find(deferred_begins_, change.allocation, &DeferredBegin::id);
+  if (found == deferred_begins_.end() ||
+      !range_fits(change.offset_bytes, change.bytes.size(), found->bytes.size())) {
+    finding(format::FindingKind::kIncomplete, "host function",
+            "it wrote memory that began while it ran: what that held first is not known");
+    return;
+  }
+  found->written |= found->bytes.write(change.offset_bytes, change.bytes.all());
+}
+
+void Contents::append_beginning(format::AllocationBegin begin, const ReadPiece& read) {
+  const format::AllocationId id = begin.id;
+  const uint64_t size = begin.size_bytes;
+  events_.note_runs_if_any();
+  format::Event& event = events_.push(std::move(begin));
+  if (!runs_.any_deferred_effect()) return;
+  deferred_begins_.push_back(
+      {id, &std::get<format::AllocationBegin>(event.action), store_.keep(size, read)});
+}
+
+format::Content Contents::make_content(std::span<const std::byte> bytes, bool store) {
+  return make_content(bytes, store, allocations_.words(), nullptr);
+}
+
+format::Content Contents::make_content(std::span<const std::byte> bytes, bool store,
+                                       const WordResolver& words, const Allocation* holder) {
+  if (bytes.size() > kSmallBytes) {
+    return *take_content(bytes.size(), store, words, holder,
+                         [&](uint64_t offset, std::span<std::byte> piece) {
+                           std::ranges::copy(bytes.subspan(offset, piece.size()), piece.begin());
+                           return true;
+                         });
+  }
+  format::Content content;
+  content.size_bytes = bytes.size();
+  content.hash = format::hash_bytes(bytes);
+  content.stored = store;
+  if (!bytes.empty() && uniform(bytes)) {
+    content.fill = static_cast<uint8_t>(bytes[0]);
+    content.stored = true;  // one byte says it all
+  } else if (store && !bytes.empty()) {
+    content.blob = check(journal_.writer().add_blob(bytes));
+  }
+  MemoryWords found(words);
+  found.add(bytes);
+  journal_.findings().near(content, found);
+  content.relocations = found.take();
+  take_in_targets(content.relocations, bytes, holder);
+  mark_reachable(content.relocations, true);
+  return content;
+}
+
+void Contents::mark_reachable(std::span<const format::Relocation> relocations, bool in_memory) {
+  // It matters for these only.
+  if (allocations_.map().host_visible().empty() && !allocations_.any_value()) return;
+  for (const format::Relocation& relocation : relocations) {
+    Allocation* target = allocations_.by_id(relocation.allocation);
+    if (target == nullptr) continue;
+    target->in_memory = target->in_memory || in_memory;
+    if (target->host_visible()) make_reachable(*target);
+  }
+}
+
+void Contents::make_reachable(Allocation& allocation) {
+  if (allocation.reachable) return;
+  allocation.reachable = true;
+  runs_.watch(allocation);
+}
+
+std::vector<std::shared_ptr<Allocation>> Contents::map(std::shared_ptr<Allocation> allocation) {
+  runs_.hold_words();
+  return allocations_.insert(std::move(allocation));
+}
+
+void Contents::unmap(uint64_t address) {
+  runs_.hold_words();
+  allocations_.remove(address);
+}
+
+// Variables are not: no caller of a replay could bind them.
+bool Contents::leaves_out(const Allocation& allocation) const {
+  return options_.contents == WhichContents::kNone && !allocation.host_visible() &&
+         allocation.kind != format::AllocationKind::kModuleGlobal;
+}
+
+// Memory that the program gets right now, and that only the device sees. What the host sees is
+// compared with what it held first; --checkpoints hash what memory holds from its beginning on; and
+// memory that a range begins with may have been written before.
+bool Contents::is_fresh(const Allocation& allocation) const {
+  return (allocation.kind == format::AllocationKind::kDevice ||
+          allocation.kind == format::AllocationKind::kStreamOrdered) &&
+         !allocation.host_visible() && !options_.checkpoints &&
+         (stretch_.whole() || stretch_.fresh().fresh(allocation.given_out));
+}
+
+format::Content Contents::first_content(const Allocation& allocation) {
+  if (!leaves_out(allocation)) return read_content(allocation, true, Held::kFirst);
+  if (!std::exchange(left_out_, true)) {
+    finding(format::FindingKind::kNote, "--contents none",
+            "what device memory held is not in the trace, but for words that look like pointers "
+            "and buffers of one repeated byte: a replay begins the rest with zeros unless buffers "
+            "are bound, and compares nothing");
+  }
+  return read_content(allocation, false, Held::kFirst);
+}
+
+// Of an allocation whose content is not stored: the words that lead to memory which began after
+// it.
+void Contents::append_words(const Allocation& allocation, const format::Content& whole) {
+  const std::vector<format::Relocation>& words = whole.relocations;
+  for (size_t first = 0, next = 0; first < words.size(); first = next) {
+    const uint64_t offset = words[first].offset_bytes;
+    format::Content run;
+    for (next = first; next < words.size() &&
+                       words[next].offset_bytes == offset + (next - first) * sizeof(uint64_t);
+         ++next) {
+      run.relocations.push_back(words[next]);
+      run.relocations.back().offset_bytes -= offset;
+    }
+    std::vector<std::byte> bytes((next - first) * sizeof(uint64_t));
+    if (!device_.read(bytes.data(), allocation.address + offset, bytes.size())) return;
+    run.size_bytes = bytes.size();
+    run.hash = run.blob = check(journal_.writer().add_blob(bytes));
+    format::Copy copy;
+    copy.destination.allocation = allocation.id;
+    copy.destination.offset_bytes = offset;
+    copy.width_bytes = bytes.size();
+    copy.host_source = std::move(run);
+    events_.append(std::move(copy));
+  }
+}
+
+format::Content Contents::post_content(const Allocation& allocation) {
+  if (options_.post == PostState::kNone) {
+    format::Content unknown;
+    unknown.size_bytes = allocation.size_bytes;
+    unknown.stored = false;
+    return unknown;
+  }
+  return read_content(allocation, options_.post == PostState::kFull, Held::kLast);
+}
+
+void Contents::end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
+                              format::Content post) {
+  events_.append(format::AllocationEnd{allocation.id, freed, stream, std::move(post)});
+}
+
+std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool store,
+                                                      const WordResolver& words,
+                                                      const Allocation* holder,
+                                                      const ReadPiece& read) {
+  if (size_bytes <= kSmallBytes) {
+    std::vector<std::byte> bytes(size_bytes);
+    if (!read(0, bytes)) return std::nullopt;
+    return make_content(bytes, store, words, holder);
+  }
+  format::Content content;
+  MemoryWords found(words);
+  {
+    // Its buffer is given back before the targets' contents are read.
+    format::ContentWriter writer(journal_.writer(), size_bytes, store);
+    for (uint64_t offset = 0; offset < size_bytes;) {
+      const std::span<std::byte> piece = check(writer.room());
+      if (!read(offset, piece)) return std::nullopt;
+      found.add(piece);
+      check(writer.put());
+      offset += piece.size();
+    }
+    content = check(writer.finish());
+  }
+  journal_.findings().near(content, found);
+  content.relocations = found.take();
+  take_in_targets(content.relocations, [&](uint64_t offset) { return found.held(offset); }, holder);
+  mark_reachable(content.relocations, true);
+  return content;
+}
+
+format::Content Contents::read_content(const Allocation& allocation, bool store, Held held) {
+  if (allocation.host_visible()) {
+    return make_content(visible_bytes(allocation), store, allocations_.words(), &allocation);
+  }
+  const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+    return device_.read(piece.data(), allocation.address + offset, piece.size());
+  };
+  if (auto content =
+          take_content(allocation.size_bytes, store, allocations_.words(), &allocation, read)) {
+    return *std::move(content);
+  }
+  note_unread(allocation, reading_for_, held);
+  format::Content unknown;
+  unknown.size_bytes = allocation.size_bytes;
+  unknown.stored = false;
+  return unknown;
+}
+
+// What work was given and a replay lacks makes the trace incomplete; a last state is only compared.
+void Contents::note_unread(const Allocation& allocation, std::string_view call, Held held) {
+  const auto kind =
+      held == Held::kFirst ? format::FindingKind::kIncomplete : format::FindingKind::kNote;
+  const char* const which = held == Held::kFirst ? "what it held before" : "its state";
+  // A device that is lost reads nothing more.
+  if (unread_++ >= kMostNamedUnread) {
+    return finding(kind, call, fmt::format("one more buffer cannot be read: {} is unknown", which));
+  }
+  finding(kind, call, fmt::format("{} cannot be read: {} is unknown", describe(allocation), which));
+}
+
+void Contents::note_lost_bytes() {
+  if (!store_.failed()) return;
+  if (const std::optional<std::string> why = store_.take_error()) {
+    finding_now(format::FindingKind::kIncomplete, "temporary file",
+                *why +
+                    ": what memory held that the program may write meanwhile is lost; the file "
+                    "stands beside the trace");
+  }
+}
+
+void Contents::resolve_beginnings() {
+  for (size_t i = 0; i < deferred_begins_.size(); ++i) {  // what they lead to may add some
+    if (!std::exchange(deferred_begins_[i].written, false)) continue;
+    const KeptBytes bytes = deferred_begins_[i].bytes;
+    auto content = take_content(bytes.size(), true, allocations_.words(), nullptr, bytes.reader());
+    if (content) deferred_begins_[i].begin->initial = *std::move(content);
+  }
+  if (!runs_.any_deferred_effect()) deferred_begins_.clear();
+}
+
+void Contents::stretch_ends() {
+  const LaunchLanes::Alone alone(journal_.lanes());
+  stale_words_.clear();
+}
+
+void Contents::forget_trace() {
+  left_out_ = false;
+  deferred_begins_.clear();
+  ended_.clear();
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,243 @@
+// How allocations get into the trace.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "recorder/contents/contents.h"
+#include "recorder/contents/host_blocks.h"
+#include "recorder/contents/host_memory.h"
+#include "recorder/contents/host_runs.h"
+#include "recorder/contents/host_writes.h"
+#include "recorder/model/code.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+format::Content unwritten(const Allocation& allocation) {
+  format::Content content;
+  content.size_bytes = allocation.size_bytes;
+  content.unwritten = true;
+  return content;
+}
+
+}  // namespace
+
+void Contents::end_kept(Allocation& allocation, bool freed) {
+  {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    allocation.kept = false;
+  }
+  end_allocation(allocation, freed, 0, std::exchange(allocation.last, {}));
+}
+
+// A variable that was in the trace before gets what it holds now.
+void Contents::refresh(Allocation& variable) {
+  {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    variable.kept = false;
+  }
+  const format::Content last = std::exchange(variable.last, {});
+  // What earlier stretches did to it is done, as the host knew when this one began.
+  if (!std::exchange(stretches_ordered_, true)) {
+    events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
+  }
+  if (variable.host_visible()) {
+    variable.reachable = variable.in_memory = true;
+    runs_.watch(variable);
+    // Memory has other ids in this stretch: words that lead to it are written anew.
+    if (!variable.points_to.empty()) std::ranges::fill(variable.known_blocks, kUnknownBlock);
+    variable.points_to.clear();
+    return host_writes_.check_host_writes(variable, 0, variable.size_bytes);
+  }
+  format::Content now = read_content(variable, true, Held::kFirst);
+  if (!now.stored) return;
+  if (now.hash && now.hash == last.hash && now.relocations.empty()) return;
+  format::Copy copy;
+  copy.destination.allocation = variable.id;
+  copy.width_bytes = variable.size_bytes;
+  copy.host_source = std::move(now);
+  events_.append(std::move(copy));
+}
+
+void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin begin) {
+  begin.id = allocation.id;
+  begin.kind = allocation.kind;
+  begin.recorded_address = allocation.address;
+  begin.host_address = allocation.host_address;
+  begin.size_bytes = allocation.size_bytes;
+  begin.symbol = allocation.symbol;
+  begin.name = allocation.name;
+  begin.site = allocation.site;
+  begin.site_ordinal = allocation.site_ordinal;
+  // Every kernel of the module may use a managed variable without being handed its address.
+  if (allocation.kind == format::AllocationKind::kModuleGlobal && allocation.host_visible()) {
+    allocation.reachable = allocation.in_memory = true;
+  }
+  if (allocation.reachable)
+    runs_.watch(allocation);  // before it is read: a host function may write it
+  allocation.beginning = true;
+  begin.initial = is_fresh(allocation) ? unwritten(allocation) : first_content(allocation);
+  allocation.beginning = false;
+  {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    allocation.begun = true;
+  }
+  if (!allocation.host_visible()) return events_.append(std::move(begin));
+  allocation.known_blocks = block_hashes(allocation);
+  append_beginning(std::move(begin), [&](uint64_t offset, std::span<std::byte> piece) {
+    return read_host_piece(allocation.host_address + offset, piece);
+  });
+}
+
+void Contents::take_in_trace(Allocation& allocation) {
+  if (allocation.kept) return refresh(allocation);
+  if (allocation.begun || allocation.beginning) return;
+  format::AllocationBegin begin;
+  begin.flags = allocation.flags;
+  if (allocation.module != nullptr) {
+    ModuleEntry& module = *static_cast<ModuleEntry*>(const_cast<void*>(allocation.module));
+    code_.describe_again(module);
+    begin.code_object = module.code_id;
+  }
+  if (allocations_.is_untraced(allocation.id))
+    allocations_.number(allocation, allocations_.new_id());
+  ++taking_in_;
+  take_in_trace(allocation, std::move(begin));
+  if (--taking_in_ != 0) return;
+  // Buffers that hold each other's addresses: one of them began before the other.
+  for (const format::AllocationId id : std::exchange(in_a_cycle_, {})) {
+    Allocation* holder = allocations_.by_id(id);
+    if (holder == nullptr) continue;
+    format::Content whole = first_content(*holder);
+    if (!whole.stored) {
+      append_words(*holder, whole);
+      continue;
+    }
+    if (holder->host_visible()) {
+      events_.append(format::HostWrite{id, 0, std::move(whole)});
+      continue;
+    }
+    format::Copy copy;
+    copy.destination.allocation = id;
+    copy.width_bytes = holder->size_bytes;
+    copy.host_source = std::move(whole);
+    events_.append(std::move(copy));
+  }
+}
+
+void Contents::take_in_targets(std::vector<format::Relocation>& relocations,
+                               std::span<const std::byte> bytes, const Allocation* holder) {
+  take_in_targets(
+      relocations,
+      [bytes](uint64_t offset) {
+        uint64_t held = 0;
+        std::memcpy(&held, bytes.data() + offset, sizeof(held));
+        return held;
+      },
+      holder);
+}
+
+void Contents::take_in_targets(std::vector<format::Relocation>& relocations,
+                               const std::function<uint64_t(uint64_t)>& held_at,
+                               const Allocation* holder) {
+  if (stretch_.whole()) return;
+  bool lost = false;
+  const auto stays = [&](format::Relocation& word) {
+    const uint64_t held = held_at(word.offset_bytes);
+    Allocation* const target = allocations_.by_id(word.allocation);
+    if (target == nullptr) {
+      if (ended_.contains(word.allocation)) return true;
+      const LaunchLanes::Alone alone(journal_.lanes());
+      stale_words_.insert(held);
+      return false;
+    }
+    if (word.source == format::RelocationSource::kMatched && stale_words_.contains(held)) {
+      word.ambiguous = true;
+    }
+    if ((!target->begun || target->kept) && filling_ != Filling::kNothing) {
+      lost = lost || filling_ == Filling::kContent;
+      return false;
+    }
+    const uint64_t value = target->address + static_cast<uint64_t>(word.addend);
+    if (word.outside && target->kind != format::AllocationKind::kModuleGlobal && value >> 48 == 0) {
+      // It may have been made from any of those around it.
+      std::vector<format::AllocationId> near;
+      allocations_.map().all_within(value, format::outside_reach(target->distance(value)),
+                                    [&](const Allocation& one) {
+                                      near.push_back(one.id);
+                                      return true;
+                                    });
+      for (const format::AllocationId id : near) {
+        if (Allocation* one = allocations_.by_id(id)) take_in_trace(*one);
+      }
+    }
+    take_in_trace(*target);
+    word.allocation = target->id;
+    if (target->begun || target == holder) return true;
+    if (holder != nullptr && (in_a_cycle_.empty() || in_a_cycle_.back() != holder->id)) {
+      in_a_cycle_.push_back(holder->id);
+    }
+    return false;
+  };
+  size_t left = 0;
+  for (size_t i = 0; i < relocations.size(); ++i) {
+    if (stays(relocations[i])) relocations[left++] = relocations[i];
+  }
+  relocations.resize(left);
+  if (lost) {
+    finding(format::FindingKind::kIncomplete, "range",
+            "memory of the host got an address of memory that nothing in the range had touched, "
+            "by a host function or a kernel: the word is kept as it is");
+  }
+}
+
+void Contents::take_in_variables(ModuleEntry& module) {
+  const uint64_t span = stretch_.span();
+  if (stretch_.whole() || module.globals_span == span) return;
+  {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    module.globals_span = span;
+  }
+  std::vector<Allocation*> variables;
+  for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
+    if (allocation->module == &module) variables.push_back(allocation.get());
+  }
+  // First, as one may hold the address of another, or of code.
+  for (Allocation* one : variables) {
+    if ((one->begun && !one->kept) || one->host_visible()) continue;
+    if (!one->kept) allocations_.number(*one, allocations_.new_id());
+    allocations_.learn_code_range(module, *one);
+  }
+  for (Allocation* one : variables) take_in_trace(*one);
+}
+
+void Contents::insert_allocation(std::shared_ptr<Allocation> allocation,
+                                 format::AllocationBegin begin) {
+  allocation->id = stretch_.whole() ? allocations_.new_id() : allocations_.new_untraced_id();
+  Allocation& entry = *allocation;
+  if (entry.kind != format::AllocationKind::kModuleGlobal) {
+    entry.site = journal_.sites().here();
+    entry.site_ordinal = journal_.sites().next_ordinal(entry.site);
+  }
+  for (const std::shared_ptr<Allocation>& old : map(std::move(allocation))) {
+    // Its end was not seen: the runtime gave the same addresses out again.
+    if (old->begun) {
+      format::Content unknown;
+      unknown.size_bytes = old->size_bytes;
+      unknown.stored = false;
+      end_allocation(*old, true, 0, std::move(unknown));
+    }
+    runs_.unwatch(*old);
+    allocations_.forget_id(*old);
+  }
+  entry.flags = begin.flags;
+  // What freed memory left there is in no trace of ranges, and a replay could not tell it from
+  // writes.
+  if (allocations_.map().freed_within(entry.address, entry.address + entry.size_bytes).empty()) {
+    entry.given_out = stretch_.fresh().now();
+  }
+  allocations_.addresses_reused(entry);
+  if (stretch_.whole()) take_in_trace(entry, std::move(begin));
+}
+
+}  // namespace gfxgraph::recorder

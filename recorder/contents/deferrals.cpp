@@ -1,0 +1,247 @@
+#include "recorder/contents/deferrals.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace gfxgraph::recorder {
+namespace {
+
+// What copies and memsets wrote while the function ran is not its own.
+void leave_to_copies(DeferredEffect& effect) {
+  if (effect.copied.empty()) return;
+  std::vector<HostEffects::Change> left;
+  for (HostEffects::Change& change : effect.changes) {
+    const uint64_t begin = change.offset_bytes;
+    const uint64_t size = change.bytes.size();
+    std::vector<const Flight*> copies;
+    for (const Flight& copy : effect.copied) {
+      if (copy.allocation == change.allocation && copy.begin < begin + size && begin < copy.end)
+        copies.push_back(&copy);
+    }
+    if (copies.empty()) {
+      left.push_back(std::move(change));
+      continue;
+    }
+    const auto copied = [&](uint64_t at) {
+      return std::ranges::any_of(copies,
+                                 [&](const Flight* copy) { return copy->writes(begin + at); });
+    };
+    for (uint64_t at = 0; at < size; ++at) {
+      uint64_t end = at;
+      while (end < size && !copied(end)) ++end;
+      if (end == at) continue;
+      left.push_back({change.allocation, begin + at, change.bytes.part(at, end - at)});
+      at = end;
+    }
+  }
+  effect.changes = std::move(left);
+}
+
+}  // namespace
+
+// Whether a copy may have read other bytes than these.
+bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
+  const uint64_t begin = change.offset_bytes;
+  const uint64_t end = begin + change.bytes.size();
+  return std::ranges::any_of(read, [&](const HostEffects::Change& then) {
+    const uint64_t from = std::max(begin, then.offset_bytes);
+    const uint64_t to = std::min(end, then.offset_bytes + then.bytes.size());
+    if (then.allocation != change.allocation || from >= to) return false;
+    return change.bytes.part(from - begin, to - from).all() !=
+           then.bytes.part(from - then.offset_bytes, to - from).all();
+  });
+}
+
+std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size_t node) {
+  std::vector<bool> before(nodes.size());
+  before[node] = true;
+  for (size_t i = node + 1; i-- > 0;) {
+    if (!before[i]) continue;
+    for (const uint32_t earlier : nodes[i].dependencies) before[earlier] = true;
+  }
+  return before;
+}
+
+// What the nodes write, or were given, that neither come before the function nor after it.
+std::vector<Flight> Deferrals::nodes_beside(const std::vector<format::GraphNode>& nodes,
+                                            size_t function, bool early) {
+  const std::vector<bool> before = nodes_before(nodes, function);
+  std::vector<bool> after(nodes.size());
+  after[function] = true;
+  std::vector<Flight> found;
+  const auto given = [&](format::AllocationId id) {
+    found.push_back({.allocation = id, .kernel = true, .named = true});
+  };
+  if (early) {
+    for (const Flight& flight : flights_.all()) given(flight.allocation);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const uint32_t earlier : nodes[i].dependencies) after[i] = after[i] || after[earlier];
+    if (after[i] || (before[i] && !early)) continue;
+    if (const auto* copy = std::get_if<format::Copy>(&nodes[i].action)) {
+      found.push_back(flight_of(*copy));
+      if (early) given(copy->destination.allocation);
+      if (early) given(copy->source.allocation);
+    } else if (const auto* set = std::get_if<format::Memset>(&nodes[i].action)) {
+      found.push_back(flight_of(*set));
+      if (early) given(set->allocation);
+    } else if (const auto* launch = std::get_if<format::Launch>(&nodes[i].action)) {
+      for (const format::Relocation& word : launch->relocations) given(word.allocation);
+      for (const std::shared_ptr<Allocation>& allocation : allocations_.map().host_visible()) {
+        if (allocation->in_memory) given(allocation->id);
+      }
+    }
+  }
+  return found;
+}
+
+void Deferrals::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, bool early) {
+  size_t function = 0;
+  for (size_t count = 0; function < graph.nodes.size(); ++function) {
+    if (std::holds_alternative<format::HostFunction>(graph.nodes[function].action) &&
+        count++ == ordinal) {
+      break;
+    }
+  }
+  if (function == graph.nodes.size()) return;
+  runs_.defer_effect(run, graph, ordinal, nodes_beside(graph.nodes, function, early));
+}
+
+// Its words may hold addresses that memory got which was allocated while the function ran, before
+// the recorder knew that it had ended.
+void Deferrals::leave_later_targets(format::Content& content, format::AllocationId first_later) {
+  const size_t left = std::erase_if(content.relocations, [&](const format::Relocation& word) {
+    return word.allocation >= first_later;
+  });
+  if (left == 0) return;
+  finding(format::FindingKind::kNote, "host function",
+          "it left an address of memory that was allocated while it ran: kept as it is");
+}
+
+// One for changes side by side.
+std::vector<format::Copy> Deferrals::copies_of(const DeferredEffect& effect,
+                                               const format::Copy& pattern) {
+  const std::vector<HostEffects::Change>& changes = effect.changes;
+  const WordResolver& words = effect.words ? effect.words->words : allocations_.words();
+  std::vector<format::Copy> copies;
+  const auto end_of = [](const HostEffects::Change& change) {
+    return change.offset_bytes + change.bytes.size();
+  };
+  for (size_t first = 0, next = 0; first < changes.size(); first = next) {
+    const HostEffects::Change& change = changes[first];
+    for (next = first + 1; next < changes.size() && changes[next].allocation == change.allocation &&
+                           changes[next].offset_bytes == end_of(changes[next - 1]);) {
+      ++next;
+    }
+    const auto run = std::span(changes).subspan(first, next - first);
+    const auto read = [&](uint64_t offset, std::span<std::byte> piece) {
+      offset += change.offset_bytes;
+      auto at = std::ranges::upper_bound(run, offset, {}, end_of);
+      for (size_t size = 0; !piece.empty(); piece = piece.subspan(size), offset += size, ++at) {
+        size = std::min<uint64_t>(piece.size(), end_of(*at) - offset);
+        if (!at->bytes.read(offset - at->offset_bytes, piece.first(size))) return false;
+      }
+      return true;
+    };
+    auto content = contents_.take_content(end_of(run.back()) - change.offset_bytes, true, words,
+                                          nullptr, read);
+    if (!content) continue;  // note_lost_bytes() says so
+    leave_later_targets(*content, effect.first_later);
+    format::Copy& copy = copies.emplace_back(pattern);
+    copy.destination.allocation = change.allocation;
+    copy.destination.offset_bytes = change.offset_bytes;
+    copy.width_bytes = content->size_bytes;
+    copy.host_source = *std::move(content);
+    check(journal_.findings().look_at(copy));
+  }
+  return copies;
+}
+
+void Deferrals::write_effect(DeferredEffect& effect) {
+  std::erase_if(effect.changes, [&](const HostEffects::Change& change) {
+    if (change.allocation < effect.first_later) return false;
+    contents_.write_into_beginning(change);
+    return true;
+  });
+  if (effect.events != nullptr) {
+    const format::Event first = std::move(effect.events->front());
+    effect.events->clear();
+    for (format::Copy& copy : copies_of(effect, std::get<format::Copy>(first.action))) {
+      format::Event& event = effect.events->emplace_back();
+      event.thread = first.thread;
+      event.time_ns = first.time_ns;
+      event.action = std::move(copy);
+    }
+    return;
+  }
+  format::Copy pattern;
+  pattern.asynchronous = true;
+  std::vector<format::Copy> copies = copies_of(effect, pattern);
+  if (copies.empty()) return;
+  std::vector<format::GraphNode>& nodes = effect.graph->nodes;
+  size_t ordinal = effect.ordinal;
+  const auto function = std::ranges::find_if(nodes, [&](const format::GraphNode& node) {
+    return std::holds_alternative<format::HostFunction>(node.action) && ordinal-- == 0;
+  });
+  if (function == nodes.end()) return;
+  const auto place = static_cast<uint32_t>(function - nodes.begin());
+  const auto count = static_cast<uint32_t>(copies.size());
+  for (format::GraphNode& node : nodes) {
+    for (uint32_t& dependency : node.dependencies) {
+      if (dependency >= place) dependency += count;
+    }
+  }
+  // The function follows its copies, so that whatever followed it follows them.
+  std::vector<format::GraphNode> inserted;
+  for (uint32_t i = 0; i < count; ++i) {
+    inserted.push_back({std::move(copies[i]), function->dependencies});
+  }
+  for (uint32_t i = 0; i < count; ++i) function->dependencies.push_back(place + i);
+  nodes.insert(function, std::make_move_iterator(inserted.begin()),
+               std::make_move_iterator(inserted.end()));
+}
+
+void Deferrals::resolve(bool all) {
+  contents_.filling(Filling::kContent);
+  journal_.queue().unblock();
+  contents_.resolve_reads(all);
+  contents_.block_reads(journal_.queue());
+  HostRuns::Known known = runs_.take_known(journal_.queue(), all);
+  for (DeferredSource& source : known.sources) {
+    if (!source.bytes || !source.runs.empty()) {
+      finding(format::FindingKind::kIncomplete, "host function",
+              "the source of a copy that it fills is not known");
+    }
+    if (!source.bytes) continue;
+    const WordResolver& words = source.words ? source.words->words : allocations_.words();
+    auto content =
+        contents_.take_content(source.bytes.size(), true, words, nullptr, source.bytes.reader());
+    if (!content) continue;
+    leave_later_targets(*content, source.first_later);
+    source.copy->host_source = *std::move(content);
+  }
+  for (DeferredEffect& effect : known.effects) {
+    leave_to_copies(effect);
+    const bool mixed = std::ranges::any_of(effect.changes, [&](const HostEffects::Change& change) {
+      return effect.given.contains(change.allocation) || effect.was_read_before(change) ||
+             effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
+    });
+    if (mixed) {
+      finding(
+          format::FindingKind::kIncomplete, "host function",
+          "it wrote memory side by side with work that was given it, too: which of them wrote or "
+          "read what is not known");
+    }
+    write_effect(effect);
+  }
+  contents_.resolve_beginnings();
+  contents_.filling(Filling::kNothing);
+  if (known.cut_off != 0) {
+    finding(format::FindingKind::kIncomplete, "host function",
+            "it has not ended: what it writes is not known");
+  }
+}
+
+}  // namespace gfxgraph::recorder

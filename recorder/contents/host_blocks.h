@@ -1,0 +1,34 @@
+// Memory that the host sees, in blocks of kHostBlockBytes: what they hold, and what of it changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "recorder/contents/flights.h"
+#include "recorder/model/allocation_map.h"
+#include "recorder/model/word_resolver.h"
+
+namespace gfxgraph::recorder {
+
+std::span<const std::byte> visible_bytes(const Allocation& allocation);
+// One for each block (XXH3).
+std::vector<uint64_t> block_hashes(const Allocation& allocation);
+// Nothing: it cannot be read.
+std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
+
+// Whether one of the copies among them writes the byte of the allocation.
+bool copied(std::span<const Flight> flights, uint64_t offset);
+// Which bytes of a block at `base` differ from `saved`, but for those that copies among `flights`
+// write; of words that no copy still writes, all. As many of both.
+std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
+                                        std::span<const std::byte> saved, uint64_t base,
+                                        std::span<const Flight> flights);
+// A pointer of which a copy in flight writes a part is written as a whole, if it leads to memory
+// that the trace knows: half of it would stay as recorded where a replay has other addresses.
+void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
+                         std::vector<bool>& written);
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,187 @@
+#include "recorder/contents/host_writes.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "recorder/contents/host_blocks.h"
+#include "recorder/contents/host_memory.h"
+
+namespace gfxgraph::recorder {
+
+void HostWrites::check_watched_host_writes() {
+  const auto check = [&](const auto& allocations) {
+    for (const std::shared_ptr<Allocation>& one : allocations) {
+      if (!one->watched && !std::exchange(one->brought, false)) continue;
+      check_host_writes(*one, 0, one->size_bytes);
+    }
+  };
+  check(allocations_.map().host_visible());
+  check(allocations_.adopted());
+}
+
+// The block has changed. If a host function is under way that may be the reason, the trace gets
+// what has changed and no more: the rest of the block may be about to.
+bool HostWrites::told_meanwhile(Allocation& allocation, uint64_t block,
+                                std::span<const std::byte> bytes) {
+  using Meanwhile = HostEffects::Meanwhile;
+  std::vector<HostEffects::Change> changes;
+  const std::optional<Meanwhile> meanwhile =
+      runs_.changed_meanwhile(allocation, block, bytes, changes);
+  if (!meanwhile) {  // one has ended since the bytes were read
+    check_host_writes(allocation, block * kHostBlockBytes, 1);
+    return true;
+  }
+  if (meanwhile == Meanwhile::kMixed) {
+    finding(format::FindingKind::kIncomplete, "host function",
+            "the program and a host function wrote memory side by side that kernels read: which "
+            "of them read what is not known");
+  }
+  for (const HostEffects::Change& change : changes) {
+    write_from_host(allocation, change.offset_bytes, change.bytes.all());
+  }
+  if (meanwhile == Meanwhile::kTold) return true;
+  runs_.rewritten(allocation, block);
+  return false;
+}
+
+format::Content HostWrites::content_at_end(Allocation& allocation, const char* call) {
+  const Contents::ReadingFor reading(contents_, call);
+  events_.note_runs_if_any();
+  // Device memory may be written by any kernel.
+  bool written = !allocation.host_visible();
+  for (const Flight& flight : flights_.over(allocation.id, 0, allocation.size_bytes)) {
+    written = written || flight.named || !flight.kernel;
+  }
+  if (written) {
+    if (!events_.streams_are_idle()) {
+      finding(format::FindingKind::kNote, call,
+              "beside work that may write the memory: its last state is unknown");
+      format::Content unknown;
+      unknown.size_bytes = allocation.size_bytes;
+      unknown.stored = false;
+      return unknown;
+    }
+    look_before_wait();
+    land(flights_.land_all_kernels());
+  }
+  if (allocation.host_visible()) check_host_writes(allocation, 0, allocation.size_bytes);
+  return contents_.post_content(allocation);
+}
+
+void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
+                                   const Work* reader) {
+  if (size_bytes == 0) return;
+  runs_.take_effects();
+  std::set<uint64_t> to_come;
+  if (reader != nullptr) to_come = end_doubt(allocation, offset, size_bytes, *reader);
+  const uint64_t first = offset / kHostBlockBytes;
+  const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
+  uint64_t run_begin = 0;
+  uint64_t run_end = 0;
+  // The run's bytes; where it is read again, those of its first block. Plain memory may change
+  // before that.
+  std::vector<std::byte> held;
+  const auto write_run = [&] {
+    if (run_begin == run_end) return;
+    const uint64_t begin = run_begin * kHostBlockBytes;
+    if (allocation.plain_host || run_end - run_begin == 1) {
+      write_from_host(allocation, begin, held);
+      return held.clear();
+    }
+    held.clear();
+    const uint64_t end = std::min(run_end * kHostBlockBytes, allocation.size_bytes);
+    write_from_host(allocation, begin, end - begin, [&](uint64_t at, std::span<std::byte> piece) {
+      return read_host_piece(allocation.host_address + begin + at, piece);
+    });
+  };
+  for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
+    const uint64_t begin = block * kHostBlockBytes;
+    if (to_come.contains(block)) continue;
+    if (!flights_.empty()) {
+      const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
+      if (!over.empty()) {
+        if (reader == nullptr && named_kernel(over)) continue;
+        if (const auto now = host_block(allocation, block))
+          check_around_flights(allocation, block, over, *now);
+        continue;
+      }
+    }
+    std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
+    if (!bytes) continue;
+    const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());
+    if (hash == allocation.known_blocks[block]) continue;
+    if (told_meanwhile(allocation, block, *bytes)) continue;
+    allocation.known_blocks[block] = hash;
+    if (block != run_end || run_begin == run_end || held.size() >= ByteStore::kPieceBytes) {
+      write_run();
+      run_begin = block;
+      held = *std::move(bytes);
+    } else if (allocation.plain_host) {
+      held.insert(held.end(), bytes->begin(), bytes->end());
+    }
+    run_end = block + 1;
+  }
+  write_run();
+}
+
+void HostWrites::check_reachable_host_writes(const Work& reader, format::StreamId stream) {
+  // What a buffer's new content points to becomes reachable: until nothing is added.
+  for (bool again = true; again;) {
+    again = false;
+    size_t before = 0;
+    size_t after = 0;
+    for (const std::shared_ptr<Allocation>& a : allocations_.map().host_visible())
+      before += a->reachable;
+    for (const std::shared_ptr<Allocation>& a : allocations_.map().host_visible()) {
+      if (!a->reachable) continue;
+      const bool given = a->in_memory || reader.given.contains(a->id);
+      check_host_writes(*a, 0, a->size_bytes, given || may_find(*a, stream) ? &reader : nullptr);
+    }
+    for (const std::shared_ptr<Allocation>& a : allocations_.map().host_visible())
+      after += a->reachable;
+    again = after != before;
+  }
+}
+
+// Whether kernels that were not given the memory, next in the stream, may read what is in doubt
+// there, and such kernels before them did not find the same.
+bool HostWrites::may_find(Allocation& allocation, format::StreamId stream) {
+  if (!flights_.any_kernel() || allocation.saved_blocks.empty()) return false;
+  const auto flights = flights_.over(allocation.id, 0, allocation.size_bytes, stream);
+  if (std::ranges::none_of(flights, [](const Flight& one) { return one.named && one.done; }))
+    return false;
+  uint64_t hash = allocation.saved_blocks.size();
+  for (const auto& [block, saved] : allocation.saved_blocks) {
+    const auto now = host_block(allocation, block);
+    if (now) hash = XXH3_64bits_withSeed(now->data(), now->size(), hash + block);
+  }
+  return std::exchange(allocation.found_in_doubt, hash) != hash;
+}
+
+void HostWrites::write_from_host(Allocation& allocation, uint64_t begin,
+                                 std::span<const std::byte> bytes, bool in_doubt) {
+  allocation.write_known(begin, bytes);
+  // Not append(): landing what host functions told of would end here.
+  events_.push(
+      format::HostWrite{allocation.id, begin, contents_.make_content(bytes, true), in_doubt});
+}
+
+// Of any size.
+void HostWrites::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes,
+                                 const ReadPiece& read) {
+  auto content = contents_.take_content(size_bytes, true, allocations_.words(), nullptr,
+                                        [&](uint64_t offset, std::span<std::byte> piece) {
+                                          if (!read(offset, piece)) return false;
+                                          allocation.write_known(begin + offset, piece);
+                                          return true;
+                                        });
+  if (!content) {
+    allocation.last_known = {};  // a part of it is in no write
+    return;
+  }
+  events_.push(format::HostWrite{allocation.id, begin, *std::move(content)});
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,96 @@
+// The program's memory and what words lead to: allocations by address and by id, the plain host
+// memory that copy nodes write, and the ids that are given out.
+//
+// The recorder's lock guards it. What launches look at without that lock changes while there are
+// none (LaunchLanes::Alone).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/model/allocation_map.h"
+#include "recorder/model/code_registry.h"
+#include "recorder/model/word_resolver.h"
+#include "recorder/queue/launch_lane.h"
+
+namespace gfxgraph::recorder {
+
+class Allocations {
+ public:
+  explicit Allocations(LaunchLanes& lanes) noexcept : lanes_(lanes) {}
+  Allocations(const Allocations&) = delete;
+  Allocations& operator=(const Allocations&) = delete;
+
+  const AllocationMap& map() const noexcept { return map_; }
+  const WordResolver& words() const noexcept { return words_; }
+  // What words lead to now: the program goes on, and may free memory and get its addresses again.
+  std::shared_ptr<const WordsThen> words_now();
+  // Plain host memory that copy nodes write: not in map(), because no kernel can reach it.
+  std::vector<std::shared_ptr<Allocation>>& adopted() noexcept { return adopted_; }
+  const std::vector<std::shared_ptr<Allocation>>& adopted() const noexcept { return adopted_; }
+
+  // Those whose addresses it takes are no longer in the map.
+  std::vector<std::shared_ptr<Allocation>> insert(std::shared_ptr<Allocation> allocation);
+  void remove(uint64_t address);
+  void adopt(std::shared_ptr<Allocation> allocation);
+
+  // nullptr: gone.
+  Allocation* by_id(format::AllocationId id) const;
+  // Known allocations only, by the device's or the host's address. `offset`: of the address in it.
+  Allocation* allocation_at(uint64_t address, uint64_t& offset) const;
+  // By the address that the device uses, or else by the host's.
+  Allocation* find_seen(uint64_t address) const;
+  Allocation* find_adopted(uint64_t address, uint64_t size_bytes) const;
+
+  // The next one that gets into the trace has this id.
+  format::AllocationId next_id() const noexcept { return next_id_; }
+  format::AllocationId new_id() noexcept { return next_id_++; }
+  // Of those that are not in the trace, if only ranges are recorded: downwards.
+  format::AllocationId new_untraced_id() noexcept { return next_untraced_--; }
+  bool is_untraced(format::AllocationId id) const noexcept { return id > next_untraced_; }
+  // The id that it had before still leads to it: words that were resolved before are at hand.
+  void number(Allocation& allocation, format::AllocationId id);
+  // It has left the trace: only its id that is not in there leads to it.
+  void leave_trace(Allocation& allocation);
+  void forget_id(const Allocation& allocation);
+  // Ids have changed: what was resolved before may be wrong.
+  void renumbered() noexcept { map_.renumbered(); }
+  // For the next trace: none has an id in it.
+  void number_anew();
+
+  // Where a module's variable stands says where its code does.
+  void learn_code_range(const ModuleEntry& module, const Allocation& variable);
+  void forget_code(const void* module);
+
+  // The host may write the same bytes again and mean the new allocation: what it wrote before is as
+  // good as written now.
+  void addresses_reused(const Allocation& entry);
+
+  // Whether streams write or wait for values in memory: launches look for kernels that may write
+  // them, too.
+  bool any_value() const noexcept { return any_value_; }
+  // From now on kernels that are given the memory are seen.
+  void hold_value(Allocation& allocation);
+  // Whether kernels may reach memory that the host sees.
+  bool any_reachable() const noexcept { return any_reachable_; }
+  void is_reachable() noexcept { any_reachable_ = true; }
+  void was_reachable() noexcept { recount_reachable_ = true; }
+  void recount_reachable();
+
+ private:
+  LaunchLanes& lanes_;
+  AllocationMap map_;
+  WordResolver words_{map_};
+  std::shared_ptr<const WordsThen> words_then_;  // the last one
+  std::unordered_map<format::AllocationId, Allocation*> by_id_;
+  std::vector<std::shared_ptr<Allocation>> adopted_;
+  format::AllocationId next_id_ = 1;
+  format::AllocationId next_untraced_ = UINT32_MAX;
+  bool any_value_ = false;
+  bool any_reachable_ = false;
+  bool recount_reachable_ = false;
+};
+
+}  // namespace gfxgraph::recorder

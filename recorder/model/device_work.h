@@ -1,0 +1,115 @@
+// Pieces of device work that read or write what the program may see: seen by prepare() before the
+// real call, appended by commit() after it. Launches that lead to nothing of the kind go the
+// shorter ways of launches.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "recorder/contents/contents.h"
+#include "recorder/contents/deferrals.h"
+#include "recorder/contents/flights.h"
+#include "recorder/contents/host_runs.h"
+#include "recorder/contents/host_writes.h"
+#include "recorder/core.h"
+#include "recorder/model/allocations.h"
+#include "recorder/model/events.h"
+#include "recorder/model/graphs.h"
+#include "recorder/model/launches.h"
+#include "recorder/model/stream_values.h"
+#include "recorder/model/stretch.h"
+#include "recorder/work.h"
+
+namespace gfxgraph::recorder {
+
+class DeviceWork : private Part {
+ public:
+  DeviceWork(const Core& core, Allocations& allocations, Stretch& stretch, Flights& flights,
+             HostRuns& runs, Events& events, Contents& contents, HostWrites& host_writes,
+             Deferrals& deferrals, Graphs& graphs, Launches& launches) noexcept
+      : Part(core),
+        allocations_(allocations),
+        stretch_(stretch),
+        flights_(flights),
+        runs_(runs),
+        events_(events),
+        contents_(contents),
+        host_writes_(host_writes),
+        deferrals_(deferrals),
+        graphs_(graphs),
+        launches_(launches) {}
+
+  // ---- for hooks: they take the lock ------------------------------------------------------------
+  void prepare(Work& work) noexcept;
+  void prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept;
+  void commit(Work&& work) noexcept;
+  // For a value in memory.
+  void stream_waits(Handle stream, const RawValueWait& wait, const char* call) noexcept;
+
+  // ---- with the lock ----------------------------------------------------------------------------
+  StreamValues& values() noexcept { return values_; }
+  uint32_t graph_launches() const noexcept { return graph_launches_; }
+  // For the next trace.
+  void number_anew();
+
+ private:
+  // device_work.cpp
+  bool done_at_once(const Work& work) const;
+  void writes_outside(const RawAction& raw);
+  std::optional<format::Memset> make_memset(const RawMemset& raw, format::StreamId stream,
+                                            Work& work);
+  RawMemset as_node(const RawMemset& raw);
+  void writes(Work& work, Allocation& allocation, const Flight& flight);
+  void gives(const format::Launch& launch, Work& work);
+  void reachable_may_be_written(Work& work, format::StreamId stream);
+  void checkpoint();
+
+  // device_work_copies.cpp
+  bool host_waits(const Work& work, const format::Copy& copy);
+  std::optional<format::Copy> make_copy(const RawCopy& raw, format::StreamId stream, Work& work);
+  bool carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                     const format::CopyEnd& destination, const Work& work);
+  bool resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes, Work& work,
+                        format::CopyEnd& end);
+  std::optional<format::Content> take_rows(const RawCopy& raw, const RawCopyEnd& end, bool store);
+  // Fills host_source of a copy from plain host memory. False: the memory cannot be read.
+  bool read_copy_source(const RawCopy& raw, format::Copy& copy);
+  void receive_copy_result(const Work& work, format::Copy& copy);
+
+  // device_work_graphs.cpp
+  std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
+                                                            Work& work);
+  void note_lost_edges(const std::vector<format::GraphNode>& nodes);
+  void tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work);
+  void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,
+                           Work& work, std::span<const uint64_t> earlier,
+                           std::vector<std::pair<size_t, DeferredSource>>& found);
+
+  // device_work_values.cpp
+  std::optional<format::Action> make_write(const RawWrite& raw, format::StreamId stream,
+                                           Work& work);
+  void follow_values(const Work& work);
+  void follow_value(const RawValueWait& wait, format::StreamId stream, const char* call);
+  void note_unknown_wait(const char* call, const char* why);
+
+  Allocations& allocations_;
+  Stretch& stretch_;
+  Flights& flights_;
+  HostRuns& runs_;
+  Events& events_;
+  Contents& contents_;
+  HostWrites& host_writes_;
+  Deferrals& deferrals_;
+  Graphs& graphs_;
+  Launches& launches_;
+
+  StreamValues values_;
+  format::GraphId next_graph_ = 1;
+  uint32_t graph_launches_ = 0;
+};
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,220 @@
+// Copies: what they read and write, and what of it the trace holds as bytes.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/hip_quirks.h"
+#include "recorder/contents/host_blocks.h"
+#include "recorder/contents/host_memory.h"
+#include "recorder/model/device_work.h"
+
+namespace gfxgraph::recorder {
+namespace {
+
+// kPlainSourceIsStaged; measured: 1,179,648 bytes are waited for.
+constexpr uint64_t kMostStagedBytes = 1u << 20;
+// 7.2.4 stages rows as well; 6.4.3 does not.
+constexpr int32_t kRowsStagedFrom = 70'000'000;
+
+}  // namespace
+
+// The runtimes known return from an asynchronous copy when it is done if one end is plain host
+// memory, or both ends are the host's (HIP 5.2.3; measured, tests/recorder/program_order.hip), but
+// for what their quirks say.
+bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
+  const Allocation* destination = allocations_.by_id(copy.destination.allocation);
+  const Allocation* source = allocations_.by_id(copy.source.allocation);
+  const auto on_device = [](const Allocation* one) {
+    return one != nullptr && !one->host_visible();
+  };
+  const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
+  // The kind of call tells, not the shape: hipMemcpy2D of one row is one, too.
+  if (plain(source) && plain(destination) && copy.destination.pitch_bytes != 0 &&
+      hip_quirk_seen(HipQuirk::kPlainRowsWaitForNothing, facts_.runtime_version)) {
+    return false;
+  }
+  if (work.knows != Knows::BY_ARGUMENT) {
+    return work.knows != Knows::NOTHING &&
+           !(on_device(destination) && on_device(source) &&
+             hip_quirk_seen(HipQuirk::kDeviceCopyReturnsAtOnce, facts_.runtime_version));
+  }
+  const bool may_be_staged =
+      copy.destination.pitch_bytes == 0 || facts_.runtime_version >= kRowsStagedFrom;
+  if (may_be_staged && plain(source) && on_device(destination) &&
+      copy.width_bytes * copy.height * copy.depth <= kMostStagedBytes &&
+      hip_quirk_seen(HipQuirk::kPlainSourceIsStaged, facts_.runtime_version)) {
+    return false;
+  }
+  return plain(destination) || plain(source) ||
+         (destination->host_visible() && source->host_visible());
+}
+
+bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64_t size_bytes,
+                                  Work& work, format::CopyEnd& end) {
+  end.pitch_bytes = raw.pitch_bytes;
+  end.slice_bytes = raw.slice_bytes;
+  uint64_t offset = 0;
+  Allocation* allocation = allocations_.allocation_at(raw.address, offset);
+  if (allocation == nullptr && work.in_graph && side != MemorySide::kDevice) {
+    allocation = allocations_.find_adopted(raw.address, size_bytes);
+    if (allocation != nullptr) offset = raw.address - allocation->host_address;
+  }
+  if (allocation != nullptr) {
+    contents_.take_in_trace(*allocation);
+    end.allocation = allocation->id;
+    end.offset_bytes = offset;
+    return true;
+  }
+  if (side != MemorySide::kDevice) return true;  // plain host memory
+  finding(format::FindingKind::kIncomplete, work.call, "device memory in no recorded allocation");
+  return false;
+}
+
+// Whether a copy to device memory out of this pinned memory brings its bytes along, as one out of
+// plain memory does. Then no host write stands before it, where a replay would have to wait until
+// it may make that. Not for memory that anybody but the program writes, nor where the program may
+// write between the call and the copy: it holds the copy up by a kernel that reaches memory of the
+// host, or a stream that waits for what the host writes.
+//
+// The copies of each step of a program must look the same: whether such a kernel has ended does not
+// count, nor whether a small copy's bytes have changed. A large one, of weights for example, brings
+// them where the trace does not have them already.
+bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
+                               const format::CopyEnd& destination, const Work& work) {
+  const Allocation* const target = allocations_.by_id(destination.allocation);
+  const bool pinned = source.kind == format::AllocationKind::kHostPinned ||
+                      source.kind == format::AllocationKind::kHostRegistered;
+  if (work.in_graph || !pinned || source.plain_host || target == nullptr ||
+      target->host_visible() || options_.checkpoints || size_bytes == 0 ||
+      offset > source.size_bytes || size_bytes > source.size_bytes - offset) {
+    return false;
+  }
+  if (source.reachable || source.was_reachable || source.watched || source.holds_values ||
+      allocations_.any_value() || allocations_.any_reachable() ||
+      source.device_wrote.overlap(offset, offset + size_bytes) || !runs_.runs_to_come().empty()) {
+    return false;
+  }
+  if (!source.begun || size_bytes <= kSmallBytes) return true;
+  for (uint64_t block = offset / kHostBlockBytes; block * kHostBlockBytes < offset + size_bytes;
+       ++block) {
+    const auto bytes = visible_bytes(source).subspan(block * kHostBlockBytes);
+    const size_t size = std::min<uint64_t>(kHostBlockBytes, bytes.size());
+    if (block >= source.known_blocks.size() ||
+        XXH3_64bits(bytes.data(), size) != source.known_blocks[block]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::StreamId stream,
+                                                  Work& work) {
+  format::Copy copy;
+  copy.width_bytes = raw.width_bytes;
+  copy.height = raw.height;
+  copy.depth = raw.depth;
+  copy.stream = stream;
+  if (raw.width_bytes == 0 || raw.height == 0 || raw.depth == 0) {
+    work.host_waits = false;
+    return std::nullopt;
+  }
+  const auto size = [&](const RawCopyEnd& end) { return copy_extent(raw, end); };
+  if (!resolve_copy_end(raw.destination, raw.destination_side, size(raw.destination), work,
+                        copy.destination)) {
+    return std::nullopt;
+  }
+  uint64_t source_offset = 0;
+  Allocation* const pinned = allocations_.allocation_at(raw.source.address, source_offset);
+  const bool carried = pinned != nullptr && carries_bytes(*pinned, source_offset, size(raw.source),
+                                                          copy.destination, work);
+  if (carried) {
+    copy.source.allocation = pinned->id;  // for host_waits()
+  } else if (!resolve_copy_end(raw.source, raw.source_side, size(raw.source), work, copy.source)) {
+    return std::nullopt;
+  }
+  if (copy.destination.allocation == 0 && copy.source.allocation != 0) {
+    if (const Allocation* adopted =
+            host_writes_.find_adopted_for(raw.destination.address, size(raw.destination))) {
+      copy.destination.allocation = adopted->id;
+      copy.destination.offset_bytes = raw.destination.address - adopted->host_address;
+    }
+  }
+  work.host_waits = host_waits(work, copy);
+  copy.asynchronous = !work.host_waits;
+  if (carried) {
+    std::get<RawCopy>(work.raw).source.address = pinned->host_address + source_offset;
+    copy.source = {};
+    copy.source_is_pinned = pinned->brought = true;
+  }
+  if (copy.destination.allocation == 0 && copy.source.allocation == 0) return std::nullopt;
+  // Plain host memory is read by read_copy_source(), when the runtime has read it.
+  if (Allocation* source = allocations_.by_id(copy.source.allocation);
+      source != nullptr && source->host_visible() && !work.in_graph && !source->watched) {
+    // Pinned memory that a host function may still fill: its bytes, read when that has run. Not if
+    // the copy need not follow it, if work may still write the memory, or if the copy leads out of
+    // every allocation.
+    work.source_runs = runs_.runs_to_come();
+    const uint64_t begin = copy.source.offset_bytes;
+    const bool kept = copy.destination.allocation == 0 || runs_.functions_beside(stream) ||
+                      !flights_.over(source->id, begin, begin + size(raw.source)).empty();
+    if (!work.source_runs.empty() && !kept) {
+      auto& own = std::get<RawCopy>(work.raw);
+      own.source.address = source->host_address + begin;
+      copy.source = {};
+      copy.source_is_pinned = true;
+    } else if (!work.source_runs.empty()) {
+      work.source_runs.clear();
+      // What the program wrote before is not the functions'.
+      host_writes_.check_host_writes(*source, 0, source->size_bytes);
+      runs_.watch(*source);
+    }
+    if (work.host_waits) work.source_runs.clear();
+  }
+  if (Allocation* source = allocations_.by_id(copy.source.allocation);
+      source != nullptr && source->host_visible()) {
+    if (!work.in_graph) {
+      runs_.read_beside_functions(*source, copy.source.offset_bytes, size(raw.source), stream);
+    }
+    host_writes_.check_host_writes(*source, copy.source.offset_bytes, size(raw.source), &work);
+  }
+  if (Allocation* target = allocations_.by_id(copy.destination.allocation)) {
+    writes(work, *target, flight_of(copy));
+  }
+  return copy;
+}
+
+std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const RawCopyEnd& end,
+                                                     bool store) {
+  std::optional<HostRows> rows = HostRows::of(raw, end);
+  if (!rows) return std::nullopt;
+  // What hipHostMalloc gave is there until freeing(), which takes the lock that is held here.
+  const Allocation* const pinned = allocations_.map().find_host(end.address);
+  if (pinned != nullptr && pinned->kind == format::AllocationKind::kHostPinned &&
+      !pinned->plain_host) {
+    rows->mapped(pinned->size_bytes - (end.address - pinned->host_address));
+  }
+  return contents_.take_content(
+      rows->size_bytes(), store, allocations_.words(), nullptr,
+      [&](uint64_t offset, std::span<std::byte> piece) { return rows->read(offset, piece); });
+}
+
+bool DeviceWork::read_copy_source(const RawCopy& raw, format::Copy& copy) {
+  if (copy.source.allocation != 0) return true;
+  auto content = take_rows(raw, raw.source, true);
+  if (content) copy.host_source = *std::move(content);
+  return content.has_value();
+}
+
+void DeviceWork::receive_copy_result(const Work& work, format::Copy& copy) {
+  const auto* raw = std::get_if<RawCopy>(&work.raw);
+  if (raw == nullptr || copy.destination.allocation != 0) return;
+  if (options_.contents == WhichContents::kNone) return;
+  if (copy.asynchronous) return;  // not there yet: unknown, and replay says so
+  if (auto content = take_rows(*raw, raw->destination, options_.post == PostState::kFull)) {
+    copy.host_result = *std::move(content);
+  }
+}
+
+}  // namespace gfxgraph::recorder

@@ -1,0 +1,213 @@
+#include "recorder/model/events.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace gfxgraph::recorder {
+namespace {
+
+constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
+
+}  // namespace
+
+// Events are in the order in which calls returned. For calls that follow one another, in one thread
+// or because the program orders its threads, that is the order in which they were issued. Of calls
+// that run at the same time nothing is known: a program whose result depends on their order has a
+// race.
+
+void Events::append(format::Action action) {
+  note_runs_if_any();
+  push(std::move(action));
+}
+
+format::Event& Events::push(format::Action action) {
+  auto event = std::make_unique<format::Event>();
+  const uint64_t ticket = journal_.queue().draw();
+  journal_.stamp(*event);
+  event->action = std::move(action);
+  event->site = journal_.sites().here(event->action);
+  check(journal_.findings().look_at(event->action));
+  note_targets(event->action);
+  stream_used(event->action, ticket);
+  program_waited(event->action);
+  const std::vector<Flight> known = flights_.follow(event->action);
+  format::Event& pushed = *event;
+  journal_.enqueue(ticket, std::move(event));
+  landing_.land(known);
+  return pushed;
+}
+
+void Events::stream_used(format::StreamId stream, uint64_t ticket) {
+  if (uses_.overlaps(stream, ticket, drawn_before_call_, thread_number(), journal_.lanes().mine(),
+                     journal_.lanes())) {
+    note_overlap();
+  }
+}
+
+void Events::note_overlap() {
+  finding_now(format::FindingKind::kNote, "threads",
+              "gave work to one stream at the same time: its order is not known, and recorded as "
+              "the calls returned");
+}
+
+void Events::note_left_range(const char* call) {
+  finding(format::FindingKind::kIncomplete, call,
+          "a call of another thread was under way when a recorded range ended");
+}
+
+void Events::stream_used(const format::Action& action, uint64_t ticket) {
+  if (const auto* created = std::get_if<format::StreamCreate>(&action)) {
+    const LaunchLanes::Alone alone(journal_.lanes());
+    uses_.add(created->id, (created->flags & kStreamNonBlocking) == 0);
+    return;
+  }
+  std::visit(
+      [&]<typename T>(const T& one) {
+        if constexpr (std::is_same_v<T, format::Launch> || std::is_same_v<T, format::Copy> ||
+                      std::is_same_v<T, format::Memset> ||
+                      std::is_same_v<T, format::HostFunction> ||
+                      std::is_same_v<T, format::GraphLaunch> ||
+                      std::is_same_v<T, format::EventRecord>) {
+          stream_used(one.stream, ticket);
+        } else if constexpr (std::is_same_v<T, format::StreamWait>) {
+          const uint64_t before = uses_.last(one.stream);
+          stream_used(one.stream, ticket);
+          uses_.waits(one.stream, before);
+        }
+      },
+      action);
+}
+
+// For what had been given to the device before this thread's call began.
+void Events::program_waited(const format::Action& action) {
+  const auto* wait = std::get_if<format::Synchronize>(&action);
+  if (wait == nullptr) return;
+  if (wait->kind == format::SynchronizeKind::kDevice) {
+    waited_for_ = std::max(waited_for_, drawn_before_call_);
+  } else if (wait->kind == format::SynchronizeKind::kStream ||
+             wait->kind == format::SynchronizeKind::kStreamItself) {
+    uint64_t& until = waited_for_stream_[wait->object];
+    until = std::max(until, drawn_before_call_);
+  }
+}
+
+bool Events::known_idle(format::StreamId stream) const {
+  const auto waited = waited_for_stream_.find(stream);
+  const uint64_t until = waited == waited_for_stream_.end() ? 0 : waited->second;
+  return uses_.unused_since(stream, std::max(until, waited_for_));
+}
+
+// The null stream
+// is asked last: while others work, the question gives it a marker that waits for them (HIP 5.2.3),
+// and what they are given later waits for that. A thread's own stream can be asked by that thread
+// alone, and one that is captured not at all.
+bool Events::streams_are_idle() {
+  std::vector<void*> asked;
+  for (const auto& [handle, id] : streams_.streams()) {
+    if (known_idle(id)) continue;
+    if (streams_.own(id)) return false;
+    asked.push_back(const_cast<void*>(handle));
+  }
+  if (!known_idle(0)) asked.push_back(nullptr);
+  if (asked.empty()) return true;
+  return captures_.none() && device_.idle(asked);
+}
+
+format::SynchronizeKind Events::of_itself(format::StreamId stream) const {
+  return uses_.before_null_stream(stream) ? format::SynchronizeKind::kStreamItself
+                                          : format::SynchronizeKind::kStream;
+}
+
+format::Event& Events::append_work(Work& work) {
+  work.appended = true;
+  runs_.issued(work, next_host_function_);
+  if (work.runs != 0) {
+    const format::StreamId stream = stream_id(work.stream);
+    if (auto* function = std::get_if<format::HostFunction>(&*work.action)) {
+      runs_.defer_effect(work.first_run, function->stream);
+      function->id = next_host_function_;
+    } else if (auto* launch = std::get_if<format::GraphLaunch>(&*work.action)) {
+      launch->first_host_function = next_host_function_;
+    }
+    runs_.run_beside(work, next_host_function_, flights_.beside(stream));
+    next_host_function_ += work.runs;
+    flights_.functions_follow(work.first_own, std::move(work.told_numbers));
+  }
+  format::Event& event = push(std::move(*work.action));
+  // Another thread may be the one that appends it.
+  event.site = journal_.sites().at(work.called_at);
+  return event;
+}
+
+void Events::note_runs() {
+  std::vector<uint64_t> later;
+  for (const uint64_t token : runs_.take_ran()) {
+    // Its call has not returned yet, to the thread that made it.
+    if (Work* const work = runs_.issuing(token)) {
+      // Not even issued: another executable of the same graph ran.
+      if (!work->action) {
+        later.push_back(token);
+        continue;
+      }
+      append_work(*work);
+    }
+    const format::HostFunctionId id = runs_.id_of(token);
+    if (id == 0) continue;
+    runs_.telling(token);
+    push(format::Synchronize{format::SynchronizeKind::kHostFunction, id, {}});
+    runs_.told(token);
+  }
+  runs_.give_back_ran(later);
+}
+
+format::StreamId Events::stream_id(Handle stream) {
+  if (const auto id = streams_.find(stream)) return *id;
+  const format::StreamCreate create = streams_.first_used(stream);
+  know_stream(stream, create);
+  return create.id;
+}
+
+// No launch into it comes before its event.
+void Events::know_stream(Handle stream, const format::StreamCreate& create) {
+  append(create);
+  const LaunchLanes::Alone alone(journal_.lanes());
+  streams_.know(stream, create.id);
+}
+
+void Events::forget_stream(Handle stream) {
+  const LaunchLanes::Alone alone(journal_.lanes());
+  streams_.forget(stream);
+}
+
+format::EventId Events::event_id(Handle event) {
+  if (const auto id = streams_.find_event(event)) return *id;
+  const format::EventCreate create = streams_.event_first_used(event);
+  append(create);
+  return create.id;
+}
+
+void Events::note_targets(const format::Action& action) {
+  const auto note = [&](format::AllocationId id, const format::Content& content) {
+    if (content.relocations.empty()) return;
+    Allocation* allocation = allocations_.by_id(id);
+    if (allocation == nullptr || !allocation->host_visible()) return;
+    for (const format::Relocation& relocation : content.relocations) {
+      allocation->points_to.insert(relocation.allocation);
+    }
+  };
+  if (const auto* begin = std::get_if<format::AllocationBegin>(&action)) {
+    note(begin->id, begin->initial);
+  } else if (const auto* write = std::get_if<format::HostWrite>(&action)) {
+    note(write->allocation, write->content);
+  }
+}
+
+void Events::number_anew() {
+  streams_.number_anew();
+  waited_for_stream_.clear();
+  next_host_function_ = 1;
+}
+
+}  // namespace gfxgraph::recorder

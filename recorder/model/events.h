@@ -1,0 +1,104 @@
+// The events of the trace and their order: which stream they belong to, what the program has waited
+// for, which host functions it knows to have run. Every event of the recorder goes through it.
+// The recorder's lock guards it, but for what says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/contents/flights.h"
+#include "recorder/contents/host_runs.h"
+#include "recorder/core.h"
+#include "recorder/model/allocations.h"
+#include "recorder/model/graph_model.h"
+#include "recorder/model/stream_table.h"
+#include "recorder/model/stream_uses.h"
+#include "recorder/work.h"
+
+namespace gfxgraph::recorder {
+
+// Who is told what the host knows to be done.
+class Landing {
+ public:
+  virtual void land(const std::vector<Flight>& landing) = 0;
+
+ protected:
+  ~Landing() = default;
+};
+
+class Events : private Part {
+ public:
+  // `landing` is told by push(). `number_streams`: as StreamTable's.
+  Events(const Core& core, const Allocations& allocations, Flights& flights, HostRuns& runs,
+         const Captures& captures, Landing& landing, bool number_streams)
+      : Part(core),
+        allocations_(allocations),
+        flights_(flights),
+        runs_(runs),
+        captures_(captures),
+        landing_(landing),
+        streams_(number_streams) {}
+
+  // Behind the host functions that ran.
+  void append(format::Action action);
+  // Here and now. The event is the queue's.
+  format::Event& push(format::Action action);
+  // The work's event; its host functions get their ids.
+  format::Event& append_work(Work& work);
+  // Before anything else is appended: whatever that is, it was issued after these ran, or at the
+  // same time, when more order does no harm.
+  void note_runs();
+  void note_runs_if_any() {
+    if (runs_.any_ran()) note_runs();
+  }
+  // Of what the trace says about memory that the host sees.
+  void note_targets(const format::Action& action);
+
+  // This thread's call begins: what it is given is not ordered behind what others draw from now on.
+  void call_begins() noexcept { drawn_before_call_ = journal_.queue().last_drawn(); }
+  // The last ticket when the call began that this thread is in. Any thread.
+  static uint64_t drawn_before() noexcept { return drawn_before_call_; }
+
+  StreamTable& streams() noexcept { return streams_; }
+  // As it stands in the trace, from now on if it did not.
+  format::StreamId stream_id(Handle stream);
+  format::EventId event_id(Handle event);
+  void know_stream(Handle stream, const format::StreamCreate& create);
+  void forget_stream(Handle stream);
+  // With the lock of a lane, or the recorder's.
+  StreamUses& uses() noexcept { return uses_; }
+  void note_overlap();
+  // A call was under way when its recorded stretch ended.
+  void note_left_range(const char* call);
+
+  // That a stream is done, but not what the null stream was given since.
+  format::SynchronizeKind of_itself(format::StreamId stream) const;
+  // Whether all work of the program is done, as far as can be known without waiting.
+  bool streams_are_idle();
+
+  // For the next trace.
+  void number_anew();
+
+ private:
+  void stream_used(format::StreamId stream, uint64_t ticket);
+  void stream_used(const format::Action& action, uint64_t ticket);
+  void program_waited(const format::Action& action);
+  bool known_idle(format::StreamId stream) const;
+
+  static constinit inline thread_local uint64_t drawn_before_call_ = 0;
+
+  const Allocations& allocations_;
+  Flights& flights_;
+  HostRuns& runs_;
+  const Captures& captures_;
+  Landing& landing_;
+  StreamTable streams_;
+  StreamUses uses_;
+  // The program has waited for what was given to the device, or to a stream, up to these tickets.
+  uint64_t waited_for_ = 0;
+  std::unordered_map<format::StreamId, uint64_t> waited_for_stream_;
+  format::HostFunctionId next_host_function_ = 1;
+};
+
+}  // namespace gfxgraph::recorder

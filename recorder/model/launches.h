@@ -1,0 +1,99 @@
+// Kernel launches: what their words lead to, and the ways in which they get into the trace. The
+// device does not care what a launch means to that: as much as possible is found out when the call
+// is over, without a lock that another thread's launches take.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "recorder/contents/contents.h"
+#include "recorder/contents/flights.h"
+#include "recorder/core.h"
+#include "recorder/model/allocations.h"
+#include "recorder/model/code.h"
+#include "recorder/model/events.h"
+#include "recorder/model/graph_model.h"
+#include "recorder/model/stretch.h"
+#include "recorder/queue/launch_lane.h"
+#include "recorder/work.h"
+
+namespace gfxgraph::recorder {
+
+class Launches : private Part {
+ public:
+  Launches(const Core& core, const Allocations& allocations, Stretch& stretch, Flights& flights,
+           const HostRuns& runs, Events& events, Contents& contents, Code& code,
+           const Captures& captures) noexcept
+      : Part(core),
+        allocations_(allocations),
+        stretch_(stretch),
+        flights_(flights),
+        runs_(runs),
+        events_(events),
+        contents_(contents),
+        code_(code),
+        captures_(captures) {}
+
+  // ---- for hooks --------------------------------------------------------------------------------
+  // Whether launches need not be looked at: no range that is recorded is open, and nothing is
+  // captured. Takes no lock.
+  bool idle() const noexcept { return idle_.load(std::memory_order_acquire); }
+  // Before the call. nullptr: the work must be skipped. The kernel cannot be described, `held` says
+  // why; or launches are idle.
+  KernelEntry* find_kernel(Handle function, bool host_function, const char* call,
+                           HeldFindings& held) noexcept;
+  // A graph node's function: a host stub, else a hipFunction_t. Also where launches are idle.
+  KernelEntry* find_any_kernel(Handle function, const char* call, HeldFindings& held) noexcept;
+  // Before the call. Takes no lock that another thread's launches take, and once buffers have grown
+  // allocates nothing.
+  LaunchWay launch_way(KernelEntry& kernel, void* const* params, void* const* extra) noexcept;
+  // A launch whose way is not kWhole has succeeded. True: so many wait to be written that its
+  // thread is to do that.
+  bool launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape, void* const* params,
+                void* const* extra, Handle stream, const char* call) noexcept;
+
+  // ---- any thread, no lock ----------------------------------------------------------------------
+  // Whether kernels are in flight that may write memory of the host.
+  bool kernels_fly() const noexcept { return kernels_fly_.load(std::memory_order_acquire); }
+  bool light() const noexcept { return light_.load(std::memory_order_relaxed); }
+
+  // ---- with the recorder's lock -----------------------------------------------------------------
+  format::Launch make_launch(RawLaunch raw, format::StreamId stream);
+  // Anything may have changed that launches look at. `live`: the recording is open and not over.
+  void update_ways(bool live) noexcept;
+  // Until update_ways(), launches take the way of all other work.
+  void hold() noexcept;
+
+ private:
+  KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
+                              HeldFindings& held) noexcept;
+  void name_addresses(KernelEntry& entry);
+  // The pointers in a launch's arguments; what is wrong with them becomes findings.
+  void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
+                         std::vector<format::Relocation>& relocations,
+                         std::span<const format::Relocation> given = {});
+  bool words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const;
+  bool add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
+                  const LaunchShape& shape);
+
+  // What each launch looks at, side by side: few lines of cache. The first three say how much more
+  // it has to look at, and fall with LaunchLanes::Alone.
+  alignas(64) std::atomic<bool> plain_{false};
+  std::atomic<bool> light_{false};
+  std::atomic<bool> idle_{false};
+  std::atomic<bool> in_flight_{false};  // whether flights_ follows anything
+  std::atomic<bool> kernels_fly_{false};
+
+  const Allocations& allocations_;
+  Stretch& stretch_;
+  Flights& flights_;
+  const HostRuns& runs_;
+  Events& events_;
+  Contents& contents_;
+  Code& code_;
+  const Captures& captures_;
+};
+
+}  // namespace gfxgraph::recorder

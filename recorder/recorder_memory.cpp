@@ -1,0 +1,198 @@
+// Memory that the program gets and gives back.
+#include <utility>
+
+#include "recorder/recorder_internal.h"
+
+namespace gfxgraph::recorder {
+
+void Recorder::allocated(const NewAllocation& allocation) noexcept {
+  if (allocation.address == 0 || allocation.size_bytes == 0) return;
+  guarded([&] {
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = allocation.kind;
+    entry->address = allocation.address;
+    entry->host_address = allocation.host_address;
+    entry->size_bytes = allocation.size_bytes;
+    if (allocation.kind == format::AllocationKind::kHostPinned) {
+      const uint64_t seen =
+          device_->device_address(reinterpret_cast<void*>(allocation.host_address));
+      if (seen != 0) entry->address = seen;
+    }
+    format::AllocationBegin begin;
+    begin.flags = allocation.flags;
+    if (allocation.kind == format::AllocationKind::kStreamOrdered && stretch_.whole()) {
+      begin.stream = events_.stream_id(allocation.stream);
+    }
+    contents_.insert_allocation(std::move(entry), std::move(begin));
+  });
+  drain_if_full();
+}
+
+void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept {
+  if (host == nullptr || size_bytes == 0) return;
+  guarded([&] {
+    const uint64_t host_address = reinterpret_cast<uint64_t>(host);
+    const uint64_t address = device_->device_address(host);
+    auto entry = std::make_shared<Allocation>();
+    entry->kind = format::AllocationKind::kHostRegistered;
+    entry->address = address == 0 ? host_address : address;
+    entry->host_address = host_address;
+    entry->size_bytes = size_bytes;
+    format::AllocationBegin begin;
+    begin.flags = flags;
+    contents_.insert_allocation(std::move(entry), std::move(begin));
+  });
+}
+
+// As long as hipFree does. Without the lock: what the device waits for may be a call of another
+// thread. Kernels that others launch meanwhile are not among those that were `issued`.
+bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
+  bool wait = false;
+  guarded([&] {
+    const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    wait = allocation && allocation->begun && !graphs_.captures().any();
+    if (!wait) return;
+    host_writes_.look_before_wait();
+    issued = flights_.issued();
+  });
+  return wait && device_->synchronize(0);
+}
+
+// The range leaves the map before the real call: another thread may get the same addresses as soon
+// as the runtime has them back.
+Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) noexcept {
+  Freeing result;
+  if (address == 0) return result;
+  uint32_t issued = 0;
+  const bool idle = !stream_ordered && wait_for_device(address, issued);
+  const auto settled = [&] {
+    host_writes_.look_before_wait();
+    issued = flights_.issued();
+    return device_->synchronize(kSettleTimeoutMs);
+  };
+  guarded([&] {
+    const Contents::ReadingFor reading(contents_, stream_ordered ? "hipFreeAsync" : "hipFree");
+    // What host functions told of is done: what the program wrote since is no copy's.
+    events_.note_runs_if_any();
+    std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    if (!allocation) return;
+    if (stream_ordered && graphs_.captures().capturing(stream)) {
+      finding(format::FindingKind::kIncomplete, "hipFreeAsync", "inside a stream capture");
+      return;
+    }
+    result.post.size_bytes = allocation->size_bytes;
+    result.post.stored = false;
+    if (!allocation->begun) {
+      // Nothing is known of it.
+    } else if (graphs_.captures().any()) {
+      finding(format::FindingKind::kNote, "hipFree",
+              "inside a stream capture: the buffer's last state is unknown");
+    } else if (stream_ordered && options_.post == PostState::kNone) {
+      // Nothing is asked of the device.
+    } else if (stream_ordered && (result.last_state = device_->read_behind(
+                                      const_cast<void*>(stream), allocation->address,
+                                      allocation->size_bytes, false))) {
+      result.words = allocations_.words_now();
+    } else if (stream_ordered && !options_.wait) {
+      finding(format::FindingKind::kNote, "hipFreeAsync",
+              "the last state of its memory would have had to be waited for, and is unknown");
+    } else if (!idle && !(stream_ordered && settled())) {
+      finding(format::FindingKind::kNote, stream_ordered ? "hipFreeAsync" : "hipFree",
+              "the device failed or did not become idle: the buffer's last state is unknown");
+    } else {
+      host_writes_.land(flights_.land_all_kernels(issued));
+      if (allocation->host_visible())
+        host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
+      result.post = contents_.post_content(*allocation);
+    }
+    contents_.unmap(allocation->address);
+    // Nothing reads it from now on, also when the host learns that work on it is done.
+    runs_.unwatch(*allocation);
+    flights_.forget(allocation->id);
+    result.allocation = std::move(allocation);
+  });
+  return result;
+}
+
+void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
+  if (!freeing.allocation) return;
+  guarded([&] {
+    if (!success) {
+      if (freeing.allocation->reachable) runs_.watch(*freeing.allocation);
+      (void)contents_.map(std::move(freeing.allocation));
+      return;
+    }
+    if (!freeing.allocation->begun) {
+      allocations_.forget_id(*freeing.allocation);
+      return;
+    }
+    const format::StreamId id = stream == nullptr ? 0 : events_.stream_id(stream);
+    if (!freeing.last_state) {
+      contents_.end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+    } else {
+      contents_.end_allocation_later(std::move(freeing), id);
+    }
+    flights_.forget(freeing.allocation->id);
+    work_.values().lose(freeing.allocation->id);
+    allocations_.forget_id(*freeing.allocation);
+  });
+  drain_if_full();
+}
+
+void Recorder::host_unregistered(uint64_t address) noexcept {
+  constexpr const char* kCall = "hipHostUnregister";
+  synchronized(format::SynchronizeKind::kStream, nullptr, kCall);
+  guarded([&] {
+    const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
+    if (!allocation) return;
+    if (allocation->begun)
+      contents_.end_allocation(*allocation, true, 0,
+                               host_writes_.content_at_end(*allocation, kCall));
+    contents_.unmap(allocation->address);
+    runs_.unwatch(*allocation);
+    flights_.forget(allocation->id);
+    work_.values().lose(allocation->id);
+    allocations_.forget_id(*allocation);
+  });
+  drain_if_full();
+}
+
+void Recorder::resetting() noexcept {
+  guarded([&] {
+    const Contents::ReadingFor reading(contents_, "hipDeviceReset");
+    host_writes_.look_before_wait();
+    if (stretch_.recording() && !device_->synchronize(kSettleTimeoutMs)) {
+      finding(format::FindingKind::kNote, "hipDeviceReset",
+              "the device failed or did not become idle");
+    }
+    contents_.resolve_reads(true);
+    device_->resetting();
+    if (!flights_.empty()) {
+      events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "hipDeviceReset"});
+    }
+    for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
+      contents_.end_allocation(*allocation, true, 0, host_writes_.last_content(*allocation));
+      runs_.unwatch(*allocation);
+      allocations_.forget_id(*allocation);
+    }
+    allocations_.adopted().clear();
+    for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
+      // Host memory that was only registered lives on, but not for the device.
+      if (allocation->kept) {
+        contents_.end_kept(*allocation, true);
+      } else if (allocation->begun) {
+        if (allocation->host_visible())
+          host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
+        contents_.end_allocation(*allocation, true, 0, contents_.post_content(*allocation));
+      }
+      contents_.unmap(allocation->address);
+      runs_.unwatch(*allocation);
+      allocations_.forget_id(*allocation);
+    }
+    code_.forget_found();
+    const LaunchLanes::Alone alone(journal_.lanes());
+    events_.streams().clear();
+  });
+}
+
+}  // namespace gfxgraph::recorder
