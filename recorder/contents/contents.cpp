@@ -167,6 +167,7 @@ format::Content Contents::post_content(const Allocation& allocation) {
 
 void Contents::end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                               format::Content post) {
+  if (freed && !stretch_.whole()) freed_.insert(allocation.id);
   events_.append(format::AllocationEnd{allocation.id, freed, stream, std::move(post)});
 }
 
@@ -253,12 +254,12 @@ void Contents::resolve_beginnings() {
 void Contents::stretch_ends() {
   const LaunchLanes::Alone alone(journal_.lanes());
   stale_words_.clear();
+  freed_.clear();
 }
 
 void Contents::forget_trace() {
   left_out_ = false;
   deferred_begins_.clear();
-  ended_.clear();
 }
 
 }  // namespace gfxgraph::recorder

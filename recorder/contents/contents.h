@@ -174,7 +174,7 @@ class Contents : private Part {
   std::vector<format::AllocationId> in_a_cycle_;
   bool stretches_ordered_ = false;  // in the trace: this one and those before it
   std::unordered_set<uint64_t> stale_words_;
-  std::unordered_set<format::AllocationId> ended_;  // if only ranges are recorded
+  std::unordered_set<format::AllocationId> freed_;  // in this stretch
 };
 
 }  // namespace gfxgraph::recorder

@@ -146,7 +146,7 @@ void Contents::take_in_targets(std::vector<format::Relocation>& relocations,
     const uint64_t held = held_at(word.offset_bytes);
     Allocation* const target = allocations_.by_id(word.allocation);
     if (target == nullptr) {
-      if (ended_.contains(word.allocation)) return true;
+      if (freed_.contains(word.allocation)) return true;
       const LaunchLanes::Alone alone(journal_.lanes());
       stale_words_.insert(held);
       return false;

@@ -8,6 +8,7 @@
 namespace gfxgraph::recorder {
 
 void Contents::end_allocation_later(Freeing&& freeing, format::StreamId stream) {
+  if (!stretch_.whole()) freed_.insert(freeing.allocation->id);
   events_.note_runs_if_any();
   format::Event& event = events_.push(
       format::AllocationEnd{freeing.allocation->id, true, stream, std::move(freeing.post)});

@@ -170,6 +170,30 @@ TEST_F(RecorderRangesTest, WordsToMemoryThatIsGoneMayLookLikeNewOnes) {
   }
 }
 
+// What a kernel of the range stored leads there also in a replay, at its address.
+TEST_F(RecorderRangesTest, WordsToMemoryThatTheRangeFreedLeadThere) {
+  device_memory(a_, sizeof(a_));
+  device_memory(b_, sizeof(b_));
+  const format::RangeId range = recorder_->range_begins("step");
+  fill(a_, 64);
+  fill(b_, 64);
+  a_[0] = a_[1] = reinterpret_cast<uint64_t>(b_) + 8;
+  call([&] {
+    Freeing freeing = recorder_->freeing(reinterpret_cast<uint64_t>(b_));
+    recorder_->freed(std::move(freeing), true);
+  });
+  recorder_->range_ends(range);
+  const auto trace = finish();
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->complete());
+  const auto ends = actions<AllocationEnd>(*trace);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_TRUE(ends[0].freed);
+  ASSERT_THAT(ends[1].post.relocations, SizeIs(2));
+  EXPECT_EQ(ends[1].post.relocations[0].allocation, ends[0].id);
+  EXPECT_EQ(ends[1].post.relocations[0].addend, 8);
+}
+
 TEST_F(RecorderRangesTest, EachRangeBeginsItsMemoryAnew) {
   device_memory(a_, sizeof(a_));
   for (int i = 0; i < 2; ++i) {
