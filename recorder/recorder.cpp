@@ -156,7 +156,8 @@ void Recorder::drain(bool all) noexcept {
   });
 }
 
-// Needs drain_mutex_. `lock_model` gives mutex_; false: it did not, and something may be left.
+// Needs the drain lock. `lock_model` gives that of the model; false: it did not, and something may
+// be left.
 template <typename LockModel>
 bool Recorder::drain_in_order(bool all, LockModel&& lock_model) {
   for (bool again = true; again;) {

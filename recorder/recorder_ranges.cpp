@@ -37,7 +37,7 @@ void Recorder::leave_now() noexcept {
   });
 }
 
-// With drain_mutex_, too.
+// With the drain lock, too.
 void Recorder::leave_range() {
   launches_.hold();  // what returns from now on is not in it
   stretch_.stay();

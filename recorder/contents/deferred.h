@@ -1,7 +1,7 @@
 // What the trace gets later than its place in it: what host functions that have not ended will have
-// written (recorder_effects.cpp), and what is read behind the work of a stream
-// (recorder_reads.cpp). Until it is known nothing from there on is handed to the writer. Lists of
-// these change under both locks of the recorder; what is read, under its ran_mutex_.
+// written (deferrals.h), and what is read behind the work of a stream
+// (contents_reads.cpp). Until it is known nothing from there on is handed to the writer. Lists of
+// these change under both locks of the recorder; what is read, under that of HostRuns.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct DeferredBegin {
   bool written = false;  // since its content was made of them
 };
 
-// Bytes that are read behind the work of a stream (recorder_reads.cpp).
+// Bytes that are read behind the work of a stream (contents_reads.cpp).
 struct DeferredRead {
   std::unique_ptr<StreamRead> read;
   std::shared_ptr<const WordsThen> words;

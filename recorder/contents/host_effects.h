@@ -1,7 +1,7 @@
 // What the program's host functions write into memory that kernels reach. A function runs on a
 // thread of the runtime, between device work that may read what it writes: the memory is compared
 // with what it was when the function began. Knows nothing but addresses; not thread-safe: the
-// recorder's ran_mutex_ guards it.
+// lock of HostRuns guards it.
 #pragma once
 
 #include <cstddef>

@@ -72,7 +72,7 @@ struct RawWrite {
 struct HostCall {
   void* function = nullptr;
   void* data = nullptr;
-  // Its calls that are still to come, in order of issue; guarded by the recorder's ran_mutex_.
+  // Its calls that are still to come, in order of issue; guarded by HostRuns' lock.
   struct Run {
     uint64_t token = 0;                // the recorder's own number of the run
     const void* executable = nullptr;  // the graph that it is a node of

@@ -60,7 +60,7 @@ struct alignas(128) LaunchLane {
   // The ticket and the thread of its last launch into a stream that the null stream waits for.
   std::atomic<uint64_t> last_blocking{0};
 
-  LaunchBatch draining;  // with the recorder's drain_mutex_
+  LaunchBatch draining;  // with the recorder's drain lock
   LaunchLane* next = nullptr;
   std::atomic<bool> taken{true};  // by a thread that lives
 };
