@@ -49,11 +49,12 @@ def value(kind, content):
     return struct.pack("<I" + {UINT32: "I", FLOAT32: "f", BOOL: "?"}[kind], kind, content)
 
 
-def metadata():
+def metadata(experts):
     tokens = [*CONTROL, *(f"<0x{byte:02X}>" for byte in range(256)),
               *(word(token).replace(" ", "▁") for token in range(FIRST_WORD, VOCABULARY))]
     kinds = [UNKNOWN, CONTROL_TOKEN, CONTROL_TOKEN, *[BYTE] * 256, *[NORMAL] * (VOCABULARY - FIRST_WORD)]
-    return {
+    choice = {"llama.expert_count": (UINT32, experts), "llama.expert_used_count": (UINT32, 2)} if experts else {}
+    return choice | {
         "general.architecture": (STRING, "llama"),
         "general.name": (STRING, "random weights"),
         "llama.block_count": (UINT32, LAYERS),
@@ -86,36 +87,43 @@ def quantized(generator, columns, rows):
                     for _ in range(rows * columns // BLOCK))
 
 
-def tensors(generator):
-    """name: (type, columns, rows, bytes); of vectors rows is 0."""
+def tensors(generator, experts=0):
+    """name: (type, shape, bytes)."""
     ones = struct.pack(f"<{EMBEDDING}f", *[1.0] * EMBEDDING)
-    made = {"token_embd.weight": (F32, EMBEDDING, VOCABULARY, floats(generator, EMBEDDING, VOCABULARY))}
+    made = {"token_embd.weight": (F32, (EMBEDDING, VOCABULARY), floats(generator, EMBEDDING, VOCABULARY))}
 
     def matrix(name, columns, rows):
-        made[name] = (Q8_0, columns, rows, quantized(generator, columns, rows))
+        made[name] = (Q8_0, (columns, rows), quantized(generator, columns, rows))
+
+    def of_each_expert(name, columns, rows):
+        if not experts:
+            return matrix(name + ".weight", columns, rows)
+        made[name + "_exps.weight"] = (Q8_0, (columns, rows, experts), quantized(generator, columns, rows * experts))
 
     for layer in range(LAYERS):
         at = f"blk.{layer}."
-        made[at + "attn_norm.weight"] = (F32, EMBEDDING, 0, ones)
+        made[at + "attn_norm.weight"] = (F32, (EMBEDDING,), ones)
         matrix(at + "attn_q.weight", EMBEDDING, EMBEDDING)
         matrix(at + "attn_k.weight", EMBEDDING, KEYS)
         matrix(at + "attn_v.weight", EMBEDDING, KEYS)
         matrix(at + "attn_output.weight", EMBEDDING, EMBEDDING)
-        made[at + "ffn_norm.weight"] = (F32, EMBEDDING, 0, ones)
-        matrix(at + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
-        matrix(at + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
-        matrix(at + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
-    made["output_norm.weight"] = (F32, EMBEDDING, 0, ones)
+        made[at + "ffn_norm.weight"] = (F32, (EMBEDDING,), ones)
+        if experts:
+            made[at + "ffn_gate_inp.weight"] = (F32, (EMBEDDING, experts), floats(generator, EMBEDDING, experts))
+        of_each_expert(at + "ffn_gate", EMBEDDING, FEED_FORWARD)
+        of_each_expert(at + "ffn_up", EMBEDDING, FEED_FORWARD)
+        of_each_expert(at + "ffn_down", FEED_FORWARD, EMBEDDING)
+    made["output_norm.weight"] = (F32, (EMBEDDING,), ones)
     # Zeros for what is not a word: the model says words only, of which it is known what llama.cpp prints.
     row = EMBEDDING // BLOCK * (2 + BLOCK)
     words = quantized(generator, EMBEDDING, VOCABULARY - FIRST_WORD)
-    made["output.weight"] = (Q8_0, EMBEDDING, VOCABULARY, bytes(FIRST_WORD * row) + words)
+    made["output.weight"] = (Q8_0, (EMBEDDING, VOCABULARY), bytes(FIRST_WORD * row) + words)
     return made
 
 
 def embeddings(seed):
     """What llama.cpp gives the device for each token."""
-    data = tensors(random.Random(seed))["token_embd.weight"][3]
+    data = tensors(random.Random(seed))["token_embd.weight"][2]
     return [data[at:at + 4 * EMBEDDING] for at in range(0, len(data), 4 * EMBEDDING)]
 
 
@@ -123,13 +131,13 @@ def padded(data):
     return data + bytes(-len(data) % ALIGNMENT)
 
 
-def model(seed):
-    made, pairs = tensors(random.Random(seed)), metadata()
+def model(seed, experts=0):
+    """`experts`: of its feed-forward layers, of which each token uses two; 0: they are dense."""
+    made, pairs = tensors(random.Random(seed), experts), metadata(experts)
     head = struct.pack("<4sIQQ", b"GGUF", 3, len(made), len(pairs))
     head += b"".join(text(key) + value(*content) for key, content in pairs.items())
     body = b""
-    for name, (kind, columns, rows, data) in made.items():
-        shape = (columns, rows) if rows else (columns,)
+    for name, (kind, shape, data) in made.items():
         head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, len(body))
         body += padded(data)
     return padded(head) + body

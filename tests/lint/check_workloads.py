@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""docs/workloads.md is what scripts/workloads/all --document writes from the records beside it."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/workloads"))
+import document
+
+if document.DOCUMENT.read_text() != document.text(document.stored()):
+    sys.exit(f"{document.DOCUMENT.name} is stale: scripts/workloads/all --document writes it anew")
