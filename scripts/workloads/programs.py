@@ -103,8 +103,8 @@ def migraphx(kind, half=False):
 GROUPS = {
     "samples": [sample("saxpy"), sample("reduce"), sample("matmul_tiled"), sample("streams_events"), sample("graph_capture"),
                 sample("decode_step", "--tokens", "4")],
-    "libraries": [library("rocrand_numbers", "trixie", "-lrocrand"), library("rocblas", "forky", "-lrocblas"),
-                  library("rocfft", "forky", "-lrocfft"), library("rocsparse", "forky", "-lrocsparse"), library("rocprim", "forky"),
+    "libraries": [library("rocblas", "forky", "-lrocblas"), library("rocfft", "forky", "-lrocfft"),
+                  library("rocsparse", "forky", "-lrocsparse"), library("rocprim", "forky"),
                   library("rocrand_numbers", "experimental", "-lrocrand"), library("rocblas", "experimental", "-lrocblas"),
                   library("rocfft", "experimental", "-lrocfft"), library("rocsparse", "experimental", "-lrocsparse"),
                   library("rocprim", "experimental")],

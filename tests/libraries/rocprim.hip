@@ -1,5 +1,7 @@
 // Sorting and a running sum by rocPRIM, whose kernels are compiled with the program, against the host's.
-#include <rocprim/rocprim.hpp>
+#include <hip/hip_runtime.h>
+#include <rocprim/device/device_radix_sort.hpp>
+#include <rocprim/device/device_scan.hpp>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Uniform numbers of rocRAND's Philox generator on the device, against those of its host generator.
+// Uniform numbers of rocRAND's Philox generator on the device, against those of its host generator (not in HIP 5's).
 #include <rocrand/rocrand.h>
 
 #include "common.h"
