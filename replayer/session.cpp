@@ -132,4 +132,12 @@ Result<void> Session::restore_rest(uint64_t end_event) {
   return {};
 }
 
+Result<std::shared_ptr<PacketQueue>> Session::packet_queue() {
+  std::shared_ptr<PacketQueue> queue = packet_queue_.lock();
+  if (queue && !queue->failed()) return queue;
+  GFXGRAPH_ASSIGN_OR_RETURN(queue, PacketQueue::open(library_, device_));
+  packet_queue_ = queue;
+  return queue;
+}
+
 }  // namespace gfxgraph::replayer

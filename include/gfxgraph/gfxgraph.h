@@ -468,10 +468,11 @@ gfxgraph_session_info(gfxgraph_session_t session, gfxgraph_session_info_t* info)
 
 typedef int32_t gfxgraph_mode_t;
 enum {
-  GFXGRAPH_MODE_EAGER = 0, /* calls, streams and events as recorded */
-  GFXGRAPH_MODE_BATCH = 1, /* prebuilt launches in one loop */
-  GFXGRAPH_MODE_GRAPH = 2, /* an explicit hipGraph */
-  GFXGRAPH_MODE_AUTO = 3   /* batch or graph: measured on this runtime while creating */
+  GFXGRAPH_MODE_EAGER = 0,  /* calls, streams and events as recorded */
+  GFXGRAPH_MODE_BATCH = 1,  /* prebuilt launches in one loop */
+  GFXGRAPH_MODE_GRAPH = 2,  /* an explicit hipGraph */
+  GFXGRAPH_MODE_AUTO = 3,   /* batch, graph or packets: measured on this runtime while creating */
+  GFXGRAPH_MODE_PACKETS = 4 /* prebuilt AQL packets in an HSA queue, one doorbell per run */
 };
 
 typedef struct gfxgraph_step_options_t {

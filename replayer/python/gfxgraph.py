@@ -28,7 +28,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
 __all__ = ["Buffer", "BufferResult", "Error", "Input", "Output", "Parameter", "Range", "Session", "Step", "Trace",
            "Verification", "version"]
 
-MODES = ("eager", "batch", "graph", "auto")
+MODES = ("eager", "batch", "graph", "auto", "packets")
 _MEMORY = ("packed", "apart", "kept")
 _PATTERNS = {1: "step", 2: "swap", 3: "free"}
 _COMPARISONS = ("identical", "different", "uncompared")
