@@ -1,5 +1,5 @@
 // Packets: what a run dispatches stands ready as AQL packets and kernel arguments; a run copies
-// them into an HSA queue of the session's own (packet_queue.h) and rings its doorbell once. In
+// them into an HSA queue of the step's own (packet_queue.h) and rings its doorbell once. In
 // recorded order with the barrier bit on each, as batch.
 //
 // Arguments in flight do not change: there are kSets of them, and what is set between runs is
@@ -106,22 +106,19 @@ class PacketExecutor : public Executor {
 
   ~PacketExecutor() override {
     if (!queue_) return;
+    // Of a queue in error, the device may still read arguments.
     const bool ended = last_run_ == 0 || queue_->is_complete(last_run_);
-    // Of a queue in error, a stream's fence may still be on its way to the word, and the device may
-    // still read arguments.
+    queue_.reset();
     if (!ended) return;
-    for (Set& set : sets_) queue_->release(set.kernargs);
-    queue_->release(in_);
+    for (Set& set : sets_) device_->release(set.kernargs);
   }
 
   Result<void> prepare() {
     GFXGRAPH_TRY(check_operations());
-    GFXGRAPH_ASSIGN_OR_RETURN(queue_, instance_.session().packet_queue());
+    GFXGRAPH_ASSIGN_OR_RETURN(device_, instance_.session().packet_device());
+    GFXGRAPH_ASSIGN_OR_RETURN(queue_, PacketQueue::open(device_, instance_.device().arch));
     GFXGRAPH_TRY(find_kernels());
     lay_out();
-    GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const in, queue_->allocate(kCacheLine, "a fence"));
-    in_ = reinterpret_cast<uint64_t*>(in);
-    *in_ = 0;
     for (Set& set : sets_) GFXGRAPH_TRY(prepare_set(set));
     return {};
   }
@@ -155,10 +152,10 @@ class PacketExecutor : public Executor {
       if (sets_[next].last_run != 0) GFXGRAPH_TRY(queue_->wait(sets_[next].last_run, last_stream_));
       set = &sets_[next];
       for (const uint32_t operation : set->outdated) {
-        set->is_outdated[operation] = 0;
         // Those that have changed again are written below.
         if (is_changed_[operation] == 0) GFXGRAPH_TRY(write(*set, operation));
       }
+      for (const uint32_t operation : set->outdated) set->is_outdated[operation] = 0;
       set->outdated.clear();
       current_ = next;
     }
@@ -224,7 +221,7 @@ class PacketExecutor : public Executor {
 
   Result<void> find_kernels() {
     const Program& program = instance_.program();
-    PacketCode& code = queue_->code();
+    PacketCode& code = device_->code();
     for (auto& [id, kernel] : kernels_) {
       const format::Kernel& recorded = program.trace().kernels()[id - 1];
       const auto found = code.find(program, instance_.session().modules(), recorded);
@@ -288,7 +285,7 @@ class PacketExecutor : public Executor {
 
   Result<void> prepare_set(Set& set) {
     GFXGRAPH_ASSIGN_OR_RETURN(set.kernargs,
-                              queue_->allocate(kernarg_bytes_, "arguments of kernels"));
+                              device_->allocate(kernarg_bytes_, "arguments of kernels"));
     std::memset(set.kernargs, 0, kernarg_bytes_);
     set.packets.resize(packets_);
     set.is_outdated.resize(limit_);
@@ -355,11 +352,11 @@ class PacketExecutor : public Executor {
       }
       facts.work_items[i] = static_cast<uint32_t>(items[i]);
     }
-    if (group_bytes > queue_->group_bytes_limit()) {
-      return fail(Status::kUnsupported,
-                  fmt::format("mode packets: {}: {} bytes of LDS, the device has {}",
-                              instance_.program().describe(index), group_bytes,
-                              queue_->group_bytes_limit()));
+    if (group_bytes > device_->group_bytes()) {
+      return fail(
+          Status::kUnsupported,
+          fmt::format("mode packets: {}: {} bytes of LDS, the device has {}",
+                      instance_.program().describe(index), group_bytes, device_->group_bytes()));
     }
     facts.block = block;
     facts.dynamic_lds_bytes = launch.lds_bytes;
@@ -433,9 +430,6 @@ class PacketExecutor : public Executor {
   }
 
   Result<void> run_parts(hip::Stream stream, bool fenced) {
-    // The word holds the numbers of one stream: another one's could be stored before.
-    if (fenced && stream != last_stream_ && last_run_ != 0)
-      GFXGRAPH_TRY(queue_->wait(last_run_, last_stream_));
     last_stream_ = stream;
     Set& set = sets_[current_];
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -449,8 +443,8 @@ class PacketExecutor : public Executor {
       run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
       run.stream = stream;
       // The parts follow each other in the queue, and the host waits between them.
-      if (fenced && i == 0) run.in = in_;
-      run.out = fenced && i + 1 == parts_.size();
+      run.fenced_before = fenced && i == 0;
+      run.fenced_behind = fenced && i + 1 == parts_.size();
       GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
       set.last_run = last_run_;
     }
@@ -459,7 +453,8 @@ class PacketExecutor : public Executor {
 
   Instance& instance_;
   uint32_t limit_;
-  std::shared_ptr<PacketQueue> queue_;
+  std::shared_ptr<PacketDevice> device_;
+  std::unique_ptr<PacketQueue> queue_;
   std::map<format::KernelId, Kernel> kernels_;
   PacketKernel copy_kernel_, fill_kernel_;
   std::vector<uint32_t> packet_of_;   // by operation
@@ -469,8 +464,7 @@ class PacketExecutor : public Executor {
   std::vector<Part> parts_;
   std::array<Set, kSets> sets_;
   size_t current_ = 0;
-  uint64_t* in_ = nullptr;  // the stream's side of fences before a run
-  uint64_t last_run_ = 0;   // of the queue
+  uint64_t last_run_ = 0;  // of the queue
   hip::Stream last_stream_ = nullptr;
   std::vector<uint32_t> changed_;
   std::vector<uint8_t> is_changed_;

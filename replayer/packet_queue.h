@@ -1,67 +1,55 @@
-// An HSA queue of a session's own, into which its steps write packets that were built beforehand.
+// An HSA queue of a step's own, into which it writes packets that were built beforehand. Not one of
+// the session: its steps may run side by side, and a queue goes on in order.
 //
 // Fences join its order with that of the caller's stream, both ways: before a run the stream stores
 // the run's number and the first packet waits for it; the last packet stores the number and the
 // stream waits for that. Numbers only ever grow, so a waiter that looks late sees a larger one;
-// words that counted up and down, or were used again, would let it wait forever. The submission and
-// both fences of a run are made under one lock: streams may share a hardware queue, and a wait in
-// it must not stand before the store that it depends on.
+// words that counted up and down, or were used again, would let it wait forever. Streams may share
+// a hardware queue: a stream's wait is put in only when the store that it depends on is on its way.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "base/result.h"
-#include "replayer/hip_library.h"
-#include "replayer/hsa_library.h"
-#include "replayer/packet_code.h"
+#include "replayer/packet_device.h"
 
 namespace gfxgraph::replayer {
 
-// Thread-safe where it says so.
+// Not thread-safe, but for is_complete().
 class PacketQueue {
  public:
-  static Result<std::shared_ptr<PacketQueue>> open(std::shared_ptr<const HipLibrary> hip,
-                                                   const HipDevice& device);
+  static Result<std::unique_ptr<PacketQueue>> open(std::shared_ptr<PacketDevice> device,
+                                                   const std::string& architecture);
   // Its work has ended, or the queue is in error.
   ~PacketQueue();
   PacketQueue(const PacketQueue&) = delete;
   PacketQueue& operator=(const PacketQueue&) = delete;
 
-  PacketCode& code() { return *code_; }  // not thread-safe
-  // Memory that the device reads arguments from; both of them read and write it.
-  Result<std::byte*> allocate(size_t bytes, std::string_view what) const;
-  void release(void* memory) const noexcept;
-
   uint64_t address() const { return reinterpret_cast<uint64_t>(queue_); }
   uint32_t group_aperture() const { return aperture(hsa_abi::kGroupApertureOffset); }
   uint32_t private_aperture() const { return aperture(hsa_abi::kPrivateApertureOffset); }
-  uint64_t group_bytes_limit() const { return group_bytes_limit_; }
 
-  // One run: thread-safe. `in`: a word of allocate(), of this step and stream alone, set to 0
-  // before its first run; null: no fence before. `out`: the stream waits for the run.
   struct Run {
     std::span<const hsa_abi::Packet> packets;
     hip::Stream stream = nullptr;
-    uint64_t* in = nullptr;
-    bool out = false;
+    bool fenced_before = false;  // begins behind what the stream holds
+    bool fenced_behind = false;  // what the stream gets afterwards begins behind it
   };
-  // The number of the run, for wait(). Allocates nothing unless it fails.
+  // The number of the run, from 1. Allocates nothing unless it fails. Waits where the ring is full,
+  // and where kFences runs are in flight.
   Result<uint64_t> submit(const Run& run);
-  // Thread-safe. Returns an error when the queue gets into one, or the stream that `run` waits for.
+  // An error when the queue gets into one, or the stream whose work comes before the run.
   Result<void> wait(uint64_t run, hip::Stream stream) const;
-  bool is_complete(uint64_t run) const noexcept { return completed() >= run; }  // thread-safe
+  bool is_complete(uint64_t run) const noexcept { return completed() >= run; }
   bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != 0; }
   Result<void> check() const;
 
  private:
-  PacketQueue(std::shared_ptr<const HipLibrary> hip, std::shared_ptr<const HsaLibrary> hsa)
-      : hip_(std::move(hip)), hsa_(std::move(hsa)) {}
+  explicit PacketQueue(std::shared_ptr<PacketDevice> device) : device_(std::move(device)) {}
   static constexpr uint64_t kFences = 64;  // runs in flight that have fences of their own
 
   struct alignas(64) FenceArguments {
@@ -72,10 +60,7 @@ class PacketQueue {
     FenceArguments in, out;
   };
 
-  Result<void> prepare(const HipDevice& device);
-  Result<void> find_agents(const HipDevice& device);
-  Result<void> find_pools();
-  Result<void> create_queue();
+  Result<void> prepare(const std::string& architecture);
   uint32_t aperture(size_t offset) const;
   uint64_t completed() const noexcept;
   Result<void> push(std::span<const std::span<const hsa_abi::Packet>> pieces);
@@ -86,22 +71,16 @@ class PacketQueue {
                                uint16_t scopes) const noexcept;
   static void on_error(hsa_abi::Status status, hsa_abi::Queue* queue, void* self);
 
-  std::shared_ptr<const HipLibrary> hip_;
-  std::shared_ptr<const HsaLibrary> hsa_;
-  std::unique_ptr<PacketCode> code_;
-  uint64_t agent_ = 0;
-  uint64_t cpu_agent_ = 0;
-  uint64_t kernarg_pool_ = 0;
-  uint64_t group_bytes_limit_ = 0;
+  std::shared_ptr<PacketDevice> device_;
   hsa_abi::Queue* queue_ = nullptr;
   uint64_t done_ = 0;  // signal: minus the number of complete runs
   PacketKernel store_kernel_, wait_kernel_;
   hip::Function store_function_ = nullptr;
   hip::Function wait_function_ = nullptr;
   Fence* fences_ = nullptr;
-  uint64_t* out_ = nullptr;  // the number of the last complete run with an out fence
-
-  std::mutex mutex_;
+  uint64_t* in_ = nullptr;        // the number of the last run that the stream has come to
+  uint64_t* out_ = nullptr;       // and of the last one that is complete
+  hip::Stream stream_ = nullptr;  // of the last run
   uint64_t runs_ = 0;             // submitted
   uint64_t numbers_ = 0;          // of fences; never used twice, also where a submission failed
   uint64_t written_ = 0;          // packets
