@@ -103,6 +103,13 @@ gfxgraph_status_t gfxgraph_step_run(gfxgraph_step_t step, void* hip_stream) noex
   });
 }
 
+gfxgraph_status_t gfxgraph_step_run_unfenced(gfxgraph_step_t step, void* hip_stream) noexcept {
+  return on_step(step, [&](Step& one) {
+    one.set_stream(hip_stream);
+    return one.run_unfenced();
+  });
+}
+
 gfxgraph_status_t gfxgraph_step_query(gfxgraph_step_t step) noexcept {
   return on_step(step, [&](Step& one) -> Result<void> {
     GFXGRAPH_ASSIGN_OR_RETURN(const bool complete, one.is_complete());

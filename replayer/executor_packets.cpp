@@ -279,6 +279,13 @@ class PacketExecutor : public Executor {
       next += part.packet_count;
       parts_.push_back(part);
     }
+    forwards_.resize(limit_);
+    for (uint32_t i = 0; i < limit_; ++i) {
+      const PreparedOperation& operation = instance_.operation(i);
+      if (operation.kind == OperationKind::kCopy &&
+          instance_.copy(operation.index).staged != nullptr)
+        host_copies_.push_back(i);
+    }
     is_changed_.resize(limit_);
     changed_.reserve(limit_);
   }
@@ -403,14 +410,20 @@ class PacketExecutor : public Executor {
 
   Result<void> write_copy(Packet& packet, std::byte* kernarg, uint32_t index,
                           const PreparedCopy& copy) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t to, device_address(copy.destination, index));
+    Result<uint64_t> to = device_address(copy.destination, index);
+    const bool given =
+        copy.staged != nullptr && copy.destination != copy.staged && copy.source != copy.staged;
+    forwards_[index] = !to && given;
+    // The caller's pageable memory: by way of the step's own.
+    if (forwards_[index] != 0) to = device_address(copy.staged, index);
+    if (!to) return tl::unexpected<Error>(to.error());
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t from, device_address(copy.source, index));
-    uint64_t distances = to | from;
+    uint64_t distances = *to | from;
     if (copy.height > 1) distances |= copy.source_pitch;
     if (copy.depth > 1) distances |= copy.source_slice;
     const Box box = box_of(copy.width, copy.height, copy.depth, copy.destination_pitch,
                            copy.destination_slice, distances);
-    const CopyArguments arguments{reinterpret_cast<const void*>(to),
+    const CopyArguments arguments{reinterpret_cast<const void*>(*to),
                                   reinterpret_cast<const void*>(from), copy.source_pitch,
                                   copy.source_slice, box};
     std::memcpy(kernarg, &arguments, sizeof(arguments));
@@ -430,6 +443,11 @@ class PacketExecutor : public Executor {
   }
 
   Result<void> run_parts(hip::Stream stream, bool fenced) {
+    if (!fenced && forwards_any()) {
+      return fail(Status::kUnsupported,
+                  "mode packets: a run without fences cannot copy to pageable memory: give pinned "
+                  "memory, or read the output from the step");
+    }
     last_stream_ = stream;
     Set& set = sets_[current_];
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -447,6 +465,24 @@ class PacketExecutor : public Executor {
       run.fenced_behind = fenced && i + 1 == parts_.size();
       GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
       set.last_run = last_run_;
+    }
+    return forward(stream);
+  }
+
+  bool forwards_any() const {
+    return std::ranges::any_of(host_copies_, [&](uint32_t i) { return forwards_[i] != 0; });
+  }
+
+  // From the step's memory to the caller's, behind the run.
+  Result<void> forward(hip::Stream stream) {
+    for (const uint32_t index : host_copies_) {
+      if (forwards_[index] == 0) continue;
+      const PreparedCopy& copy = instance_.copy(instance_.operation(index).index);
+      GFXGRAPH_TRY(instance_.library().check(
+          instance_.hip().hipMemcpyAsync(copy.destination, copy.staged,
+                                         copy.width * copy.height * copy.depth, hip::kCopyDefault,
+                                         stream),
+          instance_.program().describe(index)));
     }
     return {};
   }
@@ -468,6 +504,8 @@ class PacketExecutor : public Executor {
   hip::Stream last_stream_ = nullptr;
   std::vector<uint32_t> changed_;
   std::vector<uint8_t> is_changed_;
+  std::vector<uint32_t> host_copies_;  // operations with an end outside of buffers
+  std::vector<uint8_t> forwards_;      // by operation: to memory that kernels cannot reach
 };
 
 }  // namespace

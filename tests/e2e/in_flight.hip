@@ -224,7 +224,8 @@ int main(int argc, char** argv) {
     const gfxgraph::Trace halves(argv[2]);
     for (const auto& [mode, name] : {std::pair{GFXGRAPH_MODE_EAGER, "eager"},
                                      {GFXGRAPH_MODE_BATCH, "batch"},
-                                     {GFXGRAPH_MODE_GRAPH, "graph"}}) {
+                                     {GFXGRAPH_MODE_GRAPH, "graph"},
+                                     {GFXGRAPH_MODE_PACKETS, "packets"}}) {
       beside_others(trace, mode, name);
       let_go(trace, mode, name);
       side_by_side(halves, mode, name);

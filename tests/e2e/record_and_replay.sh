@@ -29,6 +29,18 @@ for mode in eager batch graph; do
     must "$bin/gfxgraph-replay" "$trace" --device emulated --mode "$mode" --layout "$layout" --verify
   done
 done
+# Mode packets refuses what only HIP can do: packets_refused.txt holds for which programs, and why.
+refusal=$(sed -n "s/^$(basename "$trace" .gfxg)  *//p" "$(dirname "$0")/packets_refused.txt")
+for layout in same shift; do
+  replay=("$bin/gfxgraph-replay" "$trace" --device emulated --mode packets --layout "$layout" --verify)
+  if [ -z "$refusal" ]; then
+    must "${replay[@]}"
+  elif timeout 300 "${replay[@]}" >"$trace.out" 2>&1 </dev/null || ! grep -qF "$refusal" "$trace.out"; then
+    printf '%s\nwas not refused with "%s":\n' "${replay[*]}" "$refusal"
+    tail -n 20 "$trace.out"
+    failed=1
+  fi
+done
 # What a graph launch spoils shows when the same graph is launched again (HIP 6.4.3: memset nodes, from the second on).
 must "$bin/gfxgraph-replay" "$trace" --device emulated --mode graph --repeat 20 --verify
 exit "$failed"

@@ -7,7 +7,7 @@ import subprocess
 
 from harness import main, require, run
 
-MODES = ("eager", "batch", "graph")
+MODES = ("eager", "batch", "graph", "packets")
 LAYOUTS = ("same", "shift")
 TOKENS = 64  # as many as the sample has positions
 

@@ -10,7 +10,7 @@ function(run)
 endfunction()
 
 run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM} ${ARGUMENTS})
-foreach(mode eager batch graph auto)
+foreach(mode eager batch graph packets auto)
   foreach(layout same shift)
     run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
   endforeach()
