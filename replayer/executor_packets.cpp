@@ -89,6 +89,16 @@ struct Part {
   uint32_t packet_count = 0;
 };
 
+// A copy or fill that is no operation of the program: memory passes from one buffer to another.
+struct Turn {
+  uint32_t operation = 0;  // before which it is done
+  uint32_t packet = 0;
+  uint64_t kernarg = 0;
+  bool copies = false;
+  PreparedCopy copy;
+  PreparedMemset fill;
+};
+
 struct Set {
   std::vector<Packet> packets;
   std::byte* kernargs = nullptr;
@@ -179,7 +189,6 @@ class PacketExecutor : public Executor {
   // Without HSA: what the trace and HIP say.
   const char* reason_against(uint32_t index) const {
     const PreparedOperation& operation = instance_.operation(index);
-    if (operation.turns) return "buffers share memory (use --memory apart)";
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const PreparedLaunch& launch = instance_.launch(operation.index);
     const SpecialLaunch* const special = instance_.special(launch);
@@ -237,8 +246,9 @@ class PacketExecutor : public Executor {
     }
     bool copies = false, fills = false;
     for (uint32_t i = 0; i < limit_; ++i) {
-      copies = copies || instance_.operation(i).kind == OperationKind::kCopy;
-      fills = fills || instance_.operation(i).kind == OperationKind::kMemset;
+      const PreparedOperation& operation = instance_.operation(i);
+      copies = copies || operation.kind == OperationKind::kCopy || operation.turns;
+      fills = fills || operation.kind == OperationKind::kMemset || operation.turns;
     }
     const std::string& architecture = instance_.device().arch;
     if (copies) {
@@ -250,13 +260,45 @@ class PacketExecutor : public Executor {
     return {};
   }
 
+  // What is done before an operation where memory of the arena passes on (as
+  // Instance::submit_turnovers()).
+  std::vector<Turn> turns_before(uint32_t operation) const {
+    std::vector<Turn> turns;
+    const Memory& memory = instance_.memory();
+    for (const Turnover& turnover : instance_.turnovers(operation)) {
+      for (const EndedBytes& ended : turnover.ended) {
+        if (memory.kept() == nullptr) break;
+        Turn& turn = turns.emplace_back();
+        turn.operation = operation;
+        turn.copies = true;
+        turn.copy.destination = memory.kept() + ended.kept_offset;
+        turn.copy.source = memory.arena() + ended.arena_offset;
+        turn.copy.width = ended.size_bytes;
+      }
+      Turn& turn = turns.emplace_back();
+      turn.operation = operation;
+      turn.fill.destination = memory.arena() + turnover.arena_offset;
+      turn.fill.value = memory.fresh_byte_now(turnover.begins);
+      turn.fill.width = turnover.size_bytes;
+    }
+    return turns;
+  }
+
   // Which packet each operation is, and where its arguments stand in a set.
   void lay_out() {
     packet_of_.assign(limit_, kNoPacket);
     kernarg_of_.assign(limit_, 0);
+    std::vector<uint32_t> packets_before(limit_ + 1);
     uint32_t packets = 0;
     for (uint32_t i = 0; i < limit_; ++i) {
       const PreparedOperation& operation = instance_.operation(i);
+      packets_before[i] = packets;
+      for (Turn& turn : turns_before(i)) {
+        turn.packet = packets++;
+        turn.kernarg = kernarg_bytes_;
+        kernarg_bytes_ += 2 * kCacheLine;
+        turns_.push_back(turn);
+      }
       if (operation.kind != OperationKind::kLaunch && operation.empty) continue;
       packet_of_[i] = packets++;
       kernarg_of_[i] = kernarg_bytes_;
@@ -267,17 +309,14 @@ class PacketExecutor : public Executor {
       }
       kernarg_bytes_ += (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
-    packets_ = packets;
+    packets_ = packets_before[limit_] = packets;
     const auto total = static_cast<uint32_t>(instance_.program().operations().size());
-    uint32_t next = 0;
     for (const Segment& segment : instance_.program().segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
-      Part part{segment.first_host_write, segment.host_write_count, next, 0};
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
-      for (uint32_t i = segment.first_operation; i < end; ++i)
-        part.packet_count += packet_of_[i] != kNoPacket;
-      next += part.packet_count;
-      parts_.push_back(part);
+      const uint32_t first = packets_before[segment.first_operation];
+      parts_.push_back(
+          {segment.first_host_write, segment.host_write_count, first, packets_before[end] - first});
     }
     forwards_.resize(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
@@ -301,6 +340,15 @@ class PacketExecutor : public Executor {
       GFXGRAPH_TRY(instance_.deadline().check("building the packets"));
       GFXGRAPH_TRY(write(set, i));
     }
+    for (const Turn& turn : turns_) {
+      Packet& packet = set.packets[turn.packet];
+      begin(packet, set.kernargs + turn.kernarg);
+      if (turn.copies) {
+        GFXGRAPH_TRY(write_copy(packet, set.kernargs + turn.kernarg, turn.operation, turn.copy));
+      } else {
+        write_fill(packet, set.kernargs + turn.kernarg, turn.fill);
+      }
+    }
     if (packets_ == 0) return {};
     // What the caller's copies and kernels wrote, and what they read afterwards.
     set.packets.front().header |= hsa_abi::kAcquireSystem;
@@ -319,15 +367,19 @@ class PacketExecutor : public Executor {
     return {};
   }
 
+  static void begin(Packet& packet, const std::byte* kernarg) {
+    packet.kernarg = bits(kernarg);
+    packet.setup = 3;
+    if (packet.header == hsa_abi::kPacketInvalid) packet.header = kDispatchHeader;
+  }
+
   // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
   Result<void> write(Set& set, uint32_t index) {
     if (packet_of_[index] == kNoPacket) return {};
     const PreparedOperation& operation = instance_.operation(index);
     Packet& packet = set.packets[packet_of_[index]];
     std::byte* const kernarg = set.kernargs + kernarg_of_[index];
-    packet.kernarg = bits(kernarg);
-    packet.setup = 3;
-    if (packet.header == hsa_abi::kPacketInvalid) packet.header = kDispatchHeader;
+    begin(packet, kernarg);
     if (operation.kind == OperationKind::kLaunch)
       return write_launch(packet, kernarg, index, instance_.launch(operation.index));
     if (operation.kind == OperationKind::kCopy)
@@ -413,9 +465,9 @@ class PacketExecutor : public Executor {
     Result<uint64_t> to = device_address(copy.destination, index);
     const bool given =
         copy.staged != nullptr && copy.destination != copy.staged && copy.source != copy.staged;
-    forwards_[index] = !to && given;
     // The caller's pageable memory: by way of the step's own.
-    if (forwards_[index] != 0) to = device_address(copy.staged, index);
+    if (copy.staged != nullptr) forwards_[index] = !to && given;
+    if (!to && given) to = device_address(copy.staged, index);
     if (!to) return tl::unexpected<Error>(to.error());
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t from, device_address(copy.source, index));
     uint64_t distances = *to | from;
@@ -497,6 +549,7 @@ class PacketExecutor : public Executor {
   std::vector<uint64_t> kernarg_of_;  // by operation, in a set's memory
   uint64_t kernarg_bytes_ = 0;
   uint32_t packets_ = 0;
+  std::vector<Turn> turns_;
   std::vector<Part> parts_;
   std::array<Set, kSets> sets_;
   size_t current_ = 0;
