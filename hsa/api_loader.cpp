@@ -195,6 +195,8 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
       const Error& error = object.error();
       if (error.status == Status::kNotFound)
         return refuse(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, kCall, error);
+      if (error.status == Status::kMismatch)
+        return refuse(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, kCall, error);
       if (error.status == Status::kInvalidArgument) {
         return refuse(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, kCall, error);
       }

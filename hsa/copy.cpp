@@ -94,6 +94,7 @@ void copy_now(const CopyShape& shape) noexcept {
       from += shape.from_pitch_bytes;
     }
   }
+  notify_memory_waits();
 }
 
 void copy_later(const CopyShape& shape, std::vector<Signal*> dependencies, Signal* completion) {

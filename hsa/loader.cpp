@@ -290,6 +290,14 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
     Device::remove_code(object.load_address, object.memory);
     return no_executable(executable);
   }
+  for (const LoadedSymbol& symbol : symbols) {
+    if (!found->second.symbols.contains(symbol.name)) continue;
+    Device::remove_code(object.load_address, object.memory);
+    return fail(Status::kMismatch,
+                fmt::format("{} {}: executable {} defines it already, and would keep using the "
+                            "first one; load the code object into an executable of its own",
+                            symbol.kernel ? "kernel" : "variable", symbol.name, executable));
+  }
   const uint64_t object_handle = t.next_handle++;
   object.executable = executable;
   found->second.objects.push_back(object_handle);

@@ -57,7 +57,8 @@ Result<void> destroy_executable(uint64_t executable);
 // Gives an undefined symbol of code objects that are loaded later its address. kMismatch: defined
 // already.
 Result<void> define_variable(uint64_t executable, const std::string& name, uint64_t address);
-// The handle of the loaded object. kUnsupported: another GPU; kNotFound: an undefined symbol.
+// The handle of the loaded object. kUnsupported: another GPU; kNotFound: an undefined symbol;
+// kMismatch: it defines a symbol that the executable has already.
 Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader);
 Result<void> freeze_executable(uint64_t executable);
 // The handle of a symbol; kNotFound.

@@ -234,7 +234,9 @@ bool Queue::run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t in
   dispatch.queue_address = reinterpret_cast<uint64_t>(shared_);
   dispatch.dispatch_id = index;
   dispatch.cooperative = shared_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE;
-  if (Device::run(dispatch)) return true;
+  const bool good = Device::run(dispatch);
+  notify_memory_waits();
+  if (good) return true;
   if (!stopping()) fail_queue(HSA_STATUS_ERROR_EXCEPTION);
   return false;
 }
@@ -281,6 +283,7 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
   if (signal == nullptr) return true;
   WaitPoint point;
   watch(*signal, point);
+  const MemoryWait memory_wait;
   bool held = false;
   while (!stopping()) {
     const uint32_t ticket = point.ticket();
@@ -288,8 +291,8 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
     held = condition_holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask,
                            packet.value);
     if (held) break;
-    // A kernel may write the value without a message.
-    point.wait(ticket, std::chrono::milliseconds(1));
+    // Kernels and copies tell when they end; the host may write the value without any call.
+    point.wait(ticket, std::chrono::nanoseconds(kStopCheckNs));
   }
   unwatch(*signal, point);
   return held;

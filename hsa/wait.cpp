@@ -110,6 +110,19 @@ void notify_all_watchers() noexcept {
   }
 }
 
+namespace {
+constinit std::atomic<uint32_t> memory_waits{0};
+}  // namespace
+
+MemoryWait::MemoryWait() noexcept { memory_waits.fetch_add(1, std::memory_order_seq_cst); }
+MemoryWait::~MemoryWait() { memory_waits.fetch_sub(1, std::memory_order_seq_cst); }
+
+void notify_memory_waits() noexcept {
+  // Behind the stores: either this sees the count, or who counts sees the stores.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (memory_waits.load(std::memory_order_relaxed) != 0) notify_all_watchers();
+}
+
 void reset_watch_list_after_fork() noexcept {
   // A lock may be held by a thread that the child does not have. Nothing of the list is used there.
   for (Shard& shard : shards()) new (&shard.mutex) std::mutex();

@@ -56,6 +56,16 @@ void unwatch(Signal& signal, Watcher& watcher) noexcept;
 void notify_watchers(Signal& signal) noexcept;
 // Tells every watcher: after the device wrote signals on its own (s_sendmsg).
 void notify_all_watchers() noexcept;
+// Memory that the device or a copy may have written is looked at again by who waits for a value in
+// it without a signal's message, as barrier-value packets do.
+class MemoryWait {
+ public:
+  MemoryWait() noexcept;
+  ~MemoryWait();
+  MemoryWait(const MemoryWait&) = delete;
+  MemoryWait& operator=(const MemoryWait&) = delete;
+};
+void notify_memory_waits() noexcept;
 // Unlocks the watch list in a forked child, where only the forking thread exists.
 void reset_watch_list_after_fork() noexcept;
 

@@ -64,7 +64,7 @@ gfxgraph_status_t gfxgraph_step_create(gfxgraph_session_t session, gfxgraph_rang
     GFXGRAPH_ASSIGN_OR_RETURN(
         const gfxgraph_step_options_t chosen,
         read_in(options, gfxgraph_step_options_default(), "gfxgraph_step_options_t"));
-    GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_AUTO,
+    GFXGRAPH_TRY(require(chosen.mode >= GFXGRAPH_MODE_EAGER && chosen.mode <= GFXGRAPH_MODE_PACKETS,
                          "unknown mode"));
     GFXGRAPH_TRY(require_flags("gfxgraph_step_options_t", {{"graph_linear", chosen.graph_linear},
                                                            {"keep_memory", chosen.keep_memory}}));
@@ -100,6 +100,13 @@ gfxgraph_status_t gfxgraph_step_run(gfxgraph_step_t step, void* hip_stream) noex
   return on_step(step, [&](Step& one) {
     one.set_stream(hip_stream);
     return one.run();
+  });
+}
+
+gfxgraph_status_t gfxgraph_step_run_unfenced(gfxgraph_step_t step, void* hip_stream) noexcept {
+  return on_step(step, [&](Step& one) {
+    one.set_stream(hip_stream);
+    return one.run_unfenced();
   });
 }
 

@@ -295,4 +295,25 @@ bool has_variables(std::span<const std::byte> bytes) {
   return false;
 }
 
+std::vector<std::string> variable_names(std::span<const std::byte> bytes) {
+  std::vector<std::string> names;
+  const auto header = load<Elf64_Ehdr>(bytes, 0);
+  const auto section = [&](uint32_t index) {
+    return load<Elf64_Shdr>(bytes, header.e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  for (uint16_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr table = section(i);
+    if (table.sh_type != SHT_DYNSYM || table.sh_link >= header.e_shnum) continue;
+    const Elf64_Shdr texts = section(table.sh_link);
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = load<Elf64_Sym>(bytes, table.sh_offset + at);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) continue;
+      std::string name(reinterpret_cast<const char*>(bytes.data()) + texts.sh_offset +
+                       symbol.st_name);
+      if (!name.ends_with(".kd")) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 }  // namespace gfxgraph::replayer

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,5 +19,8 @@ Result<void> check_code_object(std::span<const std::byte> bytes);
 
 // Whether a checked code object has memory that kernels can write to.
 bool has_variables(std::span<const std::byte> bytes);
+// The names of its variables and constants that have one: defined data symbols, without kernel
+// descriptors.
+std::vector<std::string> variable_names(std::span<const std::byte> bytes);
 
 }  // namespace gfxgraph::replayer

@@ -1,4 +1,4 @@
-// The three ways to run a loaded program. An executor borrows the instance, which must outlive it.
+// The four ways to run a loaded program. An executor borrows the instance, which must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,8 @@ class Executor {
   // where the trace holds host writes, the call waits for the work before them. Allocates nothing
   // unless it fails.
   virtual Result<void> run(hip::Stream stream) = 0;
+  // Mode packets: without fences, neither behind what `stream` holds nor before what it gets.
+  virtual Result<void> run_unfenced(hip::Stream stream) { return run(stream); }
   // Waits for what run() submitted.
   virtual Result<void> wait(hip::Stream stream) = 0;
   // Whether it is complete, and all else on the streams that it uses. Any thread may ask.
@@ -88,6 +90,9 @@ Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance,
                                                       const ExecutorOptions& options);
 Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance,
                                                       const ExecutorOptions& options);
+// kUnsupported: something in the program, or this runtime, does not allow it; with the reason.
+Result<std::unique_ptr<Executor>> make_packet_executor(Instance& instance,
+                                                       const ExecutorOptions& options);
 // `mode` is not kAuto.
 Result<std::unique_ptr<Executor>> make_executor(Mode mode, Instance& instance,
                                                 const ExecutorOptions& options);

@@ -5,33 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <span>
 #include <vector>
 
-#include "format/zstd_codec.h"
 #include "replayer/hip_library.h"
+#include "replayer/own_code.h"
 
 namespace gfxgraph::replayer {
 namespace {
-
-#include "replayer/trial_code.inc"
-
-constexpr size_t kNameBytes = 16;
-
-// The code object of the trial kernel, which writes its second argument to where the first points.
-std::vector<std::byte> trial_code(const std::string& architecture) {
-  std::vector<std::byte> packed(kTrialCodeBytes);
-  if (!format::decompress(std::as_bytes(std::span(kTrialCode)), packed)) return {};
-  for (std::span<const std::byte> rest = packed; rest.size() > kNameBytes + sizeof(uint32_t);) {
-    uint32_t size = 0;
-    std::memcpy(&size, rest.data() + kNameBytes, sizeof(size));
-    const auto* const name = reinterpret_cast<const char*>(rest.data());
-    rest = rest.subspan(kNameBytes + sizeof(size));
-    if (architecture == name) return {rest.begin(), rest.begin() + size};
-    rest = rest.subspan(size);
-  }
-  return {};
-}
 
 // Words of the scratch memory.
 enum Place : size_t { kKernel = 0, kCopy = 4, kSet = 8, kOther = 16, kSources = 48, kWords = 64 };
@@ -61,7 +41,7 @@ class Trial {
   }
 
   GraphUpdates run(const std::string& architecture) {
-    code_ = trial_code(architecture);
+    code_ = own_code(architecture);
     if (!prepare()) return {};
     const Values first{0, 0x11111111, 0, 0x22222222};
     const Values second{1, 0x33333333, 1, 0x44444444};

@@ -88,6 +88,7 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version,
   }
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library,
                             make(table, library_path(opened.handle, opened.name)));
+  library->lookup_ = find;
   // A process has one runtime, however often it is asked for.
   static auto* const trials = new std::shared_ptr<UpdateTrials>(library->update_trials_);
   library->update_trials_ = *trials;

@@ -48,6 +48,8 @@ class HipLibrary {
                                                               std::string path);
 
   const HipTable& table() const { return table_; }
+  // What load() was given; null: from_table().
+  Lookup lookup() const { return lookup_; }
   const std::string& path() const { return path_; }
   int runtime_version() const { return runtime_version_; }
   // Whether replay stays away from a defect on this runtime (base/hip_quirks.h).
@@ -74,6 +76,7 @@ class HipLibrary {
   static Result<std::shared_ptr<HipLibrary>> make(const HipTable& table, std::string path);
 
   HipTable table_;
+  Lookup lookup_ = nullptr;
   std::string path_;
   int runtime_version_ = 0;
   std::shared_ptr<UpdateTrials> update_trials_ = std::make_shared<UpdateTrials>();

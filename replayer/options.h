@@ -14,10 +14,11 @@
 namespace gfxgraph::replayer {
 
 enum class Mode : uint8_t {
-  kEager = 0,  // calls, streams and events as recorded
-  kBatch = 1,  // prebuilt launches in one loop on one stream
-  kGraph = 2,  // one explicit hipGraph, split where the host must act
-  kAuto = 3,   // the one that is faster here
+  kEager = 0,    // calls, streams and events as recorded
+  kBatch = 1,    // prebuilt launches in one loop on one stream
+  kGraph = 2,    // one explicit hipGraph, split where the host must act
+  kAuto = 3,     // the one that is faster here
+  kPackets = 4,  // prebuilt AQL packets in an HSA queue of the step, one doorbell per run
 };
 const char* mode_name(Mode mode) noexcept;
 

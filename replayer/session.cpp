@@ -132,4 +132,12 @@ Result<void> Session::restore_rest(uint64_t end_event) {
   return {};
 }
 
+Result<std::shared_ptr<PacketDevice>> Session::packet_device() {
+  std::shared_ptr<PacketDevice> device = packet_device_.lock();
+  if (device) return device;
+  GFXGRAPH_ASSIGN_OR_RETURN(device, PacketDevice::open(library_, device_));
+  packet_device_ = device;
+  return device;
+}
+
 }  // namespace gfxgraph::replayer

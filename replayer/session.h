@@ -12,6 +12,7 @@
 #include "replayer/memory.h"
 #include "replayer/modules.h"
 #include "replayer/options.h"
+#include "replayer/packet_device.h"
 #include "replayer/program.h"
 #include "replayer/session_steps.h"
 
@@ -48,6 +49,9 @@ class Session {
   Result<void> bind(const Binding& binding);
   // What was bound since loading, in order.
   const std::vector<Move>& moves() const { return moves_; }
+
+  // Of mode packets: one for all its steps.
+  Result<std::shared_ptr<PacketDevice>> packet_device();
 
   SessionSteps& steps() { return steps_; }
   // Waits for what its steps have submitted.
@@ -91,6 +95,7 @@ class Session {
   std::unique_ptr<Modules> modules_;
   std::unique_ptr<Memory> memory_;
   std::vector<Move> moves_;
+  std::weak_ptr<PacketDevice> packet_device_;
   uint64_t checked_until_ = 0;   // the contents of what begins before this event
   uint64_t restored_until_ = 0;  // what begins before this event has had content
   std::atomic<const void*> fresh_for_ = nullptr;

@@ -31,6 +31,7 @@ const char* mode_name(Mode mode) noexcept {
     case Mode::kBatch: return "batch";
     case Mode::kGraph: return "graph";
     case Mode::kAuto: return "auto";
+    case Mode::kPackets: return "packets";
   }
   return "unknown";
 }
@@ -141,7 +142,11 @@ Result<void> Step::refuse_capture() const {
               "the stream is capturing: nothing was submitted; end its capture before the run");
 }
 
-Result<void> Step::run() {
+Result<void> Step::run() { return submit(true); }
+
+Result<void> Step::run_unfenced() { return submit(false); }
+
+Result<void> Step::submit(bool fenced) {
   GFXGRAPH_TRY(refuse_capture());
   GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
@@ -149,7 +154,8 @@ Result<void> Step::run() {
   const bool idle = mode_ == Mode::kEager && stream_ == own_stream_;
   GFXGRAPH_TRY(begin_run(stream_));
   instance_->session().changed();
-  Result<void> submitted = executor_->run(idle ? nullptr : stream_);
+  Result<void> submitted =
+      fenced ? executor_->run(idle ? nullptr : stream_) : executor_->run_unfenced(stream_);
   end_run();
   return submitted;
 }

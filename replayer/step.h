@@ -75,6 +75,9 @@ class Step : public SessionStep {
   // Submits one run behind what the stream holds. Applies changed arguments first. kUnsupported on
   // a stream that is capturing, and where another step is in the way (session_steps.h).
   Result<void> run();
+  // Mode packets: the same without fences, for callers that order runs and the stream's work
+  // themselves, by wait(). Other modes: run().
+  Result<void> run_unfenced();
   Result<void> wait() override;
   Result<bool> is_complete();
   Result<bool> is_idle(hip::Stream stream) const override { return executor_->is_complete(stream); }
@@ -109,6 +112,7 @@ class Step : public SessionStep {
 
  private:
   Step(std::unique_ptr<Instance> instance, const StepOptions& options);
+  Result<void> submit(bool fenced);
   Result<void> refuse_capture() const;
   void log_prepared() const;
   Result<void> choose_mode(const StepOptions& options);

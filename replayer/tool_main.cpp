@@ -70,7 +70,7 @@ void say(const Arguments& arguments, const std::string& text) {
 }
 
 Mode parse_mode(const std::string& text) {
-  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kPackets}) {
     if (text == mode_name(mode)) return mode;
   }
   return Mode::kAuto;
@@ -378,9 +378,9 @@ int run_tool(int argc, char** argv) {
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();
   app.add_option(
          "--mode", arguments.mode,
-         "eager: calls as recorded; batch: one loop; graph: one hipGraph; auto: the fastest "
-         "of them")
-      ->check(CLI::IsMember({"eager", "batch", "graph", "auto"}));
+         "eager: calls as recorded; batch: one loop; graph: one hipGraph; packets: prebuilt AQL "
+         "packets in an HSA queue; auto: the fastest of them")
+      ->check(CLI::IsMember({"eager", "batch", "graph", "packets", "auto"}));
   app.add_option(
          "--auto-seconds", arguments.auto_seconds,
          fmt::format("mode auto: measure for so long at most; one run of each mode is made, "

@@ -40,7 +40,7 @@ using namespace gfxgraph::replayer;  // NOLINT
 
 constexpr uint32_t kElements = 256;
 constexpr uint32_t kBlock = 64;
-constexpr uint64_t kBytes = kElements * sizeof(float);
+constexpr uint64_t kBytes = kElements * sizeof(uint32_t);
 
 template <typename Value>
 Value must(Result<Value> result) {
@@ -82,7 +82,12 @@ void write_trace(const std::filesystem::path& path, uint32_t launches) {
   kernel.code_object = 1;
   kernel.name = "step";
   kernel.explicit_size_bytes = 28;
-  kernel.kernarg_size_bytes = 28 + 56;
+  // Code object version 4: offsets of 8 bytes for each dimension, then what this kernel has not.
+  kernel.kernarg_size_bytes = 32 + 56;
+  for (uint32_t i = 0; i < 3; ++i) {
+    kernel.arguments.push_back({"", std::string("hidden_global_offset_") + "xyz"[i],
+                                format::ArgumentKind::kHidden, 32 + 8 * i, 8});
+  }
   must(writer->add(kernel));
   const auto add = [&](format::Action action) {
     format::Event event;
@@ -260,7 +265,7 @@ Bench make_bench(uint32_t launches) {
                             [=] { return hand->bytes(); },
                             {},
                             {}});
-  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph}) {
+  for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kPackets}) {
     LoadOptions options;
     options.mode = mode;
     bench.replays.push_back(must(Step::load(program, bench.library, options)));
@@ -273,8 +278,19 @@ Bench make_bench(uint32_t launches) {
       }
       return result;
     };
-    bench.variants.push_back({mode_name(mode),
-                              mode == Mode::kGraph ? "hand_graph" : "hand_loop",
+    const bool packets = mode == Mode::kPackets;
+    if (packets) {
+      bench.variants.push_back({"packets",
+                                "hand_graph",
+                                [=] { must(replay->restore()); },
+                                [=] { must(replay->run_unfenced()); },
+                                [=] { must(replay->wait()); },
+                                bytes,
+                                {},
+                                {}});
+    }
+    bench.variants.push_back({packets ? "packets_fenced" : mode_name(mode),
+                              packets || mode == Mode::kGraph ? "hand_graph" : "hand_loop",
                               [=] { must(replay->restore()); },
                               [=] { must(replay->run()); },
                               [=] { must(replay->wait()); },
@@ -377,7 +393,7 @@ void report(const Bench& bench, const nlohmann::ordered_json& settings, uint32_t
   if (!json) {
     std::cout << fmt::format("{} launches, HIP {}{}\n", launches, bench.library->runtime_version(),
                              emulated ? "; software agent with kernels off: host cost only" : "");
-    std::cout << fmt::format("{:<12}{:>16}{:>10}{:>10}{:>16}{:>10}\n", "variant",
+    std::cout << fmt::format("{:<15}{:>16}{:>10}{:>10}{:>16}{:>10}\n", "variant",
                              "submit us/launch", "p10", "p90", "end-to-end", "ratio");
   }
   for (const Variant& variant : bench.variants) {
@@ -395,7 +411,7 @@ void report(const Bench& bench, const nlohmann::ordered_json& settings, uint32_t
                                      {"samples", total.samples}};
     if (json) continue;
     std::cout << fmt::format(
-        "{:<12}{:>16.4f}{:>10.4f}{:>10.4f}{:>16.4f}{:>10.3f}  (end to end, to {}; submit {:.3f})\n",
+        "{:<15}{:>16.4f}{:>10.4f}{:>10.4f}{:>16.4f}{:>10.3f}  (end to end, to {}; submit {:.3f})\n",
         variant.name, submit.median / launches, submit.p10 / launches, submit.p90 / launches,
         total.median / launches, ratio, variant.baseline, submit_ratio);
   }
@@ -405,7 +421,7 @@ void report(const Bench& bench, const nlohmann::ordered_json& settings, uint32_t
   }
   std::cout << "set one argument, added to a run:\n";
   for (const auto& [name, row] : settings.items()) {
-    std::cout << fmt::format("{:<12}{:>13.1f} ns{:>10.1f}{:>10.1f}\n", name,
+    std::cout << fmt::format("{:<15}{:>13.1f} ns{:>10.1f}{:>10.1f}\n", name,
                              row.at("ns").get<double>(), row.at("p10").get<double>(),
                              row.at("p90").get<double>());
   }

@@ -468,10 +468,11 @@ gfxgraph_session_info(gfxgraph_session_t session, gfxgraph_session_info_t* info)
 
 typedef int32_t gfxgraph_mode_t;
 enum {
-  GFXGRAPH_MODE_EAGER = 0, /* calls, streams and events as recorded */
-  GFXGRAPH_MODE_BATCH = 1, /* prebuilt launches in one loop */
-  GFXGRAPH_MODE_GRAPH = 2, /* an explicit hipGraph */
-  GFXGRAPH_MODE_AUTO = 3   /* batch or graph: measured on this runtime while creating */
+  GFXGRAPH_MODE_EAGER = 0,  /* calls, streams and events as recorded */
+  GFXGRAPH_MODE_BATCH = 1,  /* prebuilt launches in one loop */
+  GFXGRAPH_MODE_GRAPH = 2,  /* an explicit hipGraph */
+  GFXGRAPH_MODE_AUTO = 3,   /* batch, graph or packets: measured on this runtime while creating */
+  GFXGRAPH_MODE_PACKETS = 4 /* prebuilt AQL packets in an HSA queue, one doorbell per run */
 };
 
 typedef struct gfxgraph_step_options_t {
@@ -503,14 +504,22 @@ GFXGRAPH_API gfxgraph_status_t gfxgraph_step_stream(gfxgraph_step_t step,
  * graph mode the work is asynchronous on the stream, allocates nothing and takes no lock of this
  * library, except: where the recorded program itself wrote pinned or managed memory, the call waits
  * for the work before that; and the first run after changes applies them (gfxgraph_step_commit).
- * Eager mode waits for the stream before it begins and runs on streams of its own.
- * GFXGRAPH_UNSUPPORTED, and nothing is submitted, while the stream is capturing; or while another
- * step of the session is in flight on another stream, or is being run by another thread, and one of
- * both writes memory that the other uses, by what the recorded program wrote
- * (gfxgraph_session_options_t.concurrent_steps).
- * Runs of one step on several streams must be ordered by the caller. */
+ * Eager mode waits for the stream before it begins and runs on streams of its own. Mode packets
+ * runs in a queue of its own, behind the stream's work and before what the stream gets afterwards;
+ * it waits where 64 runs are in flight or the queue is full, and where the stream is another one
+ * than that of a run in flight. GFXGRAPH_UNSUPPORTED, and nothing is submitted, while the stream is
+ * capturing; or while another step of the session is in flight on another stream, or is being run
+ * by another thread, and one of both writes memory that the other uses, by what the recorded
+ * program wrote (gfxgraph_session_options_t.concurrent_steps). Runs of one step on several streams
+ * must be ordered by the caller. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_run(gfxgraph_step_t step,
                                                  void* hip_stream) GFXGRAPH_NOEXCEPT;
+/* Mode packets: the same without fences. The run neither begins behind what `hip_stream` holds nor
+ * does what the stream gets afterwards wait for it: the caller sees to that, by gfxgraph_step_wait
+ * before it uses what the run writes and before the next call changes what it reads. Runs of one
+ * step still follow each other. Other modes: gfxgraph_step_run. */
+GFXGRAPH_API gfxgraph_status_t gfxgraph_step_run_unfenced(gfxgraph_step_t step,
+                                                          void* hip_stream) GFXGRAPH_NOEXCEPT;
 /* GFXGRAPH_OK: what was submitted is complete, and all else on the stream of the last run.
  * GFXGRAPH_NOT_READY: it is not. */
 GFXGRAPH_API gfxgraph_status_t gfxgraph_step_query(gfxgraph_step_t step) GFXGRAPH_NOEXCEPT;

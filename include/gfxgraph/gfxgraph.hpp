@@ -212,6 +212,9 @@ class Step {
     return stream;
   }
   void run(void* hip_stream) { detail::check(gfxgraph_step_run(get(), hip_stream)); }
+  void run_unfenced(void* hip_stream) {
+    detail::check(gfxgraph_step_run_unfenced(get(), hip_stream));
+  }
   bool is_complete() {
     const gfxgraph_status_t status = gfxgraph_step_query(get());
     if (status != GFXGRAPH_NOT_READY) detail::check(status);

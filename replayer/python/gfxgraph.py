@@ -28,7 +28,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Optional, Union
 __all__ = ["Buffer", "BufferResult", "Error", "Input", "Output", "Parameter", "Range", "Session", "Step", "Trace",
            "Verification", "version"]
 
-MODES = ("eager", "batch", "graph", "auto")
+MODES = ("eager", "batch", "graph", "auto", "packets")
 _MEMORY = ("packed", "apart", "kept")
 _PATTERNS = {1: "step", 2: "swap", 3: "free"}
 _COMPARISONS = ("identical", "different", "uncompared")
@@ -115,6 +115,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "step_create": (_HANDLE, c_uint32, POINTER(_StepOptions), POINTER(_HANDLE)),
     "step_stream": (_HANDLE, POINTER(c_void_p)),
     "step_run": (_HANDLE, c_void_p),
+    "step_run_unfenced": (_HANDLE, c_void_p),
     "step_query": (_HANDLE,),
     "step_wait": (_HANDLE,),
     "step_restore": (_HANDLE,),
@@ -467,6 +468,10 @@ class Step(_Owner):
 
     def run(self, stream: Optional[int] = None) -> None:
         _call("step_run", self._handle, self._own_stream if stream is None else stream)
+
+    def run_unfenced(self, stream: Optional[int] = None) -> None:
+        """Mode packets: neither behind the stream's work nor before what it gets afterwards; wait() orders both."""
+        _call("step_run_unfenced", self._handle, self._own_stream if stream is None else stream)
 
     def is_complete(self) -> bool:
         status = _library.gfxgraph_step_query(self._handle)

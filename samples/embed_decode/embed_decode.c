@@ -1,6 +1,6 @@
 /* A product in C that goes on decoding where a recorded program stopped, without that program:
  *
- *   embed_decode TRACE.gfxg TOKENS [eager|batch|graph|auto]
+ *   embed_decode TRACE.gfxg TOKENS [eager|batch|graph|packets|auto]
  *
  * TRACE is a recording of samples/decode_step. The key and value caches and the logits are memory
  * of this program, the weights come from the trace, and the work goes to a stream of this program.
@@ -29,6 +29,7 @@ static gfxgraph_mode_t parse_mode(const char* text) {
   if (strcmp(text, "eager") == 0) return GFXGRAPH_MODE_EAGER;
   if (strcmp(text, "batch") == 0) return GFXGRAPH_MODE_BATCH;
   if (strcmp(text, "graph") == 0) return GFXGRAPH_MODE_GRAPH;
+  if (strcmp(text, "packets") == 0) return GFXGRAPH_MODE_PACKETS;
   return GFXGRAPH_MODE_AUTO;
 }
 
@@ -68,9 +69,10 @@ static size_t bind(gfxgraph_trace_t trace, gfxgraph_session_t session, const cha
 int main(int argc, char** argv) {
   const int tokens = argc > 2 ? atoi(argv[2]) : 0;
   if (tokens < 1 || tokens > MOST_TOKENS) {
-    fprintf(stderr,
-            "usage: embed_decode TRACE TOKENS [eager|batch|graph|auto]   (libgfxgraph %s)\n",
-            gfxgraph_version());
+    fprintf(
+        stderr,
+        "usage: embed_decode TRACE TOKENS [eager|batch|graph|packets|auto]   (libgfxgraph %s)\n",
+        gfxgraph_version());
     return 2;
   }
   gfxgraph_trace_t trace = NULL;

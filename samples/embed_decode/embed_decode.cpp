@@ -1,7 +1,7 @@
 // embed_decode in C++: here the weights are memory of this program, as a product has them that
 // loads its model itself, and the caches come from the trace.
 //
-//   embed_decode_cpp TRACE.gfxg TOKENS [eager|batch|graph|auto]
+//   embed_decode_cpp TRACE.gfxg TOKENS [eager|batch|graph|packets|auto]
 #include <hip/hip_runtime_api.h>
 
 #include <cstdio>
@@ -41,6 +41,7 @@ bool is_weight(const std::string& name) {
 gfxgraph_mode_t parse_mode(const std::string& text) {
   if (text == "eager") return GFXGRAPH_MODE_EAGER;
   if (text == "batch") return GFXGRAPH_MODE_BATCH;
+  if (text == "packets") return GFXGRAPH_MODE_PACKETS;
   return text == "graph" ? GFXGRAPH_MODE_GRAPH : GFXGRAPH_MODE_AUTO;
 }
 
@@ -82,7 +83,7 @@ void decode(const char* path, uint64_t tokens, gfxgraph_mode_t mode) {
 int main(int argc, char** argv) {
   const long tokens = argc > 2 ? std::atol(argv[2]) : 0;
   if (tokens < 1 || tokens > 64) {
-    std::fprintf(stderr, "usage: embed_decode_cpp TRACE TOKENS [eager|batch|graph|auto]\n");
+    std::fprintf(stderr, "usage: embed_decode_cpp TRACE TOKENS [eager|batch|graph|packets|auto]\n");
     return 2;
   }
   try {

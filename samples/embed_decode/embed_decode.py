@@ -1,6 +1,6 @@
 """embed_decode in Python: everything comes from the trace.
 
-embed_decode.py TRACE.gfxg TOKENS [eager|batch|graph|auto]
+embed_decode.py TRACE.gfxg TOKENS [eager|batch|graph|packets|auto]
 """
 
 import struct

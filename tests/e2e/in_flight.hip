@@ -194,6 +194,47 @@ void side_by_side(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, const cha
   HIP_CHECK(hipStreamDestroy(free));
 }
 
+__global__ void set(unsigned* state, unsigned value) { state[threadIdx.x] = value; }
+__global__ void take(const unsigned* state, unsigned* to) { to[threadIdx.x] = state[threadIdx.x]; }
+
+// The stream's work before a run is done before it begins, and the run before the work behind it: of
+// a run between a kernel that is held up and one that takes the result. Without fences it must go wrong.
+void in_order(const gfxgraph::Trace& halves, gfxgraph_mode_t mode, const char* name) {
+  if (mode == GFXGRAPH_MODE_EAGER) return;  // it waits for the store itself
+  gfxgraph::Session session(halves);
+  gfxgraph_step_options_t options = gfxgraph_step_options_default();
+  options.mode = mode;
+  gfxgraph::Step step(session, halves.find_range("half#0"), options);
+  auto* const state = static_cast<unsigned*>(session.address(2));
+  unsigned* copied = nullptr;
+  HIP_CHECK(hipHostMalloc(reinterpret_cast<void**>(&copied), kHalfCount * sizeof(unsigned), 0));
+  const hipStream_t stream = make_stream(hipStreamNonBlocking);
+  const auto rounds_in_order = [&](bool fenced) {
+    int good = 0;
+    for (unsigned round = 1; round <= 30; ++round) {
+      Endless before(stream);
+      set<<<1, kHalfCount, 0, stream>>>(state, round);
+      if (fenced) {
+        step.run(stream);
+      } else {
+        step.run_unfenced(stream);
+      }
+      take<<<1, kHalfCount, 0, stream>>>(state, copied);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      before.end();
+      HIP_CHECK(hipStreamSynchronize(stream));
+      good += copied[0] == 2 * round + 1 && copied[kHalfCount - 1] == 2 * round + 1;
+      step.wait();
+    }
+    return good;
+  };
+  require(rounds_in_order(true) == 30, "runs out of the stream's order", name);
+  if (mode == GFXGRAPH_MODE_PACKETS)
+    require(rounds_in_order(false) == 0, "runs without fences were in order", name);
+  HIP_CHECK(hipStreamDestroy(stream));
+  HIP_CHECK(hipHostFree(copied));
+}
+
 // Nothing of a run comes into the graph that somebody captures.
 void on_a_capturing_stream(const gfxgraph::Trace& trace, gfxgraph_mode_t mode, const char* name) {
   gfxgraph::Session session(trace);
@@ -224,10 +265,12 @@ int main(int argc, char** argv) {
     const gfxgraph::Trace halves(argv[2]);
     for (const auto& [mode, name] : {std::pair{GFXGRAPH_MODE_EAGER, "eager"},
                                      {GFXGRAPH_MODE_BATCH, "batch"},
-                                     {GFXGRAPH_MODE_GRAPH, "graph"}}) {
+                                     {GFXGRAPH_MODE_GRAPH, "graph"},
+                                     {GFXGRAPH_MODE_PACKETS, "packets"}}) {
       beside_others(trace, mode, name);
       let_go(trace, mode, name);
       side_by_side(halves, mode, name);
+      in_order(halves, mode, name);
       on_a_capturing_stream(trace, mode, name);
     }
   } catch (const std::exception& error) {

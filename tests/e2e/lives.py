@@ -24,7 +24,7 @@ def replayed(build, trace, *options, expect=0):
 def packed(build, scratch):
     trace = recorded(build, scratch)
     compared = None
-    for mode in ("eager", "batch", "graph", "auto"):
+    for mode in ("eager", "batch", "graph", "packets", "auto"):
         for layout in ("same", "shift"):
             facts, text = replayed(build, trace, "--mode", mode, "--layout", layout, "--memory", "packed", "--verify")
             memory = facts["memory"]

@@ -5,7 +5,7 @@ import shutil
 
 from harness import info, main, require, run
 
-MODES = ("eager", "batch", "graph")
+MODES = ("eager", "batch", "graph", "packets")
 LAYOUTS = ("same", "shift")
 
 
@@ -59,7 +59,9 @@ def cooperative(build, scratch):
     require("8 launches checked, 0 not" in checked, checked)
     require("0 errors" in checked and "16 of 16 buffers end as recorded" in checked, checked)
     report_path = scratch / "report.json"
-    for mode in MODES:
+    refused = run(build.replay(trace, "--mode", "packets"), expect={1, 2, 3, 4, 5}).stderr
+    require("mode packets: " in refused and "cooperative launch" in refused, refused)
+    for mode in ("eager", "batch", "graph"):
         for layout in LAYOUTS:
             run(build.replay(trace, "--mode", mode, "--layout", layout, "--verify", "--json",
                              report_path))

@@ -11,7 +11,7 @@ from harness import main, require, run
 
 SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
 COUNT = 64
-MODES = ("eager", "batch", "graph")
+MODES = ("eager", "batch", "graph", "packets")
 
 
 def floats(values):
@@ -122,7 +122,7 @@ def iterate_at_once(trace):
     def work(number):
         try:
             for n in range(6):
-                iterate(trace, MODES[(number + n) % 3], number % 2 == 1, (1, 2, 5)[n % 3])
+                iterate(trace, MODES[(number + n) % len(MODES)], number % 2 == 1, (1, 2, 5)[n % 3])
         except BaseException as error:  # shown by the main thread
             errors.append(error)
 

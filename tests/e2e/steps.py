@@ -7,7 +7,7 @@ import subprocess
 
 from harness import main, require, run
 
-MODES = ("eager", "batch", "graph")
+MODES = ("eager", "batch", "graph", "packets")
 LAYOUTS = ("same", "shift")
 TOKENS = 64  # as many as the sample has positions
 
@@ -136,5 +136,13 @@ def in_flight(build, scratch):
     require("in_flight: PASS" in done.stdout, done.stdout + done.stderr)
 
 
+def packet_faults(build, scratch):
+    """Mode packets when each call of HSA fails once, when its queue does, and when nobody waits."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    done = run([build.root / "tests" / "packet_faults", trace], expect={0, 1})
+    require("packet_faults: PASS" in done.stdout, done.stdout + done.stderr)
+
+
 if __name__ == "__main__":
-    main({"continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})
+    main({"packet_faults": packet_faults, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})

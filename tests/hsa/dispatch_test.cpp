@@ -1,4 +1,5 @@
 // Kernels through a queue: real code of tests/hsa/code on the emulator.
+#include <chrono>
 #include <cstdlib>
 
 #include "hsa/agent_fault.h"
@@ -92,6 +93,41 @@ TEST_F(DispatchTest, FillWritesEveryElementAndNoOther) {
   for (uint32_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], i < 777 ? 5 + i : 0xeeeeeeee) << i;
   hsa_queue_destroy(q);
   hsa_amd_memory_pool_free(out);
+}
+
+// Found by the look every 50 ms alone, the rounds would take twice the time that they have.
+TEST_F(DispatchTest, AStoreOfAKernelEndsABarrierValueAtOnce) {
+  constexpr int kRounds = 400;
+  hsa_queue_t* const writes = queue();
+  hsa_queue_t* const waits = queue();
+  const hsa_signal_t value = signal(0);
+  const hsa_signal_t done = signal(kRounds);
+  volatile hsa_signal_value_t* place = nullptr;
+  ASSERT_EQ(hsa_amd_signal_value_pointer(value, &place), HSA_STATUS_SUCCESS);
+  const hsa_signal_t written = signal(0);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (int round = 1; round <= kRounds; ++round) {
+    hsa_amd_barrier_value_packet_t wait{};
+    wait.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+    wait.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+    wait.signal = value;
+    wait.value = round;
+    wait.mask = -1;
+    wait.cond = HSA_SIGNAL_CONDITION_GTE;
+    wait.completion_signal = done;
+    submit(waits, wait);
+    // The next round only when this one is over: every wait begins before its store.
+    hsa_signal_store_screlease(written, 1);
+    arguments(place, static_cast<uint32_t>(round), uint32_t{1});
+    submit(writes, packet("fill.kd", 1, 1, written));
+    ASSERT_TRUE(wait_until_zero(written));
+    ASSERT_LE(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, kRounds - round + 1,
+                                        10'000'000'000u, HSA_WAIT_STATE_BLOCKED),
+              kRounds - round);
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "round " << round;
+  }
+  hsa_queue_destroy(writes);
+  hsa_queue_destroy(waits);
 }
 
 TEST_F(DispatchTest, LockedHostMemoryIsReachable) {

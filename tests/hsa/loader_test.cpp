@@ -160,6 +160,35 @@ TEST_F(LoaderTest, VariablesAreDefinedOnce) {
   hsa_executable_destroy(executable);
 }
 
+TEST_F(LoaderTest, AnExecutableTakesNoSymbolTwice) {
+  hsa_executable_t executable{};
+  ASSERT_EQ(load(elf_, &executable), HSA_STATUS_SUCCESS);
+  const auto address =
+      info<uint64_t>(symbol(executable, "counter"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  hsa_code_object_reader_t reader{};
+  ASSERT_EQ(hsa_code_object_reader_create_from_memory(elf_.data(), elf_.size(), &reader),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr),
+            HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
+  // The first definition stays, and nothing of the second object.
+  EXPECT_EQ(
+      info<uint64_t>(symbol(executable, "counter"), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS),
+      address);
+  EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+
+  // A variable that the program defined, and the code object as well.
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                      nullptr, &executable),
+            HSA_STATUS_SUCCESS);
+  int counter = 0;
+  ASSERT_EQ(hsa_executable_agent_global_variable_define(executable, gpu_, "counter", &counter),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr),
+            HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
+  EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
+}
+
 TEST_F(LoaderTest, StaleHandlesAreErrors) {
   const hsa_executable_t none{123456};
   EXPECT_EQ(hsa_executable_freeze(none, nullptr), HSA_STATUS_ERROR_INVALID_EXECUTABLE);

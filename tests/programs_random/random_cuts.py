@@ -67,7 +67,7 @@ class Cut:
         outputs = [word for name, file in got.items()
                    for word in ("--output", f"{name}+0:{len(expected[name][0])}={file}")]
         same = 0
-        for mode in ("eager", "batch", "graph"):
+        for mode in ("eager", "batch", "graph", "packets"):
             way = ["--mode", mode, "--layout", self.rng.choice(("same", "shift"))]
             # What the host writes in the range, and no work of it reads, is not in a trace of that: said by name.
             said, _ = self.run(*replay, *way, *outputs, codes=(0, 3))

@@ -86,7 +86,7 @@ class Steps:
                 if len(found) != 1:
                     raise Wrong(f"{len(found)} parameters are {usual}:\n{listed}")
                 fresh += ["--set", f"#{found[0]}={now}"]
-            for mode in ("eager", "batch", "graph"):
+            for mode in ("eager", "batch", "graph", "packets"):
                 way = ("--mode", mode, "--layout", self.rng.choice(("same", "shift")))
                 self.replay("later", {name: later[name] for name in later if name in used}, *LATER, *way)
                 self.replay("other", {name: other[name] for name in other if name in used}, *ALONE, *way, *fresh)

@@ -54,6 +54,17 @@ TEST(ElfCheck, RejectsTablesAndSegmentsOutside) {
   EXPECT_FALSE(accepted(with<uint64_t>(segment + offsetof(Elf64_Phdr, p_offset), UINT64_MAX)));
 }
 
+TEST(ElfCheck, NamesVariablesButNoKernels) {
+  const auto object = read_file(REPLAYER_TEST_OBJECT);
+  ASSERT_TRUE(object) << object.error().message;
+  ASSERT_TRUE(check_code_object(*object));
+  EXPECT_THAT(variable_names(*object),
+              ::testing::ElementsAreArray(
+                  {"c_bias", "g_pointer", "g_table", "__hip_cuid_a4b0062b93371d68"}));
+  const std::vector<uint8_t> smallest = smallest_code_object();
+  EXPECT_THAT(variable_names(std::as_bytes(std::span(smallest))), ::testing::IsEmpty());
+}
+
 TEST(ElfCheck, TellsVariablesFromCode) {
   std::vector<uint8_t> elf = smallest_code_object();
   EXPECT_FALSE(has_variables(std::as_bytes(std::span(elf))));

@@ -10,7 +10,16 @@ function(run)
 endfunction()
 
 run(${BIN}/gfxgraph-record --device emulated --force -o ${TRACE} -- ${PROGRAM} ${ARGUMENTS})
-foreach(mode eager batch graph auto)
+set(modes eager batch graph packets auto)
+if(TRACE MATCHES "cooperative")  # needs a queue that only HIP has
+  list(REMOVE_ITEM modes packets)
+  execute_process(COMMAND ${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode packets
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(result EQUAL 0 OR NOT output MATCHES "mode packets: .*cooperative launch")
+    message(FATAL_ERROR "mode packets was not refused: ${result}\n${output}")
+  endif()
+endif()
+foreach(mode IN LISTS modes)
   foreach(layout same shift)
     run(${BIN}/gfxgraph-replay ${TRACE} --device emulated --mode ${mode} --layout ${layout} --verify)
   endforeach()

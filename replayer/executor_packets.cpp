@@ -1,0 +1,573 @@
+// Packets: what a run dispatches stands ready as AQL packets and kernel arguments; a run copies
+// them into an HSA queue of the step's own (packet_queue.h) and rings its doorbell once. In
+// recorded order with the barrier bit on each, as batch.
+//
+// Arguments in flight do not change: there are kSets of them, and what is set between runs is
+// written to one that no run in flight reads. The others follow when their turn comes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "replayer/executor.h"
+#include "replayer/hidden_arguments.h"
+#include "replayer/packet_queue.h"
+
+namespace gfxgraph::replayer {
+namespace {
+
+using hsa_abi::Packet;
+
+constexpr size_t kSets = 4;
+constexpr uint64_t kCacheLine = 64;
+constexpr uint16_t kDispatchHeader = hsa_abi::kPacketDispatch | hsa_abi::kBarrierBit |
+                                     hsa_abi::kAcquireAgent | hsa_abi::kReleaseAgent;
+constexpr uint32_t kMostWorkItems = 1024;  // of a workgroup
+constexpr uint32_t kMostReasons = 3;
+
+// Arguments of gfxgraph_copy and gfxgraph_fill (scripts/make-own-code).
+struct Box {
+  uint64_t width, height, depth, pitch, slice;
+  uint32_t unit, groups_x, groups_y, groups_z;
+};
+struct CopyArguments {
+  const void* to;
+  const void* from;
+  uint64_t from_pitch, from_slice;
+  Box box;
+};
+struct FillArguments {
+  const void* to;
+  uint64_t pattern;
+  Box box;
+};
+static_assert(sizeof(CopyArguments) == 88 && sizeof(FillArguments) == 72);
+
+constexpr uint32_t kBoxBlock = 64;
+constexpr uint64_t kMostGroups = 32768;  // of a box in one direction; lanes go on from there
+
+// The largest unit that all distances are multiples of.
+uint32_t unit_of(uint64_t distances) {
+  if (distances % 16 == 0) return 16;
+  return distances % 4 == 0 ? 4 : 1;
+}
+
+Box box_of(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice,
+           uint64_t distances) {
+  Box box{width, height, depth, pitch, slice, 1, 1, 1, 1};
+  distances |= width;
+  if (height > 1) distances |= pitch;
+  if (depth > 1) distances |= slice;
+  box.unit = unit_of(distances);
+  const uint64_t bytes_of_group = uint64_t{kBoxBlock} * box.unit;
+  const auto groups = [](uint64_t count) {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(count, 1, kMostGroups));
+  };
+  box.groups_x = groups(width / bytes_of_group + (width % bytes_of_group != 0));
+  box.groups_y = groups(height);
+  box.groups_z = groups(depth);
+  return box;
+}
+
+uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+struct Kernel {
+  PacketKernel code;
+  std::vector<HiddenField> hidden;
+  uint32_t kernarg_bytes = 0;  // of the segment
+};
+
+// Between two host writes.
+struct Part {
+  uint32_t first_host_write = 0;
+  uint32_t host_write_count = 0;  // applied first, after a wait
+  uint32_t first_packet = 0;
+  uint32_t packet_count = 0;
+};
+
+// A copy or fill that is no operation of the program: memory passes from one buffer to another.
+struct Turn {
+  uint32_t operation = 0;  // before which it is done
+  uint32_t packet = 0;
+  uint64_t kernarg = 0;
+  bool copies = false;
+  PreparedCopy copy;
+  PreparedMemset fill;
+};
+
+struct Set {
+  std::vector<Packet> packets;
+  std::byte* kernargs = nullptr;
+  uint64_t last_run = 0;             // of the queue
+  std::vector<uint32_t> outdated;    // operations, each once
+  std::vector<uint8_t> is_outdated;  // by operation
+};
+
+class PacketExecutor : public Executor {
+ public:
+  PacketExecutor(Instance& instance, const ExecutorOptions& options)
+      : instance_(instance),
+        limit_(std::min(options.operation_limit,
+                        static_cast<uint32_t>(instance.program().operations().size()))) {}
+
+  ~PacketExecutor() override {
+    if (!queue_) return;
+    // Of a queue in error, the device may still read arguments.
+    const bool ended = last_run_ == 0 || queue_->is_complete(last_run_);
+    queue_.reset();
+    if (!ended) return;
+    for (Set& set : sets_) device_->release(set.kernargs);
+  }
+
+  Result<void> prepare() {
+    GFXGRAPH_TRY(check_operations());
+    GFXGRAPH_ASSIGN_OR_RETURN(device_, instance_.session().packet_device());
+    GFXGRAPH_ASSIGN_OR_RETURN(queue_, PacketQueue::open(device_, instance_.device().arch));
+    GFXGRAPH_TRY(find_kernels());
+    lay_out();
+    for (Set& set : sets_) GFXGRAPH_TRY(prepare_set(set));
+    return {};
+  }
+
+  Result<void> run(hip::Stream stream) override { return run_parts(stream, true); }
+  Result<void> run_unfenced(hip::Stream stream) override { return run_parts(stream, false); }
+
+  Result<void> wait(hip::Stream stream) override {
+    if (last_run_ != 0) GFXGRAPH_TRY(queue_->wait(last_run_, last_stream_));
+    return instance_.library().wait_for(stream);
+  }
+
+  Result<bool> is_complete(hip::Stream stream) override {
+    GFXGRAPH_TRY(queue_->check());
+    if (last_run_ != 0 && !queue_->is_complete(last_run_)) return false;
+    return instance_.library().is_idle(stream);
+  }
+
+  void changed(uint32_t operation) noexcept override {
+    if (operation >= limit_ || is_changed_[operation] != 0) return;
+    is_changed_[operation] = 1;
+    changed_.push_back(operation);  // reserved
+  }
+
+  Result<void> apply_changes() override {
+    if (changed_.empty()) [[likely]]
+      return {};
+    Set* set = &sets_[current_];
+    if (set->last_run != 0 && !queue_->is_complete(set->last_run)) {
+      const size_t next = (current_ + 1) % kSets;
+      if (sets_[next].last_run != 0) GFXGRAPH_TRY(queue_->wait(sets_[next].last_run, last_stream_));
+      set = &sets_[next];
+      for (const uint32_t operation : set->outdated) {
+        // Those that have changed again are written below.
+        if (is_changed_[operation] == 0) GFXGRAPH_TRY(write(*set, operation));
+      }
+      for (const uint32_t operation : set->outdated) set->is_outdated[operation] = 0;
+      set->outdated.clear();
+      current_ = next;
+    }
+    for (const uint32_t operation : changed_) GFXGRAPH_TRY(write(*set, operation));
+    for (Set& other : sets_) {
+      if (&other == set) continue;
+      for (const uint32_t operation : changed_) {
+        if (other.is_outdated[operation] != 0) continue;
+        other.is_outdated[operation] = 1;
+        other.outdated.push_back(operation);  // reserved
+      }
+    }
+    for (const uint32_t operation : changed_) is_changed_[operation] = 0;
+    changed_.clear();
+    return {};
+  }
+
+ private:
+  static constexpr uint32_t kNoPacket = UINT32_MAX;
+
+  // Without HSA: what the trace and HIP say.
+  const char* reason_against(uint32_t index) const {
+    const PreparedOperation& operation = instance_.operation(index);
+    if (operation.kind != OperationKind::kLaunch) return nullptr;
+    const PreparedLaunch& launch = instance_.launch(operation.index);
+    const SpecialLaunch* const special = instance_.special(launch);
+    if (special != nullptr && special->cooperative) return "cooperative launch";
+    return nullptr;
+  }
+
+  Result<void> check_operations() {
+    std::string reasons;
+    uint32_t count = 0;
+    const auto add = [&](uint32_t index, std::string_view reason) {
+      if (count++ < kMostReasons)
+        reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ",
+                               instance_.program().describe(index), reason);
+    };
+    std::map<format::KernelId, std::string> kernels;  // why not, by kernel
+    for (uint32_t i = 0; i < limit_; ++i) {
+      if (const char* const reason = reason_against(i); reason != nullptr) {
+        add(i, reason);
+        continue;
+      }
+      const PreparedOperation& operation = instance_.operation(i);
+      if (operation.kind != OperationKind::kLaunch) continue;
+      const format::KernelId id = instance_.launch(operation.index).kernel;
+      if (kernels.contains(id)) continue;  // told once
+      Result<std::vector<HiddenField>> hidden =
+          hidden_fields(instance_.program().trace().kernels()[id - 1]);
+      kernels[id] = hidden ? "" : hidden.error().message;
+      if (!hidden) {
+        add(i, kernels[id]);
+        continue;
+      }
+      kernels_[id].hidden = std::move(*hidden);
+    }
+    if (count == 0) return {};
+    if (count > kMostReasons) reasons += fmt::format("; and {} more", count - kMostReasons);
+    return fail(Status::kUnsupported, "mode packets: " + reasons);
+  }
+
+  Result<void> find_kernels() {
+    const Program& program = instance_.program();
+    PacketCode& code = device_->code();
+    for (auto& [id, kernel] : kernels_) {
+      const format::Kernel& recorded = program.trace().kernels()[id - 1];
+      const auto found = code.find(program, instance_.session().modules(), recorded);
+      if (!found) return with_context(found.error(), "mode packets: kernel " + recorded.name);
+      kernel.code = *found;
+      kernel.kernarg_bytes = std::max(found->kernarg_bytes, recorded.kernarg_size_bytes);
+      if (found->dynamic_stack) {
+        return fail(Status::kUnsupported,
+                    fmt::format("mode packets: kernel {}: its stack is dynamic (recursion or calls "
+                                "by pointer): only HIP knows how large it is",
+                                recorded.name));
+      }
+    }
+    bool copies = false, fills = false;
+    for (uint32_t i = 0; i < limit_; ++i) {
+      const PreparedOperation& operation = instance_.operation(i);
+      copies = copies || operation.kind == OperationKind::kCopy || operation.turns;
+      fills = fills || operation.kind == OperationKind::kMemset || operation.turns;
+    }
+    const std::string& architecture = instance_.device().arch;
+    if (copies) {
+      GFXGRAPH_ASSIGN_OR_RETURN(copy_kernel_, code.own(architecture, "gfxgraph_copy"));
+    }
+    if (fills) {
+      GFXGRAPH_ASSIGN_OR_RETURN(fill_kernel_, code.own(architecture, "gfxgraph_fill"));
+    }
+    return {};
+  }
+
+  // What is done before an operation where memory of the arena passes on (as
+  // Instance::submit_turnovers()).
+  std::vector<Turn> turns_before(uint32_t operation) const {
+    std::vector<Turn> turns;
+    const Memory& memory = instance_.memory();
+    for (const Turnover& turnover : instance_.turnovers(operation)) {
+      for (const EndedBytes& ended : turnover.ended) {
+        if (memory.kept() == nullptr) break;
+        Turn& turn = turns.emplace_back();
+        turn.operation = operation;
+        turn.copies = true;
+        turn.copy.destination = memory.kept() + ended.kept_offset;
+        turn.copy.source = memory.arena() + ended.arena_offset;
+        turn.copy.width = ended.size_bytes;
+      }
+      Turn& turn = turns.emplace_back();
+      turn.operation = operation;
+      turn.fill.destination = memory.arena() + turnover.arena_offset;
+      turn.fill.value = memory.fresh_byte_now(turnover.begins);
+      turn.fill.width = turnover.size_bytes;
+    }
+    return turns;
+  }
+
+  // Which packet each operation is, and where its arguments stand in a set.
+  void lay_out() {
+    packet_of_.assign(limit_, kNoPacket);
+    kernarg_of_.assign(limit_, 0);
+    std::vector<uint32_t> packets_before(limit_ + 1);
+    uint32_t packets = 0;
+    for (uint32_t i = 0; i < limit_; ++i) {
+      const PreparedOperation& operation = instance_.operation(i);
+      packets_before[i] = packets;
+      for (Turn& turn : turns_before(i)) {
+        turn.packet = packets++;
+        turn.kernarg = kernarg_bytes_;
+        kernarg_bytes_ += 2 * kCacheLine;
+        turns_.push_back(turn);
+      }
+      if (operation.kind != OperationKind::kLaunch && operation.empty) continue;
+      packet_of_[i] = packets++;
+      kernarg_of_[i] = kernarg_bytes_;
+      uint64_t bytes = sizeof(CopyArguments);
+      if (operation.kind == OperationKind::kLaunch) {
+        const PreparedLaunch& launch = instance_.launch(operation.index);
+        bytes = std::max(kernels_[launch.kernel].kernarg_bytes, launch.kernarg_bytes);
+      }
+      kernarg_bytes_ += (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    }
+    packets_ = packets_before[limit_] = packets;
+    const auto total = static_cast<uint32_t>(instance_.program().operations().size());
+    for (const Segment& segment : instance_.program().segments()) {
+      if (limit_ < total && segment.first_operation >= limit_) break;
+      const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
+      const uint32_t first = packets_before[segment.first_operation];
+      parts_.push_back(
+          {segment.first_host_write, segment.host_write_count, first, packets_before[end] - first});
+    }
+    forwards_.resize(limit_);
+    for (uint32_t i = 0; i < limit_; ++i) {
+      const PreparedOperation& operation = instance_.operation(i);
+      if (operation.kind == OperationKind::kCopy &&
+          instance_.copy(operation.index).staged != nullptr)
+        host_copies_.push_back(i);
+    }
+    is_changed_.resize(limit_);
+    changed_.reserve(limit_);
+  }
+
+  Result<void> prepare_set(Set& set) {
+    GFXGRAPH_ASSIGN_OR_RETURN(set.kernargs,
+                              device_->allocate(kernarg_bytes_, "arguments of kernels"));
+    std::memset(set.kernargs, 0, kernarg_bytes_);
+    set.packets.resize(packets_);
+    set.is_outdated.resize(limit_);
+    set.outdated.reserve(limit_);
+    for (uint32_t i = 0; i < limit_; ++i) {
+      GFXGRAPH_TRY(instance_.deadline().check("building the packets"));
+      GFXGRAPH_TRY(write(set, i));
+    }
+    for (const Turn& turn : turns_) {
+      Packet& packet = set.packets[turn.packet];
+      begin(packet, set.kernargs + turn.kernarg);
+      if (turn.copies) {
+        GFXGRAPH_TRY(write_copy(packet, set.kernargs + turn.kernarg, turn.operation, turn.copy));
+      } else {
+        write_fill(packet, set.kernargs + turn.kernarg, turn.fill);
+      }
+    }
+    if (packets_ == 0) return {};
+    // What the caller's copies and kernels wrote, and what they read afterwards.
+    set.packets.front().header |= hsa_abi::kAcquireSystem;
+    for (const Part& part : parts_) {
+      if (part.packet_count == 0) continue;
+      set.packets[part.first_packet].header |= hsa_abi::kAcquireSystem;
+      set.packets[part.first_packet + part.packet_count - 1].header |= hsa_abi::kReleaseSystem;
+    }
+    for (Packet& packet : set.packets) {
+      // Both scopes' bits would be a third scope.
+      if ((packet.header & hsa_abi::kAcquireSystem) != 0)
+        packet.header &= static_cast<uint16_t>(~hsa_abi::kAcquireAgent);
+      if ((packet.header & hsa_abi::kReleaseSystem) != 0)
+        packet.header &= static_cast<uint16_t>(~hsa_abi::kReleaseAgent);
+    }
+    return {};
+  }
+
+  static void begin(Packet& packet, const std::byte* kernarg) {
+    packet.kernarg = bits(kernarg);
+    packet.setup = 3;
+    if (packet.header == hsa_abi::kPacketInvalid) packet.header = kDispatchHeader;
+  }
+
+  // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
+  Result<void> write(Set& set, uint32_t index) {
+    if (packet_of_[index] == kNoPacket) return {};
+    const PreparedOperation& operation = instance_.operation(index);
+    Packet& packet = set.packets[packet_of_[index]];
+    std::byte* const kernarg = set.kernargs + kernarg_of_[index];
+    begin(packet, kernarg);
+    if (operation.kind == OperationKind::kLaunch)
+      return write_launch(packet, kernarg, index, instance_.launch(operation.index));
+    if (operation.kind == OperationKind::kCopy)
+      return write_copy(packet, kernarg, index, instance_.copy(operation.index));
+    write_fill(packet, kernarg, instance_.memset(operation.index));
+    return {};
+  }
+
+  Result<void> write_launch(Packet& packet, std::byte* kernarg, uint32_t index,
+                            const PreparedLaunch& launch) {
+    const Kernel& kernel = kernels_.find(launch.kernel)->second;
+    const std::array<uint32_t, 3> block = {launch.block.x, launch.block.y, launch.block.z};
+    std::array<uint64_t, 3> items = {uint64_t{launch.grid.x} * block[0],
+                                     uint64_t{launch.grid.y} * block[1],
+                                     uint64_t{launch.grid.z} * block[2]};
+    if (const SpecialLaunch* const special = instance_.special(launch); special != nullptr)
+      items = {special->work_items.x, special->work_items.y, special->work_items.z};
+    const uint64_t group_bytes = uint64_t{kernel.code.group_bytes} + launch.lds_bytes;
+    HiddenFacts facts;
+    uint64_t in_block = 1;
+    for (size_t i = 0; i < 3; ++i) {
+      in_block *= block[i];
+      if (items[i] == 0 || items[i] > UINT32_MAX || in_block == 0 || in_block > kMostWorkItems) {
+        return fail(Status::kUnsupported,
+                    fmt::format("mode packets: {}: {} x {} x {} work items in workgroups of {} x "
+                                "{} x {} are not possible",
+                                instance_.program().describe(index), items[0], items[1], items[2],
+                                block[0], block[1], block[2]));
+      }
+      facts.work_items[i] = static_cast<uint32_t>(items[i]);
+    }
+    if (group_bytes > device_->group_bytes()) {
+      return fail(
+          Status::kUnsupported,
+          fmt::format("mode packets: {}: {} bytes of LDS, the device has {}",
+                      instance_.program().describe(index), group_bytes, device_->group_bytes()));
+    }
+    facts.block = block;
+    facts.dynamic_lds_bytes = launch.lds_bytes;
+    facts.queue = queue_->address();
+    facts.private_base = queue_->private_aperture();
+    facts.shared_base = queue_->group_aperture();
+    for (size_t i = 0; i < 3; ++i) {
+      packet.block[i] = static_cast<uint16_t>(block[i]);
+      packet.grid[i] = facts.work_items[i];
+    }
+    packet.private_bytes = kernel.code.private_bytes;
+    packet.group_bytes = static_cast<uint32_t>(group_bytes);
+    packet.kernel_object = kernel.code.object;
+    std::memcpy(kernarg, launch.kernarg, launch.kernarg_bytes);
+    write_hidden(kernel.hidden, facts, kernarg);
+    return {};
+  }
+
+  // The address that kernels know memory by that HIP's copies take by the host's.
+  Result<uint64_t> device_address(const void* pointer, uint32_t index) const {
+    void* device = nullptr;
+    const hip::Error code =
+        instance_.hip().hipHostGetDevicePointer(&device, const_cast<void*>(pointer), 0);
+    if (code == hip::kSuccess && device != nullptr) return bits(device);
+    instance_.hip().hipGetLastError();
+    return fail(
+        Status::kUnsupported,
+        fmt::format("mode packets: {}: its end outside of buffers is memory that HIP does not "
+                    "know, which kernels cannot reach: give pinned memory, or read the "
+                    "output from the step",
+                    instance_.program().describe(index)));
+  }
+
+  void set_box(Packet& packet, const PacketKernel& kernel, const Box& box) const {
+    packet.block[0] = kBoxBlock;
+    packet.block[1] = packet.block[2] = 1;
+    packet.grid[0] = box.groups_x * kBoxBlock;
+    packet.grid[1] = box.groups_y;
+    packet.grid[2] = box.groups_z;
+    packet.private_bytes = kernel.private_bytes;
+    packet.group_bytes = kernel.group_bytes;
+    packet.kernel_object = kernel.object;
+  }
+
+  Result<void> write_copy(Packet& packet, std::byte* kernarg, uint32_t index,
+                          const PreparedCopy& copy) {
+    Result<uint64_t> to = device_address(copy.destination, index);
+    const bool given =
+        copy.staged != nullptr && copy.destination != copy.staged && copy.source != copy.staged;
+    // The caller's pageable memory: by way of the step's own.
+    if (copy.staged != nullptr) forwards_[index] = !to && given;
+    if (!to && given) to = device_address(copy.staged, index);
+    if (!to) return tl::unexpected<Error>(to.error());
+    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t from, device_address(copy.source, index));
+    uint64_t distances = *to | from;
+    if (copy.height > 1) distances |= copy.source_pitch;
+    if (copy.depth > 1) distances |= copy.source_slice;
+    const Box box = box_of(copy.width, copy.height, copy.depth, copy.destination_pitch,
+                           copy.destination_slice, distances);
+    const CopyArguments arguments{reinterpret_cast<const void*>(*to),
+                                  reinterpret_cast<const void*>(from), copy.source_pitch,
+                                  copy.source_slice, box};
+    std::memcpy(kernarg, &arguments, sizeof(arguments));
+    set_box(packet, copy_kernel_, box);
+    return {};
+  }
+
+  void write_fill(Packet& packet, std::byte* kernarg, const PreparedMemset& memset) {
+    uint32_t pattern = memset.value;
+    if (memset.element_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
+    if (memset.element_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
+    const Box box = box_of(memset.width * memset.element_bytes, memset.height, memset.depth,
+                           memset.pitch, memset.slice, bits(memset.destination));
+    const FillArguments arguments{memset.destination, pattern, box};
+    std::memcpy(kernarg, &arguments, sizeof(arguments));
+    set_box(packet, fill_kernel_, box);
+  }
+
+  Result<void> run_parts(hip::Stream stream, bool fenced) {
+    if (!fenced && forwards_any()) {
+      return fail(Status::kUnsupported,
+                  "mode packets: a run without fences cannot copy to pageable memory: give pinned "
+                  "memory, or read the output from the step");
+    }
+    last_stream_ = stream;
+    Set& set = sets_[current_];
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const Part& part = parts_[i];
+      if (part.host_write_count != 0) {
+        GFXGRAPH_TRY(wait(stream));
+        for (uint32_t n = 0; n < part.host_write_count; ++n)
+          instance_.apply_host_write(part.first_host_write + n);
+      }
+      PacketQueue::Run run;
+      run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
+      run.stream = stream;
+      // The parts follow each other in the queue, and the host waits between them.
+      run.fenced_before = fenced && i == 0;
+      run.fenced_behind = fenced && i + 1 == parts_.size();
+      GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
+      set.last_run = last_run_;
+    }
+    return forward(stream);
+  }
+
+  bool forwards_any() const {
+    return std::ranges::any_of(host_copies_, [&](uint32_t i) { return forwards_[i] != 0; });
+  }
+
+  // From the step's memory to the caller's, behind the run.
+  Result<void> forward(hip::Stream stream) {
+    for (const uint32_t index : host_copies_) {
+      if (forwards_[index] == 0) continue;
+      const PreparedCopy& copy = instance_.copy(instance_.operation(index).index);
+      GFXGRAPH_TRY(instance_.library().check(
+          instance_.hip().hipMemcpyAsync(copy.destination, copy.staged,
+                                         copy.width * copy.height * copy.depth, hip::kCopyDefault,
+                                         stream),
+          instance_.program().describe(index)));
+    }
+    return {};
+  }
+
+  Instance& instance_;
+  uint32_t limit_;
+  std::shared_ptr<PacketDevice> device_;
+  std::unique_ptr<PacketQueue> queue_;
+  std::map<format::KernelId, Kernel> kernels_;
+  PacketKernel copy_kernel_, fill_kernel_;
+  std::vector<uint32_t> packet_of_;   // by operation
+  std::vector<uint64_t> kernarg_of_;  // by operation, in a set's memory
+  uint64_t kernarg_bytes_ = 0;
+  uint32_t packets_ = 0;
+  std::vector<Turn> turns_;
+  std::vector<Part> parts_;
+  std::array<Set, kSets> sets_;
+  size_t current_ = 0;
+  uint64_t last_run_ = 0;  // of the queue
+  hip::Stream last_stream_ = nullptr;
+  std::vector<uint32_t> changed_;
+  std::vector<uint8_t> is_changed_;
+  std::vector<uint32_t> host_copies_;  // operations with an end outside of buffers
+  std::vector<uint8_t> forwards_;      // by operation: to memory that kernels cannot reach
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> make_packet_executor(Instance& instance,
+                                                       const ExecutorOptions& options) {
+  auto executor = std::make_unique<PacketExecutor>(instance, options);
+  GFXGRAPH_TRY(executor->prepare());
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+}  // namespace gfxgraph::replayer

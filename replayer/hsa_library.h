@@ -1,0 +1,52 @@
+// The HSA runtime that the process's HIP runs on, called through one table of entry points.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/hsa_abi.h"
+
+namespace gfxgraph::hsa_abi {
+
+// A pointer per row of hsa_symbols.inc, under the row's name.
+struct Table {
+#define GFXGRAPH_HSA_SYMBOL(result, name, arguments) result(*name) arguments = nullptr;
+#include "replayer/hsa_symbols.inc"
+#undef GFXGRAPH_HSA_SYMBOL
+};
+
+}  // namespace gfxgraph::hsa_abi
+
+namespace gfxgraph::replayer {
+
+// Initialised as long as it lives; HIP holds HSA by a count of its own. Thread-safe as HSA is.
+class HsaLibrary {
+ public:
+  using Lookup = void* (*)(void* handle, const char* name);
+  // The one that the process has loaded already; none is loaded. kUnsupported: there is none, or it
+  // lacks a row. `find` gives its functions, or such as stand in front of them.
+  static Result<std::shared_ptr<const HsaLibrary>> load(Lookup find = &dlsym);
+  ~HsaLibrary();
+  HsaLibrary(const HsaLibrary&) = delete;
+  HsaLibrary& operator=(const HsaLibrary&) = delete;
+
+  const hsa_abi::Table& table() const { return table_; }
+  const hsa_abi::LoaderTable& loader() const { return loader_; }
+  Result<void> check(hsa_abi::Status status, std::string_view what) const;
+
+  std::vector<uint64_t> executables() const;
+
+ private:
+  HsaLibrary() = default;
+  hsa_abi::Table table_;
+  hsa_abi::LoaderTable loader_;
+  bool initialised_ = false;
+};
+
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,49 @@
+// The device of a session as HSA knows it: what all steps in mode packets share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "replayer/hip_library.h"
+#include "replayer/hsa_library.h"
+#include "replayer/packet_code.h"
+
+namespace gfxgraph::replayer {
+
+class PacketDevice {
+ public:
+  static Result<std::shared_ptr<PacketDevice>> open(std::shared_ptr<const HipLibrary> hip,
+                                                    const HipDevice& device);
+  PacketDevice(const PacketDevice&) = delete;
+  PacketDevice& operator=(const PacketDevice&) = delete;
+
+  const HipLibrary& hip() const { return *hip_; }
+  const HsaLibrary& hsa() const { return *hsa_; }
+  uint64_t agent() const { return agent_; }
+  uint32_t most_slots() const { return most_slots_; }    // of a queue
+  uint64_t group_bytes() const { return group_bytes_; }  // LDS of a workgroup at most
+  PacketCode& code() { return *code_; }                  // while steps are prepared
+
+  // Memory that the device reads arguments from; both of them read and write it. Thread-safe.
+  Result<std::byte*> allocate(size_t bytes, std::string_view what) const;
+  void release(void* memory) const noexcept;
+
+ private:
+  PacketDevice(std::shared_ptr<const HipLibrary> hip, std::shared_ptr<const HsaLibrary> hsa)
+      : hip_(std::move(hip)), hsa_(std::move(hsa)) {}
+  Result<void> find_agents(const HipDevice& device);
+  Result<void> find_pools();
+
+  std::shared_ptr<const HipLibrary> hip_;
+  std::shared_ptr<const HsaLibrary> hsa_;
+  std::unique_ptr<PacketCode> code_;
+  uint64_t agent_ = 0;
+  uint64_t cpu_agent_ = 0;
+  uint64_t kernarg_pool_ = 0;
+  uint64_t group_bytes_ = 0;
+  uint32_t most_slots_ = 0;
+};
+
+}  // namespace gfxgraph::replayer
