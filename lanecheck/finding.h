@@ -17,8 +17,9 @@ enum class Tool : uint8_t {
   kMemcheck,   // accesses of active lanes, and faults
   kSynccheck,  // barriers, and waits
   kLanes,      // addresses of inactive lanes
+  kRacecheck,  // accesses that nothing orders
 };
-inline constexpr size_t kTools = 3;
+inline constexpr size_t kTools = 4;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
 std::optional<Tool> find_tool(std::string_view name) noexcept;
 

@@ -187,12 +187,14 @@ void TraceBuilder::launch(const std::string& kernel, uint32_t grid, uint32_t blo
   add(make_launch(kernel, grid, block, arguments));
 }
 
-format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches) {
+format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches, bool chained) {
   format::Graph graph;
   graph.id = 1;
   for (const format::Launch& launch : launches) {
     format::GraphNode node;
     node.action = launch;
+    if (chained && !graph.nodes.empty())
+      node.dependencies = {static_cast<uint32_t>(graph.nodes.size() - 1)};
     graph.nodes.push_back(std::move(node));
   }
   check_or_throw(writer_->add(graph));

@@ -58,7 +58,8 @@ class TraceBuilder {
   void launch(const std::string& kernel, uint32_t grid, uint32_t block,
               const std::vector<Value>& arguments);
   void add(format::Action action);
-  format::GraphId graph(const std::vector<format::Launch>& launches);
+  // `chained`: each node follows the one before.
+  format::GraphId graph(const std::vector<format::Launch>& launches, bool chained = false);
   format::Content content(const std::vector<uint32_t>& words);
 
   // Seals, opens and checks; twice, so that each test also shows that watching fewer registers
