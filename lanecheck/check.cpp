@@ -15,6 +15,8 @@
 #include "lanecheck/device_memory.h"
 #include "lanecheck/event_order.h"
 #include "lanecheck/grouping.h"
+#include "lanecheck/init_check.h"
+#include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/race_check.h"
@@ -36,8 +38,8 @@ constexpr uint64_t kKernargPadBytes = 256;
 // The observer of either backend, and a budget that is spent while waves run.
 struct BudgetObserver : DeepObserver {
   BudgetObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
-                 Budget& of)
-      : DeepObserver(memory, sites, options, race), budget(of) {}
+                 InitCheck* init, Budget& of)
+      : DeepObserver(memory, sites, options, race, init), budget(of) {}
   Budget& budget;
   emulator::Engine* engine = nullptr;
   uint64_t launch = 0;  // unique in this process; changes between launches only
@@ -97,10 +99,12 @@ class TraceCheck {
         race_(selection_.has(Tool::kRacecheck)
                   ? std::make_unique<RaceCheck>(memory_.map(), sites_, budget_)
                   : nullptr),
+        init_(selection_.has(Tool::kInitcheck) ? std::make_unique<InitCheck>(sites_, budget_)
+                                               : nullptr),
         observer_(memory_.map(), sites_,
                   {options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
                    options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
-                  race_.get(), budget_),
+                  race_.get(), init_.get(), budget_),
         events_(trace, memory_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
@@ -154,12 +158,13 @@ class TraceCheck {
 
   Result<void> set_up() {
     if (race_ != nullptr) order_ = order_launches(trace_);
+    if (init_ != nullptr) init_events_.emplace(*init_);
     if (order_.limited)
       report_.notes.push_back(
           fmt::format("a launch is compared with the last {} that it does not follow",
                       LaunchOrder::kMostUnordered));
     emulator::EngineOptions engine_options;
-    engine_options.threads = race_ != nullptr ? 1 : options_.threads;
+    engine_options.threads = deep() ? 1 : options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
     engine_options.on_warning = [this](const std::string& text) {
       report_.emulator_notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
@@ -179,7 +184,7 @@ class TraceCheck {
       budget_.give_memory(with_shadow(size_bytes));
     };
     // A backend takes a pointer to its own observer.
-    engine_ = race_ != nullptr
+    engine_ = deep()
                   ? emulator::create_engine(memory_.map(), engine_options, budget_backend<true>(),
                                             static_cast<DeepObserver*>(&observer_))
                   : emulator::create_engine(memory_.map(), engine_options, budget_backend<false>(),
@@ -193,7 +198,7 @@ class TraceCheck {
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
-        if (!options_.watch_all)
+        if (!options_.watch_all && init_ == nullptr)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
       }
@@ -232,12 +237,27 @@ class TraceCheck {
 
   template <typename Action>
   Result<void> apply(const Action& action) {
-    if constexpr (requires { events_.apply(action); }) return events_.apply(action);
+    if constexpr (requires { events_.apply(action); }) {
+      GFXGRAPH_TRY(events_.apply(action));
+      return tell_init(action);
+    }
     return {};  // streams, events, markers: sequence order is a valid order
   }
   Result<void> apply(const std::monostate&) { return {}; }
+  template <typename Action>
+  Result<void> tell_init(const Action& action) {
+    if (init_ == nullptr) return {};
+    if constexpr (std::is_same_v<Action, format::Copy>)
+      return init_events_->apply(action, report_.launches == 0 ? 0 : report_.launches - 1);
+    else
+      return init_events_->apply(action);
+  }
+  bool deep() const { return race_ != nullptr || init_ != nullptr; }
   Result<void> apply(const format::AllocationBegin& allocation) {
-    if (allocation.kind != format::AllocationKind::kModuleGlobal) return events_.apply(allocation);
+    if (allocation.kind != format::AllocationKind::kModuleGlobal) {
+      GFXGRAPH_TRY(events_.apply(allocation));
+      return tell_init(allocation);
+    }
     format::AllocationBegin placed = allocation;
     if (allocation.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
       point_to_managed(code_, allocation, memory_);
@@ -340,6 +360,7 @@ class TraceCheck {
     if (race_ != nullptr)
       race_->next_launch(index, launch.kernel, code.has_fences, order_.unordered[index],
                          order_.after_all[index]);
+    if (init_ != nullptr) init_->next_launch(launch.kernel);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
@@ -411,7 +432,7 @@ class TraceCheck {
     Finding finding;
     finding.finding_class = key.finding_class;
     finding.severity = severity_of(key.finding_class, options_);
-    finding.kernel = trace_.kernels()[key.kernel - 1].name;
+    finding.kernel = key.kernel == 0 ? "(none)" : trace_.kernels()[key.kernel - 1].name;
     finding.mnemonic =
         site.first.mnemonic.empty() ? emulator::op_name(site.first.op) : site.first.mnemonic;
     if (const LoadedCode* const code = find_code(code_, key.pc)) {
@@ -488,6 +509,8 @@ class TraceCheck {
   WaitCheck waits_;
   LaunchOrder order_;                // if racecheck is on
   std::unique_ptr<RaceCheck> race_;  // null: not asked for
+  std::unique_ptr<InitCheck> init_;  // null: not asked for
+  std::optional<InitEvents> init_events_;
   BudgetObserver observer_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;

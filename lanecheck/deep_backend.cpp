@@ -1,4 +1,4 @@
-// The engine with the observer of racecheck, once per host instruction set.
+// The engine with the observer of racecheck and initcheck, once per host instruction set.
 #include "emulator/isa/backend.inl"
 #include "lanecheck/deep_observer.inl"
 

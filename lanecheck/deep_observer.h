@@ -2,6 +2,7 @@
 // backend of its own. One thread.
 #pragma once
 
+#include "lanecheck/init_check.h"
 #include "lanecheck/lane_observer.h"
 #include "lanecheck/race_check.h"
 
@@ -9,6 +10,7 @@ namespace gfxgraph::lanecheck {
 
 struct DeepWaveState : LaneWaveState {
   RaceWave race;
+  InitWave init;
 };
 
 class DeepObserver : public LaneObserver {
@@ -16,9 +18,10 @@ class DeepObserver : public LaneObserver {
   static constexpr bool kSuspectsOnly = false;
   using WaveState = DeepWaveState;
 
-  // `race` may be null.
-  DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race)
-      : LaneObserver(memory, sites, options), race_(race) {}
+  // Either may be null. With `init` no kernel may be added: all instructions are watched.
+  DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
+               InitCheck* init)
+      : LaneObserver(memory, sites, options), race_(race), init_(init) {}
 
   // ---- hooks (emulator/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);
@@ -28,14 +31,22 @@ class DeepObserver : public LaneObserver {
   // The lane observer's kinds, and what orders waves: alone, or at the end of a run.
   static constexpr unsigned kOrders = kShadowRules;
   static constexpr unsigned kOrdersAfterRun = kShadowRules + 1;
-  static constexpr unsigned kHookKinds = kShadowRules + 2;
+  static constexpr unsigned kBranch = kShadowRules + 2;   // on a condition
+  static constexpr unsigned kBitwise = kShadowRules + 3;  // scalar
+  static constexpr unsigned kHookKinds = kShadowRules + 4;
   static_assert(kHookKinds <= 1u << (32 - kRuleShift));
   template <unsigned kKind>
-  GFXGRAPH_INLINE void before(WaveState&, const Wave&, const Inst&) {}
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
+    if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
+    if constexpr (kKind == kBitwise) InitCheck::before_bitwise(state, state.init, wave, inst);
+  }
   template <unsigned kKind>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
                                   const emulator::MemoryEvent& event);
+  // The same, where it is compiled: once per host instruction set, not once per handler.
+  GFXGRAPH_INLINE uint32_t look_at(WaveState& state, const Wave& wave, const Inst& inst,
+                                   const emulator::MemoryEvent& event);
   GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
                                    const emulator::ScalarEvent& event);
 
@@ -44,6 +55,7 @@ class DeepObserver : public LaneObserver {
     return state.lower == nullptr ? state : *static_cast<DeepWaveState*>(state.lower);
   }
   RaceCheck* const race_;
+  InitCheck* const init_;
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -11,7 +11,14 @@ template <unsigned kKind>
 GFXGRAPH_INLINE void DeepObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
   if constexpr (kKind < kShadowRules) {
     LaneObserver::after<kKind>(state, wave, inst);
-  } else {
+    if (state.init.dwords != 0) InitCheck::finish_load(state, state.init, wave, inst);
+    constexpr auto rule = static_cast<ShadowRule>(kKind);
+    if constexpr (rule == ShadowRule::kScalar || rule == ShadowRule::kLaneMask)
+      if (init_ != nullptr && state.defined[emulator::operand::kExecLo] != ~0u) [[unlikely]]
+        init_->exec_written(state, wave, inst);
+  } else if constexpr (kKind == kBitwise) {
+    init_->after_bitwise(state, state.init, wave, inst);
+  } else if constexpr (kKind != kBranch) {
     if constexpr (kKind == kOrdersAfterRun)
       LaneObserver::after<static_cast<unsigned>(ShadowRule::kRun)>(state, wave, inst);
     race_->hook(state.race, wave, inst);
@@ -56,8 +63,8 @@ GFXGRAPH_INLINE bool within_region(const LaneWaveState& state, const emulator::W
 
 }  // namespace shadow
 
-GFXGRAPH_INLINE uint32_t DeepObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
-                                              const emulator::MemoryEvent& event) {
+GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wave, const Inst& inst,
+                                               const emulator::MemoryEvent& event) {
   uint32_t keep = event.exec;
   const bool ordinary = event.space == emulator::Space::kLds
                             ? event.other_space == 0 && shadow::within_lds(wave, event)
@@ -67,7 +74,22 @@ GFXGRAPH_INLINE uint32_t DeepObserver::memory(WaveState& state, const Wave& wave
   if (race_ != nullptr && event.space != emulator::Space::kScratch)
     race_->access(lower_of(state).race, wave, inst, event,
                   keep & event.in_range & ~event.other_space);
+  if (init_ != nullptr)
+    init_->access(state, state.init, wave, inst, event, keep & event.in_range & ~event.other_space);
   return keep;
+}
+
+// In the one file that this is compiled into; never shared between instruction sets.
+[[gnu::noinline]] static uint32_t look_at_access(DeepObserver& observer, DeepWaveState& state,
+                                                 const emulator::Wave& wave,
+                                                 const emulator::Inst& inst,
+                                                 const emulator::MemoryEvent& event) {
+  return observer.look_at(state, wave, inst, event);
+}
+
+GFXGRAPH_INLINE uint32_t DeepObserver::memory(WaveState& state, const Wave& wave, const Inst& inst,
+                                              const emulator::MemoryEvent& event) {
+  return look_at_access(*this, state, wave, inst, event);
 }
 
 GFXGRAPH_INLINE bool DeepObserver::scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
@@ -75,6 +97,7 @@ GFXGRAPH_INLINE bool DeepObserver::scalar_load(WaveState& state, const Wave& wav
   const bool keep = LaneObserver::scalar_load(state, wave, inst, event);
   if (race_ != nullptr && keep && event.in_range && event.mapped)
     race_->scalar_load(lower_of(state).race, wave, inst, event.address, event.bytes);
+  if (init_ != nullptr && keep) init_->scalar_load(state, state.init, wave, inst, event);
   return keep;
 }
 

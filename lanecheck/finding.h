@@ -18,8 +18,9 @@ enum class Tool : uint8_t {
   kSynccheck,  // barriers, and waits
   kLanes,      // addresses of inactive lanes
   kRacecheck,  // accesses that nothing orders
+  kInitcheck,  // values that nobody wrote
 };
-inline constexpr size_t kTools = 4;
+inline constexpr size_t kTools = 5;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
 std::optional<Tool> find_tool(std::string_view name) noexcept;
 

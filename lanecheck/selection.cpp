@@ -35,8 +35,9 @@ Result<ToolSet> parse_tools(std::string_view text) {
     if (!tool) {
       return fail(
           Status::kInvalidArgument,
-          format_printable("'{}' is not a tool; use memcheck, synccheck, lanes, racecheck or all",
-                           std::string(name)));
+          format_printable(
+              "'{}' is not a tool; use memcheck, synccheck, lanes, racecheck, initcheck or all",
+              std::string(name)));
     }
     tools[static_cast<size_t>(*tool)] = true;
   }

@@ -50,7 +50,9 @@ class Bench {
       : best_(best),
         only_(only),
         race_(memory_, sites_, budget_),
-        observer_(memory_, sites_, {true, false}, &race_) {
+        init_(sites_, budget_),
+        observer_(memory_, sites_, {true, false}, &race_, nullptr),
+        init_observer_(memory_, sites_, {true, false}, nullptr, &init_) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
@@ -74,7 +76,14 @@ class Bench {
                              static_cast<LaneObserver*>(&observer_));
     const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
     races_ = create_engine(memory_, options, select_backend(deep), &observer_);
-    for (emulator::Engine* const engine : {plain_.get(), watched_.get(), races_.get()}) {
+    inits_ = create_engine(memory_, options, select_backend(deep), &init_observer_);
+    // Buffers that are followed, and written.
+    for (uint64_t n = 0; n < 3; ++n) {
+      if (!init_.memory().begin(buffer(n), kBufferBytes)) stop("no memory");
+      init_.memory().set_written(buffer(n), kBufferBytes);
+    }
+    for (emulator::Engine* const engine :
+         {plain_.get(), watched_.get(), races_.get(), inits_.get()}) {
       if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
     }
   }
@@ -99,9 +108,10 @@ class Bench {
     packet.kernarg_address = dispatch.kernarg_address;
     write_packet({system_, kPacketBytes}, {items, block}, packet);
     observer_.next_launch(0, 1);
+    init_observer_.next_launch(0, 1);
     // Taken in turns, so that all see the same machine.
-    emulator::Engine* const engines[] = {plain_.get(), watched_.get(), races_.get()};
-    constexpr int kEngines = 3;
+    emulator::Engine* const engines[] = {plain_.get(), watched_.get(), races_.get(), inits_.get()};
+    constexpr int kEngines = 4;
     std::vector<double> times[kEngines];
     for (int n = 0; n < kEngines * kRepeat; ++n) {
       race_.next_launch(0, 1, false, {}, true);
@@ -113,8 +123,8 @@ class Bench {
     for (std::vector<double>& some : times) std::sort(some.begin(), some.end());
     const size_t at = best_ ? 0 : kRepeat / 2;
     const double plain = times[0][at];
-    fmt::print("{:<14} plain {:8.2f} ms  lanes {:.2f}x  racecheck {:.2f}x\n", name, plain * 1e3,
-               times[1][at] / plain, times[2][at] / plain);
+    fmt::print("{:<14} plain {:8.2f} ms  lanes {:.2f}x  racecheck {:.2f}x  initcheck {:.2f}x\n",
+               name, plain * 1e3, times[1][at] / plain, times[2][at] / plain, times[3][at] / plain);
     if (!sites_.all().empty()) stop(name + " has findings: the figures mean nothing");
   }
 
@@ -140,12 +150,15 @@ class Bench {
   Sites sites_;
   Budget budget_{BudgetLimits()};
   RaceCheck race_;
+  InitCheck init_;
   DeepObserver observer_;
+  DeepObserver init_observer_;
   std::shared_ptr<const codeobj::CodeObject> code_;
   std::byte* system_ = nullptr;
   std::unique_ptr<emulator::Engine> plain_;
   std::unique_ptr<emulator::Engine> watched_;
   std::unique_ptr<emulator::Engine> races_;
+  std::unique_ptr<emulator::Engine> inits_;
 };
 
 // Each value at its natural alignment, as the compiler lays out arguments.

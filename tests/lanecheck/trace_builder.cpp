@@ -105,8 +105,23 @@ TraceBuilder::Buffer TraceBuilder::buffer(uint64_t bytes, uint64_t mapped_bytes,
   begin.mapped_bytes = mapped_bytes;
   begin.initial.size_bytes = bytes;
   begin.initial.fill = fill;
+  begin.initial.unwritten = std::exchange(unwritten_, false);
   add(begin);
   return buffer;
+}
+
+TraceBuilder::Buffer TraceBuilder::unwritten_buffer(uint64_t bytes) {
+  unwritten_ = true;
+  return buffer(bytes);
+}
+
+void TraceBuilder::copy_out(const Buffer& buffer) {
+  format::Copy copy;
+  copy.source.allocation = buffer.id;
+  copy.width_bytes = buffer.bytes;
+  copy.host_result.size_bytes = buffer.bytes;
+  copy.host_result.stored = false;
+  add(copy);
 }
 
 TraceBuilder::Buffer TraceBuilder::buffer_behind(const Buffer& other, uint64_t bytes) {

@@ -35,10 +35,12 @@ void add(const Fault& fault, const ToolSet& tools, std::map<Tool, Counts>& by_to
   const Report faulty = check_one(fault, fault.kernel, tools);
   for (const Finding& finding : faulty.findings) {
     if (!counts(finding)) continue;
-    if (finding.finding_class == fault.expected && finding.kernel == fault.kernel)
+    if (finding.finding_class == fault.expected && finding.kernel == fault.kernel) {
       found = true;
-    else if (std::ranges::find(fault.also, finding.finding_class) == fault.also.end())
+    } else if (std::ranges::find(fault.also, finding.finding_class) == fault.also.end()) {
       ++by_tool[class_text(finding.finding_class).tool].false_reports;
+      ADD_FAILURE() << fault.name << ": something else is reported:\n" << render_text(faulty, "t");
+    }
   }
   total.found += found;
   EXPECT_TRUE(found) << fault.name << ": not found:\n" << render_text(faulty, "t");
