@@ -106,12 +106,13 @@ void InitCheck::wave_begin(InitWave& me, const Wave& wave) {
   me.pending = false;
   me.lds = nullptr;
   if (wave.group->lds_requested == 0) return;
-  Lds& lds = lds_[wave.group];
+  InitWave::Lds& lds = lds_[wave.group];
   if (lds.waves == 0 && lds.written.empty()) {
-    lds.written.assign(wave.group->lds_requested, false);
+    lds.written.assign(wave.group->lds_requested, 0);
+    lds.left = lds.written.size();
     lds.waves = wave.group->wave_count;
   }
-  me.lds = &lds.written;
+  me.lds = &lds;
 }
 
 void InitCheck::wave_end(const Wave& wave) {
@@ -133,10 +134,27 @@ void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave, con
   store(state, me, wave, inst, event, lanes);
 }
 
+// The usual case. Of memory that is not followed, too.
+bool InitCheck::all_written(const InitWave& me, const emulator::MemoryEvent& event,
+                            uint32_t lanes) {
+  if (event.space == emulator::Space::kLds) return me.lds->left == 0;
+  uint64_t low = UINT64_MAX, high = 0;
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    const bool active = (lanes >> l & 1) != 0;
+    low = std::min(low, active ? event.address[l] : UINT64_MAX);
+    high = std::max(high, active ? event.address[l] : 0);
+  }
+  return memory_.in_written_buffer(low, high + event.access_bytes - 1);
+}
+
 void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const unsigned dwords = (event.access_bytes + 3u) / 4;
-  if (me.dwords + dwords > InitWave::kMost) return;
+  if (me.dwords + dwords > InitWave::kMost || lanes == 0) return;
+  if (all_written(me, event, lanes)) {
+    for (unsigned d = 0; d < dwords; ++d) me.loaded[me.dwords++] = ~0u;
+    return;
+  }
   for (unsigned d = 0; d < dwords; ++d) {
     uint32_t written = ~0u;
     const uint32_t bytes = std::min(4u, event.access_bytes - 4 * d);
@@ -146,7 +164,7 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
       bool any = false;
       if (lds) {
         for (uint32_t b = 0; b < bytes; ++b)
-          any = any || address + b >= me.lds->size() || (*me.lds)[address + b];
+          any = any || address + b >= me.lds->written.size() || me.lds->written[address + b] != 0;
       } else {
         any = !memory_.may_be_unwritten(address) ||
               memory_.unwritten(address, bytes) != (1u << bytes) - 1;
@@ -158,10 +176,25 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
   }
 }
 
+// Nothing that it may store is undefined, whichever of its data operands the event is of.
+bool InitCheck::stores_defined(const LaneWaveState& state, const Inst& inst,
+                               const emulator::MemoryEvent& event, uint32_t lanes) {
+  uint32_t defined = ~0u;
+  const bool two = inst.format == emulator::Format::kDs && inst.src[2] < 512;
+  for (unsigned d = 0; d < (event.access_bytes + 3u) / 4; ++d) {
+    defined &= shadow_of(state, inst.src[1] + d);
+    if (two) defined &= shadow_of(state, inst.src[2] + d);
+  }
+  return (~defined & lanes) == 0;
+}
+
 void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                       const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const bool atomic = event.kind == emulator::AccessKind::kAtomic;
+  if (!atomic && lanes != 0 && stores_defined(state, inst, event, lanes) &&
+      all_written(me, event, lanes))
+    return;
   uint16_t data = inst.src[1];
   const std::string_view name = emulator::op_name(inst.op);
   if (inst.format == emulator::Format::kDs && name.find("write2") != name.npos) {
@@ -190,8 +223,12 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
       const uint64_t address = event.address[lane] + at;
       const bool good = (defined >> lane & 1) != 0;
       if (lds) {
-        for (uint64_t b = 0; b < bytes && address + b < me.lds->size(); ++b)
-          (*me.lds)[address + b] = good;
+        for (uint64_t b = 0; b < bytes && address + b < me.lds->written.size(); ++b) {
+          uint8_t& written = me.lds->written[address + b];
+          me.lds->left += written;
+          written = good;
+          me.lds->left -= written;
+        }
       } else if (memory_.may_be_unwritten(address)) {
         if (good)
           memory_.set_written(address, bytes);

@@ -26,7 +26,12 @@ struct InitWave {
   bool pending = false;  // not all of it was
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
-  std::vector<bool>* lds = nullptr;  // a bit per byte of the workgroup's; null: there is none
+  struct Lds {
+    std::vector<uint8_t> written;  // 1: the byte is
+    size_t left = 0;               // bytes that are not
+    uint32_t waves = 0;
+  };
+  Lds* lds = nullptr;  // of the workgroup; null: it has none
 };
 
 class InitCheck {
@@ -63,10 +68,9 @@ class InitCheck {
   void read_by_host(uint64_t launch, uint64_t address, uint64_t bytes);
 
  private:
-  struct Lds {
-    std::vector<bool> written;
-    uint32_t waves = 0;
-  };
+  bool all_written(const InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  static bool stores_defined(const LaneWaveState& state, const Inst& inst,
+                             const emulator::MemoryEvent& event, uint32_t lanes);
   void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
   void store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
              const emulator::MemoryEvent& event, uint32_t lanes);
@@ -76,7 +80,7 @@ class InitCheck {
   Sites& sites_;
   InitMemory memory_;
   uint32_t kernel_ = 0;
-  std::unordered_map<const emulator::Workgroup*, Lds> lds_;
+  std::unordered_map<const emulator::Workgroup*, InitWave::Lds> lds_;
 };
 
 }  // namespace gfxgraph::lanecheck

@@ -13,7 +13,7 @@ Result<void> InitMemory::begin(uint64_t address, uint64_t bytes) {
   if (bytes == 0) return {};
   GFXGRAPH_TRY(budget_.take_memory(bytes / 8 + 1, "the record of written bytes (initcheck)"));
   taken_ += bytes / 8 + 1;
-  ranges_[address] = {address, bytes, std::vector<uint64_t>(bytes / 64 + 2)};
+  ranges_[address] = {address, bytes, std::vector<uint64_t>(bytes / 64 + 2), bytes};
   set_bounds();
   return {};
 }
@@ -53,6 +53,8 @@ void InitMemory::Range::set(uint64_t from, uint64_t count, bool value) {
     const uint64_t here = std::min(64 - shift, count);
     const uint64_t mask = (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << shift;
     uint64_t& word = written[from / 64];
+    const auto before = static_cast<uint64_t>(std::popcount(word & mask));
+    left = value ? left - (here - before) : left + before;
     word = value ? word | mask : word & ~mask;
     from += here;
     count -= here;

@@ -33,6 +33,11 @@ class InitMemory {
   bool may_be_unwritten(uint64_t address) const { return address - low_ < high_ - low_; }
   // The bytes that nobody wrote, of at most 64; bit n: address + n.
   uint64_t unwritten(uint64_t address, uint32_t bytes);
+  // Whether the bytes are in a buffer that is written as a whole: quick.
+  bool in_written_buffer(uint64_t first, uint64_t last) {
+    const Range* const range = find(first);
+    return range != nullptr && range->left == 0 && last - range->address < range->bytes;
+  }
   // How many of them.
   uint64_t count_unwritten(uint64_t address, uint64_t bytes);
   void set_written(uint64_t address, uint64_t bytes);
@@ -55,6 +60,7 @@ class InitMemory {
       return shift == 0 ? low : low | written[at / 64 + 1] << (64 - shift);
     }
     void set(uint64_t from, uint64_t count, bool value);
+    uint64_t left = 0;  // bytes that nobody wrote
   };
   Range* find(uint64_t address);
   void change(uint64_t address, uint64_t bytes, bool written);
