@@ -11,15 +11,20 @@
 
 #include "emulator/backend.h"
 #include "lanecheck/arguments.h"
+#include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
+#include "lanecheck/event_order.h"
 #include "lanecheck/grouping.h"
+#include "lanecheck/init_check.h"
+#include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
-#include "lanecheck/lane_observer.h"
 #include "lanecheck/loaded_code.h"
+#include "lanecheck/race_check.h"
 #include "lanecheck/replay_memory.h"
 #include "lanecheck/sites.h"
 
 namespace gfxgraph::emulator {
+GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 }  // namespace gfxgraph::emulator
 
@@ -30,27 +35,32 @@ constexpr uint32_t kDynamicStackBytes = 16384;
 // Arguments are padded: the compiler widens loads of the last ones.
 constexpr uint64_t kKernargPadBytes = 256;
 
-// The lane observer, and a budget that is spent while waves run.
-struct BudgetObserver : LaneObserver {
-  BudgetObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, Budget& of)
-      : LaneObserver(memory, sites, options), budget(of) {}
+// The observer of either backend, and a budget that is spent while waves run.
+struct BudgetObserver : DeepObserver {
+  BudgetObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
+                 InitCheck* init, Budget& of)
+      : DeepObserver(memory, sites, options, race, init), budget(of) {}
   Budget& budget;
   emulator::Engine* engine = nullptr;
   uint64_t launch = 0;  // unique in this process; changes between launches only
 };
 
-const emulator::Backend& lane_backend() {
+// Deep: every access is looked at.
+template <bool kDeep>
+const emulator::Backend& plain_backend() {
   using namespace emulator;
+  if constexpr (kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
 }
 
 // Runs a slice of a wave and spends its instructions, some thousand at a time.
+template <bool kDeep>
 uint64_t run_within_budget(emulator::Wave& wave) {
   constexpr uint64_t kAtATime = 1 << 14;
-  static const emulator::Backend& lanes = lane_backend();
+  static const emulator::Backend& plain = plain_backend<kDeep>();
   thread_local uint64_t unspent = 0;
   thread_local uint64_t launch = 0;
-  const uint64_t ran = lanes.run(wave);
+  const uint64_t ran = plain.run(wave);
   if (wave.observer == nullptr) return ran;
   auto* const observer = static_cast<BudgetObserver*>(static_cast<LaneObserver*>(wave.observer));
   if (std::exchange(launch, observer->launch) != observer->launch) unspent = 0;
@@ -60,10 +70,11 @@ uint64_t run_within_budget(emulator::Wave& wave) {
   return ran;
 }
 
+template <bool kDeep>
 const emulator::Backend& budget_backend() {
   static const emulator::Backend backend = [] {
-    emulator::Backend copy = lane_backend();
-    copy.run = run_within_budget;
+    emulator::Backend copy = plain_backend<kDeep>();
+    copy.run = run_within_budget<kDeep>;
     return copy;
   }();
   return backend;
@@ -85,10 +96,15 @@ class TraceCheck {
         selection_(std::move(selection)),
         budget_(options.limits),
         memory_(trace.events(), budget_),
+        race_(selection_.has(Tool::kRacecheck)
+                  ? std::make_unique<RaceCheck>(memory_.map(), sites_, budget_)
+                  : nullptr),
+        init_(selection_.has(Tool::kInitcheck) ? std::make_unique<InitCheck>(sites_, budget_)
+                                               : nullptr),
         observer_(memory_.map(), sites_,
                   {options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
                    options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
-                  budget_),
+                  race_.get(), init_.get(), budget_),
         events_(trace, memory_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
@@ -141,8 +157,14 @@ class TraceCheck {
   }
 
   Result<void> set_up() {
+    if (race_ != nullptr) order_ = order_launches(trace_);
+    if (init_ != nullptr) init_events_.emplace(*init_);
+    if (order_.limited)
+      report_.notes.push_back(
+          fmt::format("a launch is compared with the last {} that it does not follow",
+                      LaunchOrder::kMostUnordered));
     emulator::EngineOptions engine_options;
-    engine_options.threads = options_.threads;
+    engine_options.threads = deep() ? 1 : options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
     engine_options.on_warning = [this](const std::string& text) {
       report_.emulator_notes.push_back(fmt::format("launch {}: {}", report_.launches - 1, text));
@@ -161,8 +183,12 @@ class TraceCheck {
     engine_options.give_scratch = [this, with_shadow](uint64_t size_bytes) {
       budget_.give_memory(with_shadow(size_bytes));
     };
-    engine_ = emulator::create_engine(memory_.map(), engine_options, budget_backend(),
-                                      static_cast<LaneObserver*>(&observer_));
+    // A backend takes a pointer to its own observer.
+    engine_ = deep()
+                  ? emulator::create_engine(memory_.map(), engine_options, budget_backend<true>(),
+                                            static_cast<DeepObserver*>(&observer_))
+                  : emulator::create_engine(memory_.map(), engine_options, budget_backend<false>(),
+                                            static_cast<LaneObserver*>(&observer_));
     observer_.engine = engine_.get();
     GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, report_.notes));
     std::set<std::string_view> launched;
@@ -172,7 +198,7 @@ class TraceCheck {
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
-        if (!options_.watch_all)
+        if (!options_.watch_all && init_ == nullptr)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
       }
@@ -211,12 +237,27 @@ class TraceCheck {
 
   template <typename Action>
   Result<void> apply(const Action& action) {
-    if constexpr (requires { events_.apply(action); }) return events_.apply(action);
+    if constexpr (requires { events_.apply(action); }) {
+      GFXGRAPH_TRY(events_.apply(action));
+      return tell_init(action);
+    }
     return {};  // streams, events, markers: sequence order is a valid order
   }
   Result<void> apply(const std::monostate&) { return {}; }
+  template <typename Action>
+  Result<void> tell_init(const Action& action) {
+    if (init_ == nullptr) return {};
+    if constexpr (std::is_same_v<Action, format::Copy>)
+      return init_events_->apply(action, report_.launches == 0 ? 0 : report_.launches - 1);
+    else
+      return init_events_->apply(action);
+  }
+  bool deep() const { return race_ != nullptr || init_ != nullptr; }
   Result<void> apply(const format::AllocationBegin& allocation) {
-    if (allocation.kind != format::AllocationKind::kModuleGlobal) return events_.apply(allocation);
+    if (allocation.kind != format::AllocationKind::kModuleGlobal) {
+      GFXGRAPH_TRY(events_.apply(allocation));
+      return tell_init(allocation);
+    }
     format::AllocationBegin placed = allocation;
     if (allocation.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
       point_to_managed(code_, allocation, memory_);
@@ -316,6 +357,10 @@ class TraceCheck {
     static std::atomic<uint64_t> launches{0};
     observer_.launch = ++launches;
     observer_.next_launch(index, launch.kernel);
+    if (race_ != nullptr)
+      race_->next_launch(index, launch.kernel, code.has_fences, order_.unordered[index],
+                         order_.after_all[index]);
+    if (init_ != nullptr) init_->next_launch(launch.kernel);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
@@ -387,7 +432,7 @@ class TraceCheck {
     Finding finding;
     finding.finding_class = key.finding_class;
     finding.severity = severity_of(key.finding_class, options_);
-    finding.kernel = trace_.kernels()[key.kernel - 1].name;
+    finding.kernel = key.kernel == 0 ? "(none)" : trace_.kernels()[key.kernel - 1].name;
     finding.mnemonic =
         site.first.mnemonic.empty() ? emulator::op_name(site.first.op) : site.first.mnemonic;
     if (const LoadedCode* const code = find_code(code_, key.pc)) {
@@ -419,6 +464,7 @@ class TraceCheck {
     finding.address_class = site.first.address_class;
     finding.nearest = site.nearest;
     finding.detail = site.first.detail;
+    if (site.first.other_pc != 0) finding.detail += " at " + place_text(code_, site.first.other_pc);
     finding.places = {
         {finding.code_address, finding.kernel_offset, finding.mnemonic, finding.events}};
     if (!site.owner.empty()) finding.detail = "lands in " + site.owner;
@@ -446,6 +492,8 @@ class TraceCheck {
                       report_.buffers_compared - report_.buffers_equal, report_.buffers_compared,
                       events_.comparison().first_different));
     }
+    if (race_ != nullptr)
+      report_.notes.insert(report_.notes.end(), race_->notes().begin(), race_->notes().end());
     if (!trace_.complete()) {
       report_.notes.push_back("the trace lacks calls that changed device state: see gfxgraph info");
     }
@@ -459,6 +507,10 @@ class TraceCheck {
   DeviceMemory memory_;
   Sites sites_;
   WaitCheck waits_;
+  LaunchOrder order_;                // if racecheck is on
+  std::unique_ptr<RaceCheck> race_;  // null: not asked for
+  std::unique_ptr<InitCheck> init_;  // null: not asked for
+  std::optional<InitEvents> init_events_;
   BudgetObserver observer_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;

@@ -64,7 +64,7 @@ struct KernelTotals {
 
 struct Report {
   static constexpr size_t kMaxFailed = 1000;
-  ToolSet tools = kAllTools;
+  ToolSet tools = kDefaultTools;
   std::vector<Finding> findings;     // errors first, then by first launch and code address
   std::vector<FailedLaunch> failed;  // the first kMaxFailed
   uint64_t failed_launches = 0;      // all of them

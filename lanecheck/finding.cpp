@@ -8,7 +8,7 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-constexpr const char* kToolNames[] = {"memcheck", "synccheck", "lanes"};
+constexpr const char* kToolNames[] = {"memcheck", "synccheck", "lanes", "racecheck", "initcheck"};
 static_assert(std::size(kToolNames) == kTools);
 
 }  // namespace

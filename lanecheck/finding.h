@@ -17,8 +17,10 @@ enum class Tool : uint8_t {
   kMemcheck,   // accesses of active lanes, and faults
   kSynccheck,  // barriers, and waits
   kLanes,      // addresses of inactive lanes
+  kRacecheck,  // accesses that nothing orders
+  kInitcheck,  // values that nobody wrote
 };
-inline constexpr size_t kTools = 3;
+inline constexpr size_t kTools = 5;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
 std::optional<Tool> find_tool(std::string_view name) noexcept;
 

@@ -9,19 +9,6 @@
 namespace gfxgraph::lanecheck {
 namespace {
 
-// "kernel+0x40 (file.hip:12)".
-std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc) {
-  const LoadedCode* const code = find_code(loaded, pc);
-  if (code == nullptr) return fmt::format("pc {:#x}", pc);
-  const uint64_t address = pc - code->load_address;
-  std::string text = fmt::format("pc {:#x}", address);
-  if (const codeobj::Kernel* const kernel = code->object->kernel_at(address))
-    text = format_printable("{}+{:#x}", kernel->name, address - kernel->entry_address);
-  if (const auto source = code->object->source_location(address))
-    text += format_printable(" ({}:{})", source->file, source->line);
-  return text;
-}
-
 std::optional<FindingClass> class_of(const emulator::Fault& fault) {
   switch (fault.kind) {
     case emulator::FaultKind::kTrap: return FindingClass::kF1;
@@ -35,6 +22,18 @@ std::optional<FindingClass> class_of(const emulator::Fault& fault) {
 }
 
 }  // namespace
+
+std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc) {
+  const LoadedCode* const code = find_code(loaded, pc);
+  if (code == nullptr) return fmt::format("pc {:#x}", pc);
+  const uint64_t address = pc - code->load_address;
+  std::string text = fmt::format("pc {:#x}", address);
+  if (const codeobj::Kernel* const kernel = code->object->kernel_at(address))
+    text = format_printable("{}+{:#x}", kernel->name, address - kernel->entry_address);
+  if (const auto source = code->object->source_location(address))
+    text += format_printable(" ({}:{})", source->file, source->line);
+  return text;
+}
 
 uint64_t linear_group(const emulator::Dispatch& dispatch,
                       const std::array<uint32_t, 3>& workgroup) {

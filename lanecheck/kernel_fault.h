@@ -30,4 +30,7 @@ LaneEvent barrier_event(const emulator::UnevenBarrier& barrier,
 LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
                      const std::vector<LoadedCode>& code);
 
+// "pc 0x40, kernel+0x40 (file.hip:12)".
+std::string place_text(const std::vector<LoadedCode>& loaded, uint64_t pc);
+
 }  // namespace gfxgraph::lanecheck

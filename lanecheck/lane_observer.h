@@ -155,9 +155,12 @@ class LaneObserver {
               const emulator::MemoryEvent& event, LaneEvent found);
   void flush(WaveState& low);
 
+ protected:
   // In InstOperands::user, above packed_sources() or the number of a run.
   static constexpr unsigned kRuleShift = 27;
   static constexpr uint32_t kUserMask = (1u << kRuleShift) - 1;
+
+ private:
   static constexpr uint32_t kAddressDefined = 1;  // SMEM: no source of the address can be undefined
 
   emulator::MemoryMap& memory_;

@@ -70,6 +70,14 @@ Result<LoadedCode> parse(const format::Trace& trace, const format::CodeObject& c
   return loaded;
 }
 
+// Data may look like one: then order is followed that is not there.
+bool has_fences(std::span<const std::byte> bytes) {
+  constexpr uint32_t kGl1Inv = 0xe1c80000;  // buffer_gl1_inv: what an acquiring fence ends with
+  for (size_t at = 0; at + sizeof kGl1Inv <= bytes.size(); at += sizeof kGl1Inv)
+    if (std::memcmp(bytes.data() + at, &kGl1Inv, sizeof kGl1Inv) == 0) return true;
+  return false;
+}
+
 Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject& code,
                             const std::vector<const format::AllocationBegin*>& globals,
                             Parsed& parsed, DeviceMemory& memory, std::vector<std::string>& notes) {
@@ -94,6 +102,7 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   const codeobj::SymbolResolver nobody = [](const std::string&) { return std::nullopt; };
   GFXGRAPH_TRY(codeobj::load_segments(*loaded.object, memory.own_bytes(begin).first(size),
                                       loaded.load_address, nobody));
+  loaded.has_fences = has_fences(memory.own_bytes(begin).first(size));
   std::vector<DeviceMemory::Part> parts;
   for (const codeobj::Variable& variable : codeobj::variables_of(*loaded.object)) {
     if (variable.address < first ||

@@ -22,6 +22,7 @@ struct LoadedCode {
   std::shared_ptr<const codeobj::CodeObject> object;
   uint64_t load_address = 0;  // of ELF address 0
   uint64_t end = 0;           // device address behind the last byte
+  bool has_fences = false;    // some kernel orders memory between workgroups
   // Offsets from load_address of what is defined; borrowed from `object`.
   std::shared_ptr<const std::map<std::string_view, uint64_t>> symbols;
 

@@ -26,14 +26,20 @@ Result<ToolSet> parse_tools(std::string_view text) {
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view name = text.substr(at, comma - at);
+    at = comma + 1;
+    if (name == "all") {
+      tools.fill(true);
+      continue;
+    }
     const std::optional<Tool> tool = find_tool(name);
     if (!tool) {
-      return fail(Status::kInvalidArgument,
-                  format_printable("'{}' is not a tool; use memcheck, synccheck or lanes",
-                                   std::string(name)));
+      return fail(
+          Status::kInvalidArgument,
+          format_printable(
+              "'{}' is not a tool; use memcheck, synccheck, lanes, racecheck, initcheck or all",
+              std::string(name)));
     }
     tools[static_cast<size_t>(*tool)] = true;
-    at = comma + 1;
   }
   return tools;
 }

@@ -14,15 +14,16 @@
 namespace gfxgraph::lanecheck {
 
 using ToolSet = std::array<bool, kTools>;
-inline constexpr ToolSet kAllTools = {true, true, true};
-// "memcheck,lanes". kInvalidArgument names what is not a tool.
+// The others take longer.
+inline constexpr ToolSet kDefaultTools = {true, true, true};
+// "memcheck,lanes"; "all". kInvalidArgument names what is not a tool.
 Result<ToolSet> parse_tools(std::string_view text);
 
 // N: one launch; N:M, N: or :M: from the N-th to the one before the M-th.
 Result<LaunchRange> parse_launch_range(std::string_view text);
 
 struct SelectionOptions {
-  ToolSet tools = kAllTools;
+  ToolSet tools = kDefaultTools;
   std::vector<std::string> kernels;   // globs; empty: all
   std::vector<LaunchRange> launches;  // empty: all
 };
@@ -41,7 +42,7 @@ class Selection {
   bool has_launch(uint32_t kernel, uint64_t launch) const;
 
  private:
-  ToolSet tools_ = kAllTools;
+  ToolSet tools_ = kDefaultTools;
   std::vector<bool> kernels_;  // by id - 1; empty: all
   std::vector<LaunchRange> launches_;
 };

@@ -41,6 +41,7 @@ struct LaneEvent {
   const char* address_class = "";
   std::string mnemonic;  // "": that of `op`
   std::string detail;
+  uint64_t other_pc = 0;  // of the access that `detail` speaks of; 0: none
 };
 
 struct Site {

@@ -14,38 +14,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/reachability.h"
 #include "replayer/program.h"
 
 namespace gfxgraph::replayer {
-
-// Ancestor questions over a growing acyclic graph, by a vector clock per operation over chains
-// ("lanes"). At most kMaxLanes chains: a graph that is wider gets a few extra edges between
-// operations that were independent, which is always correct.
-class Reachability {
- public:
-  static constexpr size_t kMaxLanes = 64;
-
-  // Adds the next operation. Reduces `dependencies` (earlier operations) to those not implied by
-  // others: the transitive reduction.
-  void add(std::vector<uint32_t>& dependencies);
-  // Whether `later` is `earlier` or waits for it.
-  bool reaches(uint32_t earlier, uint32_t later) const;
-  // Removes doubles and elements that others imply; result in ascending order.
-  void minimise(std::vector<uint32_t>& set) const;
-  size_t lanes() const { return lane_tails_.size(); }
-  uint32_t lane(uint32_t operation) const { return places_[operation].lane; }
-
- private:
-  uint32_t choose_lane(std::vector<uint32_t>& dependencies) const;
-
-  struct Place {
-    uint32_t lane = 0;
-    uint32_t position = 0;
-  };
-  std::vector<Place> places_;
-  std::vector<std::vector<uint32_t>> clocks_;  // [operation][lane]: positions reached, 0: none
-  std::vector<uint32_t> lane_tails_;
-};
 
 struct Dag {
   // Of each operation: the earlier ones it waits for, reduced, ascending.

@@ -94,7 +94,9 @@ int check_command(int argc, char** argv) {
   lanecheck::CheckOptions options;
   bool torn = false;
   app.add_option("TRACE", path, "trace file")->required();
-  app.add_option("--tool", tools, "memcheck, synccheck, lanes, with commas between (default: all)");
+  app.add_option("--tool", tools,
+                 "memcheck, synccheck, lanes (the default), racecheck, initcheck, with commas "
+                 "between, or all");
   app.add_option("--kernel", options.selection.kernels,
                  "report only kernels that match this glob; may be repeated")
       ->type_name("GLOB")

@@ -16,9 +16,11 @@
 #include "codeobj/relocate.h"
 #include "emulator/backend.h"
 #include "lanecheck/arguments.h"
-#include "lanecheck/lane_observer.h"
+#include "lanecheck/deep_observer.h"
+#include "lanecheck/race_check.h"
 
 namespace gfxgraph::emulator {
+GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 }  // namespace gfxgraph::emulator
 
@@ -45,7 +47,12 @@ double cpu_seconds() {
 class Bench {
  public:
   Bench(const std::string& path, bool best, const std::string& only)
-      : best_(best), only_(only), observer_(memory_, sites_, {true, false}) {
+      : best_(best),
+        only_(only),
+        race_(memory_, sites_, budget_),
+        init_(sites_, budget_),
+        observer_(memory_, sites_, {true, false}, &race_, nullptr),
+        init_observer_(memory_, sites_, {true, false}, nullptr, &init_) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
@@ -65,8 +72,18 @@ class Bench {
     plain_ = emulator::Engine::create(memory_, options);
     using namespace emulator;
     const BackendSet set = GFXGRAPH_BACKEND_SET(kLaneBackend);
-    watched_ = create_engine(memory_, options, select_backend(set), &observer_);
-    for (emulator::Engine* const engine : {plain_.get(), watched_.get()}) {
+    watched_ = create_engine(memory_, options, select_backend(set),
+                             static_cast<LaneObserver*>(&observer_));
+    const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
+    races_ = create_engine(memory_, options, select_backend(deep), &observer_);
+    inits_ = create_engine(memory_, options, select_backend(deep), &init_observer_);
+    // Buffers that are followed, and written.
+    for (uint64_t n = 0; n < 3; ++n) {
+      if (!init_.memory().begin(buffer(n), kBufferBytes)) stop("no memory");
+      init_.memory().set_written(buffer(n), kBufferBytes);
+    }
+    for (emulator::Engine* const engine :
+         {plain_.get(), watched_.get(), races_.get(), inits_.get()}) {
       if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
     }
   }
@@ -91,21 +108,23 @@ class Bench {
     packet.kernarg_address = dispatch.kernarg_address;
     write_packet({system_, kPacketBytes}, {items, block}, packet);
     observer_.next_launch(0, 1);
-    // Taken in turns, so that both see the same machine.
-    std::vector<double> times[2];
-    for (int n = 0; n < 2 * kRepeat; ++n) {
-      emulator::Engine& engine = n % 2 == 0 ? *plain_ : *watched_;
+    init_observer_.next_launch(0, 1);
+    // Taken in turns, so that all see the same machine.
+    emulator::Engine* const engines[] = {plain_.get(), watched_.get(), races_.get(), inits_.get()};
+    constexpr int kEngines = 4;
+    std::vector<double> times[kEngines];
+    for (int n = 0; n < kEngines * kRepeat; ++n) {
+      race_.next_launch(0, 1, false, {}, true);
       const double start = cpu_seconds();
-      const auto ran = engine.run(dispatch);
+      const auto ran = engines[n % kEngines]->run(dispatch);
       if (!ran) stop(ran.error().to_string());
-      times[n % 2].push_back(cpu_seconds() - start);
+      times[n % kEngines].push_back(cpu_seconds() - start);
     }
     for (std::vector<double>& some : times) std::sort(some.begin(), some.end());
     const size_t at = best_ ? 0 : kRepeat / 2;
     const double plain = times[0][at];
-    const double watched = times[1][at];
-    fmt::print("{:<14} plain {:8.2f} ms  with lane check {:8.2f} ms  ratio {:.2f}\n", name,
-               plain * 1e3, watched * 1e3, watched / plain);
+    fmt::print("{:<14} plain {:8.2f} ms  lanes {:.2f}x  racecheck {:.2f}x  initcheck {:.2f}x\n",
+               name, plain * 1e3, times[1][at] / plain, times[2][at] / plain, times[3][at] / plain);
     if (!sites_.all().empty()) stop(name + " has findings: the figures mean nothing");
   }
 
@@ -129,11 +148,17 @@ class Bench {
   std::vector<std::unique_ptr<std::byte[]>> storage_;
   emulator::MemoryMap memory_;
   Sites sites_;
-  LaneObserver observer_;
+  Budget budget_{BudgetLimits()};
+  RaceCheck race_;
+  InitCheck init_;
+  DeepObserver observer_;
+  DeepObserver init_observer_;
   std::shared_ptr<const codeobj::CodeObject> code_;
   std::byte* system_ = nullptr;
   std::unique_ptr<emulator::Engine> plain_;
   std::unique_ptr<emulator::Engine> watched_;
+  std::unique_ptr<emulator::Engine> races_;
+  std::unique_ptr<emulator::Engine> inits_;
 };
 
 // Each value at its natural alignment, as the compiler lays out arguments.

@@ -152,7 +152,7 @@ TEST(Report, EveryClassHasTexts) {
   }
   EXPECT_FALSE(find_class("Z9"));
   EXPECT_EQ(find_tool("lanes"), Tool::kLanes);
-  EXPECT_FALSE(find_tool("racecheck"));
+  EXPECT_FALSE(find_tool("thread"));
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ using testing::HasSubstr;
 
 TEST(Selection, Parses) {
   EXPECT_EQ(*parse_tools("lanes,memcheck"), (ToolSet{true, false, true}));
-  for (const char* wrong : {"", "memcheck,", "racecheck", "all"})
+  EXPECT_EQ(*parse_tools("racecheck"), (ToolSet{false, false, false, true}));
+  EXPECT_EQ(parse_tools("all")->size(), kTools);
+  for (const char* wrong : {"", "memcheck,", "racecheck,nothing", "every"})
     EXPECT_FALSE(parse_tools(wrong)) << wrong;
   EXPECT_EQ(parse_launch_range("7")->first, 7U);
   EXPECT_EQ(parse_launch_range("7")->end, 8U);
@@ -50,10 +52,10 @@ TEST(Selection, OfToolsKernelsAndLaunches) {
   const Report lanes = check_some({.tools = {false, false, true}, .kernels = {}, .launches = {}});
   EXPECT_EQ(lanes.findings.size(), 3U) << render_text(lanes, "t");
   EXPECT_EQ(count_of(lanes, FindingClass::kW1), 3U);
-  const Report kernel = check_some({.tools = kAllTools, .kernels = {"no_*"}, .launches = {}});
+  const Report kernel = check_some({.tools = kDefaultTools, .kernels = {"no_*"}, .launches = {}});
   ASSERT_EQ(kernel.findings.size(), 1U) << render_text(kernel, "t");
   EXPECT_EQ(kernel.findings[0].kernel, "no_guard");
-  const Report launch = check_some({.tools = kAllTools, .kernels = {}, .launches = {{2, 4}}});
+  const Report launch = check_some({.tools = kDefaultTools, .kernels = {}, .launches = {{2, 4}}});
   ASSERT_EQ(launch.findings.size(), 2U) << render_text(launch, "t");
   EXPECT_EQ(launch.findings[0].launch, 2U);
   EXPECT_EQ(launch.findings[0].launches, 1U);
@@ -63,9 +65,9 @@ TEST(Selection, OfToolsKernelsAndLaunches) {
 TEST(Selection, RefusesWhatTheTraceDoesNotHave) {
   GFXGRAPH_SKIP_WITHOUT_KERNELS();
   std::string error;
-  check_some({.tools = kAllTools, .kernels = {"*guard", "nobody"}, .launches = {}}, &error);
+  check_some({.tools = kDefaultTools, .kernels = {"*guard", "nobody"}, .launches = {}}, &error);
   EXPECT_THAT(error, HasSubstr("'nobody'"));
-  check_some({.tools = kAllTools, .kernels = {}, .launches = {{5, 6}}}, &error);
+  check_some({.tools = kDefaultTools, .kernels = {}, .launches = {{5, 6}}}, &error);
   EXPECT_THAT(error, HasSubstr("launch 5 does not exist: the trace has 5"));
 }
 

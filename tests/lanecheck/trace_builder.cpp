@@ -105,8 +105,23 @@ TraceBuilder::Buffer TraceBuilder::buffer(uint64_t bytes, uint64_t mapped_bytes,
   begin.mapped_bytes = mapped_bytes;
   begin.initial.size_bytes = bytes;
   begin.initial.fill = fill;
+  begin.initial.unwritten = std::exchange(unwritten_, false);
   add(begin);
   return buffer;
+}
+
+TraceBuilder::Buffer TraceBuilder::unwritten_buffer(uint64_t bytes) {
+  unwritten_ = true;
+  return buffer(bytes);
+}
+
+void TraceBuilder::copy_out(const Buffer& buffer) {
+  format::Copy copy;
+  copy.source.allocation = buffer.id;
+  copy.width_bytes = buffer.bytes;
+  copy.host_result.size_bytes = buffer.bytes;
+  copy.host_result.stored = false;
+  add(copy);
 }
 
 TraceBuilder::Buffer TraceBuilder::buffer_behind(const Buffer& other, uint64_t bytes) {
@@ -187,12 +202,14 @@ void TraceBuilder::launch(const std::string& kernel, uint32_t grid, uint32_t blo
   add(make_launch(kernel, grid, block, arguments));
 }
 
-format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches) {
+format::GraphId TraceBuilder::graph(const std::vector<format::Launch>& launches, bool chained) {
   format::Graph graph;
   graph.id = 1;
   for (const format::Launch& launch : launches) {
     format::GraphNode node;
     node.action = launch;
+    if (chained && !graph.nodes.empty())
+      node.dependencies = {static_cast<uint32_t>(graph.nodes.size() - 1)};
     graph.nodes.push_back(std::move(node));
   }
   check_or_throw(writer_->add(graph));

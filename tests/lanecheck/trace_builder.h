@@ -34,6 +34,10 @@ class TraceBuilder {
   };
   // `mapped_bytes` 0: to the end of the page. Contents: `fill` in every byte.
   Buffer buffer(uint64_t bytes, uint64_t mapped_bytes = 0, uint8_t fill = 0);
+  // Nobody has written it.
+  Buffer unwritten_buffer(uint64_t bytes);
+  // To the host.
+  void copy_out(const Buffer& buffer);
   // The kind of the buffers that follow.
   void set_kind(format::AllocationKind kind) { kind_ = kind; }
   // Directly behind another one, as runtimes place small buffers.
@@ -58,7 +62,8 @@ class TraceBuilder {
   void launch(const std::string& kernel, uint32_t grid, uint32_t block,
               const std::vector<Value>& arguments);
   void add(format::Action action);
-  format::GraphId graph(const std::vector<format::Launch>& launches);
+  // `chained`: each node follows the one before.
+  format::GraphId graph(const std::vector<format::Launch>& launches, bool chained = false);
   format::Content content(const std::vector<uint32_t>& words);
 
   // Seals, opens and checks; twice, so that each test also shows that watching fewer registers
@@ -73,6 +78,7 @@ class TraceBuilder {
   std::shared_ptr<const codeobj::CodeObject> object_;
   std::vector<std::string> kernel_names_;
   format::AllocationKind kind_ = format::AllocationKind::kDevice;
+  bool unwritten_ = false;  // the next buffer
   uint64_t next_address_ = 0x7f0000000000;
   format::AllocationId next_allocation_ = 1;
 };

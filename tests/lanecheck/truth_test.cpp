@@ -1,85 +1,11 @@
 // Ground truth: kernels with a planted fault and their right twins, on each kind of memory. A tool
 // must find every fault, in its class, and report nothing else.
+#include "tests/lanecheck/truth.h"
+
 #include <gmock/gmock.h>
-
-#include <cstdio>
-#include <functional>
-#include <map>
-
-#include "tests/lanecheck/trace_builder.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
-
-// `kernel` is the faulty one or its twin.
-using Build = std::function<void(TraceBuilder& trace, const std::string& kernel)>;
-
-struct Fault {
-  FindingClass expected;
-  std::string name;
-  std::string kernel;  // the twin: with "_safe" behind it
-  Build build;
-  std::string object = "memory.bundle";
-  std::string twin = "";  // "": as above
-};
-
-struct Counts {
-  unsigned planted = 0;
-  unsigned found = 0;
-  unsigned false_reports = 0;
-  unsigned twins = 0;
-};
-
-bool counts(const Finding& finding) { return finding.severity != Severity::kNote; }
-
-Report check_one(const Fault& fault, const std::string& kernel) {
-  TraceBuilder trace(fault.object);
-  fault.build(trace, kernel);
-  CheckOptions options;
-  options.threads = 1;
-  const Result<Report> report = trace.try_check(options);
-  EXPECT_TRUE(report) << fault.name << ": " << report.error().message;
-  return report ? *report : Report{};
-}
-
-void add(const Fault& fault, std::map<Tool, Counts>& by_tool) {
-  Counts& total = by_tool[class_text(fault.expected).tool];
-  ++total.planted;
-  ++total.twins;
-  bool found = false;
-  const Report faulty = check_one(fault, fault.kernel);
-  for (const Finding& finding : faulty.findings) {
-    if (!counts(finding)) continue;
-    if (finding.finding_class == fault.expected && finding.kernel == fault.kernel)
-      found = true;
-    else
-      ++by_tool[class_text(finding.finding_class).tool].false_reports;
-  }
-  total.found += found;
-  EXPECT_TRUE(found) << fault.name << ": not found:\n" << render_text(faulty, "t");
-  const Report twin = check_one(fault, fault.twin.empty() ? fault.kernel + "_safe" : fault.twin);
-  for (const Finding& finding : twin.findings) {
-    if (!counts(finding)) continue;
-    ++by_tool[class_text(finding.finding_class).tool].false_reports;
-    ADD_FAILURE() << fault.name << ": the twin is accused:\n" << render_text(twin, "t");
-  }
-  EXPECT_EQ(twin.failed_launches, 0U) << fault.name << ": " << render_text(twin, "t");
-}
-
-void check_all(const std::vector<Fault>& faults) {
-  std::map<Tool, Counts> by_tool;
-  for (const Fault& fault : faults) add(fault, by_tool);
-  for (const auto& [tool, total] : by_tool) {
-    const double recall = total.planted == 0 ? 1 : double(total.found) / total.planted;
-    const unsigned reports = total.found + total.false_reports;
-    const double precision = reports == 0 ? 1 : double(total.found) / reports;
-    std::printf("%s: %u planted, %u found (recall %.3f), %u false (precision %.3f), %u twins\n",
-                tool_name(tool), total.planted, total.found, recall, total.false_reports, precision,
-                total.twins);
-    EXPECT_EQ(recall, 1.0) << tool_name(tool);
-    EXPECT_EQ(precision, 1.0) << tool_name(tool);
-  }
-}
 
 // ---- memcheck ----
 

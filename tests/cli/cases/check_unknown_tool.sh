@@ -1,1 +1,1 @@
-gfxgraph check missing.gfxg --tool memcheck,racecheck
+gfxgraph check missing.gfxg --tool memcheck,leakcheck

@@ -1,0 +1,37 @@
+#include "lanecheck/deep_observer.h"
+
+namespace gfxgraph::lanecheck {
+
+void DeepObserver::decoded(const Inst& inst, emulator::InstOperands& operands) {
+  LaneObserver::decoded(inst, operands);
+  if (init_ != nullptr && (InitCheck::is_branch(inst) || InitCheck::is_bitwise(inst))) {
+    operands.user = (InitCheck::is_branch(inst) ? kBranch : kBitwise) << kRuleShift;
+    operands.hooked = true;
+  }
+  if (race_ == nullptr || !RaceCheck::orders(inst)) return;
+  const bool run =
+      operands.hooked && hook_kind(operands) == static_cast<unsigned>(ShadowRule::kRun);
+  operands.user = (run ? kOrdersAfterRun : kOrders) << kRuleShift | (operands.user & kUserMask);
+  operands.hooked = true;
+}
+
+void DeepObserver::dispatch_begin(const emulator::DispatchInfo& info) {
+  LaneObserver::dispatch_begin(info);
+  if (race_ != nullptr) race_->dispatch_begin(info);
+  if (init_ != nullptr) init_->dispatch_begin();
+}
+
+void DeepObserver::wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info) {
+  LaneObserver::wave_begin(state, wave, info);
+  state.race = {};
+  if (race_ != nullptr && wave.first_lane == 0) race_->wave_begin(state.race, wave, info);
+  if (init_ != nullptr) init_->wave_begin(state.init, wave);
+}
+
+void DeepObserver::wave_end(WaveState& state, const Wave& wave) {
+  LaneObserver::wave_end(state, wave);
+  if (race_ != nullptr) race_->wave_end(state.race, wave);
+  if (init_ != nullptr) init_->wave_end(wave);
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,61 @@
+// The lane observer, and the tools that look at every access: slower, and only compiled into a
+// backend of its own. One thread.
+#pragma once
+
+#include "lanecheck/init_check.h"
+#include "lanecheck/lane_observer.h"
+#include "lanecheck/race_check.h"
+
+namespace gfxgraph::lanecheck {
+
+struct DeepWaveState : LaneWaveState {
+  RaceWave race;
+  InitWave init;
+};
+
+class DeepObserver : public LaneObserver {
+ public:
+  static constexpr bool kSuspectsOnly = false;
+  using WaveState = DeepWaveState;
+
+  // Either may be null. With `init` no kernel may be added: all instructions are watched.
+  DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
+               InitCheck* init)
+      : LaneObserver(memory, sites, options), race_(race), init_(init) {}
+
+  // ---- hooks (emulator/observer.h) ----
+  void decoded(const Inst& inst, emulator::InstOperands& operands);
+  void dispatch_begin(const emulator::DispatchInfo& info);
+  void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);
+  void wave_end(WaveState& state, const Wave& wave);
+  // The lane observer's kinds, and what orders waves: alone, or at the end of a run.
+  static constexpr unsigned kOrders = kShadowRules;
+  static constexpr unsigned kOrdersAfterRun = kShadowRules + 1;
+  static constexpr unsigned kBranch = kShadowRules + 2;   // on a condition
+  static constexpr unsigned kBitwise = kShadowRules + 3;  // scalar
+  static constexpr unsigned kHookKinds = kShadowRules + 4;
+  static_assert(kHookKinds <= 1u << (32 - kRuleShift));
+  template <unsigned kKind>
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
+    if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
+    if constexpr (kKind == kBitwise) InitCheck::before_bitwise(state, state.init, wave, inst);
+  }
+  template <unsigned kKind>
+  GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
+  GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,
+                                  const emulator::MemoryEvent& event);
+  // The same, where it is compiled: once per host instruction set, not once per handler.
+  GFXGRAPH_INLINE uint32_t look_at(WaveState& state, const Wave& wave, const Inst& inst,
+                                   const emulator::MemoryEvent& event);
+  GFXGRAPH_INLINE bool scalar_load(WaveState& state, const Wave& wave, const Inst& inst,
+                                   const emulator::ScalarEvent& event);
+
+ private:
+  static DeepWaveState& lower_of(WaveState& state) {
+    return state.lower == nullptr ? state : *static_cast<DeepWaveState*>(state.lower);
+  }
+  RaceCheck* const race_;
+  InitCheck* const init_;
+};
+
+}  // namespace gfxgraph::lanecheck

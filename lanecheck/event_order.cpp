@@ -1,0 +1,268 @@
+#include "lanecheck/event_order.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+
+#include "base/reachability.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using Operations = std::vector<uint32_t>;
+
+constexpr uint32_t kNonBlocking = 1;  // hipStreamNonBlocking
+
+bool host_visible(const format::AllocationBegin& allocation) {
+  switch (allocation.kind) {
+    case format::AllocationKind::kManaged:
+    case format::AllocationKind::kHostPinned:
+    case format::AllocationKind::kHostRegistered: return true;
+    default: return allocation.host_address != 0;
+  }
+}
+
+class Orderer {
+ public:
+  explicit Orderer(const format::Trace& trace) : trace_(trace) {
+    for (const format::Event& event : trace.events()) {
+      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
+        if (host_visible(*begin)) host_memory_.insert(begin->id);
+    }
+    if (!host_memory_.empty()) by_memory_ = memory_leads_to_host();
+  }
+
+  LaunchOrder run() {
+    for (const format::Event& event : trace_.events())
+      std::visit([this](const auto& action) { apply(action); }, event.action);
+    // A launch is behind all if no later one reaches back over it.
+    result_.after_all.resize(result_.unordered.size());
+    uint64_t oldest = UINT64_MAX;
+    for (size_t n = result_.unordered.size(); n-- > 0;) {
+      if (!result_.unordered[n].empty())
+        oldest = std::min(oldest, *std::ranges::min_element(result_.unordered[n]));
+      result_.after_all[n] = oldest >= n;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool blocking(format::StreamId stream) const {
+    return stream != 0 && !non_blocking_.contains(stream);
+  }
+
+  void unite(Operations& set, const Operations& other) const {
+    set.insert(set.end(), other.begin(), other.end());
+    reach_.minimise(set);
+  }
+
+  // What work issued to the stream now follows.
+  Operations front(format::StreamId stream) const {
+    Operations set = host_;
+    const auto add = [&](format::StreamId one) {
+      if (const auto found = tails_.find(one); found != tails_.end())
+        set.insert(set.end(), found->second.begin(), found->second.end());
+    };
+    add(stream);
+    if (stream == 0) {
+      for (const auto& [other, tail] : tails_)
+        if (blocking(other)) set.insert(set.end(), tail.begin(), tail.end());
+    } else if (blocking(stream)) {
+      add(0);
+    }
+    reach_.minimise(set);
+    return set;
+  }
+
+  uint32_t issue(Operations dependencies) {
+    reach_.add(dependencies);
+    return operations_++;
+  }
+
+  // Operation of a launch.
+  void add_launch(uint32_t operation) {
+    const uint64_t launch = result_.unordered.size();
+    std::vector<uint64_t> unordered;
+    if (reach_.lanes() > 1) {
+      for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
+        if (reach_.reaches(at->second, operation)) continue;
+        if (unordered.size() == LaunchOrder::kMostUnordered) {
+          result_.limited = true;
+          break;
+        }
+        unordered.push_back(at->first);
+      }
+    }
+    result_.unordered.push_back(std::move(unordered));
+    open_.push_back({launch, operation});
+    // Too many to look at each time.
+    if (open_.size() > 2 * kMostOpen)
+      open_.erase(open_.begin(), open_.end() - static_cast<ptrdiff_t>(kMostOpen));
+  }
+
+  // Launches that the host knows to have ended come before all that follows.
+  void learn() {
+    std::erase_if(open_, [this](const auto& one) {
+      return std::ranges::any_of(host_,
+                                 [&](uint32_t known) { return reach_.reaches(one.second, known); });
+    });
+  }
+
+  bool lead_to_host(const std::vector<format::Relocation>& relocations) const {
+    return std::ranges::any_of(relocations, [this](const format::Relocation& relocation) {
+      return host_memory_.contains(relocation.allocation);
+    });
+  }
+  // Pointers in memory, that any kernel may follow.
+  bool memory_leads_to_host() const {
+    return std::ranges::any_of(trace_.events(), [this](const format::Event& event) {
+      if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
+        return lead_to_host(begin->initial.relocations);
+      if (const auto* write = std::get_if<format::HostWrite>(&event.action))
+        return lead_to_host(write->content.relocations);
+      const auto* copy = std::get_if<format::Copy>(&event.action);
+      return copy != nullptr && lead_to_host(copy->host_source.relocations);
+    });
+  }
+  // It may have told the host anything.
+  bool reaches_host(const format::Launch& launch) const {
+    return by_memory_ || lead_to_host(launch.relocations);
+  }
+  // A value that the host may poll for: hipStreamWriteValue32 and 64 are such a memset and copy.
+  bool raises_flag(const format::Memset& memset) const {
+    return host_memory_.contains(memset.allocation);
+  }
+  bool raises_flag(const format::Copy& copy) const {
+    return copy.source.allocation == 0 && copy.height == 1 && copy.depth == 1 &&
+           copy.width_bytes <= sizeof(uint64_t) &&
+           host_memory_.contains(copy.destination.allocation);
+  }
+
+  template <typename Action>
+  void apply(const Action&) {}
+  void apply(const format::StreamCreate& create) {
+    non_blocking_.erase(create.id);
+    if ((create.flags & kNonBlocking) != 0) non_blocking_.insert(create.id);
+  }
+  void apply(const format::Launch& launch) {
+    const uint32_t operation = issue(front(launch.stream));
+    add_launch(operation);
+    tails_[launch.stream] = {operation};
+    if (!reaches_host(launch)) return;
+    unite(host_, {operation});
+    learn();
+  }
+  template <typename Transfer>
+  void transfer(const Transfer& action) {
+    const uint32_t operation = issue(front(action.stream));
+    tails_[action.stream] = {operation};
+    if (action.asynchronous && !raises_flag(action)) return;
+    unite(host_, {operation});
+    learn();
+  }
+  void apply(const format::Copy& copy) { transfer(copy); }
+  void apply(const format::Memset& memset) { transfer(memset); }
+  void apply(const format::EventRecord& record) {
+    events_[record.event] = front(record.stream);
+    if (record.stream == 0) tails_[0] = events_[record.event];
+  }
+  void apply(const format::StreamWait& wait) {
+    if (wait.stream == 0) tails_[0] = front(0);
+    if (const auto found = events_.find(wait.event); found != events_.end())
+      unite(tails_[wait.stream], found->second);
+  }
+  void apply(const format::HostFunction& function) {
+    if (function.id != 0) ran_[function.id] = front(function.stream);
+    if (function.stream == 0) tails_[0] = front(0);
+  }
+  void apply(const format::HostWrite&) { wait_device(); }
+  void apply(const format::Synchronize& synchronize) {
+    const auto unite_with = [this](const auto& map, uint32_t key) {
+      if (const auto found = map.find(key); found != map.end()) unite(host_, found->second);
+    };
+    switch (synchronize.kind) {
+      case format::SynchronizeKind::kDevice: wait_device(); break;
+      case format::SynchronizeKind::kStream: host_ = front(synchronize.object); break;
+      case format::SynchronizeKind::kStreamItself: unite_with(tails_, synchronize.object); break;
+      case format::SynchronizeKind::kEvent: unite_with(events_, synchronize.object); break;
+      case format::SynchronizeKind::kHostFunction: unite_with(ran_, synchronize.object); break;
+    }
+    learn();
+  }
+  void apply(const format::GraphLaunch& launch) {
+    if (launch.graph == 0 || launch.graph > trace_.graphs().size()) return;
+    const std::vector<format::GraphNode>& nodes = trace_.graphs()[launch.graph - 1].nodes;
+    const Operations before = front(launch.stream);
+    std::vector<Operations> after(nodes.size());  // what a node's followers wait for
+    std::vector<bool> has_follower(nodes.size(), false);
+    format::HostFunctionId function = launch.first_host_function;
+    bool to_host = false;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      Operations dependencies = nodes[n].dependencies.empty() ? before : Operations{};
+      for (const uint32_t dependency : nodes[n].dependencies) {
+        if (dependency >= n) continue;  // the reader refuses such a graph
+        unite(dependencies, after[dependency]);
+        has_follower[dependency] = true;
+      }
+      const auto* const kernel = std::get_if<format::Launch>(&nodes[n].action);
+      const bool acts = kernel != nullptr ||
+                        std::holds_alternative<format::Copy>(nodes[n].action) ||
+                        std::holds_alternative<format::Memset>(nodes[n].action);
+      if (!acts) {
+        if (std::holds_alternative<format::HostFunction>(nodes[n].action) && function != 0)
+          ran_[function++] = dependencies;
+        after[n] = std::move(dependencies);
+        continue;
+      }
+      const uint32_t operation = issue(std::move(dependencies));
+      if (kernel != nullptr) {
+        add_launch(operation);
+        to_host = to_host || reaches_host(*kernel);
+      }
+      after[n] = {operation};
+    }
+    Operations leaves = nodes.empty() ? before : Operations{};
+    for (size_t n = 0; n < nodes.size(); ++n)
+      if (!has_follower[n]) leaves.insert(leaves.end(), after[n].begin(), after[n].end());
+    reach_.minimise(leaves);
+    if (to_host) {
+      unite(host_, leaves);
+      learn();
+    }
+    tails_[launch.stream] = std::move(leaves);
+  }
+
+  void wait_device() {
+    for (auto& [stream, tail] : tails_) {
+      host_.insert(host_.end(), tail.begin(), tail.end());
+      tail.clear();
+    }
+    reach_.minimise(host_);
+    learn();
+  }
+
+  static constexpr size_t kMostOpen = 4096;
+
+  const format::Trace& trace_;
+  std::unordered_set<format::AllocationId> host_memory_;
+  bool by_memory_ = false;
+  std::unordered_set<format::StreamId> non_blocking_;
+  LaunchOrder result_;
+  Reachability reach_;
+  uint32_t operations_ = 0;
+  Operations host_;
+  std::unordered_map<format::StreamId, Operations> tails_;
+  std::unordered_map<format::EventId, Operations> events_;
+  std::unordered_map<format::HostFunctionId, Operations> ran_;
+  // Launches that later ones may not follow: their numbers and operations.
+  std::vector<std::pair<uint64_t, uint32_t>> open_;
+};
+
+}  // namespace
+
+LaunchOrder order_launches(const format::Trace& trace) { return Orderer(trace).run(); }
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,377 @@
+#include "lanecheck/init_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Inst;
+using emulator::InstOperands;
+using emulator::Op;
+using emulator::OperandRef;
+namespace operand = emulator::operand;
+
+constexpr unsigned kFirstVector = operand::kVgpr0;
+
+// result = f(a, b) bit by bit: which one, and whether an operand is inverted.
+enum class Logic : uint8_t { kNone, kAnd, kOr, kXor };
+struct Bitwise {
+  Logic logic = Logic::kNone;
+  bool invert_a = false;
+  bool invert_b = false;
+  unsigned dwords = 1;
+  bool saves_exec = false;  // the second operand is EXEC, and EXEC the result
+};
+
+Bitwise bitwise(Op op) {
+  switch (op) {
+#define GFXGRAPH_BITWISE(name, logic, a, b)                               \
+  case Op::s_##name##_b32: return {Logic::logic, a, b, 1, false};         \
+  case Op::s_##name##_b64: return {Logic::logic, a, b, 2, false};         \
+  case Op::s_##name##_saveexec_b32: return {Logic::logic, a, b, 1, true}; \
+  case Op::s_##name##_saveexec_b64: return {Logic::logic, a, b, 2, true};
+    GFXGRAPH_BITWISE(and, kAnd, false, false)
+    GFXGRAPH_BITWISE(or, kOr, false, false)
+    GFXGRAPH_BITWISE(xor, kXor, false, false)
+    GFXGRAPH_BITWISE(andn2, kAnd, false, true)
+    GFXGRAPH_BITWISE(orn2, kOr, false, true)
+    GFXGRAPH_BITWISE(nand, kAnd, false, false)
+    GFXGRAPH_BITWISE(nor, kOr, false, false)
+    GFXGRAPH_BITWISE(xnor, kXor, false, false)
+#undef GFXGRAPH_BITWISE
+    case Op::s_andn1_saveexec_b32: return {Logic::kAnd, true, false, 1, true};
+    case Op::s_andn1_saveexec_b64: return {Logic::kAnd, true, false, 2, true};
+    case Op::s_orn1_saveexec_b32: return {Logic::kOr, true, false, 1, true};
+    case Op::s_orn1_saveexec_b64: return {Logic::kOr, true, false, 2, true};
+    default: return {};
+  }
+}
+
+// Bits of the result that are known: both are, or one of them decides.
+uint32_t known(Logic logic, uint32_t a, uint32_t known_a, uint32_t b, uint32_t known_b) {
+  const uint32_t both = known_a & known_b;
+  if (logic == Logic::kAnd) return both | (known_a & ~a) | (known_b & ~b);
+  if (logic == Logic::kOr) return both | (known_a & a) | (known_b & b);
+  return both;
+}
+
+uint32_t shadow_of(const LaneWaveState& state, unsigned code) {
+  return code < 512 ? state.defined[code] : ~0u;
+}
+
+// Lanes of which an address register is undefined.
+uint32_t undefined_addresses(const LaneWaveState& state, const InstOperands& operands) {
+  uint32_t undefined = 0;
+  for (unsigned n = 0; n < operands.source_count; ++n) {
+    const OperandRef& source = operands.source[n];
+    if ((source.role & OperandRef::kAddress) == 0) continue;
+    for (unsigned d = 0; d < source.dwords; ++d) {
+      const uint32_t shadow = state.defined[(source.code + d) & 511];
+      undefined |= source.code < kFirstVector ? (shadow == ~0u ? 0 : ~0u) : ~shadow;
+    }
+  }
+  return undefined;
+}
+
+// Writes EXEC where a comparison holds.
+bool compares_exec(const Inst& inst) {
+  return std::string_view(emulator::op_name(inst.op)).starts_with("v_cmpx");
+}
+
+bool replaces(Op op) {
+  const std::string_view name = emulator::op_name(op);
+  return name.find("_swap") != name.npos || name.find("_wrxchg") != name.npos;
+}
+
+}  // namespace
+
+bool InitCheck::is_branch(const Inst& inst) {
+  switch (inst.op) {
+    case Op::s_cbranch_scc0:
+    case Op::s_cbranch_scc1:
+    case Op::s_cbranch_vccz:
+    case Op::s_cbranch_vccnz: return true;
+    default: return compares_exec(inst);
+  }
+}
+
+bool InitCheck::is_bitwise(const Inst& inst) { return bitwise(inst.op).logic != Logic::kNone; }
+
+void InitCheck::wave_begin(InitWave& me, const Wave& wave) {
+  me.dwords = 0;
+  me.pending = false;
+  me.lds = nullptr;
+  if (wave.group->lds_requested == 0) return;
+  InitWave::Lds& lds = lds_[wave.group];
+  if (lds.waves == 0 && lds.written.empty()) {
+    lds.written.assign(wave.group->lds_requested, 0);
+    lds.left = lds.written.size();
+    lds.waves = wave.group->wave_count;
+  }
+  me.lds = &lds;
+}
+
+void InitCheck::wave_end(const Wave& wave) {
+  if (wave.first_lane != 0) return;
+  const auto found = lds_.find(wave.group);
+  if (found != lds_.end() && --found->second.waves == 0) lds_.erase(found);
+}
+
+// ---- memory ----
+
+void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                       const emulator::MemoryEvent& event, uint32_t lanes) {
+  const uint32_t undefined = undefined_addresses(state, emulator::operands_of(inst)) & event.exec;
+  if (undefined != 0) report(state, wave, inst, FindingClass::kU1, undefined, "");
+  if (event.space == emulator::Space::kScratch) return;  // the lane observer's
+  const bool lds = event.space == emulator::Space::kLds;
+  if (lds && me.lds == nullptr) return;
+  if (event.kind == emulator::AccessKind::kLoad) return load(me, event, lanes);
+  store(state, me, wave, inst, event, lanes);
+}
+
+// The usual case. Of memory that is not followed, too.
+bool InitCheck::all_written(const InitWave& me, const emulator::MemoryEvent& event,
+                            uint32_t lanes) {
+  if (event.space == emulator::Space::kLds) return me.lds->left == 0;
+  uint64_t low = UINT64_MAX, high = 0;
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    const bool active = (lanes >> l & 1) != 0;
+    low = std::min(low, active ? event.address[l] : UINT64_MAX);
+    high = std::max(high, active ? event.address[l] : 0);
+  }
+  return memory_.in_written_buffer(low, high + event.access_bytes - 1);
+}
+
+void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes) {
+  const bool lds = event.space == emulator::Space::kLds;
+  const unsigned dwords = (event.access_bytes + 3u) / 4;
+  if (me.dwords + dwords > InitWave::kMost || lanes == 0) return;
+  if (all_written(me, event, lanes)) {
+    for (unsigned d = 0; d < dwords; ++d) me.loaded[me.dwords++] = ~0u;
+    return;
+  }
+  for (unsigned d = 0; d < dwords; ++d) {
+    uint32_t written = ~0u;
+    const uint32_t bytes = std::min(4u, event.access_bytes - 4 * d);
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      const uint64_t address = event.address[lane] + 4 * d;
+      bool any = false;
+      if (lds) {
+        for (uint32_t b = 0; b < bytes; ++b)
+          any = any || address + b >= me.lds->written.size() || me.lds->written[address + b] != 0;
+      } else {
+        any = !memory_.may_be_unwritten(address) ||
+              memory_.unwritten(address, bytes) != (1u << bytes) - 1;
+      }
+      if (!any) written &= ~(1u << lane);
+    }
+    me.loaded[me.dwords++] = written;
+    me.pending = me.pending || written != ~0u;
+  }
+}
+
+// Nothing that it may store is undefined, whichever of its data operands the event is of.
+bool InitCheck::stores_defined(const LaneWaveState& state, const Inst& inst,
+                               const emulator::MemoryEvent& event, uint32_t lanes) {
+  uint32_t defined = ~0u;
+  const bool two = inst.format == emulator::Format::kDs && inst.src[2] < 512;
+  for (unsigned d = 0; d < (event.access_bytes + 3u) / 4; ++d) {
+    defined &= shadow_of(state, inst.src[1] + d);
+    if (two) defined &= shadow_of(state, inst.src[2] + d);
+  }
+  return (~defined & lanes) == 0;
+}
+
+void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                      const emulator::MemoryEvent& event, uint32_t lanes) {
+  const bool lds = event.space == emulator::Space::kLds;
+  const bool atomic = event.kind == emulator::AccessKind::kAtomic;
+  if (!atomic && lanes != 0 && stores_defined(state, inst, event, lanes) &&
+      all_written(me, event, lanes))
+    return;
+  uint16_t data = inst.src[1];
+  const std::string_view name = emulator::op_name(inst.op);
+  if (inst.format == emulator::Format::kDs && name.find("write2") != name.npos) {
+    // Which half this is, its address tells.
+    const uint32_t unit = event.access_bytes * (name.find("st64") != name.npos ? 64u : 1u);
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes | 1u << 31));
+    const uint32_t first =
+        wave.v(inst.src[0]).lane[lane] + (static_cast<uint32_t>(inst.imm) & 0xff) * unit;
+    if (static_cast<uint32_t>(event.address[lane]) != first) data = inst.src[2];
+  }
+  if (atomic && !replaces(inst.op)) {
+    // What it reads is undefined if nobody wrote it, and so is what it leaves there.
+    const unsigned before = me.dwords;
+    load(me, event, lanes);
+    for (unsigned d = before; d < me.dwords; ++d) lanes &= me.loaded[d];
+    if ((inst.mods & emulator::mmod::kGlc) == 0 && inst.dst == operand::kNone) {
+      me.dwords = before;
+      me.pending = false;
+    }
+  }
+  for (unsigned at = 0; at < event.access_bytes; at += 4) {
+    const uint32_t defined = shadow_of(state, data == operand::kNone ? 512u : data + at / 4u);
+    const uint64_t bytes = std::min(4u, event.access_bytes - at);
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      const uint64_t address = event.address[lane] + at;
+      const bool good = (defined >> lane & 1) != 0;
+      if (lds) {
+        for (uint64_t b = 0; b < bytes && address + b < me.lds->written.size(); ++b) {
+          uint8_t& written = me.lds->written[address + b];
+          me.lds->left += written;
+          written = good;
+          me.lds->left -= written;
+        }
+      } else if (memory_.may_be_unwritten(address)) {
+        if (good)
+          memory_.set_written(address, bytes);
+        else
+          memory_.set_undefined(address, bytes, {kernel_, inst.pc});
+      }
+    }
+  }
+}
+
+void InitCheck::scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                            const emulator::ScalarEvent& event) {
+  const InstOperands& operands = emulator::operands_of(inst);
+  if (undefined_addresses(state, operands) != 0 && wave.exec() != 0)
+    report(state, wave, inst, FindingClass::kU1, 0, "");
+  if (!event.mapped) return;
+  for (uint32_t at = 0; at < event.bytes && me.dwords < InitWave::kMost; at += 4) {
+    const uint64_t address = event.address + at;
+    const bool undefined = memory_.may_be_unwritten(address) && memory_.unwritten(address, 4) == 15;
+    me.loaded[me.dwords++] = undefined ? 0 : ~0u;
+    me.pending = me.pending || undefined;
+  }
+}
+
+void InitCheck::finish_load(LaneWaveState& state, InitWave& me, const Wave& wave,
+                            const Inst& inst) {
+  const uint32_t exec = wave.exec();
+  for (unsigned d = 0; d < me.dwords; ++d) {
+    const unsigned code = inst.dst + d;
+    if (inst.dst == operand::kNone || code >= 512) break;
+    if (code < kFirstVector)
+      state.defined[code] &= me.loaded[d];
+    else
+      state.defined[code] &= ~exec | me.loaded[d];
+  }
+  me.dwords = 0;
+  me.pending = false;
+}
+
+// ---- branches and EXEC ----
+
+void InitCheck::branch(LaneWaveState& state, const Wave& wave, const Inst& inst) {
+  if (compares_exec(inst)) {
+    const InstOperands& operands = emulator::operands_of(inst);
+    uint32_t defined = ~0u;
+    for (unsigned n = 0; n < operands.source_count; ++n)
+      for (unsigned d = 0; d < operands.source[n].dwords; ++d)
+        defined &= state.defined[(operands.source[n].code + d) & 511];
+    if (const uint32_t undefined = ~defined & wave.exec(); undefined != 0)
+      report(state, wave, inst, FindingClass::kU2, undefined, "the lane mask");
+    return;
+  }
+  const bool scc = inst.op == Op::s_cbranch_scc0 || inst.op == Op::s_cbranch_scc1;
+  const unsigned code = scc ? unsigned{operand::kScc} : unsigned{operand::kVccLo};
+  uint32_t& shadow = state.defined[code];
+  const uint32_t undefined = scc ? (shadow == ~0u ? 0 : ~0u) : ~shadow & state.launched;
+  if (undefined == 0) return;
+  report(state, wave, inst, FindingClass::kU2, scc ? 0 : undefined, "the condition");
+  shadow = ~0u;  // once
+}
+
+void InitCheck::before_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,
+                               const Inst& inst) {
+  const Bitwise how = bitwise(inst.op);
+  for (unsigned d = 0; d < how.dwords; ++d) {
+    const auto value = [&](int n) {
+      const uint64_t both = how.dwords == 2 ? wave.read64(&inst, n) : wave.read32(&inst, n);
+      return static_cast<uint32_t>(both >> (32 * d));
+    };
+    const auto shadow = [&](int n) {
+      const uint16_t code = inst.src[n];
+      return operand::is_sgpr(code) ? state.defined[code + d] : shadow_of(state, code);
+    };
+    const unsigned exec = operand::kExecLo + d;
+    uint32_t a = value(0);
+    uint32_t b = how.saves_exec ? wave.sgpr[exec] : value(1);
+    const uint32_t known_a = shadow(0);
+    const uint32_t known_b = how.saves_exec ? ~0u : shadow(1);
+    if (how.invert_a) a = ~a;
+    if (how.invert_b) b = ~b;
+    me.bits[d] = known(how.logic, a, known_a, b, known_b);
+  }
+}
+
+void InitCheck::after_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,
+                              const Inst& inst) {
+  const Bitwise how = bitwise(inst.op);
+  uint32_t all = ~0u;
+  bool decided = false;  // a known bit is set: the result is not 0, whatever the others are
+  for (unsigned d = 0; d < how.dwords; ++d) {
+    const unsigned result = (how.saves_exec ? operand::kExecLo : inst.dst) + d;
+    if (how.saves_exec && inst.dst + d < 128) state.defined[inst.dst + d] = ~0u;
+    if (result >= 128) continue;
+    state.defined[result] = me.bits[d];
+    all &= me.bits[d];
+    decided = decided || (wave.sgpr[result] & me.bits[d]) != 0;
+  }
+  state.defined[operand::kScc] = all == ~0u || decided ? ~0u : 0;
+  if (state.defined[operand::kExecLo] != ~0u) exec_written(state, wave, inst);
+}
+
+void InitCheck::exec_written(LaneWaveState& state, const Wave& wave, const Inst& inst) {
+  const uint32_t undefined = ~state.defined[operand::kExecLo] & state.launched;
+  state.defined[operand::kExecLo] = ~0u;  // once
+  if (undefined != 0) report(state, wave, inst, FindingClass::kU2, undefined, "the lane mask");
+}
+
+// ---- reports ----
+
+void InitCheck::report(LaneWaveState& state, const Wave& wave, const Inst& inst, FindingClass found,
+                       uint32_t lanes, const char* detail) {
+  LaneEvent event;
+  event.finding_class = found;
+  event.place = state.place;
+  event.pc = inst.pc;
+  event.op = inst.op;
+  event.lanes = uint64_t{lanes} << wave.first_lane;
+  event.exec = uint64_t{wave.exec()} << wave.first_lane;
+  event.address_class = "undefined";
+  if (lanes != 0 && *detail != 0)
+    event.detail = fmt::format("{} of lanes {}", detail, lane_ranges(event.lanes));
+  else if (lanes != 0)
+    event.detail = fmt::format("of lanes {}", lane_ranges(event.lanes));
+  else
+    event.detail = detail;
+  sites_.add(kernel_, event);
+}
+
+void InitCheck::read_by_host(uint64_t launch, uint64_t address, uint64_t bytes) {
+  const uint64_t count = memory_.count_unwritten(address, bytes);
+  if (count == 0) return;
+  const InitMemory::Origin* const origin = memory_.origin(address, bytes);
+  // Padding, and the rest of a buffer that is copied as a whole, are no news.
+  if (origin == nullptr && count != bytes) return;
+  LaneEvent event;
+  event.finding_class = origin != nullptr ? FindingClass::kU3 : FindingClass::kU4;
+  event.place.launch = launch;
+  event.address = address;
+  event.access_bytes = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
+  event.address_class = "in its buffer";
+  event.detail = fmt::format("{} of the {} bytes that the host gets", count, bytes);
+  if (origin != nullptr) event.pc = origin->pc;
+  sites_.add(origin != nullptr ? origin->kernel : 0, event);
+}
+
+}  // namespace gfxgraph::lanecheck

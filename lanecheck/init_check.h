@@ -1,0 +1,86 @@
+// Values that nobody wrote, where they matter: in an address, a branch, or a copy to the host.
+//
+// Registers are followed by the lane observer's shadow: here also what is loaded from memory and
+// LDS that nobody wrote is undefined. One bit per dword and lane: a dword of which some byte was
+// written counts as defined. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/context.h"
+#include "emulator/observer.h"
+#include "lanecheck/init_memory.h"
+#include "lanecheck/lane_observer.h"
+
+namespace gfxgraph::lanecheck {
+
+struct InitWave {
+  static constexpr unsigned kMost = 16;  // dwords of a scalar load
+  // What the instruction that runs has loaded, dword by dword: the lanes whose bytes were written.
+  std::array<uint32_t, kMost> loaded;
+  unsigned dwords = 0;
+  bool pending = false;  // not all of it was
+  // The shadow of a bitwise scalar instruction's result.
+  std::array<uint32_t, 2> bits;
+  struct Lds {
+    std::vector<uint8_t> written;  // 1: the byte is
+    size_t left = 0;               // bytes that are not
+    uint32_t waves = 0;
+  };
+  Lds* lds = nullptr;  // of the workgroup; null: it has none
+};
+
+class InitCheck {
+ public:
+  using Inst = emulator::Inst;
+  using Wave = emulator::Wave;
+
+  InitCheck(Sites& sites, Budget& budget) : sites_(sites), memory_(budget) {}
+
+  InitMemory& memory() { return memory_; }
+  void next_launch(uint32_t kernel) { kernel_ = kernel; }
+  void dispatch_begin() { lds_.clear(); }
+  void wave_begin(InitWave& me, const Wave& wave);
+  void wave_end(const Wave& wave);
+
+  // What is to be called around an instruction, beside the lane observer's hooks.
+  static bool is_branch(const Inst& inst);
+  static bool is_bitwise(const Inst& inst);
+
+  void access(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+              const emulator::MemoryEvent& event, uint32_t lanes);
+  void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                   const emulator::ScalarEvent& event);
+  // Behind an instruction with InitWave::pending.
+  static void finish_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
+  void branch(LaneWaveState& state, const Wave& wave, const Inst& inst);
+  static void before_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,
+                             const Inst& inst);
+  void after_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
+  // EXEC was written, and not all of its shadow is defined.
+  void exec_written(LaneWaveState& state, const Wave& wave, const Inst& inst);
+
+  // A copy to the host, of memory at this address.
+  void read_by_host(uint64_t launch, uint64_t address, uint64_t bytes);
+
+ private:
+  bool all_written(const InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  static bool stores_defined(const LaneWaveState& state, const Inst& inst,
+                             const emulator::MemoryEvent& event, uint32_t lanes);
+  void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  void store(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+             const emulator::MemoryEvent& event, uint32_t lanes);
+  void report(LaneWaveState& state, const Wave& wave, const Inst& inst, FindingClass found,
+              uint32_t lanes, const char* detail);
+
+  Sites& sites_;
+  InitMemory memory_;
+  uint32_t kernel_ = 0;
+  std::unordered_map<const emulator::Workgroup*, InitWave::Lds> lds_;
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,34 @@
+// What events other than launches do to the record of written bytes, and what the host reads.
+#pragma once
+
+#include <unordered_map>
+
+#include "base/result.h"
+#include "format/trace.h"
+#include "lanecheck/init_check.h"
+
+namespace gfxgraph::lanecheck {
+
+class InitEvents {
+ public:
+  explicit InitEvents(InitCheck& check) : check_(check) {}
+
+  // Before the next launch, `launch`. Copies and memsets are within their buffers.
+  Result<void> apply(const format::AllocationBegin& begin);
+  Result<void> apply(const format::AllocationEnd& end);
+  Result<void> apply(const format::HostWrite& write);
+  Result<void> apply(const format::Copy& copy, uint64_t launch);
+  Result<void> apply(const format::Memset& memset);
+
+ private:
+  uint64_t address_of(format::AllocationId id) const {
+    const auto found = addresses_.find(id);
+    return found == addresses_.end() ? 0 : found->second;
+  }
+
+  InitCheck& check_;
+  // Of device memory; 0 elsewhere: the host may write it at any time.
+  std::unordered_map<format::AllocationId, uint64_t> addresses_;
+};
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,444 @@
+#include "lanecheck/race_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Inst;
+using emulator::Op;
+
+// A compare-and-swap loop begins with a plain load, a few instructions before.
+constexpr unsigned kMostBetween = 48;
+
+constexpr FindingClass kClasses[] = {FindingClass::kR1, FindingClass::kR2, FindingClass::kR3,
+                                     FindingClass::kR4, FindingClass::kR5, FindingClass::kR6};
+
+size_t class_index(FindingClass finding_class) {
+  return static_cast<size_t>(std::ranges::find(kClasses, finding_class) - std::begin(kClasses));
+}
+
+bool is_compare(Op op) {
+  switch (op) {
+    case Op::global_atomic_cmpswap:
+    case Op::global_atomic_cmpswap_x2:
+    case Op::flat_atomic_cmpswap:
+    case Op::flat_atomic_cmpswap_x2:
+    case Op::buffer_atomic_cmpswap:
+    case Op::buffer_atomic_cmpswap_x2:
+    case Op::ds_cmpst_b32:
+    case Op::ds_cmpst_rtn_b32:
+    case Op::ds_cmpst_b64:
+    case Op::ds_cmpst_rtn_b64: return true;
+    default: return false;
+  }
+}
+
+bool is_end(Op op) { return op == Op::s_endpgm || op == Op::s_setpc_b64 || op == Op::s_swappc_b64; }
+
+}  // namespace
+
+// ---- launches, workgroups and waves ----
+
+void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, bool syncs,
+                            std::vector<uint64_t> unordered, bool forget) {
+  launch_ = launch;
+  kernel_ = kernel;
+  syncs_ = syncs;
+  unordered_ = std::move(unordered);
+  if (!forget) return;
+  shadow_.recycle();
+  launches_.clear();
+}
+
+void RaceCheck::dispatch_begin(const emulator::DispatchInfo& info) {
+  regions_ = memory_.snapshot();
+  const emulator::Dispatch& dispatch = *info.dispatch;
+  uint64_t items = 1;
+  unsigned __int128 groups = 1;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const uint64_t size = std::max<uint64_t>(1, dispatch.workgroup_size[axis]);
+    group_count_[axis] = (dispatch.grid_size[axis] + size - 1) / size;
+    groups *= group_count_[axis];
+    items *= size;
+  }
+  const uint64_t lanes = info.descriptor->wave32() ? 32 : 64;
+  group_waves_ = static_cast<uint32_t>((items + lanes - 1) / lanes);
+  kernarg_ = dispatch.kernarg_address;
+  for (auto& [workgroup, group] : groups_) spare_groups_.push_back(std::move(group));
+  groups_.clear();
+  atomics_.clear();
+  fences_.clear();
+  grid_.reset();
+  on_ = groups * group_waves_ < stamp::kMostWaves - 1 && group_waves_ <= kMostGroupWaves;
+  if (!on_) return note(fmt::format("launch {}: too many waves for racecheck", launch_));
+  const auto waves = static_cast<uint64_t>(groups) * group_waves_;
+  if (next_wave_ + waves >= stamp::kMostWaves) {
+    shadow_.clear();
+    for (auto& group : spare_groups_) std::ranges::fill(group->lds, 0);
+    launches_.clear();
+    unordered_.clear();
+    next_wave_ = 1;
+    note(fmt::format("launch {}: racecheck forgot the accesses of earlier launches", launch_));
+  }
+  first_wave_ = next_wave_;
+  next_wave_ += waves;
+  launches_.push_back({first_wave_, launch_});
+  uint64_t oldest = first_wave_;
+  for (const Launch& one : launches_) {
+    if (std::ranges::find(unordered_, one.launch) == unordered_.end()) continue;
+    oldest = one.first_wave;
+    break;
+  }
+  dead_ = stamp::make(oldest, 0);
+}
+
+void RaceCheck::wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info) {
+  me = {};
+  if (!on_) return;
+  std::unique_ptr<RaceGroup>& group = groups_[wave.group];
+  if (group == nullptr) {
+    if (spare_groups_.empty()) {
+      group = std::make_unique<RaceGroup>();
+    } else {
+      group = std::move(spare_groups_.back());
+      spare_groups_.pop_back();
+    }
+    group->number = info.workgroup[0] +
+                    group_count_[0] * (info.workgroup[1] + group_count_[1] * info.workgroup[2]);
+    group->first_wave = first_wave_ + group->number * group_waves_;
+    group->waves = wave.group->wave_count;
+    group->live = group->waves;
+    group->arrived = 0;
+    const uint32_t dwords = (wave.group->lds_requested + 3) / 4;
+    group->lds.assign(size_t{5} * dwords, 0);
+    group->lds_dwords = dwords;
+    group->lds_from = SIZE_MAX;
+    group->lds_to = 0;
+    group->lds_atomics = false;
+    for (uint32_t n = 0; n < group->waves; ++n) group->wave[n] = {};
+  }
+  me.group = group.get();
+  me.index = info.wave;
+  me.id = group->first_wave + info.wave;
+}
+
+void RaceCheck::wave_end(RaceWave& me, const Wave& wave) {
+  if (me.group == nullptr || wave.first_lane != 0) return;
+  RaceGroup& group = *me.group;
+  me.group = nullptr;
+  group.wave[me.index].ended = true;
+  if (--group.live == 0) {
+    const auto found = groups_.find(wave.group);
+    if (found == groups_.end()) return;
+    spare_groups_.push_back(std::move(found->second));
+    groups_.erase(found);
+  } else if (group.arrived == group.live) {
+    pass_barrier(group);
+  }
+}
+
+// ---- instructions ----
+
+uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key, uint32_t at) {
+  constexpr uint32_t kMostProbes = 32;
+  for (uint32_t n = 0; n < kMostProbes; ++n) {
+    Place& place = places_[(at + n) % stamp::kSites];
+    if (place.key == key) return (at + n) % stamp::kSites;
+    if (place.key != 0) continue;
+    place.key = key;
+    place.kind = kind_of(inst, after_fence);
+    place.write = (emulator::op_info(inst.op).flags & emulator::OpInfo::kLoad) == 0;
+    place.op = inst.op;
+    return (at + n) % stamp::kSites;
+  }
+  // Full: the oldest stamps now name this instruction.
+  note("racecheck met more instructions than it can tell apart: findings may name wrong places");
+  places_[at] = {};
+  return find_place(inst, after_fence, key, at);
+}
+
+RaceCheck::Kind RaceCheck::kind_of(const Inst& inst, bool after_fence) const {
+  const uint16_t flags = emulator::op_info(inst.op).flags;
+  const bool ds = inst.format == emulator::Format::kDs;
+  if ((flags & emulator::OpInfo::kAtomic) != 0) return Kind::kAtomic;
+  if ((flags & emulator::OpInfo::kLoad) != 0) {
+    constexpr uint32_t kCoherent = emulator::mmod::kGlc | emulator::mmod::kDlc;
+    const bool vector = !ds && inst.format != emulator::Format::kSmem;
+    if (vector && (inst.mods & kCoherent) == kCoherent) return Kind::kSyncLoad;
+    return begins_compare_loop(inst) ? Kind::kSyncLoad : Kind::kPlain;
+  }
+  return after_fence ? Kind::kStoreAfterFence : Kind::kPlain;
+}
+
+// The load that a compiler puts before a loop around a compare-and-swap of the same address.
+bool RaceCheck::begins_compare_loop(const Inst& inst) const {
+  const bool scalar = inst.format == emulator::Format::kSmem;
+  const emulator::Region* const region = regions_->find(inst.pc);
+  if (region == nullptr) return false;
+  uint64_t pc = inst.next_pc();
+  for (unsigned n = 0; n < kMostBetween && region->contains(pc, 4); ++n) {
+    uint32_t words[5] = {};
+    const uint64_t offset = pc - region->address;
+    const size_t available = std::min<uint64_t>(5, (region->mapped_bytes - offset) / 4);
+    std::memcpy(words, region->host + offset, available * 4);
+    Inst next;
+    if (emulator::decode(words, available, pc, next) != emulator::DecodeStatus::kOk) return false;
+    // Scalar loads have their address in other registers.
+    if (is_compare(next.op) &&
+        (scalar || (next.src[0] == inst.src[0] && next.imm == inst.imm &&
+                    (inst.format == emulator::Format::kDs || next.src[2] == inst.src[2]))))
+      return true;
+    if (is_end(next.op)) return false;
+    pc = next.next_pc();
+  }
+  return false;
+}
+
+// ---- cells ----
+
+void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
+                          const emulator::MemoryEvent& event, uint32_t lanes) {
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  own.touched = true;
+  const bool store = event.kind == emulator::AccessKind::kStore;
+  const uint32_t place = place_of(inst, store && own.after_fence);
+  Access access{me,
+                wave,
+                inst,
+                &event,
+                places_[place].kind,
+                event.kind != emulator::AccessKind::kLoad,
+                event.space == emulator::Space::kLds,
+                stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift};
+  if (store && !access.lds) own.after_fence = false;
+  uint64_t before = ~uint64_t{0};
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const uint64_t address = event.address[lane];
+    // The same bytes again: nothing new but for another value.
+    if (std::exchange(before, address) == address && !store) continue;
+    bytes(access, lane, address, event.access_bytes);
+  }
+  report(access);
+}
+
+void RaceCheck::scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
+                            uint32_t count) {
+  if (me.group == nullptr) return;
+  // Arguments, which nobody writes.
+  constexpr uint64_t kNear = 4096;
+  if (address - kernarg_ < kNear) return;
+  if (const emulator::Region* const region = regions_->find(address);
+      region == nullptr || region->tag == 0)
+    return;
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  own.touched = true;
+  const uint32_t place = place_of(inst, false);
+  Access access{me,
+                wave,
+                inst,
+                nullptr,
+                places_[place].kind,
+                false,
+                false,
+                stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift};
+  bytes(access, 0, address, count);
+  report(access);
+}
+
+void RaceCheck::bytes(Access& access, unsigned lane, uint64_t address, uint32_t count) {
+  while (count != 0) {
+    const auto into = static_cast<uint32_t>(address & 3);
+    const uint32_t here = std::min(4 - into, count);
+    const uint64_t mask = ((uint64_t{1} << here) - 1) << into;
+    if (access.lds) {
+      if (address / 4 < access.me.group->lds_dwords) {
+        access.me.group->touch_lds(address / 4, 1);
+        if (access.kind == Kind::kAtomic) access.me.group->lds_atomics = true;
+        dword(access, lane, access.me.group->lds_cells(), address / 4, address, mask);
+      }
+    } else {
+      RaceShadow::Page* const page = shadow_.page(address);
+      const uint64_t at = address % RaceShadow::kPageBytes;
+      if (page == nullptr || !shadow_.split(*page, at, access.kind == Kind::kAtomic)) return;
+      dword(access, lane, page->cells(at), at % RaceShadow::kBlockBytes / 4, address, mask);
+    }
+    address += here;
+    count -= here;
+  }
+}
+
+void RaceCheck::dword(Access& access, unsigned lane, RaceCells cells, size_t at, uint64_t address,
+                      uint64_t mask) {
+  uint64_t mine = access.mine | mask;
+  uint64_t& write = cells.write[at];
+  uint64_t& read = cells.read[at];
+  uint64_t& reader = cells.reader[at];
+  const bool atomic = access.kind == Kind::kAtomic;
+  if (access.kind == Kind::kSyncLoad || atomic) {
+    synchronise(access, address & ~uint64_t{3}, write);
+    if (cells.atomic != nullptr) synchronise(access, address & ~uint64_t{3}, cells.atomic[at]);
+  }
+  const Kind kind = access.kind;
+  // A wave that changed the place by an atomic before: what it stores there is one, too.
+  if (kind == Kind::kPlain && access.write && cells.atomic != nullptr &&
+      (stamp::wave(cells.atomic[at]) == access.me.id ||
+       stamp::wave(cells.atomic_of_other[at]) == access.me.id)) {
+    const uint64_t place = place_of(access.inst, true);
+    mine = (mine & ~(uint64_t{stamp::kSites - 1} << stamp::kSiteShift)) | place
+                                                                              << stamp::kSiteShift;
+    access.kind = Kind::kStoreAfterFence;
+  }
+  compare(access, lane, write, address, mask, true);
+  // Of two times at the same clock, as one.
+  const auto joined = [&](uint64_t before) {
+    constexpr unsigned kTime = stamp::kClockShift;
+    return mine | (before >> kTime == mine >> kTime ? stamp::bytes(before) : 0);
+  };
+  const auto record = [&](uint64_t& last, uint64_t& of_other) {
+    if (stamp::wave(last) != access.me.id) of_other = last;
+    last = joined(last);
+  };
+  if (!atomic && cells.atomic != nullptr) {
+    compare(access, lane, cells.atomic[at], address, mask, true);
+    compare(access, lane, cells.atomic_of_other[at], address, mask, true);
+  }
+  if (!access.write) return record(read, reader);
+  compare(access, lane, read, address, mask, false);
+  compare(access, lane, reader, address, mask, false);
+  if (atomic) return record(cells.atomic[at], cells.atomic_of_other[at]);
+  write = joined(write);
+  access.kind = kind;
+  if (mask != stamp::kAllBytes) return;
+  read = reader = 0;
+  if (cells.atomic != nullptr) cells.atomic[at] = cells.atomic_of_other[at] = 0;
+}
+
+void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t address,
+                        uint64_t mask, bool other_writes) {
+  if ((stamp::bytes(other) & mask) == 0 || ordered(access, other)) return;
+  const Kind theirs = places_[stamp::site(other)].kind;
+  const auto pair = [&](Kind a, Kind b) {
+    return (access.kind == a && theirs == b) || (access.kind == b && theirs == a);
+  };
+  const bool sync = pair(Kind::kAtomic, Kind::kAtomic) || pair(Kind::kAtomic, Kind::kSyncLoad) ||
+                    pair(Kind::kAtomic, Kind::kStoreAfterFence) ||
+                    pair(Kind::kStoreAfterFence, Kind::kStoreAfterFence) ||
+                    access.kind == Kind::kSyncLoad || theirs == Kind::kSyncLoad;
+  const bool other_launch = stamp::wave(other) < first_wave_;
+  if (sync && !other_launch) return;
+  FindingClass found = FindingClass::kR6;
+  if (!other_launch) {
+    const bool both_write = access.write && other_writes;
+    if (both_write && same_value(access, lane, address))
+      found = FindingClass::kR5;
+    else if (access.lds)
+      found = both_write ? FindingClass::kR2 : FindingClass::kR1;
+    else
+      found = both_write ? FindingClass::kR4 : FindingClass::kR3;
+  }
+  const size_t n = class_index(found);
+  if (access.lanes[n] == 0) {
+    access.other[n] = other;
+    access.address[n] = address;
+  }
+  access.lanes[n] |= 1u << lane;
+}
+
+// Whether a plain store writes what is there already.
+bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address) const {
+  if (access.kind == Kind::kAtomic || access.event == nullptr) return false;
+  const uint64_t start = access.event->address[lane];
+  const uint64_t into = address - start;
+  const uint64_t count = std::min<uint64_t>(4 - (address & 3), access.event->access_bytes - into);
+  uint16_t data = access.inst.src[1];
+  uint32_t shift = 0;
+  const std::string_view name = emulator::op_name(access.inst.op);
+  if (name.ends_with("_d16_hi")) shift = 16;
+  if (access.inst.format == emulator::Format::kDs && name.find("write2") != name.npos) {
+    // Which half this is, its address tells.
+    const uint32_t size = access.event->access_bytes;
+    const uint32_t unit = name.find("st64") != name.npos ? size * 64 : size;
+    const uint32_t base = access.wave.v(access.inst.src[0]).lane[lane];
+    const uint32_t first = base + (static_cast<uint32_t>(access.inst.imm) & 0xff) * unit;
+    if (static_cast<uint32_t>(start) != first) data = access.inst.src[2];
+  }
+  if (!emulator::operand::is_vgpr(data)) return false;
+  uint8_t fresh[16 + 4] = {};
+  for (unsigned d = 0; d < (access.event->access_bytes + 3u) / 4; ++d) {
+    const uint32_t value = access.wave.v(static_cast<uint16_t>(data + d)).lane[lane] >> shift;
+    std::memcpy(fresh + 4 * d, &value, 4);
+  }
+  const std::byte* old = nullptr;
+  if (access.lds) {
+    old = access.wave.group->lds + address;
+  } else {
+    const emulator::Region* const region = regions_->find(address);
+    if (region == nullptr || !region->contains(address, count)) return false;
+    old = region->host + (address - region->address);
+  }
+  return std::memcmp(old, fresh + into, count) == 0;
+}
+
+void RaceCheck::report(const Access& access) {
+  const RaceWave& me = access.me;
+  for (size_t n = 0; n < std::size(kClasses); ++n) {
+    if (access.lanes[n] == 0) continue;
+    const uint64_t other = access.other[n];
+    const Place& theirs = places_[stamp::site(other)];
+    LaneEvent event;
+    event.finding_class = kClasses[n];
+    event.place.launch = launch_;
+    event.place.group = me.group->number;
+    event.place.wave = me.index;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      uint64_t number = me.group->number;
+      for (size_t before = 0; before < axis; ++before) number /= group_count_[before];
+      event.place.workgroup[axis] = static_cast<uint32_t>(number % group_count_[axis]);
+    }
+    event.pc = access.inst.pc;
+    event.op = access.inst.op;
+    event.lanes = access.event == nullptr ? 0 : uint64_t{access.lanes[n]} << access.wave.first_lane;
+    event.exec = access.event == nullptr ? access.wave.exec() : access.event->exec;
+    event.address = access.address[n];
+    event.access_bytes = access.event == nullptr ? 4 : access.event->access_bytes;
+    event.write = access.write;
+    event.space = access.lds ? emulator::Space::kLds : emulator::Space::kGlobal;
+    event.space_bytes = access.lds ? access.wave.group->lds_requested : 0;
+    event.address_class = access.lds ? "LDS" : "in its buffer";
+    event.other_pc = theirs.key & ~uint64_t{1};
+    const char* const what = theirs.kind == Kind::kAtomic ? "atomic"
+                             : theirs.write               ? "write"
+                                                          : "read";
+    if (stamp::wave(other) < first_wave_) {
+      const auto after =
+          std::ranges::upper_bound(launches_, stamp::wave(other), {}, &Launch::first_wave);
+      event.detail = fmt::format("nothing orders it behind the {} of launch {}", what,
+                                 after == launches_.begin() ? 0 : std::prev(after)->launch);
+    } else {
+      const uint64_t wave = stamp::wave(other) - first_wave_;
+      const uint64_t group = wave / group_waves_;
+      event.detail =
+          group == me.group->number
+              ? fmt::format("nothing orders it behind the {} of wave {}", what, wave % group_waves_)
+              : fmt::format("nothing orders it behind the {} of workgroup ({},{},{}) wave {}", what,
+                            group % group_count_[0], group / group_count_[0] % group_count_[1],
+                            group / group_count_[0] / group_count_[1], wave % group_waves_);
+    }
+    sites_.add(kernel_, event);
+  }
+}
+
+void RaceCheck::note(const std::string& text) {
+  constexpr size_t kMostNotes = 20;
+  if (notes_.size() < kMostNotes && std::ranges::find(notes_, text) == notes_.end())
+    notes_.push_back(text);
+}
+
+}  // namespace gfxgraph::lanecheck

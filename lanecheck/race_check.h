@@ -1,0 +1,334 @@
+// Hazards between waves: two accesses to the same bytes, one of them a write, that nothing orders.
+//
+// Happens-before by vector clocks: a wave's clock advances at barriers and fences; each wave knows
+// up to which clock of the others it follows. Barriers order a workgroup, grid barriers a launch;
+// an atomic that reads what another wave wrote behind a fence orders the two (docs/check.md,
+// "Hazards"). Not thread-safe: the engine runs with one thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "emulator/context.h"
+#include "emulator/observer.h"
+#include "lanecheck/race_shadow.h"
+#include "lanecheck/sites.h"
+
+namespace gfxgraph::lanecheck {
+
+// Clocks of waves of other workgroups, sorted by wave. Shared and never changed.
+using ForeignClocks = std::vector<std::pair<uint64_t, uint32_t>>;
+using SharedClocks = std::shared_ptr<const ForeignClocks>;
+
+inline constexpr unsigned kMostGroupWaves = 32;
+
+struct RaceGroup {
+  struct Wave {
+    uint32_t clock = 1;
+    uint32_t fence = 0;        // clock of the last fence, 0: none
+    bool touched = false;      // accessed something since the clock advanced
+    bool learned = true;       // follows more than at the last fence
+    bool after_fence = false;  // has stored nothing since the last fence
+    bool arrived = false;      // at a barrier
+    bool ended = false;
+    std::array<uint32_t, kMostGroupWaves> seen = {};  // up to which clock of each wave it follows
+    std::array<uint32_t, kMostGroupWaves> seen_at_fence = {};
+    SharedClocks foreign;
+    SharedClocks at_fence;  // all that it followed there, and itself; only if sync_ is followed
+  };
+  uint64_t first_wave = 0;
+  uint64_t number = 0;  // linear
+  uint32_t waves = 0;
+  uint32_t live = 0;
+  uint32_t arrived = 0;
+  std::array<Wave, kMostGroupWaves> wave;
+  std::vector<uint64_t> lds;  // the five stamps of its dwords
+  uint32_t lds_dwords = 0;
+  // Touched since the last barrier: what comes before it is forgotten there.
+  size_t lds_from = SIZE_MAX, lds_to = 0;
+  bool lds_atomics = false;
+  GFXGRAPH_INLINE void touch_lds(size_t at, size_t count) {
+    lds_from = at < lds_from ? at : lds_from;
+    lds_to = at + count > lds_to ? at + count : lds_to;
+  }
+  RaceCells lds_cells() {
+    const size_t dwords = lds_dwords;
+    uint64_t* const first = lds.data();
+    return {first, first + dwords, first + 2 * dwords, lds_atomics ? first + 3 * dwords : nullptr,
+            lds_atomics ? first + 4 * dwords : nullptr};
+  }
+};
+
+// Of a wave, in the observer's WaveState.
+struct RaceWave {
+  RaceGroup* group = nullptr;  // null: nothing is recorded
+  uint32_t index = 0;
+  uint64_t id = 0;
+};
+
+class RaceCheck {
+ public:
+  using Inst = emulator::Inst;
+  using Wave = emulator::Wave;
+
+  RaceCheck(emulator::MemoryMap& memory, Sites& sites, Budget& budget)
+      : memory_(memory), sites_(sites), shadow_(budget) {}
+
+  // Of the next dispatch. `unordered`: earlier launches that it does not follow.
+  void next_launch(uint64_t launch, uint32_t kernel, bool syncs, std::vector<uint64_t> unordered,
+                   bool forget);
+  void dispatch_begin(const emulator::DispatchInfo& info);
+  void wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info);
+  void wave_end(RaceWave& me, const Wave& wave);
+
+  // Whether an instruction orders something: hook() is to be called after it.
+  static bool orders(const Inst& inst);
+  void hook(RaceWave& me, const Wave& wave, const Inst& inst);
+
+  GFXGRAPH_INLINE void access(RaceWave& me, const Wave& wave, const Inst& inst,
+                              const emulator::MemoryEvent& event, uint32_t lanes);
+  void scalar_load(RaceWave& me, const Wave& wave, const Inst& inst, uint64_t address,
+                   uint32_t bytes);
+
+  // Once each: what limits the check.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  // ---- instructions ----
+  enum class Kind : uint8_t {
+    kPlain,
+    kStoreAfterFence,  // the first one: perhaps an atomic store
+    kSyncLoad,  // with GLC and DLC: volatile or atomic; or what a compare-and-swap begins with
+    kAtomic,
+  };
+  struct Place {
+    uint64_t key = 0;  // pc, and 1 for kStoreAfterFence; 0: free
+    Kind kind = Kind::kPlain;
+    bool write = false;
+    emulator::Op op = emulator::Op{0};
+  };
+  GFXGRAPH_INLINE uint32_t place_of(const Inst& inst, bool after_fence) {
+    const uint64_t key = inst.pc | static_cast<uint64_t>(after_fence);
+    const auto at = static_cast<uint32_t>((inst.pc >> 2) * 0x9E3779B1u >> 7 & (stamp::kSites - 1));
+    return places_[at].key == key ? at : find_place(inst, after_fence, key, at);
+  }
+  uint32_t find_place(const Inst& inst, bool after_fence, uint64_t key, uint32_t at);
+  Kind kind_of(const Inst& inst, bool after_fence) const;
+  bool begins_compare_loop(const Inst& inst) const;
+
+  // ---- cells ----
+  // True: all of them are recorded, and none was a hazard. False: nothing was done.
+  // `dead`: stamps below are of accesses that come before.
+  template <bool kWrite>
+  GFXGRAPH_INLINE static bool whole_row(RaceCells cells, size_t first, size_t count, uint64_t mine,
+                                        uint64_t dead);
+  GFXGRAPH_INLINE static bool lds_row(RaceGroup& group, uint64_t address, uint32_t bytes,
+                                      bool write, uint64_t mine);
+  GFXGRAPH_INLINE bool global_row(uint64_t address, uint32_t bytes, bool write, uint64_t mine);
+  struct Access {
+    RaceWave& me;
+    const Wave& wave;
+    const Inst& inst;
+    const emulator::MemoryEvent* event;
+    Kind kind;
+    bool write;
+    bool lds;
+    uint64_t mine;
+    // Hazards: by class, the lanes; of the first one the other access.
+    std::array<uint32_t, 6> lanes = {};
+    std::array<uint64_t, 6> other = {};
+    std::array<uint64_t, 6> address = {};
+  };
+  void each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
+                 const emulator::MemoryEvent& event, uint32_t lanes);
+  void bytes(Access& access, unsigned lane, uint64_t address, uint32_t count);
+  void dword(Access& access, unsigned lane, RaceCells cells, size_t at, uint64_t address,
+             uint64_t byte_mask);
+  void compare(Access& access, unsigned lane, uint64_t other, uint64_t address, uint64_t mask,
+               bool other_writes);
+  bool ordered(const Access& access, uint64_t other) const;
+  bool same_value(const Access& access, unsigned lane, uint64_t address) const;
+  void report(const Access& access);
+
+  // ---- order ----
+  void fence(RaceWave& me);
+  void arrive(RaceWave& me);
+  void pass_barrier(RaceGroup& group);
+  void advance(RaceGroup::Wave& wave);
+  SharedClocks followed(const RaceGroup& group, const RaceGroup::Wave& wave, uint64_t id) const;
+  void follow(RaceWave& me, const SharedClocks& clocks);
+  void follow_write(RaceWave& me, uint64_t write);
+  void synchronise(Access& access, uint64_t address, uint64_t write);
+  void note(const std::string& text);
+
+  emulator::MemoryMap& memory_;
+  std::shared_ptr<const emulator::RegionTable> regions_;
+  Sites& sites_;
+  RaceShadow shadow_;
+  std::vector<Place> places_ = std::vector<Place>(stamp::kSites);
+  size_t places_used_ = 0;
+  std::unordered_map<const emulator::Workgroup*, std::unique_ptr<RaceGroup>> groups_;
+  std::vector<std::unique_ptr<RaceGroup>> spare_groups_;
+
+  uint64_t launch_ = 0;
+  uint32_t kernel_ = 0;
+  bool on_ = false;  // of this launch
+  // Of this launch's kernel: it has fences across workgroups, and their order is followed.
+  bool syncs_ = false;
+  std::array<uint64_t, 3> group_count_ = {1, 1, 1};
+  uint64_t kernarg_ = 0;
+  uint32_t group_waves_ = 1;
+  uint64_t next_wave_ = 1;   // of the launch after this one
+  uint64_t first_wave_ = 1;  // of this launch
+  // Stamps below are of accesses that come before the whole launch.
+  uint64_t dead_ = uint64_t{1} << stamp::kWaveShift;
+  struct Launch {
+    uint64_t first_wave, launch;
+  };
+  std::vector<Launch> launches_;  // since the stamps began
+  std::vector<uint64_t> unordered_;
+  std::unordered_map<uint64_t, SharedClocks> atomics_;  // by address: what their writers followed
+  SharedClocks grid_;                                   // of those that arrived at a grid barrier
+  struct Fence {
+    uint32_t clock;
+    SharedClocks clocks;
+  };
+  std::unordered_map<uint64_t, std::vector<Fence>> fences_;  // by wave
+  std::vector<std::string> notes_;
+};
+
+// ---- hot parts, compiled per host instruction set ----
+
+template <bool kWrite>
+GFXGRAPH_INLINE bool RaceCheck::whole_row(RaceCells cells, size_t first, size_t count,
+                                          uint64_t mine, uint64_t dead) {
+  uint64_t* const write = cells.write + first;
+  uint64_t* const read = cells.read + first;
+  uint64_t* const reader = cells.reader + first;
+  const auto hazard = [&](uint64_t other) {
+    return static_cast<uint64_t>(static_cast<int64_t>(other) >= static_cast<int64_t>(dead)) &
+           static_cast<uint64_t>((other ^ mine) >> stamp::kWaveShift != 0);
+  };
+  uint64_t bad = 0;
+  for (size_t n = 0; n < count; ++n) {
+    bad |= hazard(write[n]);
+    if constexpr (kWrite) bad |= hazard(read[n]) | hazard(reader[n]);
+  }
+  if (cells.atomic != nullptr) [[unlikely]]
+    for (size_t n = first; n < first + count; ++n)
+      bad |= hazard(cells.atomic[n]) | hazard(cells.atomic_of_other[n]);
+  if (bad != 0) return false;
+  for (size_t n = 0; n < count; ++n) {
+    if constexpr (kWrite) {
+      write[n] = mine;
+      read[n] = reader[n] = 0;
+    } else {
+      const uint64_t last = read[n];
+      const bool others = hazard(last) != 0;
+      reader[n] = others ? last : reader[n];
+      read[n] = mine;
+    }
+  }
+  return true;
+}
+
+// Whole dwords of LDS.
+GFXGRAPH_INLINE bool RaceCheck::lds_row(RaceGroup& group, uint64_t address, uint32_t bytes,
+                                        bool write, uint64_t mine) {
+  const size_t at = address / 4;
+  const size_t count = bytes / 4;
+  if (at + count > group.lds_dwords) return false;
+  group.touch_lds(at, count);
+  const uint64_t dead = stamp::make(group.first_wave, 0);
+  const RaceCells cells = group.lds_cells();
+  return write ? whole_row<true>(cells, at, count, mine, dead)
+               : whole_row<false>(cells, at, count, mine, dead);
+}
+
+// Whole dwords of global memory.
+GFXGRAPH_INLINE bool RaceCheck::global_row(uint64_t address, uint32_t bytes, bool write,
+                                           uint64_t mine) {
+  constexpr uint64_t kLine = RaceShadow::kLineBytes;
+  while (bytes != 0) {
+    RaceShadow::Page* const page = shadow_.page(address);
+    if (page == nullptr) return true;
+    const uint64_t into = address % RaceShadow::kPageBytes;
+    const size_t line = into / kLine;
+    uint32_t count = bytes;
+    if (into % kLine == 0 && bytes >= kLine && (page->split >> line & 1) == 0) {
+      // As many whole lines as there are.
+      size_t lines = 1;
+      while (lines < bytes / kLine && line + lines < RaceShadow::kPageLines &&
+             (page->split >> (line + lines) & 1) == 0)
+        ++lines;
+      const RaceCells cells = page->line_cells();
+      const bool fine = write ? whole_row<true>(cells, line, lines, mine, dead_)
+                              : whole_row<false>(cells, line, lines, mine, dead_);
+      if (!fine) return false;
+      count = static_cast<uint32_t>(lines * kLine);
+    } else {
+      count = std::min(bytes, static_cast<uint32_t>(kLine - into % kLine));
+      if ((page->split >> line & 1) == 0 && !shadow_.split(*page, into)) return true;
+      const RaceCells cells = page->cells(into);
+      const size_t at = into % RaceShadow::kBlockBytes / 4;
+      const bool fine = write ? whole_row<true>(cells, at, count / 4, mine, dead_)
+                              : whole_row<false>(cells, at, count / 4, mine, dead_);
+      if (!fine) return false;
+      if (write && count == kLine) RaceShadow::join(*page, line, mine);
+    }
+    address += count;
+    bytes -= count;
+  }
+  return true;
+}
+
+GFXGRAPH_INLINE void RaceCheck::access(RaceWave& me, const Wave& wave, const Inst& inst,
+                                       const emulator::MemoryEvent& event, uint32_t lanes) {
+  if (me.group == nullptr || lanes == 0) return;
+  const uint32_t bytes = event.access_bytes;
+  const bool write = event.kind == emulator::AccessKind::kStore;
+  const bool lds = event.space == emulator::Space::kLds;
+  const uint64_t* const address = event.address;
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  const uint32_t place = place_of(inst, write && own.after_fence);
+  // Lanes that go on where the one before ends, or repeat it.
+  uint32_t next = 0, same = 0, low = 0;
+  for (unsigned l = 1; l < emulator::kLanes; ++l) {
+    next |= static_cast<uint32_t>(address[l] == address[l - 1] + bytes) << l;
+    same |= static_cast<uint32_t>(address[l] == address[l - 1]) << l;
+  }
+  for (unsigned l = 0; l < emulator::kLanes; ++l)
+    low |= static_cast<uint32_t>(address[l]) & wave.exec_mask.lane[l];
+  bool simple = ((bytes | low) & 3) == 0 && event.kind != emulator::AccessKind::kAtomic &&
+                (lds || !syncs_ || places_[place].kind != Kind::kSyncLoad);
+  if (simple) {
+    own.touched = true;
+    const uint64_t mine =
+        stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift | stamp::kAllBytes;
+    uint32_t rest = write ? lanes : lanes & ~(same & lanes << 1);
+    while (simple && rest != 0) {
+      const auto first = static_cast<unsigned>(std::countr_zero(rest));
+      // The lane, and those behind it that go on.
+      const uint32_t more = first == 31 ? 0 : (next & rest) >> (first + 1);
+      const auto count = 1 + static_cast<unsigned>(std::countr_one(more));
+      simple = lds ? lds_row(*me.group, address[first], count * bytes, write, mine)
+                   : global_row(address[first], count * bytes, write, mine);
+      rest &= count + first >= 32 ? 0 : ~0u << (first + count);
+    }
+    if (simple) {
+      if (write && !lds) own.after_fence = false;
+      return;
+    }
+  }
+  each_lane(me, wave, inst, event, lanes);
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,210 @@
+// What orders waves: barriers, fences and atomics.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lanecheck/race_check.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+using emulator::Inst;
+using emulator::Op;
+
+bool is_grid_barrier(const Inst& inst) { return inst.op == Op::ds_gws_barrier; }
+
+SharedClocks united(const SharedClocks& a, const SharedClocks& b) {
+  if (a == b || b == nullptr) return a;
+  if (a == nullptr) return b;
+  auto result = std::make_shared<ForeignClocks>();
+  result->reserve(a->size() + b->size());
+  auto x = a->begin();
+  auto y = b->begin();
+  while (x != a->end() || y != b->end()) {
+    if (y == b->end() || (x != a->end() && x->first < y->first)) {
+      result->push_back(*x++);
+    } else if (x == a->end() || y->first < x->first) {
+      result->push_back(*y++);
+    } else {
+      result->push_back({x->first, std::max(x->second, y->second)});
+      ++x, ++y;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+bool RaceCheck::orders(const Inst& inst) {
+  return inst.op == Op::s_barrier || is_grid_barrier(inst) || inst.op == Op::buffer_gl0_inv ||
+         inst.op == Op::buffer_gl1_inv || (inst.op == Op::s_waitcnt_vscnt && inst.imm == 0);
+}
+
+void RaceCheck::hook(RaceWave& me, const Wave& wave, const Inst& inst) {
+  if (me.group == nullptr) return;
+  if (inst.op == Op::s_barrier) return arrive(me);
+  if (inst.op == Op::s_waitcnt_vscnt) return fence(me);
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  if (inst.op == Op::buffer_gl0_inv || inst.op == Op::buffer_gl1_inv) {
+    // The former alone ends __syncthreads(), the latter __threadfence().
+    own.after_fence = inst.op == Op::buffer_gl1_inv;
+    return;
+  }
+  // A grid barrier; asked again while the wave waits.
+  if (!own.arrived) {
+    own.arrived = true;
+    advance(own);
+    grid_ = united(grid_, followed(*me.group, own, me.id));
+  }
+  if (wave.gws_waits) return;
+  own.arrived = false;
+  follow(me, grid_);
+}
+
+void RaceCheck::advance(RaceGroup::Wave& wave) {
+  if (!std::exchange(wave.touched, false)) return;
+  if (wave.clock == stamp::kMostClock)
+    return note(
+        fmt::format("launch {}: a wave passes more barriers and fences than racecheck "
+                    "counts: later hazards of it are not found",
+                    launch_));
+  ++wave.clock;
+}
+
+void RaceCheck::fence(RaceWave& me) {
+  RaceGroup::Wave& own = me.group->wave[me.index];
+  const bool touched = own.touched;
+  advance(own);
+  own.after_fence = true;
+  own.fence = own.clock - 1;
+  own.seen_at_fence = own.seen;
+  if (!syncs_) return;
+  if (!touched && !std::exchange(own.learned, false)) return;
+  own.learned = false;
+  own.at_fence = followed(*me.group, own, me.id);
+  fences_[me.id].push_back({own.fence, own.at_fence});
+}
+
+void RaceCheck::arrive(RaceWave& me) {
+  RaceGroup& group = *me.group;
+  RaceGroup::Wave& own = group.wave[me.index];
+  own.after_fence = false;
+  own.arrived = true;
+  if (++group.arrived == group.live) pass_barrier(group);
+}
+
+// Waves that have ended count as if they had come.
+void RaceCheck::pass_barrier(RaceGroup& group) {
+  group.arrived = 0;
+  std::array<uint32_t, kMostGroupWaves> seen = {};
+  SharedClocks foreign;
+  for (uint32_t n = 0; n < group.waves; ++n) {
+    RaceGroup::Wave& wave = group.wave[n];
+    seen[n] = wave.touched ? wave.clock : wave.clock - 1;
+    if (!wave.ended) advance(wave);
+    foreign = united(foreign, wave.foreign);
+  }
+  for (uint32_t n = 0; n < group.waves; ++n) {
+    RaceGroup::Wave& wave = group.wave[n];
+    for (uint32_t u = 0; u < group.waves; ++u) wave.seen[u] = std::max(wave.seen[u], seen[u]);
+    wave.foreign = foreign;
+    wave.learned = true;
+    wave.arrived = false;
+  }
+  if (group.lds_from < group.lds_to) {
+    const RaceCells cells = group.lds_cells();
+    for (uint64_t* const stamps :
+         {cells.write, cells.read, cells.reader, cells.atomic, cells.atomic_of_other})
+      if (stamps != nullptr) std::fill(stamps + group.lds_from, stamps + group.lds_to, 0);
+    group.lds_atomics = false;
+    group.lds_from = SIZE_MAX;
+    group.lds_to = 0;
+  }
+}
+
+// All that happened before the wave's present clock.
+SharedClocks RaceCheck::followed(const RaceGroup& group, const RaceGroup::Wave& wave,
+                                 uint64_t id) const {
+  auto own = std::make_shared<ForeignClocks>();
+  for (uint32_t n = 0; n < group.waves; ++n) {
+    const uint32_t clock = group.first_wave + n == id ? wave.clock - 1 : wave.seen[n];
+    if (clock != 0) own->push_back({group.first_wave + n, clock});
+  }
+  return united(own, wave.foreign);
+}
+
+void RaceCheck::follow(RaceWave& me, const SharedClocks& clocks) {
+  if (clocks == nullptr) return;
+  RaceGroup& group = *me.group;
+  RaceGroup::Wave& own = group.wave[me.index];
+  for (uint32_t n = 0; n < group.waves; ++n) {
+    const auto found = std::ranges::lower_bound(*clocks, group.first_wave + n, {},
+                                                &ForeignClocks::value_type::first);
+    if (found != clocks->end() && found->first == group.first_wave + n)
+      own.seen[n] = std::max(own.seen[n], found->second);
+  }
+  own.foreign = united(own.foreign, clocks);
+  own.learned = true;
+}
+
+// The wave reads what `write` wrote: what that wave did before a fence before comes first.
+void RaceCheck::follow_write(RaceWave& me, uint64_t write) {
+  const uint64_t id = stamp::wave(write);
+  if (id == me.id || id < first_wave_) return;
+  RaceGroup& group = *me.group;
+  if (id - group.first_wave < group.waves) {
+    const uint64_t n = id - group.first_wave;
+    const RaceGroup::Wave& other = group.wave[n];
+    RaceGroup::Wave& own = group.wave[me.index];
+    if (other.fence == 0 || stamp::clock(write) <= other.fence) return;
+    for (uint32_t u = 0; u < group.waves; ++u)
+      own.seen[u] = std::max(own.seen[u], other.seen_at_fence[u]);
+    own.seen[n] = std::max(own.seen[n], other.fence);
+    own.learned = true;
+  }
+  const auto found = fences_.find(id);
+  if (found == fences_.end()) return;
+  for (auto one = found->second.rbegin(); one != found->second.rend(); ++one) {
+    if (one->clock >= stamp::clock(write)) continue;
+    return follow(me, one->clocks);
+  }
+}
+
+void RaceCheck::synchronise(Access& access, uint64_t address, uint64_t write) {
+  RaceWave& me = access.me;
+  if (!access.lds && !syncs_) return;
+  const bool returns =
+      access.kind == Kind::kSyncLoad || access.inst.dst != emulator::operand::kNone;
+  if (returns) follow_write(me, write);
+  if (access.lds) return;
+  const auto found = atomics_.find(address);
+  if (returns && found != atomics_.end()) follow(me, found->second);
+  if (access.kind != Kind::kAtomic) return;
+  const RaceGroup::Wave& own = me.group->wave[me.index];
+  if (own.at_fence == nullptr) return;
+  SharedClocks& clocks = found != atomics_.end() ? found->second : atomics_[address];
+  clocks = united(clocks, own.at_fence);
+}
+
+bool RaceCheck::ordered(const Access& access, uint64_t other) const {
+  const uint64_t id = stamp::wave(other);
+  const RaceWave& me = access.me;
+  if (id == me.id || id == 0) return true;
+  const RaceGroup& group = *me.group;
+  const RaceGroup::Wave& own = group.wave[me.index];
+  if (id - group.first_wave < group.waves)
+    return own.seen[id - group.first_wave] >= stamp::clock(other);
+  if (access.lds) return true;  // of a workgroup that had this LDS before
+  if (id < first_wave_) {
+    const auto after = std::ranges::upper_bound(launches_, id, {}, &Launch::first_wave);
+    return after == launches_.begin() ||
+           std::ranges::find(unordered_, std::prev(after)->launch) == unordered_.end();
+  }
+  if (own.foreign == nullptr) return false;
+  const auto found =
+      std::ranges::lower_bound(*own.foreign, id, {}, &ForeignClocks::value_type::first);
+  return found != own.foreign->end() && found->first == id && found->second >= stamp::clock(other);
+}
+
+}  // namespace gfxgraph::lanecheck

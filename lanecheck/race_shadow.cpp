@@ -1,0 +1,88 @@
+#include "lanecheck/race_shadow.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gfxgraph::lanecheck {
+
+RaceShadow::~RaceShadow() { budget_.give_memory(taken_); }
+
+bool RaceShadow::take(uint64_t bytes) {
+  if (!budget_.take_memory(bytes, "the record of who accessed memory (racecheck)")) return false;
+  taken_ += bytes;
+  return true;
+}
+
+RaceShadow::Page* RaceShadow::find(uint64_t number) {
+  std::unique_ptr<Page>& page = pages_[number];
+  if (page) return page.get();
+  if (!spare_.empty()) {
+    page = std::move(spare_.back());
+    spare_.pop_back();
+    return page.get();
+  }
+  if (!take(sizeof(Page))) {
+    pages_.erase(number);
+    return nullptr;
+  }
+  page = std::make_unique<Page>();
+  return page.get();
+}
+
+bool RaceShadow::split(Page& page, uint64_t into, bool with_atomics) {
+  const size_t line = into / kLineBytes;
+  const size_t n = into / kBlockBytes;
+  const size_t first = into % kBlockBytes / kLineBytes * kLineCells;
+  if ((page.split >> line & 1) == 0) {
+    if (page.block[n] == nullptr) {
+      if (!take(sizeof(Block))) return false;
+      page.block[n] = std::make_unique<Block>();
+    }
+    Block& block = *page.block[n];
+    std::fill_n(block.write + first, kLineCells, page.lines.write[line]);
+    std::fill_n(block.read + first, kLineCells, page.lines.read[line]);
+    std::fill_n(block.reader + first, kLineCells, page.lines.reader[line]);
+    page.split |= uint64_t{1} << line;
+  }
+  if (!with_atomics || page.has_atomics[n]) return true;
+  if (page.atomics[n] == nullptr) {
+    if (!take(sizeof(Atomics))) return false;
+    page.atomics[n] = std::make_unique<Atomics>();
+  }
+  page.has_atomics[n] = true;
+  return true;
+}
+
+void RaceShadow::join(Page& page, size_t line, uint64_t write) {
+  page.lines.write[line] = write;
+  page.lines.read[line] = page.lines.reader[line] = 0;
+  page.split &= ~(uint64_t{1} << line);
+  const size_t n = line * kLineBytes / kBlockBytes;
+  if (!page.has_atomics[n]) return;
+  const size_t first = line * kLineCells % kBlockCells;
+  std::fill_n(page.atomics[n]->last + first, kLineCells, 0);
+  std::fill_n(page.atomics[n]->of_other + first, kLineCells, 0);
+}
+
+void RaceShadow::recycle() {
+  for (auto& [number, page] : pages_) {
+    page->split = 0;
+    std::ranges::fill(page->has_atomics, false);
+    spare_.push_back(std::move(page));
+  }
+  pages_.clear();
+  near_.fill({});
+}
+
+void RaceShadow::clear() {
+  recycle();
+  for (const auto& page : spare_) {
+    page->lines = {};
+    for (auto& block : page->block)
+      if (block != nullptr) *block = {};
+    for (auto& atomics : page->atomics)
+      if (atomics != nullptr) *atomics = {};
+  }
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,131 @@
+// Ground truth of initcheck: values that nobody wrote, and their right twins.
+#include <gmock/gmock.h>
+
+#include "tests/lanecheck/truth.h"
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+ToolSet with_init() {
+  ToolSet tools = kDefaultTools;
+  tools[static_cast<size_t>(Tool::kInitcheck)] = true;
+  return tools;
+}
+
+constexpr uint64_t kBytes = 4096;
+
+enum class Writes { kCopy, kMemset, kKernel, kDeviceCopy };
+constexpr std::pair<const char*, Writes> kWrites[] = {
+    {"copied", Writes::kCopy},
+    {"set", Writes::kMemset},
+    {"copied on the device", Writes::kDeviceCopy}};
+
+void write(TraceBuilder& t, const TraceBuilder::Buffer& buffer, Writes how) {
+  if (how == Writes::kMemset) {
+    format::Memset memset;
+    memset.allocation = buffer.id;
+    memset.width_elements = buffer.bytes;
+    t.add(memset);
+    return;
+  }
+  format::Copy copy;
+  copy.destination.allocation = buffer.id;
+  copy.width_bytes = buffer.bytes;
+  if (how == Writes::kCopy)
+    copy.host_source = t.content(std::vector<uint32_t>(buffer.bytes / 4));
+  else
+    copy.source.allocation = t.buffer(buffer.bytes).id;
+  t.add(copy);
+}
+
+// A buffer that nobody wrote; for the twin somebody did.
+Fault buffer(FindingClass expected, const std::string& kernel, uint32_t block, Writes how,
+             const char* name, bool copied_out = false) {
+  return {expected, kernel + ", " + name, kernel,
+          [=](TraceBuilder& t, const std::string& launched) {
+            const auto to = t.buffer(kBytes);
+            const auto from = t.unwritten_buffer(kBytes);
+            if (launched.ends_with("_safe")) write(t, from, how);
+            t.launch(launched, 2, block, {to, from});
+            if (copied_out) t.copy_out(to);
+          },
+          "unwritten.bundle"};
+}
+
+TEST(InitTruth, Buffers) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  std::vector<Fault> faults;
+  for (const auto& [name, how] : kWrites) {
+    for (const uint32_t block : {32U, 100U}) {
+      faults.push_back(buffer(FindingClass::kU1, "as_index", block, how, name));
+      faults.push_back(buffer(FindingClass::kU1, "as_byte", block, how, name));
+      faults.push_back(buffer(FindingClass::kU2, "as_condition", block, how, name));
+      faults.push_back(buffer(FindingClass::kU2, "as_uniform_condition", block, how, name));
+    }
+    faults.push_back(buffer(FindingClass::kU1, "as_pointer", 32, how, name));
+    // It compares the value, too, and memcheck says the same of the scalar load.
+    faults.back().also = {FindingClass::kU2, FindingClass::kE3};
+    faults.push_back(buffer(FindingClass::kU2, "as_bound", 32, how, name));
+    faults.push_back(buffer(FindingClass::kU1, "as_wide", 32, how, name));
+    faults.push_back(buffer(FindingClass::kU1, "counted", 64, how, name));
+    faults.push_back(buffer(FindingClass::kU3, "computed", 64, how, name, true));
+  }
+  check_all(faults, with_init());
+}
+
+TEST(InitTruth, LdsAndRegisters) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  const auto local = [](FindingClass expected, const std::string& kernel) {
+    return Fault{expected, kernel, kernel,
+                 [](TraceBuilder& t, const std::string& launched) {
+                   const auto to = t.buffer(kBytes);
+                   t.launch(launched, 2, 64, {to, t.buffer(kBytes)});
+                 },
+                 "unwritten.bundle"};
+  };
+  check_all({local(FindingClass::kU1, "lds_as_index"), local(FindingClass::kU2, "lds_as_condition"),
+             local(FindingClass::kU1, "register_as_index"),
+             local(FindingClass::kU2, "scalar_as_condition")},
+            with_init());
+}
+
+Report check(TraceBuilder& trace) {
+  CheckOptions options;
+  options.selection.tools = with_init();
+  Result<Report> report = trace.try_check(options);
+  EXPECT_TRUE(report) << report.error().message;
+  return report ? std::move(*report) : Report();
+}
+
+TEST(InitTruth, CopiesToTheHost) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool written : {false, true}) {
+    TraceBuilder trace("unwritten.bundle");
+    const auto data = trace.unwritten_buffer(kBytes);
+    if (written) write(trace, data, Writes::kMemset);
+    trace.copy_out(data);
+    const Report report = check(trace);
+    EXPECT_EQ(count_of(report, FindingClass::kU4), written ? 0U : 1U) << render_text(report, "t");
+  }
+}
+
+// Padding, and parts of a dword: copied along, and never looked at.
+TEST(InitTruth, PaddingIsNoFault) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  TraceBuilder trace("unwritten.bundle");
+  const auto made = trace.unwritten_buffer(64 * 16);
+  const auto copied = trace.unwritten_buffer(64 * 16);
+  const auto halves = trace.unwritten_buffer(128);
+  const auto to = trace.buffer(kBytes);
+  trace.launch("make_padded", 1, 64, {made, 7});
+  trace.launch("copy_padded", 1, 64, {copied, made});
+  trace.launch("use_padded", 1, 64, {to, copied});
+  trace.launch("half_of_it", 1, 64, {halves, to});
+  trace.launch("read_halves", 1, 64, {to, halves});
+  trace.copy_out(to);
+  const Report report = check(trace);
+  EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+}
+
+}  // namespace
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,87 @@
+// Kernels that use what nobody wrote, and their right twins.
+#include <hip/hip_runtime.h>
+
+#define KERNEL extern "C" __global__ __launch_bounds__(256) void
+#define ITEM (static_cast<int>(threadIdx.x))
+#define INDEX (static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x))
+
+// `from` is the buffer that may be unwritten; the twins differ in who launches them.
+#define PAIR(name, from_type, ...)                                  \
+  KERNEL name(int* to, from_type* from) { __VA_ARGS__ }             \
+  KERNEL name##_safe(int* to, from_type* from) { __VA_ARGS__ }
+
+PAIR(as_index, const int, to[from[INDEX] & 31] = INDEX;)
+PAIR(as_pointer, int* const, if (INDEX == 0) *to = reinterpret_cast<uintptr_t>(from[3]) >> 60 ? 1 : to[(reinterpret_cast<uintptr_t>(from[3]) & 31)];)
+PAIR(as_condition, const int, if (from[INDEX] > 3) to[INDEX] = 7;)
+PAIR(as_uniform_condition, const int, if (from[blockIdx.x] > 3) to[INDEX] = 7;)
+PAIR(as_bound, const int, for (int n = 0; n < from[0] % 4; ++n) to[INDEX] += n;)
+PAIR(as_byte, const unsigned char, to[from[INDEX] & 15] = INDEX;)
+PAIR(as_wide, const int4, to[(from[ITEM % 8].z & 31)] = INDEX;)
+PAIR(computed, const int, to[INDEX] = from[INDEX] * 3 + INDEX;)
+PAIR(counted, int, if (ITEM < 4) to[atomicAdd(&from[ITEM], 1) & 31] = ITEM;)
+
+KERNEL lds_as_index(int* to, const int* from) {
+  __shared__ int tile[64];
+  if (ITEM < 32) tile[ITEM] = from[ITEM] & 31;
+  __syncthreads();
+  to[tile[(ITEM + 1) % 64] & 31] = ITEM;
+}
+KERNEL lds_as_index_safe(int* to, const int* from) {
+  __shared__ int tile[64];
+  tile[ITEM] = from[ITEM] & 31;
+  __syncthreads();
+  to[tile[(ITEM + 1) % 64] & 31] = ITEM;
+}
+KERNEL lds_as_condition(int* to, const int*) {
+  __shared__ int flag;
+  if (to[ITEM] == 12345) flag = 1;
+  __syncthreads();
+  if (flag != 0) to[ITEM] = 3;
+}
+KERNEL lds_as_condition_safe(int* to, const int*) {
+  __shared__ int flag;
+  if (ITEM == 0) flag = 0;
+  __syncthreads();
+  if (to[ITEM] == 12345) flag = 1;
+  __syncthreads();
+  if (flag != 0) to[ITEM] = 3;
+}
+
+// Registers, by hand: compilers choose a value where the source has none.
+KERNEL register_as_index(int* to, const int*) {
+  int index;
+  asm volatile("v_lshlrev_b32 %0, 2, v77\n v_and_b32 %0, 60, %0" : "=v"(index)::"v77");
+  to[index / 4] = ITEM;
+}
+KERNEL register_as_index_safe(int* to, const int*) {
+  int index;
+  asm volatile("v_mov_b32 v77, 3\n v_lshlrev_b32 %0, 2, v77\n v_and_b32 %0, 60, %0" : "=v"(index)::"v77");
+  to[index / 4] = ITEM;
+}
+KERNEL scalar_as_condition(int* to, const int*) {
+  asm volatile("s_cmp_eq_u32 s66, 7\n s_cbranch_scc1 1\n s_nop 0" ::: "s66", "scc");
+  to[ITEM] = 1;
+}
+KERNEL scalar_as_condition_safe(int* to, const int*) {
+  asm volatile("s_mov_b32 s66, 3\n s_cmp_eq_u32 s66, 7\n s_cbranch_scc1 1\n s_nop 0" ::: "s66", "scc");
+  to[ITEM] = 1;
+}
+
+// ---- right code that looks wrong ----
+
+struct Padded {
+  double value;
+  int count;  // and 4 bytes that nobody writes
+};
+KERNEL copy_padded(Padded* to, const Padded* from) { to[ITEM] = from[ITEM]; }
+KERNEL make_padded(Padded* to, int count) {
+  to[ITEM].value = count;
+  to[ITEM].count = count;
+}
+KERNEL use_padded(int* to, const Padded* from) { to[from[ITEM].count & 31] = ITEM; }
+KERNEL half_of_it(short* to, const int* from) {
+  if (ITEM < 33) to[ITEM] = static_cast<short>(from[ITEM]);
+}
+KERNEL read_halves(int* to, const short* from) {
+  if (ITEM < 33) to[from[ITEM] & 31] = ITEM;
+}
