@@ -45,6 +45,8 @@ constexpr Command kCommands[] = {
     {"diff", "FIRST SECOND [--json]", "what differs between two traces", diff_command},
     {"export", "TRACE --format perfetto|jsonl|dot|code [-o FILE]",
      "a trace for other programs: timeline, JSON lines, graphs, code objects", export_command},
+    {"report", "TRACE [RESULT.json...] [-o FILE.html]",
+     "write one HTML page: timeline, kernels, buffers, graphs, findings, times", report_command},
 };
 
 void print_help() {
