@@ -6,7 +6,7 @@ foreach(command run info check coverage verify recover diff export report)
   list(APPEND manuals gfxgraph-${command})
 endforeach()
 list(TRANSFORM manuals PREPEND ${documentation}/man/)
-list(TRANSFORM manuals APPEND .1)
+list(TRANSFORM manuals APPEND .1.gz)
 add_custom_command(OUTPUT ${manuals} ${documentation}/completion/bash ${documentation}/completion/zsh
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/documentation.py $<TARGET_FILE_DIR:gfxgraph> ${documentation} ${PROJECT_VERSION}
   DEPENDS ${PROJECT_SOURCE_DIR}/cmake/documentation.py gfxgraph gfxgraph-record gfxgraph-replay

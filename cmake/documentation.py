@@ -5,6 +5,7 @@ The programs define their options once, for CLI11, which prints them; this reads
 on a line that it does not understand.
 """
 
+import gzip
 import re
 import subprocess
 import sys
@@ -184,9 +185,11 @@ def main():
     pages |= {name: Page(name, help_of(programs / name)) for name in PROGRAMS}
     (output / "man").mkdir(parents=True, exist_ok=True)
     (output / "completion").mkdir(exist_ok=True)
-    (output / "man" / "gfxgraph.1").write_text(overview(commands, text, version))
-    for page in pages.values():
-        (output / "man" / f"{page.name.replace(' ', '-')}.1").write_text(manual(page, version))
+    manuals = {"gfxgraph": overview(commands, text, version)}
+    manuals |= {page.name.replace(" ", "-"): manual(page, version) for page in pages.values()}
+    for name, roff_text in manuals.items():
+        (output / "man" / f"{name}.1").write_text(roff_text)
+        (output / "man" / f"{name}.1.gz").write_bytes(gzip.compress(roff_text.encode(), 9, mtime=0))
     (output / "completion" / "bash").write_text(bash(pages, commands))
     (output / "completion" / "zsh").write_text(zsh(pages, commands))
 
