@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import select
+import shutil
+import signal
 import subprocess
 import time
 
@@ -15,15 +17,16 @@ class Page:
     and exceptions. Use it in a with statement."""
 
     def __init__(self, scratch, url, width=1200, height=900):
+        self._folder = scratch / "browser"
         command_read, self._write = os.pipe()
         self._read, answer_write = os.pipe()
         # Chromium reads commands from descriptor 3 and writes answers to 4.
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", f'exec 3<&{command_read} 4>&{answer_write} && exec "$@"', "sh",
              "chromium-headless-shell", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
-             "--disable-dev-shm-usage", f"--user-data-dir={scratch / 'browser'}",
+             "--disable-dev-shm-usage", f"--user-data-dir={self._folder}",
              f"--window-size={width},{height}"],
-            pass_fds=(command_read, answer_write), stdin=subprocess.DEVNULL,
+            pass_fds=(command_read, answer_write), start_new_session=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(scratch)})
         os.close(command_read)
         os.close(answer_write)
@@ -40,10 +43,17 @@ class Page:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
+        """Ends the browser's processes, which are a group of their own, and removes what they wrote: the last of them may
+        still be writing when the first has ended."""
+        os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         os.close(self._read)
         os.close(self._write)
+        deadline = time.monotonic() + 30
+        while self._folder.exists():
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if time.monotonic() > deadline:
+                raise Failure(f"{self._folder} cannot be removed")
 
     def _message(self, deadline):
         while b"\0" not in self._text:

@@ -167,6 +167,13 @@ def hostile(build, scratch):
         file = written(build, scratch, trace, expect=sealed)
         with Page(scratch, file.as_uri()) as shown:
             fine(shown, file)
+    for attack in ("names", "long_names", "metadata", "graph", "grid", "arguments"):
+        trace = scratch / f"{attack}.gfxg"
+        run([str(build.root / "tests" / "attack_file"), attack, str(trace)])
+        file = written(build, scratch, trace, expect={0, 3})
+        with Page(scratch, file.as_uri()) as shown:
+            shown.drawn()
+            fine(shown, file)
     name = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>"
     result = {"mode": name, "operations": 1, "verified": True, "device": {"name": name, "emulated": True},
               "times_us": {"submit": {"median": 1, "p10": 1, "p90": 1, "samples": [1]}}}

@@ -58,10 +58,11 @@ function showTip(text, x, y) {
   const trace = data.trace;
   document.title = `${trace.file}: gfxgraph report`;
   document.querySelector("h1").textContent = trace.file;
-  const started = new Date(trace.start_unix_ns / 1e6).toISOString().slice(0, 19).replace("T", " ");
+  const date = new Date(trace.start_unix_ns / 1e6);
+  const started = isNaN(date) ? "at an unknown time" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
   document.getElementById("summary").textContent = [
     trace.command_line || "(command line not recorded)", `${trace.gpu_arch} ${trace.device_name}` +
-    (trace.emulated ? " (software agent, no GPU)" : ""), `recorded ${started} UTC by gfxgraph ${trace.gfxgraph_version}`,
+    (trace.emulated ? " (software agent, no GPU)" : ""), `recorded ${started} by gfxgraph ${trace.gfxgraph_version}`,
     plural(trace.events, "event")].join(" · ");
   if (!trace.complete) {
     const state = document.getElementById("state");
