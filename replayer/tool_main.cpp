@@ -371,8 +371,9 @@ Result<int> replay_trace(const Arguments& arguments) {
 int run_tool(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{
-      "Replays a trace made by gfxgraph-record.\n\n  gfxgraph-replay app.gfxg --mode graph "
-      "--layout shift --repeat 41\n"};
+      "Replays a trace made by gfxgraph-record, and compares memory with the "
+      "recording.\n\nExample: "
+      "gfxgraph-replay app.gfxg --mode graph --layout shift --repeat 41\n"};
   app.name("gfxgraph-replay");
   app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT);
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();

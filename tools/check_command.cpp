@@ -79,8 +79,9 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
 
 int check_command(int argc, char** argv) {
   CLI::App app(
-      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports what is "
-      "wrong in its kernels. Exit code 4: errors were found; 1: a launch could not be "
+      "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
+      "of "
+      "its kernels. Exit code 4: errors were found; 1: a launch could not be "
       "run; 2: wrong command line; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
       "gfxgraph check");

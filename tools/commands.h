@@ -14,6 +14,7 @@ int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);
 int export_command(int argc, char** argv);
+int report_command(int argc, char** argv);
 int diff_command(int argc, char** argv);
 
 }  // namespace gfxgraph::tools

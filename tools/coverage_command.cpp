@@ -123,12 +123,13 @@ int print_errors(const std::vector<FileCoverage>& files) {
 
 int coverage_command(int argc, char** argv) {
   CLI::App app(
-      "Says which gfx1030 kernels of libraries, programs, offload bundles, code objects (.co,\n"
-      ".hsaco) and traces the emulator runs whole. A kernel is complete when it has every\n"
-      "instruction that the kernel can reach: branches both ways and calls are followed; where a\n"
-      "jump's target is known only at run time, all code of its object counts. Exit code 3 when a\n"
+      "Lists which gfx1030 kernels of libraries, programs, offload bundles, code objects (.co,\n"
+      ".hsaco) and traces the emulator supports. A kernel is complete if the emulator has every\n"
+      "instruction that the kernel can reach: both ways of branches, and calls. If a jump's "
+      "target\n"
+      "is known only at run time, all code in the object counts as reachable. Exit code 3: a\n"
       "kernel is not complete.\n\n"
-      "Example: gfxgraph coverage /usr/lib/x86_64-linux-gnu/librocrand.so.1 --kernels",
+      "Example: gfxgraph coverage ./app --kernels",
       "gfxgraph coverage");
   std::vector<std::string> paths;
   bool kernels = false, json = false;

@@ -141,9 +141,9 @@ void print_json(const TraceDiff& diff) {
 
 int diff_command(int argc, char** argv) {
   CLI::App app(
-      "Says what differs between two traces: kernels (code, arguments, registers), launches in\n"
-      "the order of the program, and what buffers of one name held in the end.\n"
-      "Exit code 0: nothing; 1: something; 3: nothing, but a trace is torn or incomplete.\n\n"
+      "Compares two traces: kernels (code, arguments, registers), launches in\n"
+      "the order of the program, and final contents of buffers that have the same name.\n"
+      "Exit code 0: no difference; 1: some; 3: none, but a trace is truncated or incomplete.\n\n"
       "Example: gfxgraph diff before.gfxg after.gfxg",
       "gfxgraph diff");
   std::string first, second;

@@ -22,48 +22,14 @@
 #include "tools/commands.h"
 #include "tools/event_json.h"
 #include "tools/read_limits.h"
+#include "tools/text_sink.h"
 #include "tools/timeline.h"
+#include "tools/work_text.h"
 
 namespace gfxgraph::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Text to standard output, or to a file that is not left behind if it could not be written whole.
-class Sink {
- public:
-  static Result<Sink> open(const std::string& path) {
-    if (path.empty()) return Sink(stdout, path);
-    GFXGRAPH_TRY(check_output_path(path));
-    std::FILE* const file = std::fopen(path.c_str(), "we");
-    if (file == nullptr) return fail_errno("cannot write", path, errno);
-    return Sink(file, path);
-  }
-  Sink(Sink&& other) noexcept
-      : file_(std::exchange(other.file_, nullptr)), path_(std::move(other.path_)) {}
-  Sink& operator=(Sink&&) = delete;
-  ~Sink() {
-    if (file_ == nullptr || file_ == stdout) return;
-    std::fclose(file_);
-    std::remove(path_.c_str());
-  }
-
-  void write(const std::string& text) { write_text(file_, text); }
-  Result<void> close() {
-    std::FILE* const file = std::exchange(file_, nullptr);
-    if (file == stdout) return {};  // finish_output() looks at it
-    const bool lost = std::ferror(file) != 0;
-    if (std::fclose(file) == 0 && !lost) return {};
-    const int error = errno;
-    std::remove(path_.c_str());
-    return fail_errno("cannot write", path_, error);
-  }
-
- private:
-  Sink(std::FILE* file, std::string path) : file_(file), path_(std::move(path)) {}
-  std::FILE* file_;
-  std::string path_;
-};
 
 Json environment_json(const format::Trace& trace) {
   const format::Environment& environment = trace.environment();
@@ -81,7 +47,7 @@ Json environment_json(const format::Trace& trace) {
           {"torn_reason", trace.torn_reason()}};
 }
 
-void write_lines(const format::Trace& trace, Sink& sink) {
+void write_lines(const format::Trace& trace, TextSink& sink) {
   const auto line = [&](const Json& json) { sink.write(one_line(json) + "\n"); };
   line(environment_json(trace));
   for (const format::CodeObject& code : trace.code_objects()) {
@@ -112,7 +78,7 @@ void write_lines(const format::Trace& trace, Sink& sink) {
   }
 }
 
-void write_timeline(const format::Trace& trace, Sink& sink) {
+void write_timeline(const format::Trace& trace, TextSink& sink) {
   sink.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
   bool first = true;
   for_each_timeline_event(trace, [&](const Json& event) {
@@ -131,26 +97,7 @@ std::string in_quotes(std::string_view text) {
   return result + "\"";
 }
 
-std::string node_text(EventJson& events, const format::GraphNode& node) {
-  if (const auto* launch = std::get_if<format::Launch>(&node.action)) {
-    return fmt::format("{} {}x{}x{}", events.kernel_name(launch->kernel), launch->grid[0],
-                       launch->grid[1], launch->grid[2]);
-  }
-  if (const auto* copy = std::get_if<format::Copy>(&node.action)) {
-    const auto end = [](const format::CopyEnd& one) {
-      return one.allocation == 0 ? std::string("host") : fmt::format("#{}", one.allocation);
-    };
-    return fmt::format("copy {} -> {} ({} bytes)", end(copy->source), end(copy->destination),
-                       copy->width_bytes * copy->height * copy->depth);
-  }
-  if (const auto* set = std::get_if<format::Memset>(&node.action))
-    return fmt::format("memset #{}", set->allocation);
-  if (const auto* function = std::get_if<format::HostFunction>(&node.action))
-    return "host function " + function->call;
-  return "empty";
-}
-
-void write_graphs(const format::Trace& trace, format::GraphId only, Sink& sink) {
+void write_graphs(const format::Trace& trace, format::GraphId only, TextSink& sink) {
   EventJson events(trace);
   for (const format::Graph& graph : trace.graphs()) {
     if (only != 0 && graph.id != only) continue;
@@ -229,7 +176,7 @@ int export_command(int argc, char** argv) {
     if (const Result<void> written = write_code(trace, output); !written)
       return report(written.error());
   } else {
-    Result<Sink> sink = Sink::open(output);
+    Result<TextSink> sink = TextSink::open(output);
     if (!sink) return report(sink.error());
     if (format == "perfetto") write_timeline(trace, *sink);
     if (format == "jsonl") write_lines(trace, *sink);

@@ -326,8 +326,9 @@ int info_of_manifest(const std::string& path, const Result<recorder::Manifest>& 
 
 int info_command(int argc, char** argv) {
   CLI::App app(
-      "Says what a trace contains. A torn trace is described up to where it ends (exit code 3).\n"
-      "Of a manifest of gfxgraph-record (NAME.manifest.json): which traces it names.\n\n"
+      "Prints a summary of a trace. A truncated trace is described up to where it ends (exit code "
+      "3).\n"
+      "For a manifest of gfxgraph-record (NAME.manifest.json), lists the traces it names.\n\n"
       "Example: gfxgraph info app.gfxg --relocations",
       "gfxgraph info");
   std::string path;

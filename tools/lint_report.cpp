@@ -114,4 +114,12 @@ void print_lint_json(JsonStream& json, const format::Trace& trace,
   json.list("lint", reports.size(), [&](size_t n) { return report_json(reports[n], places); });
 }
 
+nlohmann::ordered_json lint_json(const format::Trace& trace,
+                                 const std::vector<LintReport>& reports) {
+  CallPlaces places(trace);
+  Json list = Json::array();
+  for (const LintReport& report : reports) list.push_back(report_json(report, places));
+  return list;
+}
+
 }  // namespace gfxgraph::tools

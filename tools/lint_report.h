@@ -14,5 +14,8 @@ void print_lint_summary(const format::Trace& trace, const std::vector<LintReport
 // The list "lint".
 void print_lint_json(JsonStream& json, const format::Trace& trace,
                      const std::vector<LintReport>& reports);
+// The elements of that list.
+nlohmann::ordered_json lint_json(const format::Trace& trace,
+                                 const std::vector<LintReport>& reports);
 
 }  // namespace gfxgraph::tools

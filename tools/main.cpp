@@ -26,25 +26,27 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"record", "[-o T.gfxg] [options] -- PROGRAM ARGS...",
-     "gfxgraph-record: write what a program asks the GPU to do into a trace", record_command},
+     "record the GPU work of a HIP program into a trace (gfxgraph-record)", record_command},
     {"replay", "TRACE [--mode eager|batch|graph|auto]",
-     "gfxgraph-replay: do it again without the program, and compare", replay_command},
+     "replay a trace without its program, and compare memory (gfxgraph-replay)", replay_command},
     {"run", "[--device emulated] -- PROGRAM ARGS...", "run a HIP program on the software agent",
      run_command},
-    {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--json]", "what a trace contains",
-     info_command},
+    {"info", "TRACE|MANIFEST [--ranges] [--lint] [--relocations] [--json]",
+     "print a summary of a trace, or tables of its kernels, launches and buffers", info_command},
     {"check", "TRACE [--tool LIST] [--kernel GLOB] [--launch N[:M]] [--format text|json|sarif]",
-     "execute every recorded kernel offline and report invalid accesses, faults and barriers",
-     check_command},
+     "execute every launch in the emulator; report memory, lane and barrier errors", check_command},
     {"coverage", "FILE... [--kernels] [--json]",
-     "which kernels of libraries, programs, code objects and traces the emulator runs",
+     "list which kernels of programs, libraries and traces the emulator supports",
      coverage_command},
-    {"verify", "TRACE", "read every byte of a trace and check its hashes", verify_command},
-    {"recover", "TRACE [-o NEW]", "write what is readable of a damaged trace to a new one",
+    {"verify", "TRACE", "read a whole trace and check its hashes", verify_command},
+    {"recover", "TRACE [-o NEW]", "copy the intact records of a damaged trace to a new one",
      recover_command},
-    {"diff", "FIRST SECOND [--json]", "what differs between two traces", diff_command},
+    {"diff", "FIRST SECOND [--json]", "compare kernels, launches and buffers of two traces",
+     diff_command},
     {"export", "TRACE --format perfetto|jsonl|dot|code [-o FILE]",
-     "a trace for other programs: timeline, JSON lines, graphs, code objects", export_command},
+     "convert a trace: timeline, JSON lines, graphs, code objects", export_command},
+    {"report", "TRACE [RESULT.json...] [-o FILE.html]",
+     "write one HTML page: timeline, kernels, buffers, graphs, findings, times", report_command},
 };
 
 void print_help() {
@@ -52,8 +54,8 @@ void print_help() {
       "Examples:\n"
       "  gfxgraph run -- ./app --size 4096       run a HIP program without a GPU\n"
       "  gfxgraph-record -o app.gfxg -- ./app    record it\n"
-      "  gfxgraph check app.gfxg                 look for memory and barrier errors\n"
-      "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help says more)\n\n");
+      "  gfxgraph check app.gfxg                 check its kernels for memory and barrier errors\n"
+      "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n");
   for (const Command& command : kCommands) {
     print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
   }

@@ -38,7 +38,7 @@ int recover_command(int argc, char** argv) {
       "Copies every whole record of a damaged trace into a new, sealed one. Exit code 0: nothing "
       "was\n"
       "lost; 3: the new trace lacks what the damage took, and says so.\n\n"
-      "Example: gfxgraph recover app.gfxg.partial    writes app.gfxg",
+      "Example: gfxgraph recover app.gfxg.partial -o app.gfxg",
       "gfxgraph recover");
   std::string input, output;
   ReadLimits limits;

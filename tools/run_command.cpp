@@ -85,9 +85,8 @@ Error start(const std::vector<std::string>& command, bool emulated) {
 int run_command(int argc, char** argv) {
   const SplitArguments split = split_arguments(argc, argv);
   CLI::App app(
-      "Runs a HIP program on gfxgraph's software agent: no GPU is needed. The program's output "
-      "and\n"
-      "exit code pass through.\n\nExample: gfxgraph run -- ./app --size 4096",
+      "Runs a HIP program on gfxgraph's software agent, without a GPU. The program's output and\n"
+      "exit code pass through unchanged.\n\nExample: gfxgraph run -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
   app.add_option("--device", device, "auto, real or emulated")

@@ -257,18 +257,30 @@ void print_json(const Table& table) {
   write_text(stdout, first ? "]\n" : "\n]\n");
 }
 
+Result<Table> make_table(const format::Trace& trace, TableKind kind) {
+  if (kind == TableKind::kKernels) return kernel_table(trace);
+  return kind == TableKind::kLaunches ? launch_table(trace) : buffer_table(trace);
+}
+
 }  // namespace
 
+Result<Json> trace_table_json(const format::Trace& trace, TableKind kind, size_t most_rows) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const Table table, make_table(trace, kind));
+  Json columns = Json::array(), rows = Json::array();
+  for (const Column& column : table.columns)
+    columns.push_back({{"name", column.name}, {"number", column.number}});
+  table.rows([&](const Row& row) {
+    if (rows.size() == most_rows) return;
+    Json cells = Json::array();
+    for (size_t i = 0; i < row.size(); ++i)
+      cells.push_back(table.columns[i].number ? Json::parse(row[i]) : Json(row[i]));
+    rows.push_back(std::move(cells));
+  });
+  return Json{{"columns", std::move(columns)}, {"rows", std::move(rows)}};
+}
+
 Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format) {
-  Table table;
-  switch (kind) {
-    case TableKind::kKernels: {
-      GFXGRAPH_ASSIGN_OR_RETURN(table, kernel_table(trace));
-      break;
-    }
-    case TableKind::kLaunches: table = launch_table(trace); break;
-    case TableKind::kBuffers: table = buffer_table(trace); break;
-  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const Table table, make_table(trace, kind));
   switch (format) {
     case TableFormat::kTable: print_aligned(table); break;
     case TableFormat::kJson: print_json(table); break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,9 @@ enum class TableFormat : uint8_t { kTable, kJson, kCsv };
 
 // On stdout. Columns are only ever added, behind those that are there.
 Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format);
+// {"columns": [{"name": "kernel", "number": false}, ...], "rows": [["axpy", ...], ...]}; at most
+// `most_rows`.
+Result<nlohmann::ordered_json> trace_table_json(const format::Trace& trace, TableKind kind,
+                                                size_t most_rows);
 
 }  // namespace gfxgraph::tools

@@ -41,7 +41,7 @@ int print_incomplete(const format::Trace& trace) {
 
 int verify_command(int argc, char** argv) {
   CLI::App app(
-      "Reads every byte of a trace and checks its hashes. Exit code 3: damaged, torn or "
+      "Reads every byte of a trace and checks its hashes. Exit code 3: damaged, truncated or "
       "incomplete.\n\n"
       "Example: gfxgraph verify app.gfxg",
       "gfxgraph verify");

@@ -62,7 +62,7 @@ int run_tool(int argc, char** argv) {
   std::string contents = "touched";
 
   CLI::App app{
-      "Records what a HIP program asks an AMD GPU to do into one trace file.\n"
+      "Records the GPU work of a HIP program into one trace file.\n"
       "usage: gfxgraph-record [-o T.gfxg] [options] -- PROGRAM ARGS...\n\n"
       "Example: gfxgraph-record -o app.gfxg -- ./app --size 4096"};
   app.name("gfxgraph-record");

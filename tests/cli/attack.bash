@@ -33,6 +33,7 @@ try gfxgraph info attack.gfxg --relocations "${limits[@]}"
 try gfxgraph info attack.gfxg --json "${limits[@]}"
 try gfxgraph info attack.gfxg --ranges --lint "${limits[@]}"
 try gfxgraph info attack.gfxg --ranges --lint --json "${limits[@]}"
+try gfxgraph report attack.gfxg -o attack.html "${limits[@]}"
 try gfxgraph verify attack.gfxg --max-seconds "${VERIFY_SECONDS:-50}" --max-memory 4GiB
 try gfxgraph coverage attack.gfxg --kernels --max-seconds 50
 try gfxgraph recover attack.gfxg -o recovered.gfxg "${limits[@]}"

@@ -1,0 +1,200 @@
+"""gfxgraph report: the page, in headless Chromium. GFXGRAPH_PICTURES=FOLDER keeps screenshots there.
+
+report.py page|large|hostile|refused BUILD_TREE
+"""
+
+import json
+import os
+from pathlib import Path
+
+from browser import Page
+from harness import main, require, run
+
+
+def picture(page, name):
+    folder = os.environ.get("GFXGRAPH_PICTURES")
+    if folder:
+        height = page.value("Math.ceil(document.documentElement.getBoundingClientRect().height)")
+        page.call("Emulation.setDeviceMetricsOverride", width=1200, height=height, deviceScaleFactor=1, mobile=False)
+        page.drawn()
+        page.picture(Path(folder) / f"{name}.png")
+
+
+def fine(page, file):
+    require(not page.errors, f"errors: {page.errors}")
+    require(set(page.requests) <= {file.as_uri()}, f"the page asked for {page.requests}")
+    require(page.value("document.querySelectorAll('main h2').length") == 7, "not all sections are there")
+
+
+def written(build, scratch, trace, *results, expect=0):
+    file = scratch / "report.html"
+    run(build.tool("gfxgraph", "report", trace, *results, "-o", file), expect)
+    return file
+
+
+def column(page, section, name):
+    return page.value(f"""(() => {{ const heads = [...document.querySelectorAll('#{section} th')].map((one) => one.textContent);
+        const n = heads.indexOf({json.dumps(name)});
+        return [...document.querySelectorAll('#{section} tbody tr')].map((row) => row.cells[n].textContent.replaceAll(',', '')); }})()""")
+
+
+def page(build, scratch):
+    """All sections, of a program with streams, of one with a graph, of one with findings."""
+    trace, check, replays = scratch / "streams.gfxg", scratch / "check.json", []
+    run(build.record(trace, build.samples / "streams_events"))
+    for mode in ("eager", "graph"):
+        replays.append(scratch / f"{mode}.json")
+        run(build.replay(trace, "--mode", mode, "--repeat", "5", "--json", str(replays[-1])))
+    info = json.loads(run(build.tool("gfxgraph", "info", trace, "--json")).stdout)
+    file = written(build, scratch, trace, *replays)
+    with Page(scratch, file.as_uri()) as shown:
+        shown.drawn()
+        fine(shown, file)
+        work = shown.value("work.kind.filter((kind) => kind === 0).length")
+        require(work == info["events"]["launch"] > 0, f"{work} launches in the timeline")
+        require(shown.value("timeline.drawn") > 0, "the timeline is empty")
+        require(shown.value("work.waits_for.filter((one) => one >= 0).length") ==
+                info["events"]["stream_wait"], "waits without their records")
+
+        # Zoom with the wheel, at the place of the mouse; the map of buffers follows; back with a double click.
+        before = shown.value("timeline.view")
+        box = shown.place("#timeline canvas")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        at = shown.value(f"timeline.toValue({x - box['x']})")
+        shown.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100, modifiers=2)
+        shown.drawn()
+        after = shown.value("timeline.view")
+        require(after[1] - after[0] < before[1] - before[0], f"{before} did not become less: {after}")
+        require(abs(shown.value(f"timeline.toValue({x - box['x']})") - at) < 0.01 * (before[1] - before[0]), "zoomed elsewhere")
+        require(shown.value("bufferMap.view") == after, "the map of buffers shows another part")
+        shown.mouse("mousePressed", x, y, button="left", clickCount=1)
+        shown.mouse("mouseMoved", x + 40, y, button="left")
+        shown.mouse("mouseReleased", x + 40, y, button="left", clickCount=1)
+        moved = shown.value("timeline.view")
+        require(moved[0] < after[0] and abs((moved[1] - moved[0]) - (after[1] - after[0])) < 1e-6, f"no pan: {after} {moved}")
+        for clicks in (1, 2):
+            for kind in ("mousePressed", "mouseReleased"):
+                shown.mouse(kind, x, y, button="left", clickCount=clicks)
+        require(shown.value("timeline.view") == before, "a double click does not show all")
+
+        # Hover names the launch.
+        shown.value("timeline.canvas.scrollIntoView({block: 'center'})")
+        place = shown.value("""(() => { const i = work.kind.indexOf(0), box = timeline.canvas.getBoundingClientRect();
+            const row = [...new Set(work.stream)].sort((a, b) => a - b).indexOf(work.stream[i]);
+            return [box.x + timeline.toX(work.event[i] + 0.5), box.y + (data.ranges.list.length ? 26 : 0) + row * 26 + 13]; })()""")
+        shown.mouse("mouseMoved", *place)
+        text = shown.value("tip.hidden ? '' : tip.textContent")
+        require("block" in text and "event" in text, f"hover shows {text!r}")
+
+        # The other axis.
+        shown.value("(() => { const one = document.querySelector('#timeline select'); one.value = 'time_us'; one.dispatchEvent(new Event('change')); })()")
+        shown.drawn()
+        require(shown.value("timeline.drawn") > 0, "the timeline by time is empty")
+
+        # Tables sort, both ways; text filters.
+        for name, down in (("launches", True), ("launches", False)):
+            shown.click("#kernels th:nth-child(2) button")
+            numbers = [int(one) for one in column(shown, "kernels", name)]
+            require(numbers == sorted(numbers, reverse=down), f"sorted: {numbers}")
+        sizes = column(shown, "buffers", "size bytes")
+        require(len(sizes) == len(info["buffers"]), f"{len(sizes)} buffers")
+        shown.value("(() => { const one = document.querySelector('#buffers input'); one.value = 'no such buffer'; one.dispatchEvent(new Event('input')); })()")
+        require(column(shown, "buffers", "size bytes") == [], "the filter leaves rows")
+
+        edges = shown.value("document.querySelectorAll('#graphs .edge').length")
+        nodes = shown.value("document.querySelectorAll('#graphs .node').length")
+        require(nodes == shown.value("work.event.length") and edges > 0, f"{nodes} nodes, {edges} edges")
+        require(shown.value("document.querySelectorAll('#times .median').length") == 4, "not two times of two modes")
+        require("not those of a GPU" in shown.value("document.getElementById('times').textContent"), "no word on the device")
+        fine(shown, file)
+        picture(shown, "streams")
+
+    graph = scratch / "graph.gfxg"
+    run(build.record(graph, build.samples / "graph_capture"))
+    counts = [one["nodes"] for one in json.loads(run(build.tool("gfxgraph", "info", graph, "--json")).stdout)["graphs"]]
+    file = written(build, scratch, graph)
+    with Page(scratch, file.as_uri()) as shown:
+        require(shown.value("document.querySelectorAll('#graphs .node').length") == counts[0], f"not {counts[0]} nodes")
+        fine(shown, file)
+        picture(shown, "graph")
+
+    tail = scratch / "tail.gfxg"
+    run(build.record(tail, build.samples / "masked_tail"))
+    check.write_text(run(build.tool("gfxgraph", "check", tail, "--masked-lane=error", "--format", "json"), 4).stdout)
+    found = json.loads(check.read_text())["findings"]
+    file = written(build, scratch, tail, check)
+    with Page(scratch, file.as_uri()) as shown:
+        require(shown.value("document.querySelectorAll('.finding').length") == len(found) > 0, f"not {len(found)} findings")
+        first = found[0]["first"]
+        lanes = shown.value("[...document.querySelector('.finding').querySelectorAll('.lane')].map((one) => one.className)")
+        require(len(lanes) == 32, f"{len(lanes)} lanes")
+        active = sum(1 << n for n, lane in enumerate(lanes) if "active" in lane.split())
+        require(active == int(first["exec"], 16), f"{active:#x} is not {first['exec']}")
+        bad = [n for n, lane in enumerate(lanes) if "bad" in lane.split()]
+        wanted = [n for part in first["lanes"].split(",")
+                  for n in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)]
+        require(bad == wanted, f"{bad} is not {wanted}")
+        require("past the end of" in shown.value("document.querySelector('.finding svg').textContent"), "no address line")
+        fine(shown, file)
+        picture(shown, "findings")
+
+
+def large(build, scratch):
+    """10,000 launches and more. What is drawn is bounded by the pixels, which needs no clock: whatever the zoom, no
+    more rectangles than the stream rows have pixels."""
+    trace = scratch / "large.gfxg"
+    run(build.record(trace, build.programs / "scale", "launches", 12_000))
+    file = written(build, scratch, trace)
+    with Page(scratch, file.as_uri()) as shown:
+        shown.drawn()
+        launches = shown.value("work.kind.filter((kind) => kind === 0).length")
+        require(launches >= 10000, f"{launches} launches")
+        rows, width = shown.value("new Set(work.stream).size"), shown.value("timeline.width")
+        for _ in range(12):
+            drawn = shown.value("timeline.drawn")
+            require(0 < drawn <= rows * 2 * (width + 2), f"{drawn} rectangles on {width} pixels and {rows} rows")
+            shown.value("timeline.zoom(0.5)")
+            shown.drawn()
+        fine(shown, file)
+        picture(shown, "large")
+
+
+def hostile(build, scratch):
+    """Names that would be HTML stay text."""
+    source = Path(__file__).resolve().parents[1] / "golden"
+    for trace in sorted(source.glob("*.gfxg")):
+        sealed = run(build.tool("gfxgraph", "info", trace), None).returncode
+        file = written(build, scratch, trace, expect=sealed)
+        with Page(scratch, file.as_uri()) as shown:
+            fine(shown, file)
+    for attack in ("names", "long_names", "metadata", "graph", "grid", "arguments"):
+        trace = scratch / f"{attack}.gfxg"
+        run([str(build.root / "tests" / "attack_file"), attack, str(trace)])
+        file = written(build, scratch, trace, expect={0, 3})
+        with Page(scratch, file.as_uri()) as shown:
+            shown.drawn()
+            fine(shown, file)
+    name = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>"
+    result = {"mode": name, "operations": 1, "verified": True, "device": {"name": name, "emulated": True},
+              "times_us": {"submit": {"median": 1, "p10": 1, "p90": 1, "samples": [1]}}}
+    (scratch / "bad.json").write_text(json.dumps(result))
+    file = written(build, scratch, source / "smallest.gfxg", scratch / "bad.json")
+    with Page(scratch, file.as_uri()) as shown:
+        require(shown.value("window.broken === undefined"), "a text of a result ran as a script")
+        require("onerror" in shown.value("document.getElementById('times').textContent"), "the text is not shown")
+        fine(shown, file)
+
+
+def refused(build, scratch):
+    trace, other = Path(__file__).resolve().parents[1] / "golden" / "smallest.gfxg", scratch / "other.json"
+    for text in ("", "[]", "{}", '{"schema": "gfxgraph-diff/1"}', "[" * 1000000, '{"mode": 1'):
+        other.write_text(text)
+        failed = run(build.tool("gfxgraph", "report", trace, other, "-o", scratch / "no.html"), {1, 2})
+        require("other.json: neither" in failed.stderr, failed.stderr)
+        require(not (scratch / "no.html").exists(), "a page was left")
+    run(build.tool("gfxgraph", "report", trace, scratch / "missing.json"), 1)
+    require(run(build.tool("gfxgraph", "report", trace)).stdout.startswith("<!DOCTYPE html>"), "no page on stdout")
+
+
+if __name__ == "__main__":
+    main({"page": page, "large": large, "hostile": hostile, "refused": refused})

@@ -1,0 +1,125 @@
+// gfxgraph report: a trace, and results of gfxgraph check and gfxgraph-replay, as one HTML page.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/print.h"
+#include "format/reader.h"
+#include "tools/cli.h"
+#include "tools/commands.h"
+#include "tools/event_json.h"
+#include "tools/read_limits.h"
+#include "tools/report_data.h"
+#include "tools/report_page.h"
+#include "tools/text_sink.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMostResultBytes = UINT64_C(256) << 20;
+
+// JSON inside a script element: no "<", so that no text of a trace ends the element.
+std::string in_script(const Json& json) {
+  std::string escaped;
+  for (const char c : one_line(json)) c == '<' ? escaped += "\\u003c" : escaped += c;
+  return escaped;
+}
+
+// Adds a result to the list that its kind belongs to.
+Result<void> add_result(Json& data, const std::string& path) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(path, kMostResultBytes));
+  // Nobody's result is deeper; one that is would exhaust the stack when it is written.
+  constexpr int kMostDepth = 32;
+  bool too_deep = false;
+  const char* const text = reinterpret_cast<const char*>(bytes.data());
+  Json result = Json::parse(
+      text, text + bytes.size(),
+      [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
+        too_deep = too_deep || depth > kMostDepth;
+        return !too_deep;
+      },
+      /*allow_exceptions=*/false);
+  const bool is_object = !too_deep && !result.is_discarded() && result.is_object();
+  const char* kind = nullptr;
+  if (is_object && result.value("schema", Json()) == "gfxgraph-check/1") {
+    kind = "checks";
+  } else if (is_object && result.contains("mode") && result.contains("operations") &&
+             result.contains("verified")) {
+    kind = "replays";
+  }
+  if (kind == nullptr) {
+    return fail(Status::kInvalidArgument,
+                format_printable("{}: neither a result of gfxgraph check --format json nor of "
+                                 "gfxgraph-replay --json",
+                                 path));
+  }
+  data[kind].push_back(
+      {{"file", std::filesystem::path(path).filename().string()}, {"result", std::move(result)}});
+  return {};
+}
+
+void write_page(TextSink& sink, const Json& data) {
+  const std::span<const PageFile> files = page_files();
+  const std::string_view page = files.front().text;
+  constexpr std::string_view kPlace = "<!-- style, data and scripts -->\n";
+  const size_t place = page.find(kPlace);
+  sink.write(page.substr(0, place));
+  for (const PageFile& file : files.subspan(1)) {
+    const bool style = file.name.ends_with(".css");
+    sink.write(style ? "<style>\n" : "<script>\n");
+    sink.write(file.text);
+    sink.write(style ? "</style>\n<script type=\"application/json\" id=\"data\">" : "</script>\n");
+    if (style) sink.write(in_script(data) + "</script>\n");
+  }
+  sink.write(page.substr(place + kPlace.size()));
+}
+
+}  // namespace
+
+int report_command(int argc, char** argv) {
+  CLI::App app(
+      "Writes one HTML page about a trace, which needs no network: timeline of the streams, "
+      "kernels, life-times of buffers, graphs, graph readiness. Results of gfxgraph check --format "
+      "json and gfxgraph-replay --json add findings and times.\n\n"
+      "Example: gfxgraph report app.gfxg -o app.html",
+      "gfxgraph report");
+  std::string path, output;
+  std::vector<std::string> results;
+  ReadLimits limits;
+  app.add_option("TRACE", path, "trace file")->required();
+  app.add_option("RESULT", results, "JSON of gfxgraph check or gfxgraph-replay");
+  app.add_option("-o,--output", output, "HTML file (default: standard output)")->type_name("FILE");
+  add_read_limits(app, limits);
+  if (const int code = parse(app, argc, argv); code >= 0) return code;
+  enforce("report", limits);
+
+  const Result<std::shared_ptr<const format::Trace>> opened =
+      format::Trace::open(path, {.allow_torn = true});
+  if (!opened) return report(opened.error());
+  const format::Trace& trace = **opened;
+  Result<Json> data = report_data(trace);
+  if (!data) return report(data.error());
+  (*data)["trace"]["file"] = std::filesystem::path(path).filename().string();
+  (*data)["checks"] = Json::array();
+  (*data)["replays"] = Json::array();
+  for (const std::string& result : results) {
+    if (const Result<void> added = add_result(*data, result); !added) return report(added.error());
+  }
+  Result<TextSink> sink = TextSink::open(output);
+  if (!sink) return report(sink.error());
+  write_page(*sink, *data);
+  if (const Result<void> closed = sink->close(); !closed) return report(closed.error());
+  return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
+}
+
+}  // namespace gfxgraph::tools
