@@ -77,6 +77,9 @@ struct LogSink {
 inline constexpr int32_t kLogInfo = 0;
 inline constexpr int32_t kLogWarning = 1;
 
+// Pinned memory for the host's ends of copies, for each step (staging.h).
+inline constexpr uint64_t kStagingBytes = UINT64_C(64) << 20;
+
 struct SessionOptions {
   Layout layout = Layout::kSame;
   int device = -1;              // HIP ordinal; -1: the calling thread's current device
@@ -92,7 +95,8 @@ struct SessionOptions {
   std::shared_ptr<const Packing> packing;  // if it was planned before, with these options
   uint64_t max_memory_bytes = 0;           // limits.h; 0: what there is
   double max_load_seconds = 0;             // 0: any time
-  bool concurrent_steps = false;           // the caller orders steps that share written memory
+  uint64_t staging_bytes = kStagingBytes;
+  bool concurrent_steps = false;  // the caller orders steps that share written memory
   LogSink log;
   std::vector<Binding> bindings;
   Allocator allocator;
