@@ -114,9 +114,10 @@ inline constexpr double kDefaultAutoSeconds = 3;
 
 struct StepOptions {
   Mode mode = Mode::kAuto;
-  // kAuto: begins no other run when so much time is used up, but that there are two modes to
-  // compare only if the first one has left some of it.
+  // kAuto: the first mode runs once in any case; no other run begins that would, by what the ones
+  // before it took, end behind this.
   double auto_seconds = kDefaultAutoSeconds;
+  std::function<double()> auto_clock;  // seconds; empty: the machine's. For tests
   // kAuto may choose kEager, behind which work on the caller's stream does not wait.
   bool auto_eager = false;
   // False: nothing will be set and no memory bound between runs, so that graph mode needs no trial
