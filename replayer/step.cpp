@@ -143,6 +143,9 @@ Result<void> Step::refuse_capture() const {
 
 Result<void> Step::run() {
   GFXGRAPH_TRY(refuse_capture());
+  // Its streams are those of the program: what begins on one of them is not behind what the run
+  // before left on another.
+  if (mode_ == Mode::kEager && in_flight()) GFXGRAPH_TRY(wait());
   GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
   // nothing.
