@@ -89,9 +89,14 @@ Result<void> BlobStore::read(BlobId id, std::span<std::byte> out) const {
 Result<void> BlobStore::visit(BlobId id, const Trace::Visitor& visit) const {
   GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob* const loaded, find(id));
   const BlobView& blob = loaded->view;
-  if (blob.header.codec != BlobCodec::kChunks) {
+  if (blob.header.codec == BlobCodec::kPlain) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, get(id));
     return visit(0, bytes);
+  }
+  if (blob.header.codec != BlobCodec::kChunks) {
+    const AlignedBytes bytes(blob.header.size_bytes);
+    GFXGRAPH_TRY(read(id, bytes.bytes()));
+    return visit(0, bytes.bytes());
   }
   GFXGRAPH_ASSIGN_OR_RETURN(const ChunkListView list,
                             decode_chunk_list(blob.header.size_bytes, blob.stored));

@@ -38,7 +38,7 @@ class BlobStore {
 
   Result<std::span<const std::byte>> get(BlobId id) const;
   Result<void> read(BlobId id, std::span<std::byte> out) const;
-  // Chunks are decompressed each time, as often as they are asked for.
+  // Keeps nothing: what is compressed is decompressed as often as it is asked for.
   Result<void> visit(BlobId id, const Trace::Visitor& visit) const;
   // As Trace::check_blobs().
   Result<void> check(std::span<const BlobId> ids) const;

@@ -54,7 +54,7 @@ class BatchExecutor : public Executor {
       for (uint32_t i = segment.first_operation; i < end; ++i) {
         const hip::Error code = instance_.submit(i, stream);
         if (code != hip::kSuccess) [[unlikely]]
-          return instance_.library().check(code, program.describe(i));
+          return instance_.failure(code, i);
         if (i % kInFlight == kInFlight - 1 && marks_[0] != nullptr) [[unlikely]]
           GFXGRAPH_TRY(mark(marks++, stream));
       }
@@ -62,7 +62,11 @@ class BatchExecutor : public Executor {
     return {};
   }
 
-  Result<void> wait(hip::Stream stream) override { return instance_.library().wait_for(stream); }
+  Result<void> wait(hip::Stream stream) override {
+    GFXGRAPH_TRY(instance_.library().wait_for(stream));
+    instance_.collect_results();
+    return {};
+  }
 
   Result<bool> is_complete(hip::Stream stream) override {
     return instance_.library().is_idle(stream);

@@ -91,6 +91,7 @@ class EagerExecutor : public Executor {
   Result<void> wait(hip::Stream) override {
     const hip::Error code = synchronize_streams();
     if (code != hip::kSuccess) return instance_.library().check(code, "hipStreamSynchronize");
+    instance_.collect_results();
     return {};
   }
 
@@ -188,8 +189,7 @@ class EagerExecutor : public Executor {
       if (code == hip::kSuccess && operation.blocking) {
         code = instance_.hip().hipStreamSynchronize(streams_[call.stream]);
       }
-      if (code != hip::kSuccess)
-        return instance_.library().check(code, instance_.program().describe(i));
+      if (code != hip::kSuccess) return instance_.failure(code, i);
       reaches_host = reaches_host || operation.reaches_host;
     }
     if (reaches_host) code = reached_host(call.stream);

@@ -114,11 +114,10 @@ class GraphExecutor : public Executor {
                                   ? instance_.submit(part.first_operation, stream)
                                   : hip.hipGraphLaunch(parts_[part.same].executable, stream);
       if (code != hip::kSuccess) [[unlikely]] {
+        if (part.direct) return instance_.failure(code, part.first_operation);
         return instance_.library().check(
-            code, part.direct
-                      ? instance_.program().describe(part.first_operation)
-                      : fmt::format("hipGraphLaunch of {} operations from {}", part.operation_count,
-                                    instance_.program().describe(part.first_operation)));
+            code, fmt::format("hipGraphLaunch of {} operations from {}", part.operation_count,
+                              instance_.program().describe(part.first_operation)));
       }
     }
     return {};
@@ -126,6 +125,7 @@ class GraphExecutor : public Executor {
 
   Result<void> wait(hip::Stream stream) override {
     GFXGRAPH_TRY(instance_.library().wait_for(stream));
+    instance_.collect_results();
     if (many_updates_) [[unlikely]]
       return shed_updates();
     return {};
@@ -168,6 +168,7 @@ class GraphExecutor : public Executor {
       const PreparedMemset& memset = instance_.memset(operation.index);
       return memset.height * memset.depth > kMaxRowNodes ? "pitched memset of many rows" : nullptr;
     }
+    if (operation.streamed) return "host copy that goes through the staging ring";
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const SpecialLaunch* const special = instance_.special(instance_.launch(operation.index));
     if (special == nullptr) return nullptr;

@@ -189,6 +189,7 @@ class PacketExecutor : public Executor {
   // Without HSA: what the trace and HIP say.
   const char* reason_against(uint32_t index) const {
     const PreparedOperation& operation = instance_.operation(index);
+    if (operation.streamed) return "host copy that goes through the staging ring";
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const PreparedLaunch& launch = instance_.launch(operation.index);
     const SpecialLaunch* const special = instance_.special(launch);

@@ -71,6 +71,7 @@ class Words {
       add(size);
     }
     add(copy.kind);
+    add(copy.streamed);  // each is like no other
   }
   void add_memset(const PreparedMemset& memset) {
     add(memset.destination);

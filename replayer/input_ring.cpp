@@ -20,6 +20,15 @@ InputRing::~InputRing() {
     if (place.read != nullptr) source_.library().table().hipEventDestroy(place.read);
   }
   source_.release(MemoryKind::kPinned, memory_);
+  source_.release(MemoryKind::kPinned, first_);
+}
+
+Result<uint8_t*> InputRing::allocate(uint64_t size_bytes) const {
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      void* const memory,
+      source_.allocate(MemoryKind::kPinned, size_bytes, 0,
+                       fmt::format("pinned memory for an input of {} bytes", size_bytes_)));
+  return static_cast<uint8_t*>(memory);
 }
 
 Result<void> InputRing::allocate() {
@@ -30,16 +39,17 @@ Result<void> InputRing::allocate() {
         source_.library().table().hipEventCreateWithFlags(&place.read, kDisableTiming),
         "an event"));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(
-      void* const memory,
-      source_.allocate(MemoryKind::kPinned, stride * (kPlaces - 1), 0,
-                       fmt::format("pinned memory for an input of {} bytes", size_bytes_)));
-  memory_ = static_cast<uint8_t*>(memory);
+  GFXGRAPH_ASSIGN_OR_RETURN(memory_, allocate(stride * (kPlaces - 1)));
   for (size_t i = 1; i < kPlaces; ++i) places_[i].bytes = memory_ + (i - 1) * stride;
   return {};
 }
 
 Result<void> InputRing::turn(bool in_flight, hip::Stream stream) {
+  if (places_[at_].bytes == nullptr) {  // runs in flight have read the trace
+    GFXGRAPH_ASSIGN_OR_RETURN(first_, allocate(size_bytes_));
+    places_[at_].bytes = first_;
+    return {};
+  }
   if (!in_flight) return {};
   if (memory_ == nullptr) GFXGRAPH_TRY(allocate());
   const HipTable& hip = source_.library().table();

@@ -17,17 +17,17 @@ class InputRing {
  public:
   static constexpr size_t kPlaces = 4;
 
-  // `first` holds the recorded bytes; it belongs to the instance.
+  // `first` holds the recorded bytes; it belongs to the instance. Null: they have no place there.
   InputRing(const MemorySource& source, uint8_t* first, uint64_t size_bytes);
   ~InputRing();
   InputRing(const InputRing&) = delete;
   InputRing& operator=(const InputRing&) = delete;
 
   // Makes current() a place that no run in flight reads. `in_flight`: runs that `stream` holds read
-  // the one that is current now. Allocates at the first such call, and waits where all places
-  // are in flight.
+  // the one that is current now. Allocates at the first such call, and at the first one where there
+  // is no place yet; waits where all places are in flight.
   Result<void> turn(bool in_flight, hip::Stream stream);
-  uint8_t* current() const { return places_[at_].bytes; }
+  uint8_t* current() const { return places_[at_].bytes; }  // null: none yet
   uint64_t size_bytes() const { return size_bytes_; }
 
  private:
@@ -37,9 +37,11 @@ class InputRing {
     bool pending = false;
   };
   Result<void> allocate();
+  Result<uint8_t*> allocate(uint64_t size_bytes) const;
 
   const MemorySource& source_;  // of the session, which outlives it
   uint64_t size_bytes_;
+  uint8_t* first_ = nullptr;   // if it is none of the instance
   uint8_t* memory_ = nullptr;  // of all places but the first
   std::array<Place, kPlaces> places_;
   size_t at_ = 0;

@@ -7,13 +7,13 @@
 
 #include "base/checked.h"
 #include "replayer/executor.h"
+#include "replayer/relocated_content.h"
 
 namespace gfxgraph::replayer {
 namespace {
 
 // Of a kernarg segment; what a launch passes is copied by the runtime.
 constexpr uint64_t kKernargAlignment = 16;
-constexpr uint64_t kStagingAlignment = 256;
 
 uint64_t aligned(uint64_t size, uint64_t alignment) {
   return (size + alignment - 1) & ~(alignment - 1);
@@ -21,12 +21,6 @@ uint64_t aligned(uint64_t size, uint64_t alignment) {
 
 uint64_t packed_bytes(const format::Copy& copy) {
   return copy.width_bytes * copy.height * copy.depth;
-}
-
-// How much pinned memory a copy needs for its end outside every allocation.
-uint64_t staging_bytes(const format::Copy& copy) {
-  const bool staged = copy.source.allocation == 0 || copy.destination.allocation == 0;
-  return staged ? aligned(std::max<uint64_t>(packed_bytes(copy), 1), kStagingAlignment) : 0;
 }
 
 bool host_kind(const Program& program, format::AllocationId id) {
@@ -86,35 +80,23 @@ Result<void> Instance::check_contents() const {
 Result<void> Instance::prepare() {
   GFXGRAPH_TRY(check_contents());
   uint64_t arena_bytes = 0;
-  uint64_t staged_bytes = 0;
   for (const Operation& operation : program_->operations()) {
     if (operation.kind == OperationKind::kLaunch) {
       arena_bytes +=
           aligned(std::max<uint64_t>(operation.launch->kernarg_bytes, 1), kKernargAlignment);
-    } else if (operation.kind == OperationKind::kCopy) {
-      const std::optional<uint64_t> sum = checked_add(staged_bytes, staging_bytes(*operation.copy));
-      if (!sum)
-        return fail(Status::kCorrupt, "the copies of the trace move more than an address space");
-      staged_bytes = *sum;
     }
   }
   arena_.resize(arena_bytes);
-  if (staged_bytes != 0) {
-    const std::string what = fmt::format("{} bytes of pinned memory for host copies", staged_bytes);
-    GFXGRAPH_ASSIGN_OR_RETURN(void* const staging, memory().source().allocate(
-                                                       MemoryKind::kPinned, staged_bytes, 0, what));
-    staging_ = static_cast<uint8_t*>(staging);
-  }
+  GFXGRAPH_TRY(prepare_staging());
   operations_.reserve(program_->operations().size());
   launches_.reserve(program_->launch_count());
   uint64_t arena_offset = 0;
-  uint64_t staging_offset = 0;
   for (uint32_t i = 0; i < program_->operations().size(); ++i) {
     const Operation& operation = program_->operations()[i];
     GFXGRAPH_TRY(deadline().check("preparing the operations"));
     switch (operation.kind) {
       case OperationKind::kLaunch: GFXGRAPH_TRY(prepare_launch(operation, arena_offset)); break;
-      case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation, staging_offset)); break;
+      case OperationKind::kCopy: GFXGRAPH_TRY(prepare_copy(i, operation)); break;
       case OperationKind::kMemset: GFXGRAPH_TRY(prepare_memset(operation)); break;
     }
   }
@@ -197,8 +179,7 @@ std::string Instance::name_of(const Operation& operation) const {
                      program_->kernel(*operation.launch).name);
 }
 
-Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
-                                    uint64_t& staging_offset) {
+Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) {
   const format::Copy& recorded = *operation.copy;
   const uint64_t packed = packed_bytes(recorded);
   operations_.push_back({OperationKind::kCopy, packed == 0, static_cast<uint32_t>(copies_.size())});
@@ -212,14 +193,12 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
     pitch = end.allocation == 0 || end.pitch_bytes == 0 ? recorded.width_bytes : end.pitch_bytes;
     slice = end.allocation == 0 || end.slice_bytes == 0 ? pitch * recorded.height : end.slice_bytes;
     if (end.allocation != 0) return memory().device_pointer(end.allocation) + end.offset_bytes;
-    uint8_t* const staged = staging_ + staging_offset;
-    copy.staged = staged;
-    staging_offset += staging_bytes(recorded);
-    return staged;
+    return stage(recorded, copy);
   };
   copy.destination = resolve(recorded.destination, copy.destination_pitch, copy.destination_slice);
   uint8_t* const source = resolve(recorded.source, copy.source_pitch, copy.source_slice);
   copy.source = source;
+  operations_.back().streamed = copy.streamed != 0;
   if (recorded.depth > 1 && packed != 0 &&
       (copy.destination_slice % copy.destination_pitch != 0 ||
        copy.source_slice % copy.source_pitch != 0)) {
@@ -237,13 +216,18 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation,
     if (!recorded.host_source.stored) {
       return fail(Status::kIncomplete, fmt::format("{} is not in the trace, only its hash", where));
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
-                              program_->trace().content(recorded.host_source));
-    if (bytes.size() != packed)
-      return fail(Status::kCorrupt,
-                  fmt::format("{}: {} bytes, not {}", where, bytes.size(), packed));
-    GFXGRAPH_TRY(memory().addresses().apply(bytes, recorded.host_source.relocations, where));
-    std::memcpy(source, bytes.data(), bytes.size());
+    if (recorded.host_source.size_bytes != packed)
+      return fail(Status::kCorrupt, fmt::format("{}: {} bytes, not {}", where,
+                                                recorded.host_source.size_bytes, packed));
+    if (copy.streamed == 0)
+      GFXGRAPH_TRY(
+          visit_relocated(program_->trace(), recorded.host_source, memory().addresses(), where,
+                          [&](uint64_t offset, std::span<const std::byte> piece) -> Result<void> {
+                            if (!range_fits(offset, piece.size(), packed))
+                              return fail(Status::kCorrupt, "more bytes than it has");
+                            std::memcpy(source + offset, piece.data(), piece.size());
+                            return {};
+                          }));
   } else if (recorded.destination.allocation == 0) {
     copy.kind = hip::kDeviceToHost;
     if (packed != 0)
@@ -350,6 +334,8 @@ hip::Error Instance::submit(uint32_t operation, hip::Stream stream) noexcept {
   if (prepared.kind == OperationKind::kLaunch) [[likely]]
     return submit_launch(launches_[prepared.index], stream);
   if (prepared.empty) return hip::kSuccess;
+  if (prepared.streamed) [[unlikely]]
+    return submit_streamed(operation, stream);
   if (prepared.kind == OperationKind::kCopy) return submit_copy(copies_[prepared.index], stream);
   return submit_memset(memsets_[prepared.index], stream);
 }

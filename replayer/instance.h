@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "replayer/pattern_buffers.h"
 #include "replayer/program.h"
 #include "replayer/session.h"
+#include "replayer/staging.h"
 
 namespace gfxgraph::replayer {
 
@@ -62,8 +64,10 @@ struct PreparedCopy {
   uint64_t destination_pitch = 0, source_pitch = 0;
   uint64_t destination_slice = 0, source_slice = 0;
   int kind = hip::kCopyDefault;
-  bool given = false;         // the source holds the caller's bytes
-  uint8_t* staged = nullptr;  // memory of the instance for the end outside of buffers
+  bool given = false;  // the source holds the caller's bytes
+  // Memory of the instance for the end outside of buffers. Of a streamed copy to the device: null.
+  uint8_t* staged = nullptr;
+  uint32_t streamed = 0;  // its number, from 1, if it goes through the ring (staging.h); or 0
   bool linear() const { return height == 1 && depth == 1; }
   bool empty() const { return width == 0 || height == 0 || depth == 0; }
   hip::Memcpy3dParams parameters() const;
@@ -83,9 +87,10 @@ struct PreparedMemset {
 
 struct PreparedOperation {
   OperationKind kind = OperationKind::kLaunch;
-  bool empty = false;  // moves or sets nothing
-  uint32_t index = 0;  // in the vector of its kind
-  bool turns = false;  // turnovers come before it
+  bool empty = false;     // moves or sets nothing
+  uint32_t index = 0;     // in the vector of its kind
+  bool turns = false;     // turnovers come before it
+  bool streamed = false;  // a copy that goes through the ring
 };
 
 struct PreparedHostWrite {
@@ -139,8 +144,15 @@ class Instance {
   // Makes memory what it was where the program begins: the recorded initial contents, and what the
   // work before it leaves.
   Result<void> restore();
-  // Hands one operation to a stream. Allocates nothing, locks nothing of ours.
+  // Hands one operation to a stream. Allocates nothing, locks nothing of ours, except for copies
+  // that go through the ring: their bytes are read from the trace, and they wait for room there.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
+  // What submit() has returned, with what it means.
+  tl::unexpected<Error> failure(hip::Error code, uint32_t operation);
+  // All that was submitted is complete: what came through the ring goes to its HostResult.
+  void collect_results() noexcept {
+    if (ring_) ring_->collect();
+  }
   // The caller has synchronised. By the order of the indices.
   void apply_host_write(uint32_t index) noexcept;
   const DoubtfulWrites& doubtful_writes() const { return doubtful_; }
@@ -196,7 +208,9 @@ class Instance {
   Result<void> prepare_launch(const Operation& operation, uint64_t& arena_offset);
   Result<void> prepare_special(const Operation& operation, PreparedLaunch& launch);
   std::string name_of(const Operation& launch) const;
-  Result<void> prepare_copy(uint32_t index, const Operation& operation, uint64_t& staging_offset);
+  Result<void> prepare_staging();
+  uint8_t* stage(const format::Copy& recorded, PreparedCopy& copy);
+  Result<void> prepare_copy(uint32_t index, const Operation& operation);
   Result<void> prepare_memset(const Operation& operation);
   Result<void> prepare_host_writes();
   Result<void> prepare_turnovers();
@@ -215,6 +229,10 @@ class Instance {
   hip::Error submit_launch(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
+  hip::Error submit_streamed(uint32_t operation, hip::Stream stream) noexcept;
+  hip::Error stream_to_device(const format::Copy& recorded, const PreparedCopy& copy,
+                              hip::Stream stream);
+  hip::Error stream_to_host(const PreparedCopy& copy, hip::Stream stream);
   hip::Error submit_memset(const PreparedMemset& memset, hip::Stream stream) noexcept;
 
   std::shared_ptr<Session> session_;
@@ -233,7 +251,14 @@ class Instance {
   uint64_t runs_ = 0;  // that made host writes, since memory was restored
   std::vector<HostResult> host_results_;
   std::vector<uint8_t> arena_;  // kernarg bytes
+  StagingPlan staging_plan_;
   uint8_t* staging_ = nullptr;  // pinned host memory of copies from and to plain host memory
+  std::unique_ptr<StagingRing> ring_;
+  std::unique_ptr<uint8_t[]> received_;  // what copies to the host brought through it
+  uint64_t staging_offset_ = 0;          // of the next one
+  uint64_t received_offset_ = 0;
+  uint32_t streamed_ = 0;
+  std::optional<Error> streamed_error_;  // instead of one of HIP's
 };
 
 }  // namespace gfxgraph::replayer

@@ -92,7 +92,7 @@ void Instance::follow(const Move& move, Executor* executor) noexcept {
         PreparedCopy& copy = copies_[operations_[i].index];
         pointer(copy.source, recorded.copy->source.allocation);
         pointer(copy.destination, recorded.copy->destination.allocation);
-        if (recorded.copy->source.allocation != 0 || copy.given) break;
+        if (recorded.copy->source.allocation != 0 || copy.given || copy.source == nullptr) break;
         auto* const staged = const_cast<uint8_t*>(copy.source);
         words(std::as_writable_bytes(std::span(staged, recorded.copy->host_source.size_bytes)),
               recorded.copy->host_source.relocations);

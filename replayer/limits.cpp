@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "replayer/staging.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -92,12 +93,9 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
   for (const Operation& operation : program.operations()) {
     host.add(kOperationBytes);
     if (operation.kind == OperationKind::kLaunch) host.add(operation.kernarg().size());
-    if (operation.kind != OperationKind::kCopy) continue;
-    const format::Copy& copy = *operation.copy;
-    if (copy.source.allocation != 0 && copy.destination.allocation != 0) continue;
-    const std::optional<uint64_t> rows = checked_mul<uint64_t>(copy.height, copy.depth);
-    host.add(rows ? checked_mul(copy.width_bytes, *rows) : std::nullopt);
   }
+  const Result<StagingPlan> staging = plan_staging(program, options.staging_bytes);
+  host.add(staging ? std::optional(staging->host_bytes()) : std::nullopt);
   for (const format::HostWrite* write : program.host_writes()) host.add(write->content.size_bytes);
   if (!device.value() || !device_apart.value() || !host.value()) return std::nullopt;
   return MemoryNeed{*device.value(), *device_apart.value(), *host.value()};

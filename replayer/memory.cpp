@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "replayer/relocated_content.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -434,47 +435,6 @@ Result<void> Memory::restore_words(const AllocationBegin& begin, const std::stri
   return {};
 }
 
-// Piece by piece: a large content never stands in memory as a whole.
-Result<void> Memory::restore_content(const format::Trace& trace, const AllocationBegin& begin,
-                                     const std::string& where) {
-  const std::vector<format::Relocation>& words = begin.initial.relocations;
-  size_t next = 0;
-  std::vector<std::byte> moved;
-  std::vector<format::Relocation> inside;
-  // Of a word in two pieces: what stands in the first.
-  std::vector<std::byte> split;
-  const auto write_piece = [&](uint64_t offset, std::span<const std::byte> piece) -> Result<void> {
-    if (words.empty()) return write(begin.id, offset, piece);
-    const uint64_t end = offset + piece.size();
-    moved.assign(piece.begin(), piece.end());
-    if (!split.empty()) {
-      const size_t missing = sizeof(uint64_t) - split.size();
-      const uint64_t at = offset - split.size();
-      split.insert(split.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(missing));
-      inside.assign(1, words[next++]);
-      inside[0].offset_bytes = 0;
-      GFXGRAPH_TRY(addresses_.apply(split, inside, where));
-      GFXGRAPH_TRY(write(begin.id, at, split));
-      std::ranges::copy(std::span(split).last(missing), moved.begin());
-      split.clear();
-    }
-    inside.clear();
-    for (; next < words.size() && words[next].offset_bytes + sizeof(uint64_t) <= end; ++next) {
-      inside.push_back(words[next]);
-      inside.back().offset_bytes -= offset;
-    }
-    GFXGRAPH_TRY(addresses_.apply(moved, inside, where));
-    if (next < words.size() && words[next].offset_bytes < end) {
-      split.assign(piece.end() - static_cast<ptrdiff_t>(end - words[next].offset_bytes),
-                   piece.end());
-    }
-    return write(begin.id, offset, moved);
-  };
-  Result<void> done = trace.visit_content(begin.initial, write_piece);
-  if (!done) return with_context(std::move(done).error(), where);
-  return {};
-}
-
 Result<std::vector<std::vector<std::byte>>> Memory::kept_contents() const {
   std::vector<std::vector<std::byte>> kept(buffers_.size());
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -546,7 +506,11 @@ Result<void> Memory::restore(const Program& program, bool all, uint64_t end_even
     if (!content.blob && content.relocations.empty()) {
       GFXGRAPH_TRY(fill(begin.id, 0, content.fill, content.size_bytes));
     } else {
-      GFXGRAPH_TRY(restore_content(program.trace(), begin, where));
+      GFXGRAPH_TRY(
+          visit_relocated(program.trace(), content, addresses_, where,
+                          [&](uint64_t offset, std::span<const std::byte> piece) -> Result<void> {
+                            return write(begin.id, offset, piece);
+                          }));
     }
     GFXGRAPH_TRY(fill(begin.id, content.size_bytes, 0, size(begin.id) - content.size_bytes));
   }

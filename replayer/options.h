@@ -78,6 +78,9 @@ struct LogSink {
 inline constexpr int32_t kLogInfo = 0;
 inline constexpr int32_t kLogWarning = 1;
 
+// Pinned memory for the host's ends of copies, for each step (staging.h).
+inline constexpr uint64_t kStagingBytes = UINT64_C(64) << 20;
+
 struct SessionOptions {
   Layout layout = Layout::kSame;
   int device = -1;              // HIP ordinal; -1: the calling thread's current device
@@ -93,7 +96,8 @@ struct SessionOptions {
   std::shared_ptr<const Packing> packing;  // if it was planned before, with these options
   uint64_t max_memory_bytes = 0;           // limits.h; 0: what there is
   double max_load_seconds = 0;             // 0: any time
-  bool concurrent_steps = false;           // the caller orders steps that share written memory
+  uint64_t staging_bytes = kStagingBytes;
+  bool concurrent_steps = false;  // the caller orders steps that share written memory
   LogSink log;
   std::vector<Binding> bindings;
   Allocator allocator;
@@ -111,9 +115,10 @@ inline constexpr double kDefaultAutoSeconds = 3;
 
 struct StepOptions {
   Mode mode = Mode::kAuto;
-  // kAuto: begins no other run when so much time is used up, but that there are two modes to
-  // compare only if the first one has left some of it.
+  // kAuto: the first mode runs once in any case; no other run begins that would, by what the ones
+  // before it took, end behind this.
   double auto_seconds = kDefaultAutoSeconds;
+  std::function<double()> auto_clock;  // seconds; empty: the machine's. For tests
   // kAuto may choose kEager, behind which work on the caller's stream does not wait.
   bool auto_eager = false;
   // False: nothing will be set and no memory bound between runs, so that graph mode needs no trial

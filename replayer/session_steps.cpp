@@ -117,7 +117,7 @@ Result<void> SessionStep::check_conflicts(hip::Stream stream) const {
     if (flight == Flight::kNone) continue;
     if (flight == Flight::kSubmitted) {
       const hip::Stream theirs = other.flight_stream_.load(std::memory_order_relaxed);
-      if (theirs == stream) continue;
+      if (theirs == stream && other.holds_its_stream()) continue;
       GFXGRAPH_ASSIGN_OR_RETURN(const bool idle, other.is_idle(theirs));
       if (idle) continue;
     }

@@ -36,6 +36,8 @@ class SessionStep {
   // Whether what `stream` has got is complete; changes nothing. Any thread may ask.
   virtual Result<bool> is_idle(hip::Stream stream) const = 0;
   virtual const Program& used_program() const = 0;
+  // Whether what comes later on the stream of a run follows it.
+  virtual bool holds_its_stream() const = 0;
 
  protected:
   // Around the calls that submit a run to `stream`. kUnsupported, while one that it shares written

@@ -148,6 +148,9 @@ Result<void> Step::run_unfenced() { return submit(false); }
 
 Result<void> Step::submit(bool fenced) {
   GFXGRAPH_TRY(refuse_capture());
+  // Its streams are those of the program: what begins on one of them is not behind what the run
+  // before left on another.
+  if (mode_ == Mode::kEager && in_flight()) GFXGRAPH_TRY(wait());
   GFXGRAPH_TRY(commit());
   // Eager mode runs on streams of its own, behind what the caller queued on his; ours holds
   // nothing.

@@ -82,6 +82,7 @@ class Step : public SessionStep {
   Result<bool> is_complete();
   Result<bool> is_idle(hip::Stream stream) const override { return executor_->is_complete(stream); }
   const Program& used_program() const override { return instance_->program(); }
+  bool holds_its_stream() const override { return mode_ != Mode::kEager; }
   // Makes memory what it was where the program begins.
   Result<void> restore();
   // The same, unless memory is still as restore() has left it: where nobody but the session's steps

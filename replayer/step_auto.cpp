@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include "replayer/step.h"
 
@@ -14,9 +15,24 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMostRuns = 9;   // of each mode, behind its first one
 constexpr size_t kLeastRuns = 3;  // for a spread
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double steady_seconds() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
+
+// The time that measuring may take. What is begun must be expected to end in it: it takes as long
+// as the like of it has taken.
+class Budget {
+ public:
+  Budget(double seconds, const std::function<double()>& clock)
+      : seconds_(seconds), clock_(clock ? clock : steady_seconds), start_(clock_()) {}
+  double now() const { return clock_(); }
+  bool has(double expected) const { return clock_() - start_ + expected <= seconds_; }
+
+ private:
+  double seconds_;
+  std::function<double()> clock_;
+  double start_;
+};
 
 struct Candidate {
   Mode mode = Mode::kBatch;
@@ -59,7 +75,7 @@ bool clearly_faster(const std::vector<double>& runs, const std::vector<double>& 
 // The mode that comes first is the reference: another one is kept only where it leaves the same
 // bytes, and is faster.
 Result<void> Step::choose_mode(const StepOptions& options) {
-  const Clock::time_point start = Clock::now();
+  const Budget budget(options.auto_seconds, options.auto_clock);
   GFXGRAPH_ASSIGN_OR_RETURN(KeptContents kept, KeptContents::take(instance_->memory()));
   const auto say = [](const auto& listener, const std::string& text) {
     if (listener) listener(text);
@@ -71,22 +87,25 @@ Result<void> Step::choose_mode(const StepOptions& options) {
     }
     instance_->session().changed();
     Completion completion(executor, stream_);
-    const Clock::time_point begin = Clock::now();
+    const double begin = budget.now();
     GFXGRAPH_TRY(executor.run(stream_));
     GFXGRAPH_TRY(completion.wait());
-    return seconds_since(begin) * 1e6;
+    return (budget.now() - begin) * 1e6;
   };
 
   std::vector<Candidate> candidates;
   std::vector<format::BlobId> reference;
   std::string others;  // modes that are not among them, and why
+  double longest = 0;  // of the first runs, with what they need
+  double round = 0;    // a run in each mode
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kPackets}) {
     if (mode == Mode::kEager && !options.auto_eager) continue;
-    if (candidates.size() == 1 && seconds_since(start) >= options.auto_seconds) {
-      others += fmt::format("; {} not measured: one run used up the {} s for it", mode_name(mode),
-                            options.auto_seconds);
+    if (!candidates.empty() && !budget.has(longest)) {
+      others += fmt::format("; {} not measured: another run would take longer than the {} s for it",
+                            mode_name(mode), options.auto_seconds);
       continue;
     }
+    const double begin = budget.now();
     say(options.progress.at, fmt::format("mode auto: first run in mode {}", mode_name(mode)));
     Candidate one{mode, nullptr, 0, {}};
     Result<std::unique_ptr<Executor>> executor = make_executor(mode, *instance_, executor_options_);
@@ -98,6 +117,7 @@ Result<void> Step::choose_mode(const StepOptions& options) {
       continue;
     }
     one.executor = std::move(*executor);
+    const double built = budget.now();
     const Result<double> first = timed(*one.executor);
     if (!first && mode == Mode::kPackets) {
       others += fmt::format("; packets failed: {}", first.error().message);
@@ -121,20 +141,21 @@ Result<void> Step::choose_mode(const StepOptions& options) {
             fmt::format("mode {}: the first run took {:.1f} us", mode_name(mode), one.first_us));
       }
     }
+    longest = std::max(longest, budget.now() - begin);
+    round += budget.now() - built;
     candidates.push_back(std::move(one));
   }
 
-  double round = 0;
   for (size_t run = 1; run <= kMostRuns && candidates.size() > 1; ++run) {
-    const double before = seconds_since(start);
-    if (before + round > options.auto_seconds) break;
+    const double before = budget.now();
+    if (!budget.has(round)) break;
     for (Candidate& one : candidates) {
       say(options.progress.at,
           fmt::format("mode auto: mode {}, run {} of {}", mode_name(one.mode), run, kMostRuns));
       GFXGRAPH_ASSIGN_OR_RETURN(const double us, timed(*one.executor));
       one.us.push_back(us);
     }
-    round = seconds_since(start) - before;
+    round = budget.now() - before;
   }
 
   // Some graphs are right once and wrong when launched again (base/hip_quirks.inc); what is not

@@ -66,8 +66,12 @@ std::vector<std::byte> read_file(const char* path) {
   return bytes;
 }
 
+// Inputs and outputs: copies from and to the host before and behind the launches.
+constexpr uint64_t kTransferBytes = 64;
+uint64_t transfer_offset(uint32_t number) { return number * kTransferBytes % kBytes; }
+
 // A chain of `launches` over three buffers in turn: each launch reads what the last two wrote.
-void write_trace(const std::filesystem::path& path, uint32_t launches) {
+void write_trace(const std::filesystem::path& path, uint32_t launches, uint32_t transfers) {
   const auto writer = must(format::Writer::create(path));
   format::Environment environment;
   environment.gpu_arch = "gfx1030";
@@ -103,6 +107,20 @@ void write_trace(const std::filesystem::path& path, uint32_t launches) {
     begin.initial.fill = 0x3c;
     add(begin);
   }
+  const auto copy_of = [&](uint32_t number) {
+    format::Copy copy;
+    copy.width_bytes = kTransferBytes;
+    copy.asynchronous = true;
+    return std::pair{copy, format::CopyEnd{1, transfer_offset(number)}};
+  };
+  for (uint32_t i = 0; i < transfers; ++i) {
+    auto [copy, device] = copy_of(i);
+    const std::vector<std::byte> bytes(kTransferBytes, static_cast<std::byte>(i));
+    copy.destination = device;
+    copy.host_source.size_bytes = kTransferBytes;
+    copy.host_source.blob = copy.host_source.hash = must(writer->add_blob(bytes));
+    add(copy);
+  }
   for (uint32_t i = 0; i < launches; ++i) {
     format::Launch launch;
     launch.kernel = 1;
@@ -120,18 +138,33 @@ void write_trace(const std::filesystem::path& path, uint32_t launches) {
     }
     add(launch);
   }
+  for (uint32_t i = 0; i < transfers; ++i) {
+    auto [copy, device] = copy_of(i);
+    copy.source = device;
+    copy.host_result.size_bytes = kTransferBytes;
+    copy.host_result.stored = false;
+    add(copy);
+  }
   must(writer->seal());
 }
 
 // The same work by hand, as a careful programmer would write it: arguments prepared, one stream.
 class HandWritten {
  public:
-  HandWritten(const HipLibrary& library, uint32_t launches)
-      : library_(library), hip_(library.table()), code_(read_file(GFXGRAPH_BENCH_CODE)) {
+  HandWritten(const HipLibrary& library, uint32_t launches, uint32_t transfers)
+      : library_(library),
+        hip_(library.table()),
+        code_(read_file(GFXGRAPH_BENCH_CODE)),
+        transfers_(transfers) {
     check(hip_.hipModuleLoadData(&module_, code_.data()));
     check(hip_.hipModuleGetFunction(&function_, module_, "step"));
     check(hip_.hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking));
     for (void*& buffer : buffers_) check(hip_.hipMalloc(&buffer, kBytes));
+    void* host = nullptr;
+    check(hip_.hipHostMalloc(&host, 2 * (transfers + 1) * kTransferBytes, 0));
+    host_ = static_cast<uint8_t*>(host);
+    for (uint32_t i = 0; i < transfers; ++i)
+      std::memset(host_ + i * kTransferBytes, static_cast<int>(i), kTransferBytes);
     kernargs_.resize(launches);
     parameters_.resize(launches);
     for (uint32_t i = 0; i < launches; ++i) {
@@ -149,6 +182,7 @@ class HandWritten {
     hip_.hipGraphExecDestroy(executable_);
     hip_.hipGraphDestroy(graph_);
     for (void* buffer : buffers_) hip_.hipFree(buffer);
+    hip_.hipHostFree(host_);
     hip_.hipStreamDestroy(stream_);
     hip_.hipModuleUnload(module_);
   }
@@ -158,10 +192,17 @@ class HandWritten {
     check(hip_.hipDeviceSynchronize());
   }
   void loop() {
+    for (uint32_t i = 0; i < transfers_; ++i) {
+      check(hip_.hipMemcpyAsync(device(i), host_ + i * kTransferBytes, kTransferBytes,
+                                hip::kHostToDevice, stream_));
+    }
     for (std::array<void*, 4>& parameters : parameters_) {
       check(hip_.hipModuleLaunchKernel(function_, kElements / kBlock, 1, 1, kBlock, 1, 1, 0,
                                        stream_, parameters.data(), nullptr));
     }
+    for (uint32_t i = 0; i < transfers_; ++i)
+      check(
+          hip_.hipMemcpyAsync(received(i), device(i), kTransferBytes, hip::kDeviceToHost, stream_));
   }
   void graph() { check(hip_.hipGraphLaunch(executable_, stream_)); }
   void wait() { check(hip_.hipStreamSynchronize(stream_)); }
@@ -184,9 +225,21 @@ class HandWritten {
 
  private:
   void check(hip::Error code) { must(library_.check(code, "hand-written variant")); }
+  uint8_t* device(uint32_t number) {
+    return static_cast<uint8_t*>(buffers_[0]) + transfer_offset(number);
+  }
+  uint8_t* received(uint32_t number) { return host_ + (transfers_ + number) * kTransferBytes; }
+  void add_copy(hip::GraphNode& previous, void* to, const void* from, int kind) {
+    hip::GraphNode added = nullptr;
+    check(hip_.hipGraphAddMemcpyNode1D(&added, graph_, &previous, previous == nullptr ? 0 : 1, to,
+                                       from, kTransferBytes, kind));
+    previous = added;
+  }
   void build_graph() {
     check(hip_.hipGraphCreate(&graph_, 0));
     hip::GraphNode previous = nullptr;
+    for (uint32_t i = 0; i < transfers_; ++i)
+      add_copy(previous, device(i), host_ + i * kTransferBytes, hip::kHostToDevice);
     for (std::array<void*, 4>& parameters : parameters_) {
       hip::KernelNodeParams node;
       node.function = function_;
@@ -196,9 +249,11 @@ class HandWritten {
       hip::GraphNode added = nullptr;
       check(hip_.hipGraphAddKernelNode(&added, graph_, &previous, previous == nullptr ? 0 : 1,
                                        &node));
-      if (previous == nullptr) first_ = added;
+      if (first_ == nullptr) first_ = added;
       previous = added;
     }
+    for (uint32_t i = 0; i < transfers_; ++i)
+      add_copy(previous, received(i), device(i), hip::kDeviceToHost);
     check(hip_.hipGraphInstantiate(&executable_, graph_, nullptr, nullptr, 0));
   }
 
@@ -212,6 +267,8 @@ class HandWritten {
   hip::GraphExec executable_ = nullptr;
   hip::GraphNode first_ = nullptr;
   std::array<void*, 3> buffers_ = {};
+  uint32_t transfers_;
+  uint8_t* host_ = nullptr;  // what is copied there, then what comes back
   std::vector<Kernarg> kernargs_;
   std::vector<std::array<void*, 4>> parameters_;
 };
@@ -235,7 +292,7 @@ struct Bench {
   nlohmann::ordered_json load = nlohmann::ordered_json::object();
 };
 
-Bench make_bench(uint32_t launches) {
+Bench make_bench(uint32_t launches, uint32_t transfers) {
   Bench bench;
   bench.library = must(HipLibrary::load());
   const HipDevice device = must(bench.library->select_device(-1));
@@ -244,10 +301,10 @@ Bench make_bench(uint32_t launches) {
     bench.library->update_trials().assume(device.arch, {true, true, true});
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / fmt::format("bench-replay-{}.gfxg", getpid());
-  write_trace(path, launches);
+  write_trace(path, launches, transfers);
   const auto program = must(Program::build(must(format::Trace::open(path))));
   std::filesystem::remove(path);
-  bench.by_hand = std::make_unique<HandWritten>(*bench.library, launches);
+  bench.by_hand = std::make_unique<HandWritten>(*bench.library, launches, transfers);
   HandWritten* const hand = bench.by_hand.get();
   bench.variants.push_back({"hand_loop",
                             "hand_loop",
@@ -355,7 +412,8 @@ nlohmann::ordered_json time_settings(Bench& bench, size_t repetitions) {
   for (const std::unique_ptr<Step>& step : bench.replays) {
     rows.push_back({mode_name(step->mode()),
                     [replay = step.get()](uint32_t n) {
-                      must(replay->set_place({0, ranges::PlaceKind::kArgument, 24, 4}, {0, n}));
+                      const uint32_t first = replay->instance().program().launch_operation(0);
+                      must(replay->set_place({first, ranges::PlaceKind::kArgument, 24, 4}, {0, n}));
                       must(replay->commit());
                     },
                     {}});
@@ -437,12 +495,16 @@ void load_agent() {
 int main(int argc, char** argv) {
   CLI::App app{"Replay beside hand-written launches"};
   uint32_t launches = 1000;
+  uint32_t transfers = 0;
   size_t repetitions = 41;
   std::string device = "auto";
   bool json = false;
   bool reverse = false;
   bool timing_only = false;
   app.add_option("--launches", launches)->check(CLI::Range(1, 1000000));
+  app.add_option("--transfers", transfers,
+                 "copies from the host before the launches, and to it behind")
+      ->check(CLI::Range(0, 1000));
   app.add_option("--repetitions", repetitions)->check(CLI::Range(1, 1000000));
   app.add_option("--device", device)->check(CLI::IsMember({"auto", "real", "emulated"}));
   app.add_flag("--json", json);
@@ -455,7 +517,7 @@ int main(int argc, char** argv) {
         must(resolve_device(must(parse_device_choice(device)))) == DeviceChoice::kEmulated;
     if (emulated) load_agent();
     {
-      Bench bench = make_bench(launches);
+      Bench bench = make_bench(launches, transfers);
       if (!timing_only) compare(bench);
       if (timing_only || !emulated) {
         time_variants(bench, repetitions, reverse);

@@ -139,13 +139,56 @@ TEST_F(Auto, KeepsToItsTime) {
   fake.log.clear();
   const auto replay = load(fake, trace.program(), options);
   EXPECT_EQ(replay->mode(), Mode::kEager);
-  for (const char* part : {"eager ", "(first runs): eager kept", "batch not measured: one run",
-                           "graph not measured: one run used up the 0 s"}) {
+  for (const char* part : {"eager ", "(first runs): eager kept", "batch not measured: another",
+                           "graph not measured: another run would take longer than the 0 s"}) {
     EXPECT_THAT(replay->mode_reason(), HasSubstr(part));
   }
   EXPECT_EQ(std::ranges::count(fake.log, "launch"), 1);
   EXPECT_EQ(std::ranges::count(fake.log, "graph launch"), 0);
   expect_identical(*replay);
+}
+
+// Time is what launches take, so it does not depend on the machine.
+TEST_F(Auto, GivesTheFirstFigureAtOnceAndEndsInItsTime) {
+  static double now = 0, cost = 0;
+  static decltype(HipTable::hipModuleLaunchKernel) launch;
+  static decltype(HipTable::hipGraphLaunch) launch_graph;
+  HipTable table = fake.table();
+  launch = table.hipModuleLaunchKernel;
+  launch_graph = table.hipGraphLaunch;
+  table.hipModuleLaunchKernel = [](void* function, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned lds,
+                                   void* stream, void** parameters, void** extra) {
+    now += cost;
+    return launch(function, gx, gy, gz, bx, by, bz, lds, stream, parameters, extra);
+  };
+  table.hipGraphLaunch = [](void* graph, void* stream) {
+    now += cost;
+    return launch_graph(graph, stream);
+  };
+  launch_double(trace.allocate(64));
+  const auto program = trace.program();
+  for (const double run : {0.001, 0.09, 0.11, 0.4, 0.99, 1.01, 1.49, 1.51, 2.9, 3.1, 100.0}) {
+    now = 1000;
+    cost = run;
+    LoadOptions options;
+    options.auto_eager = true;
+    options.values_change = false;  // no trial, which launches a graph
+    options.auto_clock = [] { return now; };
+    std::vector<double> figures;
+    options.progress.found = [&](const std::string&) { figures.push_back(now - 1000); };
+    const auto step = Step::load(program, *HipLibrary::from_table(table, "slow"), options);
+    ASSERT_TRUE(step) << step.error().message;
+    ASSERT_FALSE(figures.empty());
+    EXPECT_NEAR(figures[0], run, 1e-9) << "behind one run, before anything else";
+    EXPECT_EQ(figures.size(),
+              std::clamp<size_t>(static_cast<size_t>(kDefaultAutoSeconds / run), 1, 3));
+    EXPECT_LE(now - 1000, std::max(run, kDefaultAutoSeconds) + 1e-9);
+    // Nor is time left over in which another round would fit.
+    if (run < 1 && run > kDefaultAutoSeconds / 30) {
+      EXPECT_GT(now - 1000, kDefaultAutoSeconds - 3 * run - 1e-9);
+    }
+  }
 }
 
 // A mode that comes first is kept unless another one is faster beyond doubt.

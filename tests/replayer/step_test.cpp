@@ -269,6 +269,39 @@ std::vector<format::AllocationId> bindable(const Program& program) {
 }
 
 // Whatever is bound while a session lives, a run from the initial state is as recorded.
+// Eager mode has streams of its own, as many as the program: what the next run, or another step on
+// the caller's stream, begins there is behind nothing.
+TEST(EagerStep, IsWaitedForBeforeWhatFollowsIt) {
+  FakeHip fake;
+  add_test_kernels(fake);
+  TestTrace trace(fake);
+  const auto buffer = trace.allocate(64);
+  for (format::StreamId stream = 1; stream <= 2; ++stream) {
+    trace.stream(stream, 1);
+    trace.launch("double", Arguments().value(trace.address(buffer)).value(4u), stream);
+    trace.synchronize_stream(stream);
+  }
+  const auto program = trace.program();
+  const auto session = open_session(fake, program);
+  const auto eager = prepare(session, program, Mode::kEager);
+  const auto batch = prepare(session, program, Mode::kBatch);
+  int stream = 0;
+  for (Step* const step : {eager.get(), batch.get()}) step->set_stream(&stream);
+  ASSERT_TRUE(eager->run());
+  fake.log.clear();
+  ASSERT_TRUE(eager->run());
+  const auto launch = std::ranges::find(fake.log, "launch");
+  EXPECT_GE(std::count(fake.log.begin(), launch, "stream sync"), 2);
+  fake.busy = {&stream};
+  for (uintptr_t handle = 0; handle < 0x2000; ++handle)
+    fake.busy.insert(reinterpret_cast<void*>(handle));
+  const auto refused = batch->run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kUnsupported);
+  fake.busy.clear();
+  EXPECT_TRUE(batch->run());
+}
+
 TEST_P(StepInEveryMode, AnyBufferCanBeBoundBetweenRuns) {
   FakeHip fake;
   {

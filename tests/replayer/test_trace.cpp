@@ -267,6 +267,22 @@ void TestTrace::copy_to_host(format::AllocationId from, format::StreamId stream)
   add(std::move(copy));
 }
 
+void TestTrace::copy_packed(format::Copy copy, std::vector<uint8_t>& packed) {
+  const bool to_device = copy.source.allocation == 0;
+  const format::CopyEnd& end = to_device ? copy.destination : copy.source;
+  packed.resize(copy.width_bytes * copy.height * copy.depth);
+  uint8_t* row = packed.data();
+  for (uint64_t z = 0; z < copy.depth; ++z) {
+    for (uint64_t y = 0; y < copy.height; ++y, row += copy.width_bytes) {
+      uint8_t* const there =
+          at(end.allocation, end.offset_bytes + z * end.slice_bytes + y * end.pitch_bytes);
+      std::memcpy(to_device ? there : row, to_device ? row : there, copy.width_bytes);
+    }
+  }
+  (to_device ? copy.host_source : copy.host_result) = content(packed.data(), packed.size());
+  add(std::move(copy));
+}
+
 void TestTrace::memset(format::Memset memset) {
   execute(memset);
   add(memset);

@@ -94,6 +94,9 @@ class TestTrace {
   void copy_to_device(format::AllocationId to, const std::vector<uint8_t>& bytes,
                       format::StreamId stream = 0, bool asynchronous = false);
   void copy_to_host(format::AllocationId from, format::StreamId stream = 0);
+  // From or to memory of the program, whose end has no gaps: `packed` are its bytes, or become
+  // them.
+  void copy_packed(format::Copy copy, std::vector<uint8_t>& packed);
   void memset(format::Memset memset);
   void host_write(format::AllocationId id, uint64_t offset, const std::vector<uint8_t>& bytes,
                   bool in_doubt = false);
