@@ -19,6 +19,12 @@ the program repeats, found without markers; what a trace takes for each is its s
 
 """
 
+# Of findings that were looked at, by class and a part of the kernel's name.
+EXPLAINED = {
+    ("S2", "topk_moe_cuda"): "real: waves whose rows lie behind the last one end before a barrier that the others pass. RDNA2 counts the waves that are "
+                             "left, so that the result is right there; not so on every GPU that ggml is built for.",
+}
+
 COLUMNS = ("program", "HIP", "launches", "kernels", "result", "complete", "replays", "check", "s bare", "s recorded", "trace", "per period")
 
 
@@ -64,7 +70,14 @@ def stored():
 
 def text(records):
     table = [COLUMNS, ["---"] * len(COLUMNS), *(cells(row) for row in ordered(records))]
-    return HEAD + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in table)
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in table]
+    found = [f"- {row['program']} ({row['runtime']}): {one}: {explained(one)}\n" for row in ordered(records)
+             for one in (row.get("check") or {}).get("named", [])]
+    return HEAD + "".join(lines) + ("\n## What the check found\n\n" + "".join(found) if found else "")
+
+
+def explained(finding):
+    return next((why for (kind, kernel), why in EXPLAINED.items() if finding.startswith(kind) and kernel in finding), "not looked at")
 
 
 def ordered(records):

@@ -123,4 +123,5 @@ class Measured:
     def check(self):
         done, seconds = self.tool("gfxgraph", "check", self.trace, "--format", "json", codes=(0, 1, 3, 4))
         found = json.loads(done.stdout)
-        return {key: found[key] for key in ("errors", "warnings", "not_checked_count")}, seconds
+        named = sorted({f"{one['class']} {one['kernel']}: {one['summary']}" for one in found["findings"] if one["severity"] != "note"})
+        return {key: found[key] for key in ("errors", "warnings", "not_checked_count")} | {"named": named}, seconds
