@@ -46,7 +46,8 @@ void Stretch::leave_if_over() noexcept {
 }
 
 [[gnu::hot]] bool Stretch::call_begins() noexcept {
-  return std::exchange(span_of_call_, span()) != span_of_call_;
+  const uint64_t before = std::exchange(span_of_call_, span());
+  return before != span_of_call_;
 }
 
 uint32_t Stretch::count_range(const std::string& name) {

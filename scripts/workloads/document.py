@@ -21,8 +21,8 @@ the program repeats, found without markers; what a trace takes for each is its s
 
 # Of findings that were looked at, by class and a part of the kernel's name.
 EXPLAINED = {
-    ("S2", "topk_moe_cuda"): "real: waves whose rows lie behind the last one end before a barrier that the others pass. RDNA2 counts the waves that are "
-                             "left, so that the result is right there; not so on every GPU that ggml is built for.",
+    ("S2", "topk_moe_cuda"): "waves whose rows lie past the last one end before a barrier that the others pass. RDNA2 counts only the waves that are "
+                             "left, so the result is right there. No other GPU was looked at.",
 }
 
 COLUMNS = ("program", "HIP", "launches", "kernels", "result", "complete", "replays", "check", "s bare", "s recorded", "trace", "per period")
