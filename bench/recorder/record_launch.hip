@@ -1,7 +1,7 @@
 // What recording costs a launch: the runtime's own hipLaunchKernel against the recorder's hook, in
 // one process, in turns. Run it under gfxgraph-record, on a device that executes nothing:
 //   GFXGRAPH_NULL_DEVICE=1 gfxgraph-record --device emulated -o /tmp/bench.gfxg --
-//   bench/record_launch [threads N] [pinned]
+//   bench/record_launch [threads N] [pinned] [reached KIB]
 // Without gfxgraph-record both are the same function: the ratio shows the noise. threads: each of N
 // threads launches into a stream of its own. pinned: the program also holds memory of the host that
 // no kernel gets. With --range NOTHING the program stands outside of every range.
@@ -66,8 +66,11 @@ static void print(const char* name, const std::vector<double>& values) {
 int main(int argc, char** argv) {
   int thread_count = 0;
   bool pinned = false;
+  size_t reached_kib = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "pinned") == 0) pinned = true;
+    if (std::strcmp(argv[i], "reached") == 0 && i + 1 < argc)
+      reached_kib = std::strtoul(argv[++i], nullptr, 10);
     if (std::strcmp(argv[i], "threads") == 0 && i + 1 < argc) thread_count = std::atoi(argv[++i]);
   }
   // The recorder lets dlvsym give the runtime's function; the trace is incomplete, and says so.
@@ -81,6 +84,12 @@ int main(int argc, char** argv) {
   check(hipMalloc(&b, 4096));
   void* held = nullptr;
   if (pinned) check(hipHostMalloc(&held, 64 << 20));
+  float* reached = nullptr;
+  if (reached_kib != 0) {
+    check(hipHostMalloc(&reached, reached_kib << 10));
+    kernel<<<dim3(1), dim3(256)>>>(a, reached, 1, 256);
+    check(hipDeviceSynchronize());
+  }
   for (int i = 0; i < thread_count; ++i) {
     streams.emplace_back();
     check(hipStreamCreateWithFlags(&streams.back(), hipStreamNonBlocking));

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -88,17 +89,18 @@ struct Program {
     recorder.launched(way, *kernel, {}, params, nullptr, stream, "hipModuleLaunchKernel");
   }
 
-  // Nanoseconds per launch of all threads together.
+  // Nanoseconds per launch of all threads together. They end when all have launched: the end of a
+  // thread is no launch.
   double measure(int threads) {
-    std::atomic<int> waiting{threads};
+    std::barrier ready(threads);
+    std::barrier over(threads);
     std::atomic<int64_t> last{0};
     std::atomic<int64_t> first{INT64_MAX};
     const auto body = [&](int number) {
       bind_to_processor(number);
       const Handle stream = handle(100 + static_cast<uintptr_t>(number));
       launch(stream, 0);  // takes a lane
-      --waiting;
-      while (waiting.load() != 0) std::this_thread::yield();
+      ready.arrive_and_wait();
       const int64_t begin = Clock::now().time_since_epoch().count();
       for (int i = 0; i < kLaunches; ++i) launch(stream, i);
       const int64_t end = Clock::now().time_since_epoch().count();
@@ -106,6 +108,7 @@ struct Program {
       }
       for (int64_t seen = last; end > seen && !last.compare_exchange_weak(seen, end);) {
       }
+      over.arrive_and_wait();
     };
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) all.emplace_back(body, t);

@@ -113,6 +113,7 @@ void Flights::erase(uint32_t number) {
   if (found == out_.end()) return;
   if (found->second.kernel) --kernels_;
   out_.erase(found);
+  ++erased_;
 }
 
 std::vector<Flight> Flights::land_kernels(const Set& among) {
@@ -276,6 +277,7 @@ void Flights::forget(format::AllocationId allocation) {
   std::erase_if(out_, [&](const auto& entry) {
     if (entry.second.allocation != allocation) return false;
     if (entry.second.kernel) --kernels_;
+    ++erased_;
     return true;
   });
 }

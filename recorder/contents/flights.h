@@ -88,6 +88,8 @@ class Flights {
   // Those that were issued before issued() was this.
   std::vector<Flight> land_all_kernels(uint32_t issued);
   uint32_t issued() const noexcept { return next_; }
+  // Another number after a flight was issued, or landed.
+  uint64_t changes() const noexcept { return next_ + erased_; }
 
  private:
   using Set = std::set<uint32_t>;
@@ -105,6 +107,7 @@ class Flights {
   bool is_call(uint32_t number) const;
 
   uint32_t next_ = 1;
+  uint64_t erased_ = 0;
   size_t kernels_ = 0;  // in out_
   std::map<uint32_t, Flight> out_;
   std::map<format::StreamId, Set> tails_;  // what later work of the stream follows

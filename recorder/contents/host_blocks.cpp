@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "recorder/contents/host_memory.h"
 
@@ -25,11 +26,32 @@ std::span<const std::byte> visible_bytes(const Allocation& allocation) {
 std::vector<uint64_t> block_hashes(const Allocation& allocation) {
   const std::span<const std::byte> all = visible_bytes(allocation);
   std::vector<uint64_t> hashes;
-  for (uint64_t offset = 0; offset < all.size(); offset += kHostBlockBytes) {
-    const auto bytes = all.subspan(offset, std::min(kHostBlockBytes, all.size() - offset));
-    hashes.push_back(XXH3_64bits(bytes.data(), bytes.size()));
+  for (uint64_t block = 0; block * kHostBlockBytes < all.size(); ++block) {
+    hashes.push_back(block_hash(allocation, block));
   }
   return hashes;
+}
+
+uint64_t block_hash(const Allocation& allocation, uint64_t block) {
+  const auto bytes = visible_bytes(allocation).subspan(block * kHostBlockBytes);
+  return XXH3_64bits(bytes.data(), std::min<uint64_t>(kHostBlockBytes, bytes.size()));
+}
+
+std::span<const Flight> BlockFlights::over(uint64_t block) {
+  if (changes_ != flights_.changes()) {
+    changes_ = flights_.changes();
+    all_ = flights_.over(allocation_.id, 0, allocation_.size_bytes);
+    everywhere_ = std::ranges::all_of(all_, [&](const Flight& one) {
+      return one.begin == 0 && one.end == allocation_.size_bytes;
+    });
+  }
+  if (everywhere_) return all_;
+  const uint64_t begin = block * kHostBlockBytes;
+  some_.clear();
+  std::ranges::copy_if(all_, std::back_inserter(some_), [&](const Flight& one) {
+    return one.begin < begin + kHostBlockBytes && begin < one.end;
+  });
+  return some_;
 }
 
 bool copied(std::span<const Flight> flights, uint64_t offset) {

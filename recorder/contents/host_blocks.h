@@ -16,8 +16,29 @@ namespace gfxgraph::recorder {
 std::span<const std::byte> visible_bytes(const Allocation& allocation);
 // One for each block (XXH3).
 std::vector<uint64_t> block_hashes(const Allocation& allocation);
+// Read where it stands: not of plain memory, which may be gone.
+uint64_t block_hash(const Allocation& allocation, uint64_t block);
 // Nothing: it cannot be read.
 std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
+
+// The flights over an allocation, asked for block by block. A kernel's are over all of its blocks:
+// they are looked up once, and again when some were issued or have landed.
+class BlockFlights {
+ public:
+  // Both outlive it.
+  BlockFlights(const Flights& flights, const Allocation& allocation)
+      : flights_(flights), allocation_(allocation) {}
+  // Valid until the next call.
+  std::span<const Flight> over(uint64_t block);
+
+ private:
+  const Flights& flights_;
+  const Allocation& allocation_;
+  std::optional<uint64_t> changes_;  // of flights_, when all_ was looked up
+  bool everywhere_ = true;           // each of them is over each block
+  std::vector<Flight> all_;
+  std::vector<Flight> some_;
+};
 
 // Whether one of the copies among them writes the byte of the allocation.
 bool copied(std::span<const Flight> flights, uint64_t offset);

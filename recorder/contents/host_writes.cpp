@@ -70,6 +70,14 @@ format::Content HostWrites::content_at_end(Allocation& allocation, const char* c
   return contents_.post_content(allocation);
 }
 
+// Most blocks do: those that do not are read.
+bool HostWrites::holds_what_was_saved(const Allocation& allocation, uint64_t block) {
+  if (allocation.plain_host) return false;
+  const auto saved = allocation.saved_blocks.find(block);
+  return saved == allocation.saved_blocks.end() ||
+         saved->second.hash == block_hash(allocation, block);
+}
+
 void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                                    const Work* reader) {
   if (size_bytes == 0) return;
@@ -96,18 +104,20 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
       return read_host_piece(allocation.host_address + begin + at, piece);
     });
   };
+  BlockFlights flights(flights_, allocation);
   for (uint64_t block = first; block <= last && block < allocation.known_blocks.size(); ++block) {
-    const uint64_t begin = block * kHostBlockBytes;
     if (to_come.contains(block)) continue;
-    if (!flights_.empty()) {
-      const std::vector<Flight> over = flights_.over(allocation.id, begin, begin + kHostBlockBytes);
-      if (!over.empty()) {
-        if (reader == nullptr && named_kernel(over)) continue;
-        if (const auto now = host_block(allocation, block))
-          check_around_flights(allocation, block, over, *now);
-        continue;
-      }
+    const std::span<const Flight> over =
+        flights_.empty() ? std::span<const Flight>() : flights.over(block);
+    if (!over.empty()) {
+      if (reader == nullptr && named_kernel(over)) continue;
+      if (holds_what_was_saved(allocation, block)) continue;
+      if (const auto now = host_block(allocation, block))
+        check_around_flights(allocation, block, over, *now);
+      continue;
     }
+    if (!allocation.plain_host && block_hash(allocation, block) == allocation.known_blocks[block])
+      continue;
     std::optional<std::vector<std::byte>> bytes = host_block(allocation, block);
     if (!bytes) continue;
     const uint64_t hash = XXH3_64bits(bytes->data(), bytes->size());

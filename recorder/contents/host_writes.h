@@ -30,6 +30,7 @@
 
 #include "recorder/contents/contents.h"
 #include "recorder/contents/flights.h"
+#include "recorder/contents/host_blocks.h"
 #include "recorder/contents/host_runs.h"
 #include "recorder/contents/kept_bytes.h"
 #include "recorder/core.h"
@@ -94,6 +95,8 @@ class HostWrites final : public Landing, private Part {
 
  private:
   bool told_meanwhile(Allocation& allocation, uint64_t block, std::span<const std::byte> bytes);
+  // Under flights. Also where nothing was.
+  static bool holds_what_was_saved(const Allocation& allocation, uint64_t block);
   bool may_find(Allocation& allocation, format::StreamId stream);
   void write_from_host(Allocation& allocation, uint64_t begin, std::span<const std::byte> bytes,
                        bool in_doubt = false);
@@ -104,6 +107,8 @@ class HostWrites final : public Landing, private Part {
                             std::span<const std::byte> now);
   void take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now);
   void take_in(Allocation& allocation);
+  static bool nothing_to_take_in(const Allocation& allocation, uint64_t begin, uint64_t size_bytes,
+                                 BlockFlights& flights);
   void let_kernels_fly(Work& work, format::StreamId stream);
   void take_in_kernels(const Work& work, bool named_only);
   bool idle_within(Handle stream, std::chrono::microseconds time);
@@ -112,6 +117,8 @@ class HostWrites final : public Landing, private Part {
                   std::span<const std::byte> now);
   void land_plain(Allocation& allocation, std::span<const Flight> landing, KeptBytes now);
 
+  static bool changed_in_flight(const Allocation& allocation, uint64_t block,
+                                const HashedBytes& saved, std::span<const Flight> over);
   bool in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block);
   std::set<uint64_t> end_doubt(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                                const Work& reader);

@@ -68,17 +68,35 @@ void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
 // The bytes as they are now were written by the device, or are in the trace, or in doubt.
 void HostWrites::take_in(Allocation& allocation) {
   const std::span<const std::byte> all = visible_bytes(allocation);
-  std::vector<std::byte> piece(std::min(all.size(), ByteStore::kPieceBytes));
-  for (uint64_t begin = 0; begin < all.size(); begin += piece.size()) {
-    const size_t size = std::min<uint64_t>(piece.size(), all.size() - begin);
-    std::ranges::copy(all.subspan(begin, size), piece.begin());  // the device goes on
-    take_in(allocation, begin, std::span(piece).first(size));
+  std::vector<std::byte> piece;
+  BlockFlights flights(flights_, allocation);
+  for (uint64_t begin = 0; begin < all.size(); begin += ByteStore::kPieceBytes) {
+    const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all.size() - begin);
+    if (nothing_to_take_in(allocation, begin, size, flights)) continue;
+    piece.assign(all.begin() + begin, all.begin() + begin + size);  // the device goes on
+    take_in(allocation, begin, piece);
   }
+}
+
+// Most often: work in flight over these blocks has not changed them since they were looked at.
+bool HostWrites::nothing_to_take_in(const Allocation& allocation, uint64_t begin,
+                                    uint64_t size_bytes, BlockFlights& flights) {
+  if (allocation.plain_host) return false;
+  auto saved = allocation.saved_blocks.lower_bound(begin / kHostBlockBytes);
+  for (uint64_t block = begin / kHostBlockBytes; block * kHostBlockBytes < begin + size_bytes;
+       ++block, ++saved) {
+    if (saved == allocation.saved_blocks.end() || saved->first != block) return false;
+    if (allocation.doubted_blocks.contains(block)) continue;
+    if (flights.over(block).empty() || saved->second.hash != block_hash(allocation, block))
+      return false;
+  }
+  return true;
 }
 
 // `now`: what lies from `begin` on.
 void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
   std::vector<uint64_t> fresh;  // blocks that are saved as they are
+  BlockFlights flights(flights_, allocation);
   const auto bytes_of = [&](uint64_t block) {
     const uint64_t offset = block * kHostBlockBytes - begin;
     return now.subspan(offset, std::min<uint64_t>(kHostBlockBytes, now.size() - offset));
@@ -89,7 +107,7 @@ void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const
     if (allocation.doubted_blocks.contains(block)) continue;
     const uint64_t base = block * kHostBlockBytes;
     const std::span<const std::byte> bytes = bytes_of(block);
-    const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
+    const std::span<const Flight> over = flights.over(block);
     if (over.empty()) {
       allocation.known_blocks[block] = XXH3_64bits(bytes.data(), bytes.size());
       continue;
@@ -205,7 +223,14 @@ bool HostWrites::kernels_end_soon(Handle stream) {
 
 void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   if (work.may_write.empty()) return;
-  if (kernels_end_soon(work.stream)) {
+  // Asking whether the kernel has ended already costs a launch more than all the rest, as HIP 5.2.3
+  // gives the stream a marker to learn of. Where nothing is in doubt, what it has written by now is
+  // taken in all the same.
+  const bool ask = options_.wait || std::ranges::any_of(work.may_write, [&](const Flight& flight) {
+                     const Allocation* const allocation = allocations_.by_id(flight.allocation);
+                     return allocation != nullptr && !allocation->doubted_blocks.empty();
+                   });
+  if (ask && kernels_end_soon(work.stream)) {
     // First: kernels that land and were not given this memory would leave it to the program.
     take_in_kernels(work, true);
     // take_in() leaves what is in doubt as it was, also where this kernel wrote: that is looked at
@@ -222,21 +247,30 @@ void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   take_in_kernels(work, false);
 }
 
+// Whether bytes of the block changed that none of the copies in flight over it writes, while a
+// kernel which was given the memory may have.
+bool HostWrites::changed_in_flight(const Allocation& allocation, uint64_t block,
+                                   const HashedBytes& saved, std::span<const Flight> over) {
+  if (!named_kernel(over) || holds_what_was_saved(allocation, block)) return false;
+  const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
+  if (!now || saved.holds(*now)) return false;
+  const std::vector<std::byte> then = saved.bytes.all();
+  for (size_t i = 0; i < std::min(now->size(), then.size()); ++i) {
+    if ((*now)[i] != then[i] && !copied(over, block * kHostBlockBytes + i)) return true;
+  }
+  return false;
+}
+
 // Whether a kernel in flight that was given the allocation leaves in doubt who wrote a part of it.
 bool HostWrites::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t last_block) {
   runs_.take_effects();
   const auto end = allocation.saved_blocks.upper_bound(last_block);
+  BlockFlights flights(flights_, allocation);
   for (auto at = allocation.saved_blocks.lower_bound(first_block); at != end; ++at) {
     const auto& [block, saved] = *at;
-    if (allocation.doubted_blocks.contains(block)) return true;
-    const uint64_t base = block * kHostBlockBytes;
-    const std::vector<Flight> over = flights_.over(allocation.id, base, base + kHostBlockBytes);
-    if (!named_kernel(over)) continue;
-    const std::optional<std::vector<std::byte>> now = host_block(allocation, block);
-    if (!now || saved.holds(*now)) continue;
-    const std::vector<std::byte> then = saved.bytes.all();
-    for (size_t i = 0; i < std::min(now->size(), then.size()); ++i) {
-      if ((*now)[i] != then[i] && !copied(over, base + i)) return true;
+    if (allocation.doubted_blocks.contains(block) ||
+        changed_in_flight(allocation, block, saved, flights.over(block))) {
+      return true;
     }
   }
   return false;
@@ -244,9 +278,12 @@ bool HostWrites::in_doubt(Allocation& allocation, uint64_t first_block, uint64_t
 
 void HostWrites::look_before_wait() {
   if (!flights_.any_kernel()) return;
+  runs_.take_effects();
   for (const std::shared_ptr<Allocation>& allocation : allocations_.map().host_visible()) {
+    BlockFlights flights(flights_, *allocation);
     for (const auto& [block, saved] : allocation->saved_blocks) {
-      if (!allocation->doubted_blocks.contains(block) && in_doubt(*allocation, block, block)) {
+      if (!allocation->doubted_blocks.contains(block) &&
+          changed_in_flight(*allocation, block, saved, flights.over(block))) {
         allocation->doubted_blocks.insert(block);
       }
     }
