@@ -45,7 +45,7 @@ Result<std::string_view> ByteCursor::read_c_string() {
   const void* end = remaining() == 0 ? nullptr : std::memchr(text, 0, remaining());
   if (end == nullptr) {
     return fail(Status::kTruncated,
-                fmt::format("byte {}: a text without end", base_offset_ + position_));
+                fmt::format("byte {}: unterminated string", base_offset_ + position_));
   }
   const std::string_view found(text, static_cast<const char*>(end) - text);
   position_ += found.size() + 1;

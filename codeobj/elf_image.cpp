@@ -124,7 +124,7 @@ Result<std::vector<Segment>> ElfImage::segments() const {
                                                 uint64_t{header.p_memsz}, kMaxLoadBytes));
     }
     if (header.p_align > 1 && !std::has_single_bit(uint64_t{header.p_align})) {
-      return fail(Status::kCorrupt, fmt::format("segment {}: p_align {:#x} is no power of two",
+      return fail(Status::kCorrupt, fmt::format("segment {}: p_align {:#x} is not a power of two",
                                                 number, uint64_t{header.p_align}));
     }
     const uint64_t align = std::max<uint64_t>(1, header.p_align);

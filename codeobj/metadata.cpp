@@ -50,7 +50,7 @@ Result<void> check_note(std::span<const std::byte> note) {
     }
     if (!*more) return fail(Status::kTruncated, "metadata note: ends inside a value");
     if (level.map && level.left % 2 == 0 && token.Kind != Type::String) {
-      return fail(Status::kCorrupt, "metadata note: a map key is no string");
+      return fail(Status::kCorrupt, "metadata note: a map key is not a string");
     }
     --level.left;
     if (token.Kind != Type::Map && token.Kind != Type::Array) continue;
@@ -117,7 +117,7 @@ Result<void> read_arguments(const DocNode& map, Kernel& kernel) {
   std::optional<DocNode> list = find(map, ".args");
   if (!list) return {};
   if (!list->isArray()) {
-    return fail(Status::kCorrupt, where + ": field .args is no array");
+    return fail(Status::kCorrupt, where + ": field .args is not an array");
   }
   for (size_t i = 0; i < list->getArray().size(); ++i) {
     const Fields fields{list->getArray()[i], fmt::format("{}: argument {}", where, i)};
@@ -184,8 +184,8 @@ Result<Kernel> read_kernel(const DocNode& map, size_t index) {
   }
   if (!std::has_single_bit(kernel.kernarg_align_bytes)) {
     return fail(Status::kCorrupt,
-                fmt::format("{}: field .kernarg_segment_align is {}, no power of two", fields.where,
-                            kernel.kernarg_align_bytes));
+                fmt::format("{}: field .kernarg_segment_align is {}, not a power of two",
+                            fields.where, kernel.kernarg_align_bytes));
   }
   GFXGRAPH_TRY(read_arguments(map, kernel));
   return kernel;
@@ -208,7 +208,7 @@ Result<FixedSizes> read_sizes(const DocNode& map, const std::string& kernel) {
 Result<void> check_version(const DocNode& root) {
   std::optional<DocNode> version = find(root, "amdhsa.version");
   if (!version || !version->isArray() || version->getArray().size() != 2) {
-    return fail(Status::kCorrupt, "metadata note: field amdhsa.version is missing or no pair");
+    return fail(Status::kCorrupt, "metadata note: field amdhsa.version is missing or not a pair");
   }
   DocNode major = version->getArray()[0];
   if (major.getKind() == Type::UInt && major.getUInt() == 1) return {};
@@ -240,7 +240,7 @@ Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
   std::optional<DocNode> kernels = find(root, "amdhsa.kernels");
   if (!kernels) return {};  // an object with variables only
   if (!kernels->isArray()) {
-    return fail(Status::kCorrupt, "metadata note: field amdhsa.kernels is no array");
+    return fail(Status::kCorrupt, "metadata note: field amdhsa.kernels is not an array");
   }
   for (size_t i = 0; i < kernels->getArray().size(); ++i) {
     GFXGRAPH_ASSIGN_OR_RETURN(Kernel kernel, read_kernel(kernels->getArray()[i], i));

@@ -168,7 +168,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
     return wave.raise(slot, PendingFault{FaultKind::kIllegal, -1, 0, 0, false,
                                          status == DecodeStatus::kTruncated
                                              ? "the instruction reaches past its memory region"
-                                             : "these bytes are no gfx1030 instruction"});
+                                             : "these bytes are not a gfx1030 instruction"});
   if (is_direct_branch(decoded))
     decoded.k[0] =
         reinterpret_cast<uint64_t>(at(decoded.next_pc() + static_cast<int64_t>(decoded.imm) * 4));

@@ -272,8 +272,8 @@ class EngineImpl final : public Engine {
     if (!options_.on_warning) return;
     const std::string kernel = kernel_name(dispatch.kernel_object);
     const std::string text = fmt::format(
-        "kernel {}: no wave has ended for {:.3g} s; it goes on, and may be long or "
-        "never end{}",
+        "kernel {}: no wave finished for {:.3g} s; still running (slow or hung); set "
+        "GFXGRAPH_HANG_SECONDS to end it{}",
         kernel.empty() ? "(unknown)" : kernel, std::chrono::duration<double>(without_end).count(),
         census_text(job, census));
     const std::scoped_lock lock(warned_mutex_);
@@ -308,13 +308,13 @@ class EngineImpl final : public Engine {
     const std::scoped_lock lock(warned_mutex_);
     if (!warned_.insert(dispatch.kernel_object).second) return;
     const std::string kernel = kernel_name(dispatch.kernel_object);
-    options_.on_warning(
-        fmt::format("kernel {}, workgroup ({},{},{}): waves meet at different barriers: wave {} at "
-                    "{}, wave {} at "
-                    "{}; __syncthreads must be reached by all work items at one place",
-                    kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
-                    group.shape.id[2], pair.wave[0], place_text(pair.pc[0]), pair.wave[1],
-                    place_text(pair.pc[1])));
+    options_.on_warning(fmt::format(
+        "kernel {}, workgroup ({},{},{}): waves arrive at different barriers: wave {} at "
+        "{}, wave {} at "
+        "{}; __syncthreads must be reached by all work items at one place",
+        kernel.empty() ? "(unknown)" : kernel, group.shape.id[0], group.shape.id[1],
+        group.shape.id[2], pair.wave[0], place_text(pair.pc[0]), pair.wave[1],
+        place_text(pair.pc[1])));
   }
 
   Fault describe(const Dispatch& dispatch, const Wave& wave, const ResidentGroup& group) const {

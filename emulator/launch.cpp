@@ -131,9 +131,10 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   const auto table = memory.snapshot();
   const Region* region = table->find(dispatch.kernel_object);
   if (region == nullptr || !region->contains(dispatch.kernel_object, 64))
-    return refuse(FaultKind::kBadDispatch, dispatch,
-                  fmt::format("the kernel object {:#x} is no device address of a kernel descriptor",
-                              dispatch.kernel_object));
+    return refuse(
+        FaultKind::kBadDispatch, dispatch,
+        fmt::format("the kernel object {:#x} is not the device address of a kernel descriptor",
+                    dispatch.kernel_object));
   auto descriptor =
       codeobj::decode_descriptor({region->host + (dispatch.kernel_object - region->address), 64});
   if (!descriptor) return refuse(FaultKind::kBadDispatch, dispatch, descriptor.error().message);

@@ -248,7 +248,7 @@ std::string what(const WavePlace& wave, const std::function<std::string(uint64_t
     case WavePlace::Why::kRepeats: break;
   }
   if (wave.spin.poll_pc == 0)
-    return fmt::format("in a loop of {} bytes at {} that nothing ends",
+    return fmt::format("in an infinite loop of {} bytes at {}",
                        wave.spin.high_pc - wave.spin.low_pc + 4, place(wave.pc));
   std::string text = fmt::format("repeating {}", place(wave.pc));
   if (wave.spin.address != 0) text += fmt::format(" of {}", buffer(wave.spin.address));

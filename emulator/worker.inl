@@ -452,12 +452,11 @@ class Scheduler::Worker {
     standstill.sent_message = job_.context.messages.load(std::memory_order_relaxed) != 0;
     const auto& ask = job_.context.options->give_up;
     if (ask && !ask(standstill)) return;
-    give_up(
-        standstill.changes_memory
-            ? "no wave can go on, in any order: each one waits, or repeats a loop, and memory only "
-              "changes back and forth"
-            : "no wave can go on: each one waits, or repeats a loop without changing memory",
-        true);
+    give_up(standstill.changes_memory ? "no wave can terminate under any schedule: each one waits "
+                                        "or repeats a loop, and memory values repeat"
+                                      : "no wave can make progress: each one waits, or repeats a "
+                                        "loop without changing memory",
+            true);
   }
 
   bool stands_still(StandstillProbe& probe, ResidentGroup& g) {
@@ -508,7 +507,9 @@ class Scheduler::Worker {
     standstill.sent_message = job_.context.messages.load(std::memory_order_relaxed) != 0;
     const auto& ask = job_.context.options->give_up;
     if (!ask || ask(standstill))
-      give_up("no wave can go on: each one waits, or repeats a loop without changing memory", true);
+      give_up(
+          "no wave can make progress: each one waits, or repeats a loop without changing memory",
+          true);
     return true;
   }
 

@@ -10,8 +10,8 @@ struct Row {
 
 constexpr Row kRows[] = {
     {HSA_STATUS_SUCCESS, "HSA_STATUS_SUCCESS: done"},
-    {HSA_STATUS_INFO_BREAK, "HSA_STATUS_INFO_BREAK: the traversal was ended by its callback"},
-    {HSA_STATUS_ERROR, "HSA_STATUS_ERROR: an error that has no code of its own"},
+    {HSA_STATUS_INFO_BREAK, "HSA_STATUS_INFO_BREAK: the callback ended the traversal"},
+    {HSA_STATUS_ERROR, "HSA_STATUS_ERROR: an error without its own code"},
     {HSA_STATUS_ERROR_INVALID_ARGUMENT,
      "HSA_STATUS_ERROR_INVALID_ARGUMENT: an argument is not acceptable"},
     {HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
     {HSA_STATUS_ERROR_NOT_INITIALIZED, "HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init was not called"},
     {HSA_STATUS_ERROR_REFCOUNT_OVERFLOW, "HSA_STATUS_ERROR_REFCOUNT_OVERFLOW: too many references"},
     {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-     "HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS: the arguments do not go together"},
+     "HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS: the arguments are incompatible"},
     {HSA_STATUS_ERROR_INVALID_INDEX, "HSA_STATUS_ERROR_INVALID_INDEX: an index is out of range"},
     {HSA_STATUS_ERROR_INVALID_ISA, "HSA_STATUS_ERROR_INVALID_ISA: no such instruction set"},
     {HSA_STATUS_ERROR_INVALID_ISA_NAME,
@@ -62,7 +62,7 @@ constexpr Row kRows[] = {
      "HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP: no such signal group"},
     {HSA_STATUS_ERROR_INVALID_RUNTIME_STATE,
      "HSA_STATUS_ERROR_INVALID_RUNTIME_STATE: not possible in this process (a forked child)"},
-    {HSA_STATUS_ERROR_FATAL, "HSA_STATUS_ERROR_FATAL: the queue cannot go on"},
+    {HSA_STATUS_ERROR_FATAL, "HSA_STATUS_ERROR_FATAL: the queue cannot continue"},
 };
 
 }  // namespace

@@ -173,8 +173,8 @@ void end_hopeless_fill(const emulator::Dispatch& dispatch) {
   static std::atomic<uint32_t> dispatches{0};
   if (dispatch.grid_size[0] < kHugeGrid || dispatches.fetch_add(1) < kMostDispatches) return;
   log(LogLevel::kError,
-      "exit status 1: after the fault HIP goes on with a fill whose size it got wrong, and would "
-      "not end: {}",
+      "exit status 1: after the fault HIP continues a fill with a wrong size, which would not end: "
+      "{}",
       Lines{Device::fault_text()});
   std::fflush(nullptr);
   _exit(1);

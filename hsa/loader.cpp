@@ -247,7 +247,7 @@ Result<void> define_variable(uint64_t executable, const std::string& name, uint6
   if (found == t.executables.end()) return no_executable(executable);
   Executable& e = found->second;
   if (e.symbols.contains(name) || !e.definitions.emplace(name, address).second) {
-    return fail(Status::kMismatch, fmt::format("variable {} is defined already", name));
+    return fail(Status::kMismatch, fmt::format("variable {} is already defined", name));
   }
   LoadedSymbol symbol;
   symbol.name = name;
@@ -294,8 +294,8 @@ Result<uint64_t> load_code_object(uint64_t executable, uint64_t reader) {
     if (!found->second.symbols.contains(symbol.name)) continue;
     Device::remove_code(object.load_address, object.memory);
     return fail(Status::kMismatch,
-                fmt::format("{} {}: executable {} defines it already, and would keep using the "
-                            "first one; load the code object into an executable of its own",
+                fmt::format("{} {}: executable {} already defines it and would keep using the "
+                            "first one; load the code object into its own executable",
                             symbol.kernel ? "kernel" : "variable", symbol.name, executable));
   }
   const uint64_t object_handle = t.next_handle++;

@@ -172,7 +172,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
   const std::lock_guard lock(h.mutex);
   if (pool == Pool::kDevice && *mapped > device_memory_bytes() - h.device_bytes_used) {
     return fail(Status::kOutOfMemory,
-                fmt::format("device memory: {} bytes asked, {} of {} are free", bytes,
+                fmt::format("device memory: {} bytes requested, {} of {} are free", bytes,
                             device_memory_bytes() - h.device_bytes_used, device_memory_bytes()));
   }
   Block block;
@@ -367,7 +367,7 @@ Result<void> take_device_memory(uint64_t bytes) {
   const uint64_t left = device_memory_bytes() - h.device_bytes_used;
   if (bytes > left) {
     return fail(Status::kOutOfMemory,
-                fmt::format("device memory: {} bytes asked, {} of {} are free", bytes, left,
+                fmt::format("device memory: {} bytes requested, {} of {} are free", bytes, left,
                             device_memory_bytes()));
   }
   h.device_bytes_used += bytes;

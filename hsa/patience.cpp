@@ -29,8 +29,8 @@ double read_seconds(const char* variable, double otherwise) {
   if (error == std::errc() && stop == end && std::isfinite(seconds) && seconds >= 0 &&
       seconds <= 1e6)
     return seconds;
-  log(LogLevel::kWarning, "{}={} is no number of seconds from 0 to 1000000: {} is used", variable,
-      text, otherwise);
+  log(LogLevel::kWarning, "{}={}: expected seconds in 0..1000000; using {}", variable, text,
+      otherwise);
   return otherwise;
 }
 
@@ -78,8 +78,8 @@ namespace {
 emulator::LongRunAnswer report(const emulator::LongRun& run) {
   if (run.reports == 0)
     log(LogLevel::kWarning,
-        "a kernel runs long; GFXGRAPH_HANG_SECONDS=N ends such a kernel when none of its waves "
-        "has ended for N seconds. Where it is:");
+        "a kernel runs long; GFXGRAPH_HANG_SECONDS=N ends a kernel if no wave finishes for N "
+        "seconds. Its waves:");
   return emulator::LongRunAnswer::kReport;
 }
 

@@ -210,8 +210,8 @@ bool Queue::execute(const std::byte* slot, uint64_t index, uint64_t& start) {
     default: break;
   }
   Device::record_fault(
-      fmt::format("queue {} packet {}: header {:#06x} is no packet type that the agent "
-                  "processes (kernel dispatch, barrier, AMD barrier value)",
+      fmt::format("queue {} packet {}: unsupported AQL packet type (header {:#06x}); use kernel "
+                  "dispatch, barrier or AMD barrier value packets",
                   shared_->hsa_queue.id, index, bits),
       GFXGRAPH_AGENT_FAULT_OTHER, 0);
   fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);

@@ -36,7 +36,7 @@ State& state() {
     if (on_fault != nullptr && std::string_view(on_fault) == "abort") {
       made->on_fault = OnFault::kAbort;
     } else if (on_fault != nullptr && std::string_view(on_fault) != "error") {
-      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={} is neither error nor abort: error is used",
+      log(LogLevel::kWarning, "GFXGRAPH_ON_FAULT={}: expected error or abort; using error",
           on_fault);
     }
     pthread_atfork(before_fork, nullptr, after_fork_in_child);
@@ -127,7 +127,7 @@ hsa_status_t refuse_after_fault(const char* call) {
   static std::atomic<uint32_t> told{0};
   constexpr uint32_t kMostMessages = 8;
   if (told.fetch_add(1) < kMostMessages) {
-    log(LogLevel::kError, "{}: refused, because a kernel faulted: see above", call);
+    log(LogLevel::kError, "{}: rejected because a kernel faulted (see above)", call);
   }
   return HSA_STATUS_ERROR_EXCEPTION;
 }

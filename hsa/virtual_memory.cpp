@@ -52,7 +52,7 @@ auto holder(std::map<uint64_t, Value>& map, uint64_t address) {
 uint64_t number(const void* address) { return reinterpret_cast<uint64_t>(address); }
 
 tl::unexpected<Error> unknown(uint64_t memory) {
-  return fail(Status::kInvalidArgument, fmt::format("{:#x} is no handle of memory", memory));
+  return fail(Status::kInvalidArgument, fmt::format("{:#x} is not a memory handle", memory));
 }
 
 void drop_unused(State& s, uint64_t number) {
@@ -276,7 +276,7 @@ Result<uint64_t> import_memory(int descriptor) {
   if (::fstat(descriptor, &theirs) != 0 || !S_ISREG(theirs.st_mode) || theirs.st_size == 0 ||
       static_cast<uint64_t>(theirs.st_size) % kPageBytes != 0) {
     return fail(Status::kInvalidArgument,
-                fmt::format("descriptor {} is no memory that was exported", descriptor));
+                fmt::format("descriptor {} is not exported memory", descriptor));
   }
   for (auto& [number, memory] : s.memories) {
     struct stat ours{};

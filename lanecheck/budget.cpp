@@ -17,13 +17,14 @@ bool Budget::spend(uint64_t instructions) {
   if (exhausted()) return false;
   const uint64_t spent = instructions_.fetch_add(instructions) + instructions;
   if (limits_.instructions != 0 && spent > limits_.instructions) {
-    exhaust(
-        fmt::format("{} wave instructions are spent (--max-instructions)", limits_.instructions));
+    exhaust(fmt::format("the budget of {} wave instructions is spent (--max-instructions)",
+                        limits_.instructions));
     return false;
   }
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
   if (limits_.seconds > 0 && passed.count() > limits_.seconds) {
-    exhaust(fmt::format("{} seconds are over (--max-seconds)", limits_.seconds));
+    exhaust(
+        fmt::format("the time limit of {} seconds is reached (--max-seconds)", limits_.seconds));
     return false;
   }
   return true;

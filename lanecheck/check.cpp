@@ -381,8 +381,8 @@ class TraceCheck {
     if (observer_.take_called_host()) {
       report_.wave_instructions += ran->wave_instructions;
       return fail(Status::kUnsupported,
-                  "it calls the host (printf, assert): nothing answers such a call here, what the "
-                  "kernel did after it is not the recorded run");
+                  "it calls the host (printf, assert), which the check cannot answer; after the "
+                  "call the kernel diverged from the recorded run");
     }
     report_.wave_instructions += ran->wave_instructions;
     return {};
@@ -486,9 +486,8 @@ class TraceCheck {
     report_.buffers_equal = events_.comparison().equal;
     if (report_.buffers_equal != report_.buffers_compared) {
       report_.notes.push_back(
-          fmt::format("{} of {} buffers end with other bytes than recorded (first: {}): the check "
-                      "may have gone "
-                      "another way than the recorded run",
+          fmt::format("{} of {} buffers differ from the recording (first: {}); the run diverged, "
+                      "for example by the order of atomics",
                       report_.buffers_compared - report_.buffers_equal, report_.buffers_compared,
                       events_.comparison().first_different));
     }
@@ -537,7 +536,7 @@ Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text) {
   if (text == "error") return MaskedLaneMode::kError;
   if (text == "literal") return MaskedLaneMode::kLiteral;
   return fail(Status::kInvalidArgument,
-              fmt::format("'{}' is no masked-lane mode; use off, warn, error or literal", text));
+              fmt::format("'{}' is not a masked-lane mode; use off, warn, error or literal", text));
 }
 
 uint64_t Report::count(Severity severity) const {

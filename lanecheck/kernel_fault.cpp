@@ -64,7 +64,7 @@ std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
   event.address_class = fault_kind_name(fault.kind);
   event.detail = fault.detail;
   if (*found == FindingClass::kF1 && called_host)
-    event.detail = "behind a call of the host: a failed assert, or abort()";
+    event.detail = "after a host call: a failed assert, or abort()";
   return event;
 }
 
@@ -75,9 +75,10 @@ LaneEvent wait_event(const WaitCheck::Place& place, uint64_t launch,
   event.place.launch = launch;
   event.pc = place.pc;
   event.op = place.op;
-  event.detail = fmt::format("{} is {} before the load at {} has arrived; s_waitcnt {} is missing",
-                             register_name(place.code), place.overwrites ? "overwritten" : "read",
-                             place_text(code, place.load_pc), place.counter);
+  event.detail =
+      fmt::format("{} is {} before the load at {} has completed; s_waitcnt {} is missing",
+                  register_name(place.code), place.overwrites ? "overwritten" : "read",
+                  place_text(code, place.load_pc), place.counter);
   return event;
 }
 

@@ -91,8 +91,8 @@ Result<LoadedCode> load_one(const format::Trace& trace, const format::CodeObject
   if (!placed && recorded) {
     // A module that was unloaded before: both cannot be there at once.
     notes.push_back(
-        fmt::format("{}: its recorded place is taken ({}); pointers to its variables that "
-                    "the program stored lead elsewhere",
+        fmt::format("{}: recorded address in use ({}); loaded elsewhere, so stored pointers to its "
+                    "variables are stale",
                     name, placed.error().message));
     placed = memory.add_own(size, emulator::RegionKind::kCode, name);
   }

@@ -158,7 +158,7 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
     return (at + n) % stamp::kSites;
   }
   // Full: the oldest stamps now name this instruction.
-  note("racecheck met more instructions than it can tell apart: findings may name wrong places");
+  note("racecheck saw more instructions than it can distinguish: findings may name wrong places");
   places_[at] = {};
   return find_place(inst, after_fence, key, at);
 }
@@ -419,15 +419,15 @@ void RaceCheck::report(const Access& access) {
     if (stamp::wave(other) < first_wave_) {
       const auto after =
           std::ranges::upper_bound(launches_, stamp::wave(other), {}, &Launch::first_wave);
-      event.detail = fmt::format("nothing orders it behind the {} of launch {}", what,
+      event.detail = fmt::format("nothing orders it after the {} of launch {}", what,
                                  after == launches_.begin() ? 0 : std::prev(after)->launch);
     } else {
       const uint64_t wave = stamp::wave(other) - first_wave_;
       const uint64_t group = wave / group_waves_;
       event.detail =
           group == me.group->number
-              ? fmt::format("nothing orders it behind the {} of wave {}", what, wave % group_waves_)
-              : fmt::format("nothing orders it behind the {} of workgroup ({},{},{}) wave {}", what,
+              ? fmt::format("nothing orders it after the {} of wave {}", what, wave % group_waves_)
+              : fmt::format("nothing orders it after the {} of workgroup ({},{},{}) wave {}", what,
                             group % group_count_[0], group / group_count_[0] % group_count_[1],
                             group / group_count_[0] / group_count_[1], wave % group_waves_);
     }

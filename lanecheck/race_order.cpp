@@ -66,8 +66,8 @@ void RaceCheck::advance(RaceGroup::Wave& wave) {
   if (!std::exchange(wave.touched, false)) return;
   if (wave.clock == stamp::kMostClock)
     return note(
-        fmt::format("launch {}: a wave passes more barriers and fences than racecheck "
-                    "counts: later hazards of it are not found",
+        fmt::format("launch {}: a wave passes more barriers and fences than racecheck counts: its "
+                    "later hazards are not found",
                     launch_));
   ++wave.clock;
 }

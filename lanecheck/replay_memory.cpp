@@ -84,11 +84,11 @@ Result<void> MemoryEvents::write(format::AllocationId id, uint64_t offset,
   if (content.size_bytes == 0) return {};
   if (!content.stored) {
     if (unknown_contents_++ == 0) {
-      notes_.push_back(fmt::format(
-          "the trace lacks contents (first: {} of allocation {}): they read as zero, but for "
-          "words that lead to other memory, and what kernels compute from them may differ from the "
-          "recorded run",
-          what, id));
+      notes_.push_back(
+          fmt::format("the trace lacks contents (first: {} of allocation {}): they read as zero, "
+                      "except words that point to other memory, and results computed from them may "
+                      "differ from the recorded run",
+                      what, id));
     }
     // Words that lead to other memory are known all the same.
     for (const format::Relocation& word : content.relocations) {

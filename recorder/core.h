@@ -1,5 +1,5 @@
-// What every part of the recorder has at hand. Parts know each other only as far as their
-// constructors say.
+// State that every part of the recorder uses. Parts know each other only through their
+// constructors.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// What stands around every method that a hook calls: the lock of the recorder's model, and the
-// latch of its first error. Nothing is thrown out of it, and after an error nothing is recorded.
+// Wraps every method that a hook calls: the lock of the recorder's model, and the latch of its
+// first error. Nothing throws out of it, and after an error nothing is recorded.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace gfxgraph::recorder {
 
-// Locks what is mostly held for less time than it takes to sleep and be woken.
+// Locks data that is mostly held for less time than a sleep and wake-up take.
 inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
   constexpr int kTurns = 100;  // a few microseconds
   std::unique_lock lock(mutex, std::try_to_lock);
@@ -25,12 +25,12 @@ inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
 
 class Guard {
  public:
-  // Who opens the recording, and keeps what is derived from the model.
+  // Opens the recording, and maintains what is derived from the model.
   class Owner {
    public:
-    // Before the lock is taken: the runtime may be asked here.
+    // Called before the lock is taken: may call the runtime.
     virtual void ready() = 0;
-    // With the lock, before a method and after it.
+    // Called with the lock, before and after a method.
     virtual void enter() = 0;
     virtual void leave() = 0;
     // The first error, once.
@@ -44,7 +44,7 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Whether anything is recorded any more. Any thread.
+  // Whether anything is still recorded. Any thread.
   bool active() const noexcept { return active_.load(std::memory_order_acquire); }
   // True: it was.
   bool stop() noexcept { return active_.exchange(false); }
@@ -78,12 +78,12 @@ class Guard {
     });
   }
 
-  // With the lock, where a method is not called through locked(): what is derived follows.
+  // With the lock, if a method is not called through locked(): updates derived state.
   void changed() { owner_.leave(); }
 
  private:
   void fail(const Error& error) noexcept {
-    // The first one only: what follows is its consequence.
+    // Only the first: later errors are consequences.
     if (stop()) owner_.failed(error);
   }
 

@@ -294,7 +294,7 @@ void Recorder::finish_contents() {
   }
   finding(
       format::FindingKind::kNote, "exit",
-      "the device failed or did not become idle: the state of its buffers at the end is unknown");
+      "the device failed or did not become idle; the final contents of its buffers are unknown");
 }
 
 // The device is idle.

@@ -86,7 +86,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       // Nothing is known of it.
     } else if (graphs_.captures().any()) {
       finding(format::FindingKind::kNote, "hipFree",
-              "inside a stream capture: the buffer's last state is unknown");
+              "inside a stream capture; the buffer's final contents are unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {
       // Nothing is asked of the device.
     } else if (stream_ordered && (result.last_state = device_->read_behind(
@@ -94,11 +94,12 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
                                       allocation->size_bytes, false))) {
       result.words = allocations_.words_now();
     } else if (stream_ordered && !options_.wait) {
-      finding(format::FindingKind::kNote, "hipFreeAsync",
-              "the last state of its memory would have had to be waited for, and is unknown");
+      finding(
+          format::FindingKind::kNote, "hipFreeAsync",
+          "the final contents of its memory are unknown, because reading them would have to wait");
     } else if (!idle && !(stream_ordered && settled())) {
       finding(format::FindingKind::kNote, stream_ordered ? "hipFreeAsync" : "hipFree",
-              "the device failed or did not become idle: the buffer's last state is unknown");
+              "the device failed or did not become idle; the buffer's final contents are unknown");
     } else {
       host_writes_.land(flights_.land_all_kernels(issued));
       if (allocation->host_visible())

@@ -14,8 +14,8 @@ void Recorder::enter_range() {
   stretch_.fresh().stretch_begins(idle);
   if (!idle) {
     finding(format::FindingKind::kIncomplete, "range",
-            "the device failed or did not become idle when it began: what its memory held is not "
-            "known");
+            "the device failed or did not become idle when it began; the initial contents of its "
+            "memory are unknown");
   }
   contents_.stretch_begins();
   stretch_.begin();
@@ -51,8 +51,8 @@ void Recorder::leave_range() {
     end_contents("range");
   } else {
     finding(format::FindingKind::kNote, "range",
-            "the device failed or did not become idle when it ended: the state of its buffers is "
-            "unknown");
+            "the device failed or did not become idle when it ended; the contents of its buffers "
+            "are unknown");
     for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
       if (!allocation->begun || allocation->kept) continue;
       format::Content unknown;

@@ -51,8 +51,8 @@ bool Recorder::next_segment(uint32_t own) noexcept {
   segments_->put_off(waited_ns);
   if (segments_->too_long()) {
     note("--flight-recorder",
-         "no moment between two launches at which no other call was under way, the device became "
-         "idle and nothing was captured: this file has more than " +
+         "found no point between two launches without a call in progress, with an idle device and "
+         "without a capture; this file has more than " +
              segments_->text());
   }
   return false;

@@ -141,7 +141,7 @@ void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
   if (segments_ && success) return count_for_segment(launch);
   if (!turn.counts || (!success && !turn.selected)) return;
   constexpr const char* kOverlapped =
-      "a launch of another thread was under way when its stretch began: it is not in the trace";
+      "a launch of another thread was in progress when its section began; it is not in the trace";
   if (!turn.looked_at) {
     const uint64_t number = stretch_.count_launches(1);
     if (stretch_.launch_selection().in_interval(number)) note_incomplete("--launches", kOverlapped);

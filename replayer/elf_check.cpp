@@ -120,7 +120,7 @@ class Tables {
   // A name of a string table: it begins and ends in there.
   Result<void> check_name(uint64_t table, uint64_t offset, const char* what, uint64_t index) const {
     if (table >= header_.e_shnum || section(table).sh_type != SHT_STRTAB) {
-      return refuse(fmt::format("the names of its {}s are no string table", what));
+      return refuse(fmt::format("the name table of its {}s is not a string table", what));
     }
     const Elf64_Shdr names = section(table);
     if (names.sh_size == 0 || bytes_[names.sh_offset + names.sh_size - 1] != std::byte{0}) {
@@ -266,7 +266,7 @@ class Tables {
 
 Result<void> check_code_object(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(Elf64_Ehdr)) {
-    return refuse(fmt::format("{} bytes are no ELF header", bytes.size()));
+    return refuse(fmt::format("{} bytes are not an ELF header", bytes.size()));
   }
   const auto header = load<Elf64_Ehdr>(bytes, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return refuse("no ELF magic number");

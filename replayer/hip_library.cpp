@@ -158,8 +158,7 @@ Result<HipDevice> HipLibrary::select_device(int ordinal) const {
   const std::string_view rest(properties.data() + 256, properties.size() - 256);
   const size_t found = rest.find("gfx");
   if (found == std::string_view::npos) {
-    return fail(Status::kDevice,
-                fmt::format("device '{}' does not say its architecture", device.name));
+    return fail(Status::kDevice, fmt::format("device '{}' reports no architecture", device.name));
   }
   const std::string_view text = rest.substr(found, rest.find('\0', found) - found);
   device.arch = text.substr(0, text.find(':'));

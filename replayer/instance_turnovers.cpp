@@ -20,8 +20,8 @@ Result<void> Instance::prepare_turnovers() {
       continue;
     }
     return fail(Status::kUnsupported,
-                fmt::format("buffer {} lives on where the step begins or ends, and shares its "
-                            "memory with others: load the session with its buffers apart",
+                fmt::format("buffer {} is alive where the step begins or ends, and shares its "
+                            "memory with others; create the session with separate buffers",
                             tenant.allocation));
   }
   // Turnovers count the operations of the whole trace.

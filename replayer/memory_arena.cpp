@@ -45,7 +45,7 @@ Result<void> Memory::place_arena(const Program& program, Layout layout, bool kee
   GFXGRAPH_ASSIGN_OR_RETURN(
       void* const kept,
       source_.allocate(MemoryKind::kPinned, packing_.kept_bytes, 0,
-                       fmt::format("{} bytes of pinned memory for what freed buffers held",
+                       fmt::format("{} bytes of pinned memory for the contents of freed buffers",
                                    packing_.kept_bytes)));
   kept_ = static_cast<uint8_t*>(kept);
   std::memset(kept_, 0, packing_.kept_bytes);
@@ -58,11 +58,11 @@ Result<void> Memory::place_arena(const Program& program, Layout layout, bool kee
 
 Result<void> Memory::check_own(format::AllocationId id) const {
   if (!exists(id) || !shares(id)) return {};
-  return fail(Status::kUnsupported,
-              fmt::format("buffer {} shares its memory with others that the program had at other "
-                          "times, and holds nothing of its own between runs: bind it, or load the "
-                          "session with its buffers apart",
-                          id));
+  return fail(
+      Status::kUnsupported,
+      fmt::format("buffer {} shares its memory with buffers of other times and has no contents of "
+                  "its own between runs; bind it, or create the session with separate buffers",
+                  id));
 }
 
 void Memory::read_kept(format::AllocationId id, uint64_t offset, std::span<std::byte> bytes) const {

@@ -130,7 +130,7 @@ Result<void> for_each_pair(Reader& reader, const Value& map, const Visit& visit)
   for (uint64_t n = 0; n < map.count; ++n) {
     const std::optional<Value> key = reader.next();
     if (!key) return malformed();
-    if (key->kind != Kind::kText) return refuse("a key is no text");
+    if (key->kind != Kind::kText) return refuse("a key is not a string");
     const std::optional<Value> value = reader.next();
     if (!value) return malformed();
     GFXGRAPH_TRY(visit(key->text, *value));
@@ -145,12 +145,12 @@ Result<void> skip_rest(Reader& reader, const Value& value) {
 
 Result<uint64_t> number_of(std::string_view key, const Value& value) {
   if (value.kind == Kind::kNumber && value.number <= UINT32_MAX) return value.number;
-  return refuse(fmt::format("{} is no number of 32 bits", key));
+  return refuse(fmt::format("{} is not a 32-bit number", key));
 }
 
 // Where the argument ends in the kernarg segment.
 Result<uint64_t> check_argument(Reader& reader, const Value& argument) {
-  if (argument.kind != Kind::kMap) return refuse("an argument is no map");
+  if (argument.kind != Kind::kMap) return refuse("an argument is not a map");
   uint64_t end = 0;
   const Result<void> read = for_each_pair(
       reader, argument, [&](std::string_view key, const Value& value) -> Result<void> {
@@ -164,7 +164,7 @@ Result<uint64_t> check_argument(Reader& reader, const Value& argument) {
 }
 
 Result<void> check_kernel(Reader& reader, const Value& kernel) {
-  if (kernel.kind != Kind::kMap) return refuse("a kernel is no map");
+  if (kernel.kind != Kind::kMap) return refuse("a kernel is not a map");
   uint64_t segment = 0;
   uint64_t end = 0;
   const Result<void> read =
@@ -172,14 +172,14 @@ Result<void> check_kernel(Reader& reader, const Value& kernel) {
         if (key == ".name" || key == ".symbol") {
           if (value.kind == Kind::kText && value.text.find('\0') == std::string_view::npos)
             return {};
-          return refuse(fmt::format("{} of a kernel is no name", key));
+          return refuse(fmt::format("{} of a kernel is not a name", key));
         }
         if (key == ".kernarg_segment_size") {
           GFXGRAPH_ASSIGN_OR_RETURN(segment, number_of(key, value));
           return {};
         }
         if (key != ".args") return skip_rest(reader, value);
-        if (value.kind != Kind::kArray) return refuse("the arguments of a kernel are no list");
+        if (value.kind != Kind::kArray) return refuse("the arguments of a kernel are not a list");
         for (uint64_t n = 0; n < value.count; ++n) {
           const std::optional<Value> argument = reader.next();
           if (!argument) return malformed();
@@ -205,7 +205,7 @@ Result<void> check_metadata(std::span<const std::byte> note) {
   const Result<void> read =
       for_each_pair(reader, *root, [&](std::string_view key, const Value& value) -> Result<void> {
         if (key != "amdhsa.kernels") return skip_rest(reader, value);
-        if (value.kind != Kind::kArray) return refuse("the kernels are no list");
+        if (value.kind != Kind::kArray) return refuse("the kernels are not a list");
         for (uint64_t n = 0; n < value.count; ++n) {
           const std::optional<Value> kernel = reader.next();
           if (!kernel) return malformed();

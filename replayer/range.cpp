@@ -62,7 +62,7 @@ Result<format::AllocationId> find_buffer(const Program& program, std::string_vie
   if (found.empty())
     return fail(Status::kNotFound, fmt::format("the range has no buffer {}", name));
   return fail(Status::kInvalidArgument,
-              fmt::format("{} buffers of the range are called {}: say #{} for the first",
+              fmt::format("{} buffers of the range are named {}; use #{} for the first",
                           found.size(), name, found[0]));
 }
 

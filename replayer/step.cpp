@@ -335,8 +335,8 @@ Result<Measurement> Step::measure(size_t repetitions) {
 Result<BisectReport> Step::find_divergence() {
   if (!instance_->memory().packing().turnovers.empty()) {
     return fail(Status::kUnsupported,
-                "buffers share memory: the operation where it went wrong can only be found with "
-                "buffers apart (--memory apart)");
+                "buffers share memory; finding the divergent operation needs separate buffers "
+                "(--memory apart)");
   }
   GFXGRAPH_TRY(executor_->wait(stream_));
   instance_->session().changed();

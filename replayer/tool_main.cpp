@@ -382,30 +382,30 @@ int run_tool(int argc, char** argv) {
          "eager: calls as recorded; batch: one loop; graph: one hipGraph; packets: prebuilt AQL "
          "packets in an HSA queue; auto: the fastest of them")
       ->check(CLI::IsMember({"eager", "batch", "graph", "packets", "auto"}));
-  app.add_option(
-         "--auto-seconds", arguments.auto_seconds,
-         fmt::format("mode auto: measure for so long at most; one run of each mode is made, "
-                     "unless the first one takes all of it (default {})",
-                     kDefaultAutoSeconds))
+  app.add_option("--auto-seconds", arguments.auto_seconds,
+                 fmt::format("mode auto: measure for at most this time; each mode runs once, "
+                             "unless the first takes all of it (default {})",
+                             kDefaultAutoSeconds))
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
       ->check(CLI::Range(1, 1000000000));
   app.add_option("--layout", arguments.layout,
-                 "same: as the allocator places buffers; recorded addresses cannot be requested, "
-                 "the report counts how many came out equal, the exit code does not depend on it. "
+                 "same: as the allocator places buffers (recorded addresses cannot be requested; "
+                 "the report counts the equal ones); "
                  "shift: put every buffer at another address")
       ->check(CLI::IsMember({"same", "shift"}));
   auto* range =
       app.add_option("--range", arguments.range,
                      "only this range of the trace: NAME, the first one of that name, or "
-                     "NAME#N; without markers period#P, or period#P#N, a repetition of what "
-                     "gfxgraph info --ranges lists as period P. What stands before it is run once, "
-                     "to begin with its memory");
+                     "NAME#N; without markers period#P, or period#P#N, a repetition of period P of "
+                     "gfxgraph info --ranges. The part of the trace before it runs once, to "
+                     "prepare memory");
   app.add_flag("--list", arguments.list,
                "print the parameters and buffers of the trace or range, and do nothing else");
-  app.add_option("--iterations", arguments.iterate.iterations,
-                 "unless the replay of the range differs, then run it so many times, the first one "
-                 "as recorded; parameters go on as they did between the recorded iterations")
+  app.add_option(
+         "--iterations", arguments.iterate.iterations,
+         "after a verified replay, run the range this many times, the first time as recorded; "
+         "parameters advance as they did between the recorded iterations")
       ->check(CLI::Range(1, 1000000000))
       ->needs(range);
   app.add_option("--set", arguments.iterate.set,
@@ -415,27 +415,27 @@ int run_tool(int argc, char** argv) {
   app.add_option(
       "--input", arguments.iterate.inputs,
       "NAME=FILE: bytes of an input, for all iterations or one piece for each; or BUFFER=FILE, "
-      "BUFFER+OFFSET=FILE: the buffer's bytes from there on before the first of them");
-  app.add_option("--output", arguments.iterate.outputs,
-                 "NAME=FILE: write there what an output gets in all iterations; or BUFFER=FILE, "
-                 "BUFFER+OFFSET:BYTES=FILE: what the buffer holds after the last of them");
+      "BUFFER+OFFSET=FILE: bytes of the buffer before the first iteration");
+  app.add_option(
+      "--output", arguments.iterate.outputs,
+      "NAME=FILE: write the bytes of an output in all iterations to FILE; or BUFFER=FILE, "
+      "BUFFER+OFFSET:BYTES=FILE: the buffer's bytes after the last iteration");
   auto* verify =
       app.add_flag("--verify", arguments.verify,
                    "compare memory after every run, not only after the first and the last");
-  app.add_flag("--no-verify", arguments.no_verify, "never compare; no times are printed then")
+  app.add_flag("--no-verify", arguments.no_verify, "never compare; suppresses timings")
       ->excludes(verify);
-  app.add_flag("--bisect", arguments.bisect, "where memory differs, find the launch");
-  app.add_option(
-         "--memory", arguments.memory,
-         "apart: each buffer in memory of its own (default when memory is compared); packed: "
-         "buffers whose lives cannot meet in the same memory (default with --no-verify); "
-         "what they held is then kept in host memory to be compared")
+  app.add_flag("--bisect", arguments.bisect, "if memory differs, find the launch");
+  app.add_option("--memory", arguments.memory,
+                 "apart: each buffer in its own memory (default if memory is compared); packed: "
+                 "buffers with disjoint lifetimes in the same memory (default with --no-verify); "
+                 "their contents are then kept in host memory for the comparison")
       ->check(CLI::IsMember({"auto", "apart", "packed"}));
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
-               "replay although the recording missed calls");
+               "replay a trace that lacks recorded calls");
   app.add_flag("--allow-host-calls", arguments.allow_host_calls,
                "let kernels call functions of this process by address (host call services other "
-               "than printf); only for traces that you trust");
+               "than printf); only for trusted traces");
   app.add_flag("--allow-torn", arguments.allow_torn,
                "replay a damaged or unfinished trace up to the damage");
   app.add_option("--device", arguments.device, "real, emulated (the software agent), or auto")
@@ -444,24 +444,25 @@ int run_tool(int argc, char** argv) {
                  "words that only look like pointers: relocate or keep them")
       ->check(CLI::IsMember({"relocate", "keep"}));
   app.add_option("--fresh", arguments.fresh,
-                 fmt::format("begin memory that nobody had written when the program got it with "
-                             "zeros, or poison it with bytes of {:#x}",
+                 fmt::format("initial bytes of memory that was unwritten when the program got it: "
+                             "zeros, or {:#x}",
                              kPoison))
       ->check(CLI::IsMember({"zero", "poison"}));
   app.add_option(
       "--graph-max-nodes", arguments.graph_max_nodes,
-      fmt::format("split graphs into parts of so many nodes at most; 0: {}, since long chains "
+      fmt::format("split graphs into parts of at most this many nodes; 0: {}, because long chains "
                   "overflow the stack inside HIP runtimes",
                   kMaxGraphNodes));
   app.add_flag("--graph-linear", arguments.graph_linear,
                "make each graph a chain in recorded order");
-  app.add_option("--max-seconds", arguments.max_seconds,
-                 "end a replay that takes longer, and say what was not done; 0: never (default "
-                 "3600)")
+  app.add_option(
+         "--max-seconds", arguments.max_seconds,
+         "end a replay that takes longer, and print its current activity; 0: never (default "
+         "3600)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--cap,--max-memory", arguments.max_memory,
-                 "refuse a trace that needs more bytes of host and device memory; 0: what device "
-                 "and machine have (default)")
+                 "refuse a trace that needs more bytes of host and device memory; 0: the memory of "
+                 "device and machine (default)")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--max-operations", arguments.max_operations,
                  fmt::format("refuse a trace with more operations, the nodes of launched graphs "
@@ -471,8 +472,8 @@ int run_tool(int argc, char** argv) {
   app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
-      "incomplete trace,\nor not everything could be compared, or the program leaves other bytes "
-      "in every run.");
+      "incomplete trace,\nor not everything could be compared, or the program's results vary from "
+      "run to run.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -481,7 +482,7 @@ int run_tool(int argc, char** argv) {
     return kExitUsage;
   }
   if (arguments.bisect && arguments.memory == "packed") {
-    print(stderr, "gfxgraph-replay: --bisect needs each buffer apart: leave out --memory packed\n");
+    print(stderr, "gfxgraph-replay: --bisect needs separate buffers; omit --memory packed\n");
     return kExitUsage;
   }
   const Result<int> result = replay_trace(arguments);

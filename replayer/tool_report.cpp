@@ -48,8 +48,8 @@ std::string bisect_text(const ReplayFacts& facts) {
   if (eager.identical + eager.copies_identical == 0)
     return text + ", which the trace holds nothing to compare with\n";
   return text +
-         ", and what was compared of eager mode is identical with the recording: the "
-         "difference did not come back\n";
+         ", and what was compared of eager mode is identical with the recording: the difference "
+         "did not reappear\n";
 }
 
 std::string divergence_text(const ReplayFacts& facts) {
@@ -293,11 +293,11 @@ std::string text_report(const ReplayFacts& facts) {
                                      : "same layout: as the allocator places them");
   if (const UnknownContents unknown = unknown_contents(program); unknown.buffers != 0) {
     text += format_printable(
-        "contents: what {} buffers ({} bytes) held is not in the trace: they began with zeros, but "
-        "for words that lead to other buffers\n",
+        "contents: {} buffers ({} bytes) have no contents in the trace; they began with zeros, "
+        "except words that point to other buffers\n",
         unknown.buffers, unknown.bytes);
   }
-  if (!facts.report) return text + "not verified: no times are given\n";
+  if (!facts.report) return text + "not verified; timings suppressed\n";
 
   const VerifyReport& report = *facts.report;
   text += format_printable("buffers: {} of {} identical", report.identical, report.buffers.size());
@@ -349,7 +349,7 @@ std::string text_report(const ReplayFacts& facts) {
   text += divergence_text(facts);
   text += schedule_text(facts);
   if (!may_print_times(facts))
-    return text + "no times are given: not everything was compared and identical\n";
+    return text + "timings suppressed: not everything was compared and identical\n";
   text +=
       format_printable("times of {} runs in us, on the host{}:\n", facts.runs,
                        facts.emulated ? "; the device is emulated, these are no GPU times" : "");

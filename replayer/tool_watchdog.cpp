@@ -30,8 +30,8 @@ void Watchdog::wait() {
   if (over_.wait_for(lock, std::chrono::duration<double>(seconds_), [this] { return finished_; }))
     return;
   print(stderr,
-        "gfxgraph-replay: {}: stopped after {} s (--max-seconds) while {}; this and all "
-        "behind it was not done\n",
+        "gfxgraph-replay: {}: stopped after {} s (--max-seconds) while {}; this and all later work "
+        "was not done\n",
         trace_, seconds_, phase_.load(std::memory_order_relaxed));
   ::_exit(kExitFailed);
 }

@@ -323,8 +323,8 @@ Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins) 
       result.recorded_address = info.begin->recorded_address;
       result.reason = info.end == nullptr ? "the trace ends before it does"
                       : instance.program().ends_with(info)
-                          ? "another buffer has its memory now: replay with buffers apart, or "
-                            "with what freed ones held kept"
+                          ? "another buffer uses its memory now; replay with separate buffers, or "
+                            "keep the contents of freed ones"
                           : "work behind the range may have changed it";
     }
     report.identical += result.comparison == Comparison::kIdentical ? 1 : 0;

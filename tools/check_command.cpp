@@ -80,8 +80,7 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
 int check_command(int argc, char** argv) {
   CLI::App app(
       "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
-      "of "
-      "its kernels. Exit code 4: errors were found; 1: a launch could not be "
+      "of its kernels. Exit code 4: errors were found; 1: a launch could not "
       "run; 2: wrong command line; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
       "gfxgraph check");
@@ -96,8 +95,8 @@ int check_command(int argc, char** argv) {
   bool torn = false;
   app.add_option("TRACE", path, "trace file")->required();
   app.add_option("--tool", tools,
-                 "memcheck, synccheck, lanes (the default), racecheck, initcheck, with commas "
-                 "between, or all");
+                 "comma-separated: memcheck, synccheck, lanes (these are the default), racecheck, "
+                 "initcheck, or all");
   app.add_option("--kernel", options.selection.kernels,
                  "report only kernels that match this glob; may be repeated")
       ->type_name("GLOB")
@@ -114,12 +113,11 @@ int check_command(int argc, char** argv) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("-o,--output", output, "write the report to this file")->type_name("FILE");
-  app.add_option(
-         "--masked-lane", masked_lane,
-         "masked-off lanes with addresses outside every buffer: off, warn, error, or literal "
-         "(also addresses that are stale or undefined)")
+  app.add_option("--masked-lane", masked_lane,
+                 "inactive lanes with addresses outside every buffer: off, warn, error, or literal "
+                 "(also stale and undefined addresses)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
-  app.add_flag("--strict", options.strict, "warnings are errors");
+  app.add_flag("--strict", options.strict, "treat warnings as errors");
   app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
@@ -127,13 +125,13 @@ int check_command(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--max-instructions", options.limits.instructions,
-                 "stop after so many instructions of waves, of all launches together; 0: no limit")
+                 "stop after this many wave instructions in all launches together; 0: no limit")
       ->capture_default_str();
   app.add_option("--max-memory", options.limits.memory_bytes,
-                 "stop when buffers and code need more at a time: bytes, or a number with KiB, MiB "
+                 "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--torn", torn, "accept a damaged trace and check what is readable");
+  app.add_flag("--torn", torn, "accept a damaged trace and check its intact part");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
   const Result<lanecheck::MaskedLaneMode> mode = lanecheck::parse_masked_lane_mode(masked_lane);

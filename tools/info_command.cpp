@@ -326,9 +326,9 @@ int info_of_manifest(const std::string& path, const Result<recorder::Manifest>& 
 
 int info_command(int argc, char** argv) {
   CLI::App app(
-      "Prints a summary of a trace. A truncated trace is described up to where it ends (exit code "
+      "Prints a summary of a trace. For a truncated trace it covers the intact part (exit code "
       "3).\n"
-      "For a manifest of gfxgraph-record (NAME.manifest.json), lists the traces it names.\n\n"
+      "For a manifest of gfxgraph-record (NAME.manifest.json), lists its traces.\n\n"
       "Example: gfxgraph info app.gfxg --relocations",
       "gfxgraph info");
   std::string path;
@@ -342,23 +342,25 @@ int info_command(int argc, char** argv) {
   app.add_flag("--relocations", sections.relocations, "list every place that holds a pointer");
   app.add_flag(
       "--ranges", sections.ranges,
-      "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h), what "
-      "differs between them, and steps that repeat where it marked none");
-  app.add_flag("--lint", sections.lint,
-               "list what would break or spoil the capture of the ranges into a graph");
+      "list the ranges that the program marked (roctx, hipProfilerStart, gfxgraph/record.h), "
+      "their differences, and repeating steps if it marked none");
+  app.add_flag(
+      "--lint", sections.lint,
+      "list operations that break the capture of the ranges into a graph or spoil its reuse");
   app.add_flag(
       "--buffers", sections.buffers,
-      "list the program's memory: names that it gave (gfxgraph/record.h), else symbols, else\n"
-      "the call that allocated it; and the kernel argument that gets it first");
+      "list the program's memory by name (gfxgraph/record.h), symbol or allocating call, and the\n"
+      "kernel argument that receives it first");
   app.add_flag("--kernels", sections.kernels,
                "print a table of the kernels: launches, work items, registers, LDS");
-  app.add_flag("--launches", sections.launches,
-               "print a table of the launches in the order of the program, graph nodes at each\n"
-               "launch of their graph");
+  app.add_flag(
+      "--launches", sections.launches,
+      "print a table of the launches in program order, graph nodes at each launch of their\n"
+      "graph");
   app.add_option(
          "--format", table_format,
-         "table, json or csv: print one of --kernels, --launches and --buffers, and nothing\n"
-         "else")
+         "table, json or csv: print only one of --kernels, --launches and --buffers, in this\n"
+         "format")
       ->check(CLI::IsMember({"table", "json", "csv"}));
   app.add_flag("--lint-summary", sections.lint_summary,
                "print only a line of --lint for each of the first steps");
@@ -369,8 +371,8 @@ int info_command(int argc, char** argv) {
   if (table_format.empty() && (sections.kernels || sections.launches)) table_format = "table";
   if (!table_format.empty() && (!only_table(sections) || json)) {
     print(stderr,
-          "gfxgraph: a table is one of --kernels, --launches and --buffers, with --format json in "
-          "place of --json\n");
+          "gfxgraph: a table is one of --kernels, --launches and --buffers; use --format json "
+          "instead of --json\n");
     return kExitUsage;
   }
 

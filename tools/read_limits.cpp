@@ -42,16 +42,17 @@ void add_time_limit(CLI::App& app, ReadLimits& limits) {
 void add_read_limits(CLI::App& app, ReadLimits& limits) {
   add_time_limit(app, limits);
   app.add_option("--max-memory", limits.memory_bytes,
-                 "fail when the command needs more: bytes, or a number with KiB, MiB or GiB "
+                 "fail if the command needs more: bytes, or a number with KiB, MiB or GiB "
                  "(default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
 }
 
 void enforce_time(const char* command, double seconds) {
   if (!(seconds > 0)) return;
-  const auto end = fmt::format_to_n(time_is_over, sizeof(time_is_over) - 1,
-                                    "gfxgraph {}: {} seconds are over (--max-seconds): stopped\n",
-                                    command, seconds);
+  const auto end = fmt::format_to_n(
+      time_is_over, sizeof(time_is_over) - 1,
+      "gfxgraph {}: the time limit of {} seconds is reached (--max-seconds): stopped\n", command,
+      seconds);
   *end.out = '\0';
   struct sigaction action{};
   action.sa_handler = end_process;

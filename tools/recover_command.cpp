@@ -37,7 +37,7 @@ int recover_command(int argc, char** argv) {
   CLI::App app(
       "Copies every whole record of a damaged trace into a new, sealed one. Exit code 0: nothing "
       "was\n"
-      "lost; 3: the new trace lacks what the damage took, and says so.\n\n"
+      "lost; 3: the new trace lacks the damaged part, and is marked incomplete.\n\n"
       "Example: gfxgraph recover app.gfxg.partial -o app.gfxg",
       "gfxgraph recover");
   std::string input, output;

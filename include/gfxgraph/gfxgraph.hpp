@@ -39,7 +39,7 @@ Description sized() {
   return description;
 }
 
-// What a function of the C header says of something.
+// Calls a C function that fills a description.
 template <typename Description, typename Function, typename... Arguments>
 Description described(Function function, Arguments... arguments) {
   auto description = sized<Description>();
@@ -55,7 +55,7 @@ struct Destroyer {
 
 }  // namespace detail
 
-// An opened trace. Copies of its texts and bytes are valid as long as it.
+// An opened trace. Strings and bytes that it returns are valid as long as it lives.
 class Trace {
  public:
   explicit Trace(const std::string& path,
@@ -71,7 +71,7 @@ class Trace {
     detail::check(gfxgraph_trace_open_descriptor(descriptor, &options, &handle));
     return Trace(handle);
   }
-  // Not copied: they begin at a multiple of 64 and stay.
+  // The bytes are not copied: they must begin at a multiple of 64 and stay valid.
   static Trace from_memory(
       const void* bytes, size_t size_bytes,
       const gfxgraph_trace_options_t& options = gfxgraph_trace_options_default()) {
@@ -250,7 +250,7 @@ class Step {
     detail::check(gfxgraph_step_read_output(get(), output, bytes, size_bytes));
   }
 
-  // Differences are a result here, not an exception.
+  // Returns differences as a result instead of throwing.
   gfxgraph_verification_t verify(std::vector<gfxgraph_buffer_result_t>* buffers = nullptr) {
     auto result = detail::sized<gfxgraph_verification_t>();
     gfxgraph_status_t status = gfxgraph_step_verify(get(), &result, nullptr, 0, 0);

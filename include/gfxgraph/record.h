@@ -1,29 +1,29 @@
-/* gfxgraph: what a program says of itself while gfxgraph-record records it.
+/* gfxgraph: annotations of a program for gfxgraph-record: ranges, marks and names of memory.
  *
- * Header only, C99 or C++11. Nothing is linked (before glibc 2.34: -ldl), and without the recorder
- * every call does nothing, at the price of one load and one branch. roctx ranges
- * (roctxRangePush, roctxRangePop, roctxRangeStart, roctxRangeStop, roctxMark) and hipProfilerStart
- * and hipProfilerStop are recorded as well, and need none of this.
+ * Header only, C99 or C++11. Nothing is linked (before glibc 2.34: -ldl). Without the recorder
+ * every call does nothing and costs one load and one branch. roctx ranges (roctxRangePush,
+ * roctxRangePop, roctxRangeStart, roctxRangeStop, roctxMark) and hipProfilerStart and
+ * hipProfilerStop are recorded as well, without this header.
  *
  *   gfxgraph_range_begin("decode");
  *   ... kernels, copies, graphs ...
  *   gfxgraph_range_end("decode");
  *
- * A range holds all that the process gave the device between its two calls, on every thread. Ranges
+ * A range contains all work that the process submits between its two calls, on every thread. Ranges
  * may nest and overlap. Of several open ranges with one name a thread ends the one that it began
  * last; a thread that began none of them ends the one that began last. The n-th range of a name is
  * NAME#n, counted from 0 in the order in which they began, on whatever thread.
  *
- * Memory gets a name that a trace keeps, whatever its address is in the next run:
+ * A name identifies memory in a trace, whatever its address is in the next run:
  *
  *   gfxgraph_name(pointer, "kv cache");
  *
  * names the allocation (hipMalloc, hipMallocManaged, hipHostMalloc, hipHostRegister, a variable)
  * that holds the byte at `pointer`, until it is freed; the last name counts. Other pointers and
- * empty names are ignored, and a note in the trace says so. It does not matter whether a range is
- * open.
+ * empty names are ignored, and a note in the trace reports them. Names apply inside and outside of
+ * ranges.
  *
- * Any thread; never fails. Where gfxgraph-record --range records a range, its beginning and its end
+ * Thread-safe; never fails. If gfxgraph-record --range records a range, its beginning and its end
  * wait for the device; otherwise no call does. Names are UTF-8, copied, and cut after 1,000 bytes;
  * NULL is "".
  */
@@ -47,7 +47,8 @@ static inline void* gfxgraph_record_symbol(void** known, const char* symbol) {
   void* function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
   if (function == 0) {
     function = dlsym(RTLD_DEFAULT, symbol);
-    if (function == 0) function = (void*)known; /* not recorded: nobody comes later */
+    if (function == 0)
+      function = (void*)known; /* not recorded: the recorder is never loaded later */
     __atomic_store_n(known, function, __ATOMIC_RELEASE);
   }
   return function == (void*)known ? 0 : function;
@@ -72,14 +73,14 @@ static inline void gfxgraph_range_end(const char* name) {
   if (function != 0) function(name);
 }
 
-/* A moment, without an end. */
+/* A single point in time. */
 static inline void gfxgraph_mark(const char* text) {
   static void* known = 0;
   gfxgraph_record_text_fn function = gfxgraph_record_find(&known, "gfxgraph_recorder_mark");
   if (function != 0) function(text);
 }
 
-/* The allocation that holds `pointer`. */
+/* Names the allocation that contains `pointer`. */
 static inline void gfxgraph_name(const void* pointer, const char* name) {
   static void* known = 0;
   void* function = gfxgraph_record_symbol(&known, "gfxgraph_recorder_name");

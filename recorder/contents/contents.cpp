@@ -27,7 +27,8 @@ void Contents::write_into_beginning(const HostEffects::Change& change) {
   if (found == deferred_begins_.end() ||
       !range_fits(change.offset_bytes, change.bytes.size(), found->bytes.size())) {
     finding(format::FindingKind::kIncomplete, "host function",
-            "it wrote memory that began while it ran: what that held first is not known");
+            "it wrote memory that was allocated while it ran; the initial content of that memory "
+            "is unknown");
     return;
   }
   found->written |= found->bytes.write(change.offset_bytes, change.bytes.all());
@@ -122,9 +123,9 @@ format::Content Contents::first_content(const Allocation& allocation) {
   if (!leaves_out(allocation)) return read_content(allocation, true, Held::kFirst);
   if (!std::exchange(left_out_, true)) {
     finding(format::FindingKind::kNote, "--contents none",
-            "what device memory held is not in the trace, but for words that look like pointers "
-            "and buffers of one repeated byte: a replay begins the rest with zeros unless buffers "
-            "are bound, and compares nothing");
+            "device memory contents are not in the trace, except words that look like pointers and "
+            "buffers of one repeated byte; a replay begins the rest with zeros unless buffers are "
+            "bound, and compares nothing");
   }
   return read_content(allocation, false, Held::kFirst);
 }

@@ -1,8 +1,8 @@
-// What memory holds, on its way into the trace: which contents are read, when, and what else gets
-// into the trace because their words lead to it. The recorder's lock guards it.
+// Reads the contents of memory into the trace: which contents are read, when, and what else enters
+// the trace because their words point to it. The recorder's lock guards it.
 //
-// If only ranges are recorded, an allocation gets into the trace when work of a range is about to
-// touch it, with all that its words lead to, and leaves it at the range's end; the next range
+// If only ranges are recorded, an allocation enters the trace when work of a range is about to use
+// it, with everything that its words point to, and leaves it at the range's end; the next range
 // begins it anew, under another id.
 #pragma once
 
@@ -32,17 +32,17 @@ class Code;
 class HostRuns;
 class HostWrites;
 
-// How long the program is made to wait for the device, at most, before the recorder gives up
-// knowing what a buffer holds. A kernel may legally wait for the host for ever.
+// Maximum time that the program waits for the device before the recorder gives up on a buffer's
+// contents. A kernel may legally wait for the host forever.
 inline constexpr uint32_t kSettleTimeoutMs = 5'000;
-// Contents of up to this many bytes are read and written at once.
+// Contents of up to this many bytes are read and written in one piece.
 inline constexpr size_t kSmallBytes = 64u << 10;
 
-// An allocation whose end was asked for. See Recorder::freeing().
+// An allocation whose release was requested. See Recorder::freeing().
 struct Freeing {
   std::shared_ptr<Allocation> allocation;
   format::Content post;
-  // Instead of `post`: the last state is on its way, behind the work of the stream.
+  // Instead of `post`: the final contents are being read, after the work of the stream.
   std::unique_ptr<StreamRead> last_state;
   std::shared_ptr<const WordsThen> words;
 };
@@ -60,7 +60,7 @@ class Contents : private Part {
         host_writes_(host_writes),
         code_(code) {}
 
-  // The call for which contents are read as long as this lives. `call` must outlive it.
+  // The call for which contents are read while this object lives. `call` must outlive it.
   class ReadingFor {
    public:
     ReadingFor(Contents& contents, std::string_view call) noexcept
@@ -76,68 +76,68 @@ class Contents : private Part {
 
   // ---- bytes ------------------------------------------------------------------------------------
   format::Content make_content(std::span<const std::byte> bytes, bool store);
-  // `holder`: whose first content it is, or is read.
+  // `holder`: the allocation whose initial content it is, or is read for.
   format::Content make_content(std::span<const std::byte> bytes, bool store,
                                const WordResolver& words, const Allocation* holder = nullptr);
-  // In pieces that `read` fills. Nothing: it failed.
+  // In pieces that `read` fills. Returns nothing if it failed.
   std::optional<format::Content> take_content(uint64_t size_bytes, bool store,
                                               const WordResolver& words, const Allocation* holder,
                                               const ReadPiece& read);
-  // `held`: when, for what is said if it cannot be read.
+  // `held`: the moment, for the message if it cannot be read.
   enum class Held : uint8_t { kFirst, kLast };
   format::Content read_content(const Allocation& allocation, bool store, Held held);
   // As --post says.
   format::Content post_content(const Allocation& allocation);
-  // What was to be kept for later, and is lost.
+  // Reports data that should have been kept for later and is lost.
   void note_lost_bytes();
 
   // ---- allocations ------------------------------------------------------------------------------
-  // Into the map and out of it.
+  // Enter and leave the map.
   std::vector<std::shared_ptr<Allocation>> map(std::shared_ptr<Allocation> allocation);
   void unmap(uint64_t address);
   void insert_allocation(std::shared_ptr<Allocation> allocation, format::AllocationBegin begin);
-  // With its first content, as --contents says, and all that this leads to; nothing is done where
-  // it is in the trace.
+  // With its initial content, as --contents requires, and everything that this points to. Does
+  // nothing if it is in the trace.
   void take_in_trace(Allocation& allocation);
-  // Of a module whose kernel is about to run.
+  // Variables of a module whose kernel is about to run.
   void take_in_variables(ModuleEntry& module);
-  // Of the host's memory, which functions that have not ended may write. `read`: what its content
+  // Host memory that functions which have not ended may write. `read`: the bytes that its content
   // was made of.
   void append_beginning(format::AllocationBegin begin, const ReadPiece& read);
-  // Memory that the trace knows from a later moment on than the function that changed it.
+  // Memory that enters the trace later than the function that changed it.
   void write_into_beginning(const HostEffects::Change& change);
-  // What functions have written into it by now stands in its beginning.
+  // Adds the writes of functions so far to its initial content.
   void resolve_beginnings();
   void end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                       format::Content post);
   void end_allocation_later(Freeing&& freeing, format::StreamId stream);
-  // One that was kept between two stretches.
+  // A variable that was kept between two sections.
   void end_kept(Allocation& allocation, bool freed);
 
   // ---- words ------------------------------------------------------------------------------------
-  // The targets of words that are about to get into the trace, in the content of `holder` or in a
-  // launch. Words that lead to memory which was freed outside of the range stay as they are, also
-  // in a replay: if the range gets the address once more, a word in memory may be one or the other.
+  // The targets of words that are about to enter the trace, in the content of `holder` or in a
+  // launch. Words that point to memory which was freed outside of the range keep their values, also
+  // in a replay: if the range gets the address again, a word in memory may mean either.
   void take_in_targets(std::vector<format::Relocation>& relocations,
                        std::span<const std::byte> bytes, const Allocation* holder);
   void mark_reachable(std::span<const format::Relocation> relocations, bool in_memory = false);
   void make_reachable(Allocation& allocation);
-  // Of this stretch: addresses that led to freed memory. What launches look at.
+  // In this section: addresses that pointed to freed memory. Launches read it.
   const std::unordered_set<uint64_t>& stale_words() const noexcept { return stale_words_; }
 
   // ---- reads behind the work of a stream --------------------------------------------------------
   bool any_read() const noexcept { return !reads_.empty(); }
   void read_later(DeferredRead read) { reads_.push_back(std::move(read)); }
-  // Takes what has come, up to the first that has not: nothing behind that can be written anyway.
-  // `all`: nothing more will come. What it fills in is not looked at by who has the drain lock
-  // alone, as it is blocked.
+  // Takes the results that have arrived, up to the first missing one, because nothing after it can
+  // be written anyway. `all`: no more will arrive. A thread that holds only the drain lock does not
+  // see the filled data, because it is blocked.
   void resolve_reads(bool all);
-  // What has not come must not be written yet.
+  // Data that has not arrived must not be written yet.
   void block_reads(EventQueue& queue) const;
-  // As long as events that stand in the queue get something, nothing else gets into the trace.
+  // While queued events wait for data, nothing else enters the trace.
   void filling(Filling filling) noexcept { filling_ = filling; }
 
-  // A stretch begins, or is over: nothing in it has been ordered, or found.
+  // A section begins or ends: nothing in it is ordered or found.
   void stretch_begins() noexcept { stretches_ordered_ = false; }
   void stretch_ends();
   // For the next trace.
@@ -145,7 +145,7 @@ class Contents : private Part {
 
  private:
   void note_unread(const Allocation& allocation, std::string_view call, Held held);
-  // What it holds when it gets into the trace, as --contents says.
+  // Its content on entering the trace, as --contents requires.
   format::Content first_content(const Allocation& allocation);
   bool leaves_out(const Allocation& allocation) const;
   bool is_fresh(const Allocation& allocation) const;
@@ -165,12 +165,12 @@ class Contents : private Part {
   Code& code_;
 
   std::string_view reading_for_ = "memory";
-  size_t unread_ = 0;      // contents that could not be
+  size_t unread_ = 0;      // contents that could not be read
   bool left_out_ = false;  // some content was
   Filling filling_ = Filling::kNothing;
   std::deque<DeferredRead> reads_;  // in the order in which they were issued
   std::vector<DeferredBegin> deferred_begins_;
-  unsigned taking_in_ = 0;  // calls of take_in_trace() that are under way
+  unsigned taking_in_ = 0;  // calls of take_in_trace() in progress
   std::vector<format::AllocationId> in_a_cycle_;
   bool stretches_ordered_ = false;  // in the trace: this one and those before it
   std::unordered_set<uint64_t> stale_words_;

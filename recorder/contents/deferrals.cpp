@@ -229,10 +229,9 @@ void Deferrals::resolve(bool all) {
              effect.rewritten.contains({change.allocation, change.offset_bytes / kHostBlockBytes});
     });
     if (mixed) {
-      finding(
-          format::FindingKind::kIncomplete, "host function",
-          "it wrote memory side by side with work that was given it, too: which of them wrote or "
-          "read what is not known");
+      finding(format::FindingKind::kIncomplete, "host function",
+              "it wrote memory concurrently with other work that was given this memory; the order "
+              "of their accesses is unknown");
     }
     write_effect(effect);
   }
@@ -240,7 +239,7 @@ void Deferrals::resolve(bool all) {
   contents_.filling(Filling::kNothing);
   if (known.cut_off != 0) {
     finding(format::FindingKind::kIncomplete, "host function",
-            "it has not ended: what it writes is not known");
+            "it has not ended; its writes are unknown");
   }
 }
 

@@ -1,6 +1,6 @@
-// What waits for host functions of the program: bytes that they write before device work reads
-// them. It is known when they have run, and until then nothing from there on goes to the writer.
-// With the recorder's lock.
+// Holds data that waits for host functions of the program: bytes that they write before device work
+// reads them. They are known when the functions have run; until then the writer gets no later
+// event. Requires the recorder's lock.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gfxgraph::recorder {
 
-// The node and those that it follows.
+// The node and its predecessors.
 std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size_t node);
 
 class Deferrals : private Part {
@@ -29,11 +29,11 @@ class Deferrals : private Part {
         runs_(runs),
         contents_(contents) {}
 
-  // Of the `ordinal`-th host function node. `early`: it does not wait for what comes before it, and
-  // that may be any work; nor is it then said what reads.
+  // For the `ordinal`-th host function node. `early`: it does not wait for preceding work, which
+  // may be any work; then nothing reports who reads.
   void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal, bool early);
-  // Fills in what is known by now, and says what must not be written yet; `all`: takes what is
-  // there. With the drain lock too.
+  // Fills in known data, and marks events that must not be written yet; `all`: takes the current
+  // bytes. Requires the drain lock too.
   void resolve(bool all);
 
  private:

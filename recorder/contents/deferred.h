@@ -1,7 +1,7 @@
-// What the trace gets later than its place in it: what host functions that have not ended will have
-// written (deferrals.h), and what is read behind the work of a stream
-// (contents_reads.cpp). Until it is known nothing from there on is handed to the writer. Lists of
-// these change under both locks of the recorder; what is read, under that of HostRuns.
+// Data that enters the trace later than its position: writes of host functions that have not ended
+// (deferrals.h), and reads after the work of a stream (contents_reads.cpp). Until it is known the
+// writer gets no later event. These lists change under both locks of the recorder; the read bytes
+// under that of HostRuns.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace gfxgraph::recorder {
 
-// What events that stand in queue_ get just now.
+// Data for events that are in queue_ now.
 enum class Filling : uint8_t { kNothing, kContent, kLastState };
 
 inline constexpr const char* kInDoubt =
@@ -36,14 +36,14 @@ inline constexpr const char* kLostToReader =
 struct DeferredSource {
   RawCopy raw;
   format::Copy* copy = nullptr;  // in queue_
-  const void* item = nullptr;    // what holds it there
+  const void* item = nullptr;    // the event that it blocks
   std::vector<uint64_t> runs;
   KeptBytes bytes = {};                         // none: not known
-  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); none: as they lead now
+  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); empty: their current targets
   format::AllocationId first_later = 0;         // this one and those after it begin behind it
 };
 
-// Memory that kernels reach: in the trace copies, before the function.
+// Memory that kernels reach: copies in the trace, before the function.
 struct DeferredEffect {
   uint64_t run = 0;
   format::AllocationId first_later = 0;  // this one and those after it begin behind the function
@@ -52,23 +52,23 @@ struct DeferredEffect {
   size_t ordinal = 0;                            // among the graph's host function nodes
   bool ended = false;
   std::vector<HostEffects::Change> changes = {};
-  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); none: as they lead now
+  std::shared_ptr<const WordsThen> words = {};  // see hold_words(); empty: their current targets
   format::HostFunctionId first = 0;             // of its stream's call, or of its graph's launch
-  // Work that may run at the same time: memory that kernels were given, ranges that copies write.
+  // Work that may run concurrently: memory that kernels were given, ranges that copies write.
   std::set<format::AllocationId> given = {};
   std::set<Flight> copied = {};
   void add(const Flight& flight) {
     if (flight.kernel && flight.named) given.insert(flight.allocation);
     if (!flight.kernel) copied.insert(flight);
   }
-  // What copies read at the same time, and what was there when they were issued.
+  // Ranges that copies read concurrently, and their bytes at the time of the call.
   std::vector<HostEffects::Change> read = {};
   bool was_read_before(const HostEffects::Change& change) const;
   // Blocks that were recorded as a whole since it was issued.
   std::set<std::pair<format::AllocationId, uint64_t>> rewritten = {};
 };
 
-// In queue_, behind functions that may write the memory.
+// Events in queue_, after functions that may write the memory.
 struct DeferredBegin {
   format::AllocationId id = 0;
   format::AllocationBegin* begin = nullptr;
@@ -76,17 +76,17 @@ struct DeferredBegin {
   bool written = false;  // since its content was made of them
 };
 
-// Bytes that are read behind the work of a stream (contents_reads.cpp).
+// Bytes that are read after the work of a stream (contents_reads.cpp).
 struct DeferredRead {
   std::unique_ptr<StreamRead> read;
   std::shared_ptr<const WordsThen> words;
   const void* item = nullptr;          // in queue_
   format::Content* content = nullptr;  // of an event: gets what was read
-  // Host writes of one event: get what differs from what the blocks were known to hold, beside
-  // copies.
+  // Host writes of one event: they get the differences from the known contents of the blocks,
+  // except the writes of copies.
   std::vector<format::Event>* writes = nullptr;
   format::AllocationId allocation = 0;
-  std::shared_ptr<const Allocation> ended = {};  // whose last state `content` is
+  std::shared_ptr<const Allocation> ended = {};  // the allocation whose final contents `content` is
   struct Block {
     uint64_t offset_bytes = 0;  // in the allocation
     uint64_t place_bytes = 0;   // in what is read

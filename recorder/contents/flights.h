@@ -1,7 +1,7 @@
-// Work that writes memory which the host sees, and of which the host does not yet know that it is
-// done: where each piece writes, and what tells the host. Copies and memsets write their ranges,
-// kernels anything in the allocations that they reach. Knows nothing but the events of the trace.
-// Not thread-safe; the recorder's lock guards it.
+// Work in flight that writes host-visible memory and whose completion the host does not know yet:
+// the ranges that each piece writes, and what tells the host. Copies and memsets write their
+// ranges, kernels anything in the allocations that they reach. Depends only on the events of the
+// trace. Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <compare>
@@ -19,20 +19,20 @@ struct Flight {
   format::AllocationId allocation = 0;
   uint64_t begin = 0;  // byte offsets
   uint64_t end = 0;
-  // The host learned of it in a moment that the recorder cannot see exactly (a host function): it
-  // may have written the memory since.
+  // The host learned of its completion at a time that the recorder cannot observe exactly (a host
+  // function): the host may have written the memory since.
   bool late = false;
-  // Kernels: each byte may be written or not. `named`: their arguments or memory hold an address of
-  // the allocation; else a kernel before them was given one, and may have stored it.
+  // Kernels may or may not write each byte. `named`: their arguments or memory hold an address of
+  // the allocation; otherwise an earlier kernel received one, and may have stored it.
   bool kernel = false;
   bool named = false;
   format::StreamId stream = 0;  // set by issue()
-  // A box with space between its rows: only they are written. row_bytes of 0: all of it.
+  // A box with gaps between its rows: only the rows are written. row_bytes of 0: all of it.
   uint64_t row_bytes = 0;
   uint64_t pitch_bytes = 0;
   uint64_t rows = 0;  // of a plane
   uint64_t plane_bytes = 0;
-  // It has written by the time that is looked at; set by who looks.
+  // It has written by the time of the comparison; set by the caller.
   bool done = false;
 
   bool writes(uint64_t offset) const noexcept;
@@ -45,7 +45,7 @@ Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pit
 // What they write.
 Flight flight_of(const format::Copy& copy);
 Flight flight_of(const format::Memset& set);
-// Bytes from the first to the last one of a box; a pitch of 0: no space between rows.
+// Bytes from the first to the last one of a box; a pitch of 0: no gaps between rows.
 uint64_t extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height, uint64_t depth);
 
 bool named_kernel(std::span<const Flight> flights);
@@ -54,38 +54,39 @@ class Flights {
  public:
   bool empty() const noexcept { return out_.empty(); }
   bool any_kernel() const noexcept { return kernels_ != 0; }
-  // Nothing is followed: no event would change anything.
+  // Nothing is tracked: no event would change anything.
   bool idle() const noexcept { return out_.empty() && calls_.empty(); }
-  // Work on the null stream joins the streams that it waits for, work on these the null stream.
-  // follow() does it for its events.
+  // Work on the null stream joins the streams that it waits for, and their work joins the null
+  // stream. follow() does this for its events.
   void works(format::StreamId stream);
-  // Before the event that does it. `late`: whatever tells the host will be seen late.
-  // A kernel's takes the place of those of the same allocation that it follows. Gives its number,
-  // which is higher than those before it.
+  // Call before the event of the work. `late`: the host's knowledge will be observed late. A
+  // kernel's flight replaces those of the same allocation that it follows. Returns its number,
+  // which is higher than all earlier ones.
   uint32_t issue(format::StreamId stream, Flight flight);
-  // Of the graph launch that follow() is given next: its own flights, which have been issued, are
-  // those from `first_own` on, and its n-th host function runs behind `told[n]` of them.
+  // For the graph launch that follow() gets next: its own flights, which have been issued, start at
+  // `first_own`, and its n-th host function runs after `told[n]` of them.
   void functions_follow(uint32_t first_own, std::vector<std::set<uint32_t>> told);
-  // Every event of the trace, in order. Gives the flights that the host knows to be done by it.
+  // Call for every event of the trace, in order. Returns the flights that the host now knows to be
+  // done.
   std::vector<Flight> follow(const format::Action& action);
   // The flights to an allocation that overlap [begin, end).
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end) const;
-  // As the next work of the stream finds them: what it follows is done.
+  // As the next work of the stream finds them: work that it follows is done.
   std::vector<Flight> over(format::AllocationId allocation, uint64_t begin, uint64_t end,
                            format::StreamId reader) const;
   void forget(format::AllocationId allocation);
-  // Copies, memsets and kernels that were given the memory, which the next work of the stream does
-  // not follow.
+  // Copies, memsets and kernels that were given the memory and do not precede the next work of the
+  // stream.
   std::vector<Flight> beside(format::StreamId stream) const;
   std::vector<Flight> all() const;
-  // Whether the next work of the stream comes after the host function, or all of a graph launch, by
-  // the first one's id.
+  // Whether the next work of the stream follows the host function, or all of a graph launch, by the
+  // first one's id.
   bool follows(format::StreamId stream, format::HostFunctionId first) const;
-  // The kernels that work of the stream follows, or all of them, are done: seen by the recorder,
-  // not by the host.
+  // The kernels that work of the stream follows, or all of them, are done: observed by the
+  // recorder, not by the host.
   std::vector<Flight> land_kernels(format::StreamId stream);
   std::vector<Flight> land_all_kernels() { return land_all_kernels(next_); }
-  // Those that were issued before issued() was this.
+  // Those that were issued before issued() returned this number.
   std::vector<Flight> land_all_kernels(uint32_t issued);
   uint32_t issued() const noexcept { return next_; }
   // Another number after a flight was issued, or landed.
@@ -112,8 +113,8 @@ class Flights {
   std::map<uint32_t, Flight> out_;
   std::map<format::StreamId, Set> tails_;  // what later work of the stream follows
   std::map<format::EventId, Set> events_;
-  // Host functions that the host has not been seen to know of, a graph's by the first one: what
-  // they follow, and their own number, which is in no other map.
+  // Host functions whose completion the host is not known to know, a graph's by the first one: the
+  // work that they follow, and their own number, which is in no other map.
   struct Call {
     uint32_t number = 0;
     Set after;

@@ -1,4 +1,4 @@
-// Memory that the host sees, in blocks of kHostBlockBytes: what they hold, and what of it changed.
+// Host-visible memory in blocks of kHostBlockBytes: their contents and changes.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace gfxgraph::recorder {
 std::span<const std::byte> visible_bytes(const Allocation& allocation);
 // One for each block (XXH3).
 std::vector<uint64_t> block_hashes(const Allocation& allocation);
-// Read where it stands: not of plain memory, which may be gone.
+// Hashes the block in place. Not for plain memory, which may be unmapped.
 uint64_t block_hash(const Allocation& allocation, uint64_t block);
-// Nothing: it cannot be read.
+// Returns nothing if it cannot be read.
 std::optional<std::vector<std::byte>> host_block(const Allocation& allocation, uint64_t block);
 
 // The flights over an allocation, asked for block by block. A kernel's are over all of its blocks:
@@ -42,13 +42,13 @@ class BlockFlights {
 
 // Whether one of the copies among them writes the byte of the allocation.
 bool copied(std::span<const Flight> flights, uint64_t offset);
-// Which bytes of a block at `base` differ from `saved`, but for those that copies among `flights`
-// write; of words that no copy still writes, all. As many of both.
+// The bytes of a block at `base` that differ from `saved`, except those that copies among `flights`
+// write; of words that no copy still writes, all bytes. Both have the same size.
 std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
                                         std::span<const std::byte> saved, uint64_t base,
                                         std::span<const Flight> flights);
-// A pointer of which a copy in flight writes a part is written as a whole, if it leads to memory
-// that the trace knows: half of it would stay as recorded where a replay has other addresses.
+// A pointer that a copy in flight partly writes is written as a whole, if it points to memory in
+// the trace: otherwise half of it would keep the recorded value while a replay has other addresses.
 void take_whole_pointers(std::span<const std::byte> now, const WordResolver& words,
                          std::vector<bool>& written);
 

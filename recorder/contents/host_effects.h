@@ -1,7 +1,7 @@
-// What the program's host functions write into memory that kernels reach. A function runs on a
-// thread of the runtime, between device work that may read what it writes: the memory is compared
-// with what it was when the function began. Knows nothing but addresses; not thread-safe: the
-// lock of HostRuns guards it.
+// Detects the writes of the program's host functions to memory that kernels reach. A function runs
+// on a thread of the runtime, between device work that may read its results: the memory is compared
+// with its state when the function began. Depends only on addresses; not thread-safe: the lock of
+// HostRuns guards it.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ class HostEffects {
 
   explicit HostEffects(ByteStore& store) : store_(store) {}
 
-  // Kernels reach the memory from now on: runs that are under way are compared from here.
-  // `keep`: for seen().
+  // Kernels reach the memory from now on: runs in progress are compared from here. `keep`: for
+  // seen().
   void watch(format::AllocationId allocation, uint64_t host_address, uint64_t size_bytes,
              bool keep = false);
   void forget(format::AllocationId allocation);
@@ -50,21 +50,21 @@ class HostEffects {
   void begin(Run run);
   Effect end(Run run);
 
-  // What kept memory held when the run began, or ended if it has, with what runs have written that
-  // ended since; empty: not known. drop(): nobody asks any more.
+  // The kept memory's contents when the run began, or ended if it has, with the writes of runs that
+  // ended since; empty: unknown. drop(): no longer needed.
   KeptBytes seen(Run run, format::AllocationId allocation) const;
   void drop(Run run) {
     kept_.erase(run);
     began_.erase(run);
   }
-  // Of a block of what was watched when the run began, until drop(): XXH3.
+  // The hash of a block that was watched when the run began, until drop(): XXH3.
   std::optional<uint64_t> hash_at_begin(Run run, format::AllocationId allocation,
                                         uint64_t block) const;
 
-  // Of a piece of memory that holds `now`, and in the trace what has the hash `known`: whether
-  // functions that have not ended may write it. kTold: `changes` gets what has changed since they
-  // began, or since this was last asked. kMixed: one of them began with something else there, so
-  // that its writes cannot be told from the program's before it.
+  // For a piece of memory that holds `now`, and whose hash in the trace is `known`: whether
+  // functions that have not ended may write it. kTold: `changes` receives the changes since they
+  // began, or since the last call. kMixed: one of them began with other contents there, so its
+  // writes cannot be distinguished from the program's earlier ones.
   enum class Meanwhile { kNobody, kTold, kMixed };
   Meanwhile changed_meanwhile(format::AllocationId allocation, uint64_t offset_bytes,
                               std::span<const std::byte> now, uint64_t known,

@@ -1,5 +1,5 @@
-// The one place that reads the program's own memory: sources and results of copies that lie in no
-// allocation. Called only with ranges that HIP has accepted, or that it is about to judge.
+// The only place that reads the program's own memory: sources and results of copies that lie in no
+// allocation. Called only with ranges that HIP has accepted, or is about to check.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace gfxgraph::recorder {
 // The rows of a copy's box at one end, as if they were packed: read piece by piece.
 class HostRows {
  public:
-  // Nothing when the sizes overflow.
+  // Returns nothing if the sizes overflow.
   static std::optional<HostRows> of(const RawCopy& raw, const RawCopyEnd& end);
-  // From here on `size_bytes` are known to be mapped for as long as they are read.
+  // From here on `size_bytes` are known to be mapped while they are read.
   void mapped(uint64_t size_bytes) {
     mapped_ = row_bytes_ == size_bytes_ && size_bytes_ <= size_bytes;
   }
   uint64_t size_bytes() const { return size_bytes_; }
-  // False when any byte is not mapped: never a fault of the program.
+  // Returns false if any byte is not mapped; never causes a fault in the program.
   bool read(uint64_t offset, std::span<std::byte> piece) const;
 
  private:
@@ -37,7 +37,7 @@ class HostRows {
 
 // Bytes from the first to the last one that the copy touches at one end.
 uint64_t copy_extent(const RawCopy& raw, const RawCopyEnd& end);
-// All of them. None when the sizes overflow or any byte is not mapped.
+// Returns all of them; none if the sizes overflow or any byte is not mapped.
 KeptBytes keep_host_rows(ByteStore& store, const RawCopy& raw, const RawCopyEnd& end);
 bool read_host_piece(uint64_t address, std::span<std::byte> piece);
 KeptBytes keep_host_bytes(ByteStore& store, uint64_t address, uint64_t size_bytes);

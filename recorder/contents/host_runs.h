@@ -1,9 +1,9 @@
-// Host functions of the program: which are to come, which run, which of them the host knows to have
-// run; and what waits for them, as they may write what device work reads: sources of copies, and
-// memory that kernels reach.
+// Host functions of the program: which will run, which run, which the host knows to have run; and
+// the work that waits for them, because they may write what device work reads: sources of copies,
+// and memory that kernels reach.
 //
 // The runtime's threads call into it while a function runs. Its own lock is taken last, and never
-// while anything is waited for; what says so needs the recorder's lock, too.
+// held during a wait; methods marked so also need the recorder's lock.
 #pragma once
 
 #include <atomic>
@@ -33,75 +33,77 @@ class HostRuns : private Part {
       : Part(core), store_(store), allocations_(allocations), flights_(flights) {}
 
   // ---- for hooks --------------------------------------------------------------------------------
-  // Keeps it alive until it has run. Those of graph nodes stay for the life of the process: the
+  // Keeps it alive until it has run. Functions of graph nodes stay for the life of the process: the
   // runtime copies their pointers, and runs them after hipGraphExecDestroy() has returned if a
-  // launch is still in flight: no call tells when the last one is gone. nullptr: no memory.
+  // launch is still in flight; no call reports when the last one is done. nullptr: out of memory.
   std::shared_ptr<HostCall> wrap_host_function(void* function, void* data, bool in_graph) noexcept;
   // A wrapped host function is about to run, on a thread of the runtime: takes no lock that is held
-  // while the recorder waits for anything. What was issued before it is done. The result keeps
+  // while the recorder waits for anything. Work that was issued before it is done. The result keeps
   // `call` alive while the program's function runs.
   struct HostRun {
     std::shared_ptr<HostCall> keep;
     uint64_t token = 0;
   };
   HostRun host_function_runs(HostCall& call) noexcept;
-  // It returned, and what it wrote is there: sources of copies that wait behind it are read.
+  // It returned, and its writes are visible: sources of copies that wait for it are read.
   void host_function_ran(const HostRun& run) noexcept;
 
   // ---- runs, each with a token; with the recorder's lock ----------------------------------------
-  // It stands in a captured graph now, and stays.
+  // It is part of a captured graph now, and stays.
   void in_graph(HostCall& call);
   // The work, which is about to be issued, will run these.
   void will_run(Work& work, std::vector<std::shared_ptr<HostCall>> calls, Handle executable);
-  // The call was refused, or its work is a node of a capture now: nothing runs yet. Takes the lock.
+  // The call failed, or its work is now a node of a capture: nothing runs yet. Takes the lock.
   void forget_runs(Work& work) noexcept;
-  // Some ran of which the trace does not say so yet. Any thread; no lock.
+  // Some ran that the trace does not report yet. Any thread; no lock.
   bool any_ran() const noexcept { return any_ran_.load(std::memory_order_acquire); }
-  // Those, in order. What is given back was not issued yet.
+  // Those, in order. Returned ones were not issued yet.
   std::vector<uint64_t> take_ran();
   void give_back_ran(const std::vector<uint64_t>& tokens);
   // The work whose call has not returned yet; nullptr: it has.
   Work* issuing(uint64_t token) const;
-  // The event of the work is about to be appended: its runs have the ids `first` and following.
+  // The event of the work is about to be appended: its runs have the ids from `first` on.
   void issued(const Work& work, format::HostFunctionId first);
-  // What they run beside.
+  // The work that they run beside.
   void run_beside(const Work& work, format::HostFunctionId first,
                   const std::vector<Flight>& flights);
   // 0: none.
   format::HostFunctionId id_of(uint64_t token) const;
-  // The trace says that this one ran. Until told(), what lands is what it told of.
+  // The trace reports that this one ran. Until told(), completed work is attributed to its report.
   void telling(uint64_t token) noexcept { telling_ = token; }
   void told(uint64_t token);
   std::vector<uint64_t> runs_to_come();
   // Those that the next work of the stream waits for.
   std::vector<uint64_t> runs_before(format::StreamId stream);
   // For half a second at most: the device may be idle before the runtime's thread has left a
-  // function that tells so.
+  // function that reports it.
   void wait_for_functions();
 
   // ---- what they write into memory that kernels reach -------------------------------------------
   void watch(Allocation& allocation);
   void unwatch(Allocation& allocation);
-  // What host functions wrote is in the trace, and not to be found as a write of the program's.
+  // Writes of host functions are in the trace, and must not be found again as writes of the
+  // program.
   void take_effects();
-  // As HostEffects::changed_meanwhile(). nullopt: one has ended since take_effects().
+  // Like HostEffects::changed_meanwhile(). nullopt: one has ended since take_effects().
   std::optional<HostEffects::Meanwhile> changed_meanwhile(
       const Allocation& allocation, uint64_t block, std::span<const std::byte> bytes,
       std::vector<HostEffects::Change>& changes);
-  // The block is written as it is now. A function that is to come may change it, and stands before
+  // The block is written in its current state. A function that will run may change it, and precedes
   // that in the trace.
   void rewritten(const Allocation& allocation, uint64_t block);
-  // Whether the block held what is known of it when the function began that told of the work, too.
-  // Where that was not looked at, kernels are taken to have written nothing that the program undid.
+  // Whether the block also had its known content when the function that reported the work began. If
+  // that was not recorded, kernels are assumed to have written nothing that the program undid.
   bool told_unchanged(const Allocation& allocation, uint64_t block, bool copies);
-  // What memory that only copy nodes write held then.
+  // The contents at that time of memory that only copy nodes write.
   KeptBytes told_to_hold(const Allocation& allocation);
 
   // ---- what waits for them ----------------------------------------------------------------------
   void defer(DeferredSource source);
   // Before the event of a host function in a stream.
   void defer_effect(uint64_t run, format::StreamId stream);
-  // Of the `ordinal`-th host function node of a graph. `beside`: what other nodes do beside it.
+  // For the `ordinal`-th host function node of a graph. `beside`: the work of other nodes beside
+  // it.
   void defer_effect(uint64_t run, format::Graph& graph, size_t ordinal,
                     const std::vector<Flight>& beside);
   bool waits_for_effects(const Work& work);
@@ -110,14 +112,14 @@ class HostRuns : private Part {
   void run_beside_functions(const std::vector<Flight>& flights, const Work& work,
                             format::StreamId stream);
   bool functions_beside(format::StreamId stream);
-  // A copy that is about to be issued; before what functions have written by now is looked for.
+  // A copy that is about to be issued; call before searching for writes of functions so far.
   void read_beside_functions(const Allocation& source, uint64_t offset, uint64_t size_bytes,
                              format::StreamId stream);
-  // What words lead to is about to change. Those that functions have left by now lead where they
-  // led until now, also where they are looked at later: no memory that begins behind the function.
+  // The targets of words are about to change. Words that functions have left by now keep their
+  // current targets, even if they are inspected later: no memory that begins after the function.
   void hold_words();
-  // What is known by now. What is not must not be written yet: the queue is told. `all`: takes what
-  // is there. With the drain lock, too.
+  // Fills in known data. Unknown data must not be written yet: the queue is told. `all`: takes the
+  // current bytes. Requires the drain lock too.
   struct Known {
     std::vector<DeferredSource> sources;
     std::vector<DeferredEffect> effects;
@@ -147,7 +149,7 @@ class HostRuns : private Part {
   std::vector<uint64_t> ran_;
   std::unordered_map<HostCall*, std::shared_ptr<HostCall>> host_calls_;  // that the runtime has
   std::unordered_set<uint64_t> running_;  // runs that began and have not ended
-  // Lists change under the recorder's lock, too.
+  // Lists change under the recorder's lock too.
   std::vector<DeferredSource> deferred_;
   std::vector<DeferredEffect> deferred_effects_;
   HostEffects effects_{store_};

@@ -35,8 +35,8 @@ bool HostWrites::told_meanwhile(Allocation& allocation, uint64_t block,
   }
   if (meanwhile == Meanwhile::kMixed) {
     finding(format::FindingKind::kIncomplete, "host function",
-            "the program and a host function wrote memory side by side that kernels read: which "
-            "of them read what is not known");
+            "the program and a host function concurrently wrote memory that kernels read; which of "
+            "the bytes they read is unknown");
   }
   for (const HostEffects::Change& change : changes) {
     write_from_host(allocation, change.offset_bytes, change.bytes.all());
@@ -57,7 +57,7 @@ format::Content HostWrites::content_at_end(Allocation& allocation, const char* c
   if (written) {
     if (!events_.streams_are_idle()) {
       finding(format::FindingKind::kNote, call,
-              "beside work that may write the memory: its last state is unknown");
+              "during work that may write the memory; its final contents are unknown");
       format::Content unknown;
       unknown.size_bytes = allocation.size_bytes;
       unknown.stored = false;

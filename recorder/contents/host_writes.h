@@ -1,6 +1,6 @@
-// What the program writes into memory that the host sees, by itself: found by comparing, before
-// work may read it. What device work writes there is the device's, from the moment at which the
-// host knows that it is done. The recorder's lock guards it.
+// Finds the program's own writes to host-visible memory by comparison, before work may read them.
+// Writes of device work are the device's, from the moment when the host knows that the work is
+// done. The recorder's lock guards it.
 //
 // While work is in flight over a block of such memory, the trace's state of the block is kept as
 // bytes (saved_blocks). What differs from them beside the ranges of copies was written by a kernel
@@ -53,43 +53,43 @@ class HostWrites final : public Landing, private Part {
         events_(events),
         contents_(contents) {}
 
-  // Bytes that changed since they were last taken in were changed by the program: what device work
-  // writes is taken in when it is done. `reader`: work that is about to be issued and may read
-  // them; nullptr: what is in doubt stays so.
+  // Bytes that changed since they were last taken in were changed by the program: writes of device
+  // work are taken in when it is done. `reader`: work that is about to be issued and may read them;
+  // nullptr: ambiguous bytes stay so.
   void check_host_writes(Allocation& allocation, uint64_t offset, uint64_t size_bytes,
                          const Work* reader = nullptr);
   // Before kernels that were given these, or follow a kernel in flight that was: it may have stored
-  // the address where they find it. Other memory that is in doubt stays so.
+  // the address where they find it. Other ambiguous memory stays so.
   void check_reachable_host_writes(const Work& reader, format::StreamId stream);
-  // A host function is about to be issued: what the program wrote before is not taken for the
-  // function's, nor written over what that writes.
+  // A host function is about to be issued: earlier writes of the program are not attributed to the
+  // function, nor written over its results.
   void check_watched_host_writes();
-  // A call of the program is about to wait, or to ask: what a kernel in flight may write and has
-  // changed by now may have been written by the program.
+  // A call of the program is about to wait or query: bytes that a kernel in flight may write and
+  // that have changed by now may have been written by the program.
   void look_before_wait();
-  // Of memory that ends in a call which does not wait for all work: nothing waits here either.
+  // For memory that ends in a call which does not wait for all work: nothing waits here either.
   format::Content content_at_end(Allocation& allocation, const char* call);
 
   // The work is issued: from now on its ranges change by themselves.
   void take_off(Work& work, format::StreamId stream);
-  // The work's kernels are issued, and the program's thread has not gone on: what changed since
-  // prepare() was changed by kernels.
+  // The work's kernels are issued, and the program's thread has not continued: changes since
+  // prepare() were made by kernels.
   void kernels_take_off(Work& work, format::StreamId stream);
-  // The host knows that they are done, and has not used that yet: what lies there is the device's.
-  // If the host may have used it already, it is left to be found as written by the host, which it
-  // then may be; the bytes are right in either case.
+  // The host knows that they are done, and has not used that yet: the current bytes are the
+  // device's. If the host may have used it already, the bytes are left to be found as host writes,
+  // which they may be; they are right in either case.
   void land(const std::vector<Flight>& landing) override;
 
   // ---- plain host memory that copy nodes write --------------------------------------------------
   // A copy node to plain host memory may be followed by one that reads it, in the same graph: both
-  // must stay copies. The memory, with all that is read along with it, becomes an allocation that
-  // lives from the first such launch on.
+  // must stay copies. The memory, with everything that is read along with it, becomes an allocation
+  // that lives from the first such launch on.
   void adopt_host_memory(const ExecutableGraph& graph, Work& work);
-  // For a copy to plain host memory, of which a part may be such memory: in the trace both write
-  // it, or its last state is not known, and what the copy leaves there is the host's.
+  // For a copy to plain host memory that partly overlaps such memory: in the trace both write it,
+  // or its final contents are unknown, and the copy's bytes there are the host's.
   Allocation* find_adopted_for(uint64_t address, uint64_t size_bytes);
-  // The copy, which is done and in the trace, writes such memory in part, and the trace says that
-  // it leads out of every allocation.
+  // The copy, which is done and in the trace, partly writes such memory, and the trace describes it
+  // as a copy out of every allocation.
   void write_around_adopted(const RawCopy& raw);
   format::Content last_content(const Allocation& allocation);
 

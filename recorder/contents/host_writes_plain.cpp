@@ -100,8 +100,8 @@ Allocation* HostWrites::find_adopted_for(uint64_t address, uint64_t size_bytes) 
         allocation->host_address < address + size_bytes) {
       allocation->spoiled = true;
       finding(format::FindingKind::kNote, "host memory",
-              "copy nodes and other copies write parts of it that overlap: its last state is not "
-              "compared");
+              "copy nodes and other copies write overlapping parts of it; its final contents are "
+              "not compared");
     }
   }
   return nullptr;

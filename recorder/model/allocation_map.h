@@ -1,4 +1,4 @@
-// The memory that the recorded program holds right now: which allocation an address lies in. Not
+// The memory that the recorded program currently holds: maps an address to its allocation. Not
 // thread-safe; the recorder's lock guards it.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace gfxgraph::recorder {
 
 // Host-visible memory is compared in pieces of this size.
 inline constexpr uint64_t kHostBlockBytes = 4096;
-// In place of a block's hash: whatever the block holds is taken for the program's.
+// Instead of a block's hash: any content of the block is attributed to the program.
 inline constexpr uint64_t kUnknownBlock = 0;
 
 // Parts of an allocation, as byte offsets [begin, end).
@@ -47,8 +47,8 @@ struct Allocation {
   // In the trace: from its AllocationBegin to its AllocationEnd. Always, unless only ranges are
   // recorded.
   bool begun = false;
-  // A variable of a module between two recorded stretches: it stands in one place also in a
-  // replay, where it may begin once only. What it held at the end of the last one.
+  // A module variable between two recorded sections: it has one place in a replay too, where it may
+  // begin only once. Its contents at the end of the last section.
   bool kept = false;
   format::Content last = {};
   format::AllocationId former_id = 0;
@@ -59,7 +59,7 @@ struct Allocation {
   uint32_t site_ordinal = 0;
 
   bool host_visible() const { return host_address != 0; }
-  // Into what is last known.
+  // Copies into its last known content.
   void write_known(uint64_t offset, std::span<const std::byte> bytes) {
     if (last_known && !last_known.write(offset, bytes)) last_known = {};
   }
@@ -68,49 +68,48 @@ struct Allocation {
     if (word < address) return address - word;
     return word - address > size_bytes ? word - address - size_bytes : 0;
   }
-  // The host's view as last known to be in the trace: one hash per kHostBlockBytes, or
-  // kUnknownBlock.
+  // The host's view in the trace: one hash per kHostBlockBytes, or kUnknownBlock.
   std::vector<uint64_t> known_blocks;
-  // What blocks in the trace hold that work in flight writes in part: the rest is the program's.
+  // The trace's contents of blocks that work in flight partly writes: the rest is the program's.
   std::map<uint64_t, HashedBytes> saved_blocks;
-  // Of them, those that changed before the end of a kernel which may write them was known.
+  // Those among them that changed before a kernel that may write them was known to have ended.
   std::set<uint64_t> doubted_blocks;
   uint64_t found_in_doubt = 0;  // hash of what kernels may have read there that were not given it
-  // Memory of the program that HIP was never told of: it may be gone, and is read with care.
+  // Memory that the program never registered with HIP: it may be gone, and is read with care.
   bool plain_host = false;
-  // Host-visible: what copies and memsets have written, in recorded stretches or between them.
+  // Host-visible: writes of copies and memsets, in recorded sections or between them.
   ByteRanges device_wrote;
-  bool was_reachable = false;  // by kernels, in an earlier recorded stretch
-  // Copies out of it brought their bytes along: the trace may not know what it holds.
+  bool was_reachable = false;  // by kernels, in an earlier recorded section
+  // Copies out of it carried their bytes: the trace may not know its content.
   bool brought = false;
-  // plain_host: what it held when the host last knew of it, with what host functions wrote since.
-  // None: not known.
+  // plain_host: its contents when the host last knew them, with later writes of host functions.
+  // None: unknown.
   KeptBytes last_known;
   bool spoiled = false;  // plain_host: written in part by what is not in the trace
-  // Host-visible: what its words in the trace lead to.
+  // Host-visible: the targets of its words in the trace.
   std::set<format::AllocationId> points_to;
-  // A kernel has held its address, or device memory holds it: any kernel may read or write it.
+  // A kernel has received its address, or device memory holds it: any kernel may read or write it.
   bool reachable = false;
   bool in_memory = false;  // the latter
   bool watched = false;    // what host functions write into it is looked for
-  // Streams write or wait for values in it. What launches look at: see map().
+  // Streams write or wait for values in it. Launches read it: see map().
   bool holds_values = false;
   bool kernels_write_values = false;  // or may, from now on
 };
 
-// "buffer #3 (device, 512 bytes, "kv cache")": as the tools call it. A variable has its symbol.
+// "buffer #3 (device, 512 bytes, "kv cache")": its name in messages. A variable has its symbol.
 std::string describe(const Allocation& allocation);
 
 class AllocationMap {
  public:
-  // Live ranges never overlap: those that the new one overlaps (their free was not seen) are taken
-  // out and returned.
+  // Live ranges never overlap: ranges that the new one overlaps (their free was not observed) are
+  // removed and returned.
   std::vector<std::shared_ptr<Allocation>> insert(std::shared_ptr<Allocation> allocation);
 
-  // The allocation that contains the device address; none: the one that ends exactly there (a
-  // pointer one past the end is legal C++). nullptr: none of either.
+  // The allocation that contains the device address; otherwise the one that ends exactly there (a
+  // pointer one past the end is legal C++). nullptr: neither.
   Allocation* find(uint64_t address) const noexcept;
-  // The live allocation that the device address is nearest to; nullptr: there is none.
+  // The live allocation nearest to the device address; nullptr: there is none.
   const Allocation* nearest(uint64_t address) const noexcept;
   // Whether `holds` is true of every live allocation at most `reach` bytes away from the address.
   template <typename Predicate>
@@ -126,12 +125,13 @@ class AllocationMap {
     }
     return true;
   }
-  // As find(), by the host's address of host-visible memory; the end is not part of it.
+  // Like find(), by the host address of host-visible memory; the end is not part of it.
   Allocation* find_host(uint64_t address) const noexcept;
-  // The live allocation that contains the address, else the one freed last that did, else the live
-  // one that ends there. A table in memory keeps its pointers when what they point to is freed.
+  // The live allocation that contains the address, otherwise the one freed last that did, otherwise
+  // the live one that ends there. A table in memory keeps its pointers when their targets are
+  // freed.
   const Allocation* find_live_or_freed(uint64_t address) const noexcept;
-  // Those that were freed and stood at a part of these device addresses last.
+  // Freed allocations that last occupied a part of these device addresses.
   std::vector<format::AllocationId> freed_within(uint64_t begin, uint64_t end) const;
   // The allocation that begins at the device or host address.
   std::shared_ptr<Allocation> find_begin(uint64_t address) const noexcept;
@@ -140,15 +140,14 @@ class AllocationMap {
   // In order of address.
   std::vector<std::shared_ptr<Allocation>> all() const;
   const std::vector<std::shared_ptr<Allocation>>& host_visible() const { return host_; }
-  // Changes with every insert and remove: results of find() stay valid as long as it is the same.
+  // Changes with every insert and remove: results of find() stay valid while it is the same.
   uint64_t generation() const noexcept { return generation_; }
   // Their ids have changed.
   void renumbered() noexcept { ++generation_; }
-  // Calls `number` with each allocation that is live, then with those that were freed.
+  // Calls `number` with each live allocation, then with the freed ones.
   void number_anew(const std::function<void(Allocation&, bool live)>& number);
   size_t size() const noexcept { return ranges_.size(); }
-  // Nothing outside [lowest, highest] can be the address of a live allocation: the quick test of a
-  // scan.
+  // No address outside [lowest, highest] belongs to a live allocation: quick test of a scan.
   uint64_t lowest() const noexcept {
     return ranges_.empty() ? ~uint64_t{0} : ranges_.front().begin;
   }
@@ -170,8 +169,8 @@ class AllocationMap {
   std::vector<Range>::const_iterator first_behind(uint64_t address) const noexcept;
 
   std::vector<Range> ranges_;  // by begin
-  // Freed, by begin, none overlapping: of each address the one freed last. The live ones count
-  // first.
+  // Freed, by begin, without overlap: for each address the one freed last. Live ones take
+  // precedence.
   std::vector<Range> retired_;
   std::bitset<65536> known_uppers_;  // of 48-bit addresses
   std::bitset<256> known_high_bytes_;

@@ -1,8 +1,8 @@
-// The program's memory and what words lead to: allocations by address and by id, the plain host
-// memory that copy nodes write, and the ids that are given out.
+// The program's memory and the targets of words: allocations by address and by id, plain host
+// memory that copy nodes write, and the assigned ids.
 //
-// The recorder's lock guards it. What launches look at without that lock changes while there are
-// none (LaunchLanes::Alone).
+// The recorder's lock guards it. Data that launches read without that lock changes only while none
+// run (LaunchLanes::Alone).
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,14 @@ class Allocations {
 
   const AllocationMap& map() const noexcept { return map_; }
   const WordResolver& words() const noexcept { return words_; }
-  // What words lead to now: the program goes on, and may free memory and get its addresses again.
+  // The current targets of words: the program continues, and may free memory and reuse its
+  // addresses.
   std::shared_ptr<const WordsThen> words_now();
   // Plain host memory that copy nodes write: not in map(), because no kernel can reach it.
   std::vector<std::shared_ptr<Allocation>>& adopted() noexcept { return adopted_; }
   const std::vector<std::shared_ptr<Allocation>>& adopted() const noexcept { return adopted_; }
 
-  // Those whose addresses it takes are no longer in the map.
+  // Those whose addresses it takes leave the map.
   std::vector<std::shared_ptr<Allocation>> insert(std::shared_ptr<Allocation> allocation);
   void remove(uint64_t address);
   void adopt(std::shared_ptr<Allocation> allocation);
@@ -44,34 +45,34 @@ class Allocations {
   Allocation* find_seen(uint64_t address) const;
   Allocation* find_adopted(uint64_t address, uint64_t size_bytes) const;
 
-  // The next one that gets into the trace has this id.
+  // The next allocation that enters the trace gets this id.
   format::AllocationId next_id() const noexcept { return next_id_; }
   format::AllocationId new_id() noexcept { return next_id_++; }
-  // Of those that are not in the trace, if only ranges are recorded: downwards.
+  // For those outside of the trace, if only ranges are recorded: counts downwards.
   format::AllocationId new_untraced_id() noexcept { return next_untraced_--; }
   bool is_untraced(format::AllocationId id) const noexcept { return id > next_untraced_; }
-  // The id that it had before still leads to it: words that were resolved before are at hand.
+  // Its previous id still refers to it: words that were resolved before may use it.
   void number(Allocation& allocation, format::AllocationId id);
-  // It has left the trace: only its id that is not in there leads to it.
+  // It has left the trace: only its id outside of the trace refers to it.
   void leave_trace(Allocation& allocation);
   void forget_id(const Allocation& allocation);
-  // Ids have changed: what was resolved before may be wrong.
+  // Ids have changed: earlier results may be wrong.
   void renumbered() noexcept { map_.renumbered(); }
   // For the next trace: none has an id in it.
   void number_anew();
 
-  // Where a module's variable stands says where its code does.
+  // The address of a module's variable locates its code.
   void learn_code_range(const ModuleEntry& module, const Allocation& variable);
   void forget_code(const void* module);
 
-  // The host may write the same bytes again and mean the new allocation: what it wrote before is as
-  // good as written now.
+  // The host may write the same bytes again and mean the new allocation: its earlier writes count
+  // as made now.
   void addresses_reused(const Allocation& entry);
 
-  // Whether streams write or wait for values in memory: launches look for kernels that may write
-  // them, too.
+  // Whether streams write or wait for values in memory: launches then look for kernels that may
+  // also write them.
   bool any_value() const noexcept { return any_value_; }
-  // From now on kernels that are given the memory are seen.
+  // From now on kernels that receive the memory are noted.
   void hold_value(Allocation& allocation);
   // Whether kernels may reach memory that the host sees.
   bool any_reachable() const noexcept { return any_reachable_; }

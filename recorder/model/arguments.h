@@ -1,5 +1,5 @@
-// What a launch passes: the explicit part of the kernarg segment, built from either form of the
-// call. Which of its words are pointers: word_resolver.h.
+// The arguments of a launch: the explicit part of the kernarg segment, built from either form of
+// the call. word_resolver.h determines which of its words are pointers.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Where the program's code calls HIP: return addresses, as places in files that are the same in
-// every run. Hooks leave the address, the recorder takes it into events as a number; what function
-// stands there is found out when the trace is written.
+// The places where the program's code calls HIP: return addresses, as places in files that are the
+// same in every run. Hooks store the address, the recorder adds it to events as a number, and the
+// function at this place is determined when the trace is written.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace gfxgraph::recorder {
 
-// The return address of the program's call of HIP that this thread is in; nullptr: none.
+// The return address of this thread's current HIP call by the program; nullptr: none.
 inline constinit thread_local const void* program_call = nullptr;
 
 class CallSites {
@@ -29,19 +29,19 @@ class CallSites {
   explicit CallSites(bool redact) : redact_(redact) {}
 
   // Any thread. Allocates nothing and takes no lock for an address that was seen before. 0:
-  // nullptr, in no file, or too many.
+  // nullptr, in no file, or too many sites.
   format::SiteId at(const void* address) noexcept;
   // Of the program's call that this thread is in.
   format::SiteId here() noexcept { return at(program_call); }
-  // The same if a trace says of such an event where it was asked for.
+  // The same if a trace stores a site for such an event.
   format::SiteId here(const format::Action& action) noexcept;
-  // Counts an allocation: how many the site made before. With the recorder's lock.
+  // Counts an allocation: returns the number of earlier ones of the site. With the recorder's lock.
   uint32_t next_ordinal(format::SiteId site);
-  // Before the events that name them: the sites that are not in the trace yet. With the recorder's
-  // drain lock. Reads the symbol tables of their files.
+  // Call before the events that name them: writes the sites that are not in the trace yet. With the
+  // recorder's drain lock. Reads the symbol tables of their files.
   Result<void> write(format::Writer& writer);
-  // For several traces one after another: what is written is kept, and written again into the next
-  // one after repeat(), which needs the drain lock.
+  // For several consecutive traces: written sites are kept, and written again into the next trace
+  // after repeat(), which needs the drain lock.
   void remember() noexcept { remember_ = true; }
   void repeat() noexcept { repeat_ = true; }
 

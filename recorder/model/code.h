@@ -1,5 +1,5 @@
-// The program's code: what it registers and loads, which kernels and variables are in it, and how
-// they get into the trace. The recorder's lock guards it.
+// The program's code: what it registers and loads, the kernels and variables in it, and how they
+// enter the trace. The recorder's lock guards it.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ class Code : private Part {
   void library_read(Handle library, std::vector<std::byte> code) noexcept;
   void function_found(Handle function, Handle module, const char* name) noexcept;
   void function_of_symbol(Handle function, Handle host_function) noexcept;
-  // The program learned a variable's address: it is an allocation from now on.
+  // The program obtained a variable's address: it is an allocation from now on.
   void global_found(Handle module, const char* name, uint64_t address,
                     uint64_t size_bytes) noexcept;
   // 0: not a variable of this program.
@@ -62,21 +62,21 @@ class Code : private Part {
 
   // ---- with the lock ----------------------------------------------------------------------------
   CodeRegistry& registry() noexcept { return registry_; }
-  // What was registered since. Any thread sees whether there is something.
+  // Processes registrations since the last call. Any thread can check whether there are some.
   bool any_registered() const noexcept { return any_registered_.load(std::memory_order_acquire); }
   void apply_registrations();
-  // nullptr: a finding says why not.
+  // nullptr: a finding has the reason.
   KernelEntry* describe_kernel(CodeRegistry::FunctionName& function, const char* call);
-  // Of a flight recorder: what was described in an earlier segment.
+  // For a flight recorder: items that were described in an earlier segment.
   void describe_again(KernelEntry& kernel);
   void describe_again(ModuleEntry& module);
   // A kernel of the module is about to run: from here on its variables may change.
   void discover_globals(ModuleEntry& module);
-  // The program may use them without any call about them: they are in the trace from its beginning.
+  // The program may use them without a call about them: they are in the trace from its beginning.
   void discover_managed_of_all();
   // The device has been reset.
   void forget_found();
-  // For the next trace: nothing is described in it. Gives the names of all kernels.
+  // For the next trace: nothing is described in it. Returns the names of all kernels.
   std::vector<std::string> number_anew();
 
  private:

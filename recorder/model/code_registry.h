@@ -37,7 +37,7 @@ struct ManagedVariable {
   bool known = false;  // an allocation of the trace
 };
 
-// One fat binary or loaded module.
+// A fat binary or loaded module.
 struct ModuleEntry {
   const std::byte* image = nullptr;  // fat binary: the program's own memory, read at first use
   std::vector<std::byte> bytes;      // module: a copy
@@ -61,11 +61,11 @@ struct KernelEntry {
   ModuleEntry* module = nullptr;
   std::vector<KernargSlot> slots;
   uint32_t pointer_arguments = 0;  // global_buffer arguments
-  // Launches look at them without the lock.
+  // Launches read them without the lock.
   std::atomic<uint64_t> ambiguous_reported{0};  // ambiguous_bit() of each such word
   std::atomic<bool> unknown_pointer_reported{false};
   std::atomic<bool> near_pointer_reported{false};
-  bool addresses_named = false;  // those that a replay cannot follow
+  bool addresses_named = false;  // notes about addresses that a replay cannot follow
   bool patterns_known = false;
   uint64_t patterns = 0;  // of --kernel that it matches, one bit each
 };
@@ -117,15 +117,14 @@ class CodeRegistry {
 
   std::vector<ModuleEntry*> modules() const;
 
-  // Changes whenever a function may stand for another kernel than before; readable without the
-  // lock.
+  // Changes whenever a function may mean another kernel than before; readable without the lock.
   uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
-  // Kernels are looked at again where they are used next.
+  // Kernels are resolved again at their next use.
   void forget_entries() noexcept;
   void forget_found() noexcept { generation_.fetch_add(1, std::memory_order_release); }
 
  private:
-  // No two registries ever have the same: one may come to stand where another was.
+  // No two registries ever have the same number: one may occupy another's address.
   static uint64_t first_generation() noexcept;
   std::atomic<uint64_t> generation_{first_generation()};
   std::vector<std::unique_ptr<ModuleEntry>> modules_;

@@ -153,7 +153,7 @@ void DeviceWork::prepare(Work& work) noexcept {
       host_writes_.check_watched_host_writes();
       if (function->wrapped) runs_.will_run(work, {function->wrapped}, nullptr);
       finding(format::FindingKind::kNote, function->call,
-              "a host function: what it does to memory is replayed, the function is not");
+              "a host function: its writes are replayed, the function is not");
     }
     work.skip = !work.action;
   });

@@ -1,6 +1,6 @@
-// Pieces of device work that read or write what the program may see: seen by prepare() before the
-// real call, appended by commit() after it. Launches that lead to nothing of the kind go the
-// shorter ways of launches.h.
+// Device work that reads or writes memory visible to the program: prepare() handles it before the
+// real call, commit() appends it after the call. Launches that involve no such memory take the
+// faster paths of launches.h.
 #pragma once
 
 #include <cstdint>

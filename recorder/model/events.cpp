@@ -48,13 +48,13 @@ void Events::stream_used(format::StreamId stream, uint64_t ticket) {
 
 void Events::note_overlap() {
   finding_now(format::FindingKind::kNote, "threads",
-              "gave work to one stream at the same time: its order is not known, and recorded as "
-              "the calls returned");
+              "gave work to one stream at the same time; its order is unknown, and recorded as the "
+              "calls returned");
 }
 
 void Events::note_left_range(const char* call) {
   finding(format::FindingKind::kIncomplete, call,
-          "a call of another thread was under way when a recorded range ended");
+          "a call of another thread was in progress when a recorded range ended");
 }
 
 void Events::stream_used(const format::Action& action, uint64_t ticket) {

@@ -1,6 +1,6 @@
-// The events of the trace and their order: which stream they belong to, what the program has waited
-// for, which host functions it knows to have run. Every event of the recorder goes through it.
-// The recorder's lock guards it, but for what says otherwise.
+// The events of the trace and their order: their streams, what the program has waited for, which
+// host functions it knows to have run. Every event of the recorder passes through it. The
+// recorder's lock guards it, unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace gfxgraph::recorder {
 
-// Who is told what the host knows to be done.
+// Receives what the host knows to be done.
 class Landing {
  public:
   virtual void land(const std::vector<Flight>& landing) = 0;
@@ -29,7 +29,7 @@ class Landing {
 
 class Events : private Part {
  public:
-  // `landing` is told by push(). `number_streams`: as StreamTable's.
+  // push() calls `landing`. `number_streams`: as for StreamTable.
   Events(const Core& core, const Allocations& allocations, Flights& flights, HostRuns& runs,
          const Captures& captures, Landing& landing, bool number_streams)
       : Part(core),
@@ -40,14 +40,14 @@ class Events : private Part {
         landing_(landing),
         streams_(number_streams) {}
 
-  // Behind the host functions that ran.
+  // After the host functions that ran.
   void append(format::Action action);
   // Here and now. The event is the queue's.
   format::Event& push(format::Action action);
   // The work's event; its host functions get their ids.
   format::Event& append_work(Work& work);
-  // Before anything else is appended: whatever that is, it was issued after these ran, or at the
-  // same time, when more order does no harm.
+  // Before anything else is appended: later events were issued after these ran, or concurrently,
+  // where additional order is harmless.
   void note_runs();
   void note_runs_if_any() {
     if (runs_.any_ran()) note_runs();
@@ -55,13 +55,13 @@ class Events : private Part {
   // Of what the trace says about memory that the host sees.
   void note_targets(const format::Action& action);
 
-  // This thread's call begins: what it is given is not ordered behind what others draw from now on.
+  // This thread's call begins: its work is not ordered after tickets that others draw from now on.
   void call_begins() noexcept { drawn_before_call_ = journal_.queue().last_drawn(); }
   // The last ticket when the call began that this thread is in. Any thread.
   static uint64_t drawn_before() noexcept { return drawn_before_call_; }
 
   StreamTable& streams() noexcept { return streams_; }
-  // As it stands in the trace, from now on if it did not.
+  // Its number in the trace; assigns one if it had none.
   format::StreamId stream_id(Handle stream);
   format::EventId event_id(Handle event);
   void know_stream(Handle stream, const format::StreamCreate& create);
@@ -69,12 +69,12 @@ class Events : private Part {
   // With the lock of a lane, or the recorder's.
   StreamUses& uses() noexcept { return uses_; }
   void note_overlap();
-  // A call was under way when its recorded stretch ended.
+  // A call was in progress when its recorded section ended.
   void note_left_range(const char* call);
 
-  // That a stream is done, but not what the null stream was given since.
+  // A stream is done, except for later work of the null stream.
   format::SynchronizeKind of_itself(format::StreamId stream) const;
-  // Whether all work of the program is done, as far as can be known without waiting.
+  // Whether all work of the program is done, as far as can be determined without waiting.
   bool streams_are_idle();
 
   // For the next trace.
@@ -95,7 +95,7 @@ class Events : private Part {
   Landing& landing_;
   StreamTable streams_;
   StreamUses uses_;
-  // The program has waited for what was given to the device, or to a stream, up to these tickets.
+  // The program has waited for the device's, or a stream's, work up to these tickets.
   uint64_t waited_for_ = 0;
   std::unordered_map<format::StreamId, uint64_t> waited_for_stream_;
   format::HostFunctionId next_host_function_ = 1;

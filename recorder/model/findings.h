@@ -1,5 +1,5 @@
-// What a trace lacks and what a user should know of it: each is said once, in the trace as soon as
-// it is found, and counted. Not thread-safe; the recorder's lock guards it.
+// What a trace lacks, and notes for the user: each finding is written once, as soon as it is found,
+// and counted. Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace gfxgraph::recorder {
 
-// What was found before a call: counts only if the call succeeds, as a call that HIP refuses does
-// nothing.
+// Findings before a call: they count only if the call succeeds, because a call that HIP rejects
+// does nothing.
 struct HeldFinding {
   format::FindingKind kind;
   std::string call;
   std::string detail;
-  KernelEntry* unknown_pointer_of = nullptr;  // said once for a kernel
+  KernelEntry* unknown_pointer_of = nullptr;  // once per kernel
 };
 using HeldFindings = std::vector<HeldFinding>;
 
 class Findings {
  public:
-  // Findings are held in `held` as long as this lives.
+  // Findings are collected in `held` while this object lives.
   class Hold {
    public:
     Hold(Findings& findings, HeldFindings& held) noexcept : findings_(findings) {
@@ -66,14 +66,15 @@ class Findings {
   bool has(std::string_view call) const;
   bool has(std::string_view call, std::string_view detail) const;
 
-  // Words that only their value marks as pointers: of a kernel's arguments (a line for each
-  // kernel), and of what an action brings into memory (a line for each buffer and kind of action).
+  // Words that only their value marks as pointers: in a kernel's arguments (a line for each
+  // kernel), and in bytes that an action brings into memory (a line for each buffer and kind of
+  // action).
   void ambiguous(const std::string& kernel, std::string argument);
   Result<void> look_at(const format::Action& action);
-  // A word near a buffer in bytes of this hash, until look_at() knows what these are.
+  // A word near a buffer in bytes with this hash, until look_at() identifies them.
   void near(const format::Content& content, const MemoryWords& words);
 
-  // For the next trace of this program: forgets all, and gives what was counted.
+  // For the next trace of this program: clears everything, and returns the counts.
   std::vector<Count> take();
   void add_to(Report& report) const;
 

@@ -1,7 +1,8 @@
-// Which memory nobody can have written since the program got it, if only ranges are recorded: what
-// is given out in a recorded stretch, or between two of them (or before the first) while no kernel
-// has run there. A kernel that runs outside may have been handed any address, by memory of the host
-// also one that was given out after its launch. Copies and memsets outside name what they write.
+// Memory that nobody can have written since the program got it, if only ranges are recorded: memory
+// that is allocated in a recorded section, or between two of them (or before the first) while no
+// kernel has run there. A kernel that runs outside may have received any address, through host
+// memory even one that was allocated after its launch. Copies and memsets outside name their
+// destinations.
 #pragma once
 
 #include <atomic>

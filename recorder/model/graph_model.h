@@ -1,5 +1,5 @@
-// hipGraphs as the program builds them: explicit nodes, captured streams, clones, child graphs and
-// executable graphs. Not thread-safe; the recorder's lock guards it.
+// The program's hipGraphs: explicit nodes, captured streams, clones, child graphs and executable
+// graphs. Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -47,40 +47,40 @@ struct FlatNode {
   Handle handle = nullptr;  // of the top-level node; nullptr inside a child graph
   Handle child = nullptr;   // the top-level child graph node that the node came from
   RawAction action;
-  // What it does when the program enables it again (hipGraphNodeSetEnabled); until then `action` is
-  // nothing.
+  // Its action when the program enables it again (hipGraphNodeSetEnabled); until then `action` is
+  // empty.
   std::optional<RawAction> disabled;
   std::vector<uint32_t> dependencies;
-  // Its place in the order of levels, of its child graph node before it: HIP 5.2 pairs the nodes of
-  // hipGraphExecUpdate by it. Empty: not known.
+  // Its position in level order, after that of its child graph node: HIP 5.2 pairs the nodes of
+  // hipGraphExecUpdate by it. Empty: unknown.
   std::vector<uint32_t> place;
 };
 
 // Nothing when the dependencies form a cycle.
 std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph);
 
-// Whether a child graph in it has several nodes that nothing in that child follows.
+// Whether a child graph in it ends with several nodes.
 bool child_has_several_ends(const GraphTemplate& graph);
 
 // Whether a child graph whose nodes follow one another is a root, at any depth, and not the first
 // one of its graph.
 bool child_root_behind_another(const GraphTemplate& graph);
 
-// What hipGraphExecUpdate makes of `nodes`: each takes the action of its partner in `update`, and
-// the edges of both hold. `by_level`: the runtime pairs by level (HIP 5.2); else only graphs whose
-// nodes and edges were made in the same order are paired. False: which node pairs with which is not
-// known, and nothing was changed.
+// The result of hipGraphExecUpdate on `nodes`: each takes the action of its partner in `update`,
+// and the edges of both apply. `by_level`: the runtime pairs by level (HIP 5.2); otherwise only
+// graphs whose nodes and edges were made in the same order are paired. False: the pairing is
+// unknown, and nothing was changed.
 bool update_nodes(std::vector<FlatNode>& nodes, std::vector<FlatNode> update, bool by_level);
 
 struct ExecutableGraph {
   std::vector<FlatNode> nodes;
-  // The last launch, reusable while nothing changed.
+  // The last launch, reusable while nothing changes.
   format::GraphId id = 0;
   bool changed = true;
   bool launched = false;
   uint64_t map_generation = 0;
   format::BlobId fingerprint;
-  // Nodes with plain host memory as a source: read anew at every launch.
+  // Nodes with plain host memory as a source: read again at every launch.
   bool reads_host_memory = false;
   Handle once_disabled = nullptr;  // the first node that the program disabled
   // hipEvent_t of the event nodes.
@@ -104,9 +104,9 @@ class Captures {
   std::shared_ptr<GraphTemplate> graph_of(Handle stream) const;
   // What the stream's next node depends on, as the program sets it by hand.
   void depend_on(Handle stream, std::vector<uint32_t> nodes, bool replace);
-  // The captured graph of the stream that began it; every stream that joined leaves with it, but
-  // for those that the runtime still takes for capturing: HIP 5.2 forgets the streams that joined,
-  // and puts what they are given later into the graph as well, instead of executing it.
+  // The captured graph of the stream that began it. Every stream that joined leaves with it, except
+  // those that the runtime still treats as capturing: HIP 5.2 forgets the streams that joined, and
+  // adds their later work to the graph as well, instead of executing it.
   std::shared_ptr<GraphTemplate> end(Handle stream, const std::function<bool(Handle)>& forgotten);
   void add(Handle stream, RawAction action);
   // An event recorded in a capturing stream carries the capture to the streams that wait for it.
@@ -125,7 +125,7 @@ class Captures {
   std::map<Handle, State> events_;
 };
 
-// A stable identity of materialised nodes: equal exactly when a replay would do the same.
+// A stable identity of materialised nodes: equal exactly if a replay would do the same.
 format::BlobId fingerprint(std::span<const format::GraphNode> nodes);
 
 }  // namespace gfxgraph::recorder

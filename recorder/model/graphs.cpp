@@ -143,7 +143,7 @@ void Graphs::child_graph_found(Handle node, Handle graph) noexcept {
 std::shared_ptr<GraphTemplate> Graphs::find_graph(Handle graph, const char* call) {
   const auto found = graphs_.find(graph);
   if (found != graphs_.end()) return found->second;
-  finding(FindingKind::kIncomplete, call, "of a graph whose making was not seen");
+  finding(FindingKind::kIncomplete, call, "of a graph whose creation was not seen");
   return nullptr;
 }
 

@@ -1,6 +1,5 @@
-// The program's graphs: what is captured, graphs that it makes by hand, and executable graphs, as
-// far as the calls that make and change them tell. Their launches are device work, and the
-// recorder's.
+// The program's graphs: captures, explicit graphs and executable graphs, as described by the calls
+// that make and change them. Their launches are device work, which the recorder handles.
 #pragma once
 
 #include <memory>
@@ -13,11 +12,11 @@
 
 namespace gfxgraph::recorder {
 
-// Public methods that say noexcept are for hooks, after the real call: they take the lock. The
-// others are for who has it.
+// Public methods marked noexcept are for hooks, after the real call: they take the lock. The others
+// require it.
 class Graphs : private Part {
  public:
-  // `words` says what the words of a node's launch lead to when it is made.
+  // `words`: the targets of the words of a node's launch when it is made.
   Graphs(const Core& core, const WordResolver& words) noexcept : Part(core), words_(words) {}
 
   void capture_begins(Handle stream) noexcept;
@@ -51,11 +50,11 @@ class Graphs : private Part {
 
   Captures& captures() noexcept { return captures_; }
   const Captures& captures() const noexcept { return captures_; }
-  // nullptr: its making was not seen.
+  // nullptr: its creation was not seen.
   ExecutableGraph* executable(Handle handle);
   // Of a node, which may be launched when other memory lies near its addresses.
   void note_words(RawAction& action);
-  // What has a number in the trace has none in the next one.
+  // Numbers of this trace are not valid in the next one.
   void number_anew();
 
  private:

@@ -2,8 +2,8 @@
 
 namespace gfxgraph::recorder {
 
-// Of a stream, event, graph, node, module, function or symbol of the program, by the runtime's
-// pointer. Handles of what is gone may be given out again.
+// A stream, event, graph, node, module, function or symbol of the program, by the runtime's
+// pointer. The runtime may reuse handles of destroyed objects.
 using Handle = const void*;
 
 }  // namespace gfxgraph::recorder

@@ -1,6 +1,6 @@
-// Which launches of the program are recorded: gfxgraph-record --launches and --kernel. Pure.
-// A launch counts once its call has returned with success, a graph launch with its kernel nodes:
-// the numbers are those of the launches in a trace of the whole program.
+// Selects the launches of the program that are recorded: gfxgraph-record --launches and --kernel.
+// Pure. A launch counts once its call has returned with success, a graph launch with its kernel
+// nodes: the numbers are those of the launches in a trace of the whole program.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct LaunchCall {
 struct LaunchTurn {
   bool counts = false;     // it executes
   bool looked_at = false;  // with the lock
-  bool selected = false;   // holds the recorded stretch open
+  bool selected = false;   // keeps the recorded section open
   bool recorded = false;
   uint64_t mask = 0;  // of a kernel: the patterns that it matches
 };
@@ -40,7 +40,7 @@ struct LaunchInterval {
   uint64_t end = UINT64_MAX;
 };
 
-// kInvalidArgument: what is wrong with it.
+// kInvalidArgument: the message has the reason.
 Result<LaunchInterval> parse_launch_interval(std::string_view text);
 
 // GLOB, GLOB#N or GLOB#N-M: all launches of the kernels that match, or the N-th to the M-th of
@@ -66,7 +66,7 @@ class LaunchSelection {
 
   bool empty() const noexcept { return intervals_.empty() && patterns_.empty(); }
   const std::vector<KernelPattern>& patterns() const noexcept { return patterns_; }
-  // Whether one of the launches `number` to `number + count - 1` lies in an interval. Any thread.
+  // Whether one of the launches `number` to `number + count - 1` is in an interval. Any thread.
   bool in_interval(uint64_t number, uint64_t count = 1) const noexcept {
     for (const LaunchInterval& one : intervals_) {
       if (number < one.end && number + count > one.first && count != 0) return true;
@@ -84,7 +84,7 @@ class LaunchSelection {
   }
   void count(size_t index, uint64_t count = 1) noexcept { matched_[index] += count; }
 
-  // What did not select all that it asks for, of a program that made so many launches.
+  // Selections that a program with this many launches did not satisfy completely.
   struct Missed {
     const char* option = "";
     std::string text;

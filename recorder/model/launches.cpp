@@ -70,7 +70,7 @@ void Launches::name_addresses(KernelEntry& entry) {
                     kernel->find_hidden("hidden_hostcall_buffer") != nullptr;
   if (heap && codeobj::has_function(code, "__ockl_dm_alloc")) {
     finding(format::FindingKind::kNote, entry.kernel.name,
-            "it can take memory with malloc: addresses of such memory stay in buffers as recorded");
+            "it can call malloc; addresses of such memory keep their recorded values in buffers");
   }
   const auto variable_of_it = [&](const std::shared_ptr<Allocation>& allocation) {
     return allocation->module == entry.module && !allocation->host_visible();
@@ -78,8 +78,8 @@ void Launches::name_addresses(KernelEntry& entry) {
   if (kernel->uses_dynamic_stack &&
       std::ranges::none_of(allocations_.map().all(), variable_of_it)) {
     finding(format::FindingKind::kNote, entry.kernel.name,
-            "it can call functions by their addresses, and its code object has no variable whose "
-            "address tells where these are: they stay in buffers as recorded");
+            "it can call functions by address, and its code object has no variable whose address "
+            "locates them; they keep their recorded values in buffers");
   }
 }
 

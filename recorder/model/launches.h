@@ -61,16 +61,16 @@ class Launches : private Part {
 
   // ---- with the recorder's lock -----------------------------------------------------------------
   format::Launch make_launch(RawLaunch raw, format::StreamId stream);
-  // Anything may have changed that launches look at. `live`: the recording is open and not over.
+  // Data that launches read may have changed. `live`: the recording is open and not over.
   void update_ways(bool live) noexcept;
-  // Until update_ways(), launches take the way of all other work.
+  // Until update_ways(), launches take the path of all other work.
   void hold() noexcept;
 
  private:
   KernelEntry* look_up_kernel(Handle function, bool host_function, const char* call,
                               HeldFindings& held) noexcept;
   void name_addresses(KernelEntry& entry);
-  // The pointers in a launch's arguments; what is wrong with them becomes findings.
+  // The pointers in a launch's arguments; problems become findings.
   void resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                          std::vector<format::Relocation>& relocations,
                          std::span<const format::Relocation> given = {});
@@ -78,8 +78,8 @@ class Launches : private Part {
   bool add_launch(LaunchLane& lane, const KernelEntry& kernel, format::StreamId stream,
                   const LaunchShape& shape);
 
-  // What each launch looks at, side by side: few lines of cache. The first three say how much more
-  // it has to look at, and fall with LaunchLanes::Alone.
+  // The data that each launch reads, adjacent in few cache lines. The first three tell how much
+  // more it has to check, and change with LaunchLanes::Alone.
   alignas(64) std::atomic<bool> plain_{false};
   std::atomic<bool> light_{false};
   std::atomic<bool> idle_{false};

@@ -1,4 +1,5 @@
-// Which ranges of the program are recorded: gfxgraph-record --range. Pure; not thread-safe.
+// Selects the ranges of the program that are recorded: gfxgraph-record --range. Pure; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,14 @@ struct RangePattern {
   uint64_t last = UINT64_MAX;
 };
 
-// kInvalidArgument: what is wrong with it. A name that ends like a number needs one:
-// "layer#2" is the third range "layer"; "layer#2#0-9" the first ten that are called "layer#2".
+// kInvalidArgument: the message has the reason. A name that ends like a number needs one: "layer#2"
+// is the third range "layer"; "layer#2#0-9" the first ten that are called "layer#2".
 Result<RangePattern> parse_range_pattern(std::string_view text);
 
 class RangeSelection {
  public:
   RangeSelection() = default;
-  // `more`: stretches are also selected in other ways (launch_selection.h).
+  // `more`: sections are also selected in other ways (launch_selection.h).
   explicit RangeSelection(std::vector<RangePattern> patterns, bool more = false)
       : patterns_(std::move(patterns)), more_(more), hits_(patterns_.size()) {}
 
@@ -35,7 +36,7 @@ class RangeSelection {
   bool empty() const noexcept { return patterns_.empty() && !more_; }
   // The `ordinal`-th range of a name begins. Whether it is to be recorded.
   bool begins(const std::string& name, uint64_t ordinal);
-  // The patterns that did not select all that they ask for.
+  // Patterns that did not select all requested ranges.
   struct Missed {
     std::string text;
     bool all = false;  // nothing was selected

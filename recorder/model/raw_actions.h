@@ -1,5 +1,5 @@
-// Device work as the program asked for it, with raw addresses: what graph nodes keep until a launch
-// says which allocations live at these addresses.
+// Device work as the program requested it, with raw addresses: graph nodes store it until a launch
+// determines the allocations at these addresses.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct RawLaunch {
   KernelEntry* kernel = nullptr;
   LaunchShape shape;
   std::vector<uint8_t> kernarg;
-  // Of a graph's node: what its words led to when the program gave them.
+  // For a graph's node: the targets of its words when the program passed them.
   std::shared_ptr<const std::vector<format::Relocation>> words = {};
 };
 
@@ -36,7 +36,7 @@ struct RawCopyEnd {
   uint64_t slice_bytes = 0;
 };
 
-// What the call claims about an end; kUnknown: ask the allocation map.
+// The kind that the call states for an end; kUnknown: look it up in the allocation map.
 enum class MemorySide : uint8_t { kUnknown, kHost, kDevice };
 
 struct RawCopy {
@@ -67,8 +67,8 @@ struct RawWrite {
   uint64_t value = 0;
 };
 
-// A function of the program that the runtime calls: it is given this instead, through a function of
-// the recorder that calls the program's own. A graph's node calls it once per launch.
+// A function of the program that the runtime calls: the runtime gets this instead, through a
+// function of the recorder that calls the program's own. A graph's node calls it once per launch.
 struct HostCall {
   void* function = nullptr;
   void* data = nullptr;
@@ -88,7 +88,7 @@ struct RawHostFunction {
   std::shared_ptr<HostCall> wrapped = nullptr;
 };
 
-// Event nodes of graphs: in the trace an empty node, and a record or wait in the stream that the
+// Event nodes of graphs: an empty node in the trace, and a record or wait in the stream that the
 // graph is launched into.
 struct RawEventRecord {
   const void* event = nullptr;  // hipEvent_t

@@ -1,5 +1,6 @@
-// gfxgraph-record --flight-recorder: the recording is a row of segments, each of them a trace that
-// replays alone, of which the last two are there. Whether one is over; what they share.
+// gfxgraph-record --flight-recorder: the recording is a sequence of segments, each a trace that
+// replays alone, of which the last two are kept. Decides when a segment is over, and holds their
+// shared state.
 #pragma once
 
 #include <atomic>
@@ -19,21 +20,21 @@ struct SegmentSize {
   uint64_t launches = 0;
   uint64_t bytes = 0;
 };
-// "5000", or "64MiB", "512KiB", "2GiB". kInvalidArgument: what is wrong with it.
+// "5000", or "64MiB", "512KiB", "2GiB". kInvalidArgument: the message has the reason.
 Result<SegmentSize> parse_segment_size(std::string_view text);
 
 class Segments {
  public:
   Segments(SegmentSize size, bool keep_all) : size_(size), keep_all_(keep_all) {}
 
-  // Any thread. Whether the next one is to begin before the launch that is about to be made.
+  // Any thread. Whether the next one should begin before the launch that is about to be made.
   bool over() noexcept;
   void count(uint64_t launches) noexcept { launches_.fetch_add(launches); }
-  // A moment for it was looked for and not found. `waited_ns`: what the program lost by that.
+  // A moment for it was searched for and not found. `waited_ns`: the time that the program lost.
   void put_off(uint64_t waited_ns) noexcept;
-  // Once: it was put off for so long that the file is several times as large as it should be.
+  // Once: it was delayed so long that the file is several times its intended size.
   bool too_long() noexcept;
-  // From here on a new one is recorded. `keep`: the one before stays.
+  // A new one is recorded from here on. `keep`: the previous one stays.
   void begin() noexcept;
   bool keeps_all() const noexcept { return keep_all_; }
   std::string text() const;  // its size

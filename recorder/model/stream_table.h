@@ -1,7 +1,7 @@
-// Which of the program's streams and events have which numbers in the trace. One that was made
-// outside of the ranges that are recorded gets its number when it is first used in one. With the
-// recorder's lock; know(), forget() and clear() alone (LaunchLanes::Alone), as launches look
-// streams up with their lane's lock only.
+// Numbers of the program's streams and events in the trace. One that was made outside of the
+// recorded ranges gets its number at its first use in one. With the recorder's lock; know(),
+// forget() and clear() alone (LaunchLanes::Alone), because launches look up streams with only their
+// lane's lock.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gfxgraph::recorder {
 
 class StreamTable {
  public:
-  // `keep`: what was made before is needed again, for the next trace of the program.
+  // `keep`: earlier entries are needed again, for the next trace of the program.
   explicit StreamTable(bool keep) noexcept : keep_(keep) {}
 
   // ---- streams; the null stream, nullptr, is 0
@@ -28,7 +28,7 @@ class StreamTable {
   }
   // Its handle, unless only the thread that owns it can use that.
   std::optional<Handle> handle_of(format::StreamId id) const;
-  // What the trace is to say before know(): of a new stream, or of one that it has not seen.
+  // What the trace must contain before know(): for a new stream, or one that it has not seen.
   format::StreamCreate made(uint32_t flags, int priority) { return {next_++, flags, priority}; }
   format::StreamCreate first_used(Handle stream);
   void know(Handle stream, format::StreamId id) { streams_[stream] = id; }

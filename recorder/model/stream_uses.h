@@ -1,5 +1,5 @@
-// Who gave work to which stream last: what tells work whose order is known from calls of several
-// threads that ran at the same time.
+// Who gave work to which stream last: detects work whose order is only known from concurrent calls
+// of several threads.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,13 @@ class StreamUses {
   }
   // Whether the null stream, which it waits for, was given work since it was itself. As blocking().
   bool before_null_stream(format::StreamId stream) const;
-  // Whether nobody has given work to the stream, which is known, with a ticket behind this one.
+  // Whether nobody has given work to the stream, which is known, with a later ticket.
   bool unused_since(format::StreamId stream, uint64_t ticket) const {
     return stream >= streams_.size() || ticket_of(streams_[stream].last.load()) <= ticket;
   }
 
  private:
-  struct alignas(64) Use {  // threads with streams of their own write no line together
+  struct alignas(64) Use {  // threads with streams of their own share no cache line
     bool blocking = true;   // the null stream waits for it
     std::atomic<uint64_t> last{0};
     // If the last use only made it wait for an event: that, and the last one which did not.

@@ -1,5 +1,5 @@
-// The values that streams wrote into memory last, in the order of their calls: what a stream that
-// waits for a value finds there. Not thread-safe; the recorder's lock guards it.
+// The values that streams last wrote into memory, in call order: what a stream that waits for a
+// value finds there. Not thread-safe; the recorder's lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RawValueWait {
   uint32_t condition = 0;  // hipStreamWaitValueGte, ...
 };
 
-// Whether the wait ends when memory holds `now`. Nothing: its condition is none that was measured.
+// Whether the wait ends when memory holds `now`. Empty: its condition was not measured.
 std::optional<bool> ends_wait(const RawValueWait& wait, uint64_t now);
 
 struct StreamValue {

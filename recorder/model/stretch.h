@@ -1,6 +1,5 @@
-// Which part of the program is recorded: all of it, or stretches, each around ranges and launches
-// that were selected. Knows nothing of memory. The recorder's lock guards it, but for what says
-// otherwise.
+// The recorded part of the program: all of it, or sections around selected ranges and launches.
+// Does not know memory. The recorder's lock guards it, unless stated otherwise.
 #pragma once
 
 #include <atomic>
@@ -19,30 +18,30 @@ namespace gfxgraph::recorder {
 
 class Stretch {
  public:
-  // `segments`: all of the program is recorded, as one stretch after another.
+  // `segments`: all of the program is recorded, as consecutive sections.
   Stretch(const Options& options, bool segments);
   Stretch(const Stretch&) = delete;
   Stretch& operator=(const Stretch&) = delete;
 
   // All of the program is recorded. Any thread.
   bool whole() const noexcept { return ranges_.empty(); }
-  // Inside of a stretch; always, if all is.
+  // Inside of a section; always, if everything is recorded.
   bool recording() const noexcept { return recording_; }
   void begin() noexcept;
   void end() noexcept;
-  // The stretch is over, and is left at the next call of the program: if that begins another one,
-  // both are one. Any thread.
+  // The section is over, and ends at the next call of the program: if that begins another one, both
+  // are one. Any thread.
   bool leaving() const noexcept { return leaving_.load(std::memory_order_acquire); }
-  // Nothing that is selected is open any more. What follows at once is recorded with it: so is the
-  // next iteration of a loop, the memory of which need not begin anew.
+  // Nothing selected is open any more. Immediately following work is recorded with it, such as the
+  // next iteration of a loop, so that memory need not begin anew.
   void leave_if_over() noexcept;
   void stay() noexcept { leaving_.store(false, std::memory_order_relaxed); }
 
-  // Changes when a stretch begins or ends. Any thread.
+  // Changes when a section begins or ends. Any thread.
   uint64_t span() const noexcept { return span_.load(std::memory_order_acquire); }
-  // This thread's call begins. Whether the stretch is another one than at its last call.
+  // This thread's call begins. Whether the section differs from that of its last call.
   bool call_begins() noexcept;
-  // Whether this thread's call is not recorded: it began outside of the stretch that is, or after
+  // Whether this thread's call is not recorded: it began outside of the recorded section, or after
   // it.
   bool outside() const noexcept {
     if (whole()) return false;
@@ -51,7 +50,7 @@ class Stretch {
 
   // A range begins: how many of this name there were.
   uint32_t count_range(const std::string& name);
-  // Whether it is to be recorded. Then it holds the stretch open until range_ends().
+  // Whether it is to be recorded. If so, it keeps the section open until range_ends().
   bool range_begins(format::RangeId range, const std::string& name, uint32_t ordinal);
   void range_ends(format::RangeId range);
 
@@ -63,7 +62,7 @@ class Stretch {
   uint64_t count_launches(uint64_t count) noexcept {
     return launches_.fetch_add(count, std::memory_order_relaxed);
   }
-  // A launch that is selected is under way, and holds the stretch open.
+  // A selected launch is in progress, and keeps the section open.
   void launch_begins() noexcept { ++selected_launches_; }
   void launch_ends() noexcept { --selected_launches_; }
   // A launch of an interval has begun, and more are to come.

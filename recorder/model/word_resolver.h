@@ -1,6 +1,6 @@
-// Which words are pointers, and into what: the one place that decides it, for kernel arguments,
-// structs passed by value, memory contents and copies. Not thread-safe; the recorder's lock guards
-// it and the map.
+// Decides which words are pointers, and into what, for kernel arguments, structs passed by value,
+// memory contents and copies; nothing else decides this. Not thread-safe; the recorder's lock
+// guards it and the map.
 //
 // Arguments
 // - A typed pointer (metadata: global_buffer) into a live allocation, or one past its end, is
@@ -52,7 +52,7 @@ struct KernargSlot {
 // By offset. Two may overlap.
 std::vector<KernargSlot> kernarg_slots(const format::Kernel& kernel);
 
-// A loaded code object, which a replay loads elsewhere as a whole.
+// A loaded code object, which a replay loads at another address as a whole.
 struct CodeRange {
   const void* module = nullptr;
   uint64_t begin = 0;
@@ -71,16 +71,16 @@ class WordResolver {
         code_uppers_(other.code_uppers_),
         code_high_bytes_(other.code_high_bytes_) {}
 
-  // Words that were left as they are, by offset: the first of each.
+  // Words that were kept, by offset: the first of each kind.
   static constexpr uint32_t kNone = ~uint32_t{0};
   struct Doubts {
     uint32_t unknown = kNone;  // a typed pointer that is unknown
     uint32_t near =
         kNone;  // a struct's field in no allocation, but near one: `x - 2048`, or a number
   };
-  // Into `found`, by offset. Allocates nothing once it has held as many. `given`: what the same
-  // words led to before, when the program gave them. They lead there as long as that lives; and
-  // when it is freed, unless the word lies in another allocation now.
+  // Appends to `found`, by offset. Allocates nothing once it has held as many. `given`: the earlier
+  // targets of the same words, when the program passed them. They remain the targets as long as
+  // they live; also after they are freed, unless the word lies in another allocation now.
   Doubts arguments(std::span<const KernargSlot> slots, std::span<const uint8_t> kernarg,
                    std::vector<format::Relocation>& found,
                    std::span<const format::Relocation> given = {}) const;
@@ -113,7 +113,7 @@ class WordResolver {
   uint64_t generation_ = 0;
 };
 
-// The words of memory that is given in pieces, each but the last one of a multiple of 8 bytes.
+// The words of memory that is given in pieces; each piece except the last is a multiple of 8 bytes.
 class MemoryWords {
  public:
   // `words` and its map must stay as they are until the last piece.
@@ -150,7 +150,7 @@ class MemoryWords {
   std::optional<Near> near_;
 };
 
-// What words led to at one moment: for bytes of that moment which are seen later.
+// The targets of words at one moment: for bytes of that moment which are seen later.
 struct WordsThen {
   WordsThen(const AllocationMap& now, const WordResolver& resolver)
       : map(now), words(resolver, map) {}

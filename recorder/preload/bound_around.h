@@ -1,5 +1,5 @@
-// How a program can reach the device past the hooks of this library. None of it is seen when it
-// happens: the process is searched for it.
+// Paths by which a program can reach the device past the hooks of this library. They cannot be
+// observed when they happen: the process is searched for them.
 #pragma once
 
 #include <vector>

@@ -37,17 +37,18 @@ inline std::string_view display_name(int index) noexcept {
   return name.starts_with("_Z") ? demangled_call(name) : name;
 }
 
-// The runtime's own function: the next definition after this library (RTLD_NEXT), else that of a
-// libamdhip64 that was loaded apart from the global scope. Looked up once. nullptr: there is none.
+// The runtime's own function: the next definition after this library (RTLD_NEXT), otherwise that of
+// a libamdhip64 that was loaded outside of the global scope. Looked up once. nullptr: there is
+// none.
 extern constinit std::atomic<void*> real_functions[kCallCount];
 void* find_real_function(int index) noexcept;
 inline void* real_function(int index) noexcept {
   void* const function = real_functions[index].load(std::memory_order_acquire);
   return function != nullptr ? function : find_real_function(index);
 }
-// Whether the call gives work to the device: launches, copies, memsets.
+// Whether the call submits device work: launches, copies, memsets.
 bool gives_work(int index) noexcept;
-// Whether all that the call does is to wait for the device, maybe for ever.
+// Whether the call only waits for the device, possibly forever.
 constexpr bool only_waits(int index) noexcept {
   return index == kCall_hipDeviceSynchronize || index == kCall_hipCtxSynchronize ||
          index == kCall_hipStreamSynchronize || index == kCall_hipStreamSynchronize_spt ||
@@ -59,7 +60,7 @@ void learn_real_function(int index, void* function) noexcept;
 void* hook_function(int index) noexcept;
 
 // The dlsym for HIP's functions: that of the software agent's HIP errors (hsa/hip_errors), which
-// stand between this library and the runtime, when they are preloaded; else glibc's.
+// are between this library and the runtime, if they are preloaded; otherwise glibc's.
 using DlsymFunction = preload::DlsymFunction;
 DlsymFunction hip_dlsym() noexcept;
 

@@ -1,5 +1,5 @@
-// What the hooks of graphs share: what a node does, from HIP's descriptions of it, and how the
-// recorder hears of it.
+// Shared code of the graph hooks: translates HIP's descriptions of nodes, and passes them to the
+// recorder.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ hipError_t executable_changed(const Scope& scope, hipError_t result, int index,
   return result;
 }
 
-// A host node calls the program's function through the recorder's, which tells when it runs.
+// A host node calls the program's function through the recorder's, which reports when it runs.
 struct WrappedHostNode {
   WrappedHostNode(const Scope& scope, const hipHostNodeParams* from) : given(from) {
     if (!scope.record || from == nullptr || from->fn == nullptr) return;

@@ -1,4 +1,4 @@
-// What all hooks share. The only header of the recorder that shows HIP's types.
+// Shared code of all hooks. The only header of the recorder that exposes HIP's types.
 #pragma once
 
 #ifndef __HIP_PLATFORM_AMD__
@@ -17,7 +17,7 @@
 
 namespace gfxgraph::recorder {
 
-// The process's recorder; lives until the process is gone, because hooks do.
+// The process's recorder; lives until the process ends, because hooks do.
 extern constinit std::atomic<Recorder*> made_recorder;
 Recorder& make_recorder() noexcept;
 inline Recorder& recorder() noexcept {
@@ -33,10 +33,10 @@ extern thread_local int hook_depth;
 // the exit handler that this registers, and the module destructors of clang's host code as well.
 void arrange_exit() noexcept;
 
-// In a process that does not record: says so if the call gives work to the device.
+// In a process that does not record: reports the call if it submits device work.
 void note_unrecorded(int index) noexcept;
 
-// What the real call of the outermost hook told the host, until its Scope ends.
+// What the outermost hook's real call told the host, until its Scope ends.
 struct Learned {
   bool open = false;  // inside a Scope that records
   int index = -1;     // the row; -1: nothing
@@ -60,8 +60,8 @@ enum class CallKind {
   kMayJoin,  // it may begin a stretch that is recorded: one that is over need not be left first
 };
 
-// First thing in a hook. When it ends, the trace is told what the host knows by now, as the row of
-// the call that real() made says: no hook can forget it.
+// Must come first in a hook. When it ends, the trace gets the host's knowledge, according to the
+// row of the call that real() made: no hook can forget it.
 class Scope {
  public:
   // `site`: in the body of a hook, where the program called it.
@@ -106,7 +106,8 @@ hipError_t real(int index, Args... args) noexcept {
   const Knows knows = kCallRows[index].knows;
   const bool tells = knows != Knows::NOTHING && hook_depth == 1 && learned.open;
   if (tells) recorder().host_may_learn();
-  // What it waits for was issued before it: a file that begins meanwhile begins with that done.
+  // The work that it waits for was issued before it: a file that begins meanwhile begins with that
+  // work done.
   CallGate* const gate = tells && only_waits(index) ? recorder().gate() : nullptr;
   if (gate != nullptr) gate->leave();
   const hipError_t result = reinterpret_cast<hipError_t (*)(Args...)>(function)(args...);

@@ -97,7 +97,7 @@ GFXGRAPH_HOOK hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int co
         recorder().stream_waits(
             key, {address_of(one.address), 8, one.value, ~uint64_t{0}, one.flags}, name);
         break;
-      default: recorder().note_incomplete(name, "an operation that is no write and no wait");
+      default: recorder().note_incomplete(name, "an operation that is neither a write nor a wait");
     }
   }
   return result;

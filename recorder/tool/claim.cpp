@@ -106,7 +106,7 @@ Result<Claim> claim_recording(const Options& options) {
                               OutputPattern::parse(std::string_view(options.output).substr(slash)));
     for (unsigned image = 1; !claim.mine; ++image) {
       if (image > kMostImages) {
-        return fail(Status::kIo, fmt::format("{} and {} more names of this pattern are taken",
+        return fail(Status::kIo, fmt::format("{} and {} more names of this pattern are in use",
                                              folder + pattern.file_name(process), kMostImages - 1));
       }
       claim.output = folder + pattern.file_name(process, image);

@@ -176,10 +176,12 @@ Result<void> check_output(const fs::path& output, bool force) {
   std::error_code error;
   const fs::path folder = output.parent_path();
   if (!fs::is_directory(folder, error)) {
-    return fail(Status::kIo, fmt::format("{} is no folder: make it first", folder.string()));
+    return fail(Status::kIo,
+                fmt::format("{}: {} is not a directory; create it or choose another -o path",
+                            output.string(), folder.string()));
   }
   if (fs::is_directory(output, error)) {
-    return fail(Status::kIo, fmt::format("{} is a folder: name a file in it", output.string()));
+    return fail(Status::kIo, fmt::format("{} is a directory; name a file in it", output.string()));
   }
   GFXGRAPH_TRY(check_output_path(output));
   GFXGRAPH_TRY(check_output_path(output.string() + ".partial"));

@@ -68,33 +68,33 @@ int run_tool(int argc, char** argv) {
   app.name("gfxgraph-record");
   app.footer(
       "Exit code: the program's own (128 + n for signal n). If the program returned 0: 3 if its\n"
-      "recording was lost or lacks work that the trace does not name, else 0; --strict adds\n"
+      "recording was lost or lacks work that the trace does not name, otherwise 0; --strict adds\n"
       "incomplete traces. 1: could not record, 2: wrong command line.");
   app.add_option(
       "-o,--output", request.options.output,
       "the trace to write, T.gfxg (default: the program's name with .gfxg, in this folder); with\n"
       "%p (process id) or %r (MPI rank) in its name each process that uses HIP gets a trace, and\n"
-      "a manifest names them; %%: a percent sign");
+      "a manifest lists them; %%: a percent sign");
   app.add_option("--device", device,
                  "auto, real or emulated (default auto: a GPU if there is one)");
   app.add_flag("--redact", request.options.redact,
-               "leave the command line and the folders of the program out of the trace");
-  app.add_flag("--hash-only", hash_only,
-               "keep hashes of the buffers' last states, not their bytes");
-  app.add_flag("--no-content", no_content, "keep nothing of the buffers' last states: no --verify");
+               "omit the command line and the folders of the program from the trace");
+  app.add_flag("--hash-only", hash_only, "store hashes of final buffer contents, not their bytes");
+  app.add_flag("--no-content", no_content,
+               "do not store final buffer contents (disables --verify)");
   app.add_flag("--checkpoints", request.options.checkpoints,
                "hash all buffers after every launch, for gfxgraph-replay --bisect (slow)");
   app.add_flag(
       "--wait", request.options.wait,
-      "let launches wait up to 10 ms for kernels that reach memory of the host, and longer where\n"
-      "bytes are given to more work: it is then known who wrote them");
+      "let launches wait up to 10 ms for kernels that reach host memory, and longer if the bytes\n"
+      "are given to more work, to determine who wrote them");
   app.add_option("--compress", request.options.compression_level, "zstd level 0 (off) to 19")
       ->check(CLI::Range(0, 19));
   app.add_option(
       "--range", request.options.ranges,
-      "record only what the program does in this range: NAME, NAME#N or NAME#N-M, counted\n"
-      "from 0 (roctx, gfxgraph/record.h); repeatable, as the next two: what any of them selects\n"
-      "is recorded");
+      "record only the program's work in this range: NAME, NAME#N or NAME#N-M, counted from 0\n"
+      "(roctx, gfxgraph/record.h); repeatable, as are the next two: work that any of them\n"
+      "selects is recorded");
   app.add_option(
       "--launches", request.options.launches,
       "record only the launches N:M of the process, from the N-th to the one before the M-th,\n"
@@ -104,18 +104,18 @@ int run_tool(int argc, char** argv) {
       "record only the launches of kernels with this name: GLOB, GLOB#N or GLOB#N-M, the N-th\n"
       "to the M-th of them; mangled, or readable with or without types; '*' and '?' match");
   app.add_flag("--profiler-range", profiler_range,
-               "record only what the program does from hipProfilerStart to hipProfilerStop");
+               "record only the program's work from hipProfilerStart to hipProfilerStop");
   app.add_option(
       "--flight-recorder", request.options.flight_recorder,
-      "keep the end of a long run only: at least its last SIZE launches (5000), or SIZE of trace\n"
-      "(64MiB; KiB, MiB, GiB). Two traces replay by themselves: T.gfxg to the end or crash, and\n"
-      "T.previous.gfxg before it, which is full. SIGUSR2 keeps both, as T.kept-1.gfxg and so on,\n"
-      "and the recording goes on. Not with a selection as above, nor with --checkpoints");
+      "keep only the end of a long run: at least its last SIZE launches (5000), or SIZE of trace\n"
+      "(64MiB; KiB, MiB, GiB). Two traces replay alone: T.gfxg up to the end or crash, and\n"
+      "T.previous.gfxg before it, which is full. SIGUSR2 keeps both as T.kept-1.gfxg and so on,\n"
+      "and the recording continues. Excludes the selections above and --checkpoints");
   app.add_option(
       "--contents", contents,
-      "whose content is kept as it is before the recorded work: touched: of memory that this\n"
-      "touches; all: also of all other memory; none: of memory that the host sees only, so that\n"
-      "a replay begins with zeros or bound buffers, and compares nothing (default touched)");
+      "memory whose initial content is stored: touched: memory that the recorded work uses;\n"
+      "all: all memory; none: only memory that the host can access, so that a replay begins\n"
+      "with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace existing traces");
   try {

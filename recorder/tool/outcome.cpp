@@ -76,7 +76,7 @@ bool explain(const Report& report, const std::string& output) {
   list("note", report.notes);
   list("incomplete", report.incomplete);
   if (!report.incomplete.empty()) {
-    say("the trace is incomplete: replay refuses it unless told --allow-incomplete");
+    say("the trace is incomplete; replay needs --allow-incomplete");
   }
   say(fmt::format("next: gfxgraph-replay {}{}", output,
                   report.incomplete.empty() ? "" : " --allow-incomplete"));
@@ -126,14 +126,14 @@ Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, boo
   if (const std::string text = remedy(reason); !text.empty()) say(text);
   const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
   if (closed) {
-    say(fmt::format("what was recorded before is closed as {}", claim.output));
+    say(fmt::format("the earlier recording is closed as {}", claim.output));
     (void)explain(report_of(*closed), claim.output);
     return Ending::kLost;
   }
   const std::string partial = claim.output + ".partial";
   std::error_code missing;
   if (fs::exists(partial, missing)) {
-    say(fmt::format("what was recorded before is in {} ({}), which cannot be closed: {}", partial,
+    say(fmt::format("the earlier recording is in {} ({}), which cannot be closed: {}", partial,
                     size_text(fs::file_size(partial, missing)), closed.error().message));
     say(fmt::format("next: gfxgraph recover {} -o NEW.gfxg", partial));
   }
@@ -185,7 +185,7 @@ ManifestEntry settle(const ClaimRecord& claim, const std::string& status_folder,
   entry.rank = claim.rank;
   entry.command_line = claim.command_line;
   if (claim.output.empty()) {
-    entry.error = "the process could not say what it records: is the disk full?";
+    entry.error = "the process could not report what it records; is the disk full?";
     return entry;
   }
   entry.file = fs::path(claim.output).filename().string();

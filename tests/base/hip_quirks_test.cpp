@@ -64,12 +64,10 @@ std::string range(const HipVersionRange& versions) {
 std::string page() {
   std::string text =
       "# Defects of HIP runtimes\n\n"
-      "What gfxgraph knows of HIP runtimes that do not do what was asked, and what it does "
-      "instead: "
-      "the rows of\n`base/hip_quirks.inc`, from which this page is written "
-      "(`GFXGRAPH_UPDATE_DOCS=1 "
-      "base_test`). *Seen* are the versions that did it\non the software agent, or a report; "
-      "*avoided* is where replay does something else instead.\n\n"
+      "Defects of HIP runtimes, and what gfxgraph does about them. This page is generated from "
+      "the rows of\n`base/hip_quirks.inc` (`GFXGRAPH_UPDATE_DOCS=1 base_test`). *Seen* lists the "
+      "versions that had the defect\non the software agent, or a report; *avoided* the versions "
+      "for which replay does something else instead.\n\n"
       "| defect | seen | avoided | what gfxgraph does |\n|---|---|---|---|\n";
   for (const HipQuirkRow& row : kHipQuirks) {
     text += fmt::format("| {} | {} | {} | {} |\n", row.defect, row.where, range(row.avoided),

@@ -285,7 +285,8 @@ TEST(Metadata, RejectsKeysThatAreNoStrings) {
        {0x81u, 0x91u, 0x05u, 0xc0u, 0xcau}) {  // map, array, number, nil, float
     Bytes changed = bytes;
     changed[after(changed, ".symbol") - 8] = std::byte(type);
-    EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("a map key is no string")) << type;
+    EXPECT_THAT(error_of(CodeObject::parse(changed)), HasSubstr("a map key is not a string"))
+        << type;
   }
   Bytes twice = bytes;
   std::memcpy(twice.data() + after(twice, ".size") - 5, ".name", 5);
@@ -541,7 +542,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "p_filesz is larger than p_memsz"},
                     BadSegment{"FarAway", 0x10, uint64_t{1} << 62, "reach past the limit"},
                     BadSegment{"Huge", 0x28, uint64_t{1} << 50, "reach past the limit"},
-                    BadSegment{"NoPowerOfTwo", 0x30, 48, "p_align 0x30 is no power of two"},
+                    BadSegment{"NoPowerOfTwo", 0x30, 48, "p_align 0x30 is not a power of two"},
                     BadSegment{"Unaligned", 0x10, 0x1004, "disagree about p_align"}),
     [](const testing::TestParamInfo<BadSegment>& row) { return row.param.name; });
 

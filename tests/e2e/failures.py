@@ -197,7 +197,7 @@ def full_disk(build, scratch):
     done = run(build.record(trace, build.programs / "misbehave", "big"), expect=3, preexec=limit)
     require("big: done" in done.stdout, f"the program was disturbed:\n{done.stdout}")
     for text in (f"recording stopped: write {partial_of(trace)}: File too large", "next: make room for the trace",
-                 f"what was recorded before is closed as {trace}",
+                 f"the earlier recording is closed as {trace}",
                  f"next: gfxgraph-replay {trace} --allow-incomplete"):
         require(f"gfxgraph-record: {text}" in done.stderr, f"not said: {text}\n{done.stderr}")
     closed(build, trace, "recording stopped: write", 3)

@@ -75,24 +75,28 @@ INSTANTIATE_TEST_SUITE_P(Code, Closure,
 
 TEST_P(Closure, CountingInVain) {
   for (const char* kernel : {"count_in_vain", "count_in_floats", "clock_in_vain", "count_by_lane"})
-    EXPECT_THAT(report(kernel, shape(3, 128)),
-                AllOf(HasSubstr("no wave can go on: each one waits, or repeats a loop without"),
-                      ContainsRegex(std::string("kernel ") + kernel + ", workgroup"),
-                      HasSubstr("waves repeating "), HasSubstr("(\"words\" + 0)")));
+    EXPECT_THAT(
+        report(kernel, shape(3, 128)),
+        AllOf(HasSubstr("no wave can make progress: each one waits, or repeats a loop without"),
+              ContainsRegex(std::string("kernel ") + kernel + ", workgroup"),
+              HasSubstr("waves repeating "), HasSubstr("(\"words\" + 0)")));
 }
 
 TEST_P(Closure, ThroughBarriers) {
-  EXPECT_THAT(report("count_through_barriers", shape(2, 128)), HasSubstr("no wave can go on"));
+  EXPECT_THAT(report("count_through_barriers", shape(2, 128)),
+              HasSubstr("no wave can make progress"));
 }
 
 TEST_P(Closure, LocksInVain) {
   for (const char* kernel : {"lock_in_vain", "lock_with_owner"})
-    EXPECT_THAT(report(kernel, shape(3, 1)), AllOf(HasSubstr("no wave can go on, in any order"),
-                                                   HasSubstr("3 waves repeating ")));
-  EXPECT_THAT(report("lock_in_lds", shape(2, 128)), HasSubstr("no wave can go on"));
-  EXPECT_THAT(report("to_and_fro", shape(2, 32)), HasSubstr("no wave can go on, in any order"));
+    EXPECT_THAT(report(kernel, shape(3, 1)),
+                AllOf(HasSubstr("no wave can terminate under any schedule"),
+                      HasSubstr("3 waves repeating ")));
+  EXPECT_THAT(report("lock_in_lds", shape(2, 128)), HasSubstr("no wave can make progress"));
+  EXPECT_THAT(report("to_and_fro", shape(2, 32)),
+              HasSubstr("no wave can terminate under any schedule"));
   EXPECT_THAT(report("add_and_subtract", shape(3, 32)),
-              HasSubstr("no wave can go on, in any order"));
+              HasSubstr("no wave can terminate under any schedule"));
 }
 
 TEST_P(Closure, LoopsThatEndAreNotAccused) {

@@ -76,7 +76,7 @@ TEST_F(RawCode, RunsOffTheEndOfItsMemory) {
 
 TEST_F(RawCode, RunsIntoPadding) {
   code(256, {kNop});  // zeros follow
-  expect_illegal(260, "these bytes are no gfx1030 instruction");
+  expect_illegal(260, "these bytes are not a gfx1030 instruction");
   code(512, {kNop, kCodeEnd});
   expect_illegal(516, "execution ran off the end of code");
 }

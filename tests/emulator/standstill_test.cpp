@@ -62,7 +62,7 @@ TEST_P(Standstill, EachKindOfPollIsReported) {
   for (const char* kernel : {"poll", "poll_asleep", "poll_by_add"}) {
     EXPECT_THAT(report(kernel, shape(20, 64), 0),
                 AllOf(ContainsRegex(std::string("^deadlock: kernel ") + kernel + ", workgroup"),
-                      HasSubstr("no wave can go on"), HasSubstr("(\"flags\" + 0)"),
+                      HasSubstr("no wave can make progress"), HasSubstr("(\"flags\" + 0)"),
                       HasSubstr("40 waves repeating "),
                       HasSubstr("20 workgroups from (0,0,0) to (19,0,0)")));
   }
@@ -176,7 +176,7 @@ TEST_P(Standstill, LongRunsAreReportedAndGoOn) {
   EXPECT_THAT(result.error().to_string(), HasSubstr("no wave ended for "));
   ASSERT_EQ(told.size(), 2u);
   for (const std::string& text : told)
-    EXPECT_THAT(text, ContainsRegex("kernel count_down: no wave has ended for .* s; it goes on"));
+    EXPECT_THAT(text, ContainsRegex("kernel count_down: no wave finished for .* s; still running"));
   // All waves are told of, those of the other worker too.
   for (const std::string& text : {told[1], result.error().to_string()}) {
     size_t waves = 0;
@@ -225,10 +225,10 @@ TEST(Barriers, DifferentOnesAreToldOncePerKernel) {
   EXPECT_EQ(out[0], 1u);
   EXPECT_EQ(out[127], 2u);
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], ContainsRegex(
-                           "kernel two_barriers, workgroup \\([01],0,0\\): waves meet at different "
-                           "barriers: wave 0 at two_barriers\\+0x[0-9a-f]+ s_barrier "
-                           "\\(.*standstill.hip:[0-9]+\\), wave [123] at two_barriers\\+0x"));
+  EXPECT_THAT(told[0],
+              ContainsRegex("kernel two_barriers, workgroup \\([01],0,0\\): waves arrive at "
+                            "different barriers: wave 0 at two_barriers\\+0x[0-9a-f]+ s_barrier "
+                            "\\(.*standstill.hip:[0-9]+\\), wave [123] at two_barriers\\+0x"));
 }
 
 TEST(Barriers, WavesThatEndedDoNotCount) {

@@ -226,7 +226,7 @@ TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
                       ? 3
                       : 7);
       },
-      testing::ExitedWithCode(3), "packet 0: header 0x0104 is no packet type");
+      testing::ExitedWithCode(3), "packet 0: unsupported AQL packet type .header 0x0104");
 }
 
 TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {

@@ -306,7 +306,7 @@ TEST(Launches, OneThatStandsStillIsEndedWithItsWaves) {
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->failed.size(), 1U) << render_text(*report, "t");
   EXPECT_THAT(report->failed[0].reason,
-              AllOf(HasSubstr("no wave can go on"), HasSubstr("6 waves repeating waits+0x"),
+              AllOf(HasSubstr("no wave can make progress"), HasSubstr("6 waves repeating waits+0x"),
                     HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
   const Finding* const still = first_of(*report, FindingClass::kS4);
   ASSERT_NE(still, nullptr) << render_text(*report, "t");
@@ -335,11 +335,11 @@ TEST(Launches, ThoseThatChangeSomethingInVainAreEnded) {
   const Result<Report> report = trace.try_check();
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->failed.size(), 2U) << render_text(*report, "t");
-  EXPECT_THAT(report->failed[0].reason, AllOf(HasSubstr("no wave can go on: "),
+  EXPECT_THAT(report->failed[0].reason, AllOf(HasSubstr("no wave can make progress: "),
                                               HasSubstr("6 waves repeating counts_in_vain+"),
                                               HasSubstr("guards.hip:"), HasSubstr("buffer #1")));
   EXPECT_THAT(report->failed[1].reason,
-              AllOf(HasSubstr("no wave can go on, in any order"),
+              AllOf(HasSubstr("no wave can terminate under any schedule"),
                     HasSubstr("3 waves repeating locks_in_vain+"), HasSubstr("buffer #2")));
 }
 

@@ -198,7 +198,7 @@ TEST(RaceTruth, IsOnlyDoneIfAskedFor) {
     if (!asked) continue;
     const std::string text = render_text(*report, "t");
     EXPECT_THAT(text, testing::HasSubstr("error R1: kernel lds_read_after_write"));
-    EXPECT_THAT(text, testing::HasSubstr("nothing orders it behind the"));
+    EXPECT_THAT(text, testing::HasSubstr("nothing orders it after the"));
     EXPECT_THAT(text, testing::HasSubstr("races.hip:15)"));
     EXPECT_THAT(render_json(*report, "t"), testing::HasSubstr("\"tool\": \"racecheck\""));
     EXPECT_THAT(render_sarif(*report, "t"), testing::HasSubstr("lds-hazard"));

@@ -22,7 +22,7 @@ BATCH = 20
 # buffers of different kinds cannot keep their distance; who wrote memory that a host function and the program write
 # side by side; plain host memory of which copy nodes of a graph in flight write a part that another one reads; and such memory
 # of which copy nodes and other copies write parts that overlap is not compared.
-NAMED = re.compile("outside of every buffer|wrote memory side by side|of an earlier graph may still write"
+NAMED = re.compile("outside of every buffer|wrote memory concurrently|concurrently wrote memory|of an earlier graph may still write"
                    "| 0 different [0-9]+ uncompared, copies [0-9]+ 0 0$")
 
 

@@ -158,11 +158,11 @@ TEST(HipCalls, ThePreloadLibraryInitialisesNothingAtStart) {
 TEST(HipCalls, ThePageInDocsIsTheTable) {
   const std::pair<std::string, std::string> parts[] = {
       {"RECORD", "Recorded"},
-      {"CONDITIONAL",
-       "Recorded unless the arguments say otherwise (arrays, a second device, limits)"},
+      {"CONDITIONAL", "Recorded, except with some arguments (arrays, a second device, limits)"},
       {"UNSUPPORTED",
-       "Passed on; one that succeeds marks the trace incomplete with its name and count"},
-      {"PASS", "Passed on: changes nothing that a trace describes"}};
+       "Unsupported: passed through; a successful call marks the trace incomplete with its name "
+       "and count"},
+      {"PASS", "Passed through: changes no state that a trace describes"}};
   const std::array<std::string, 3> calls[] = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) {#policy, #name, "" __VA_OPT__(#__VA_ARGS__)},
 #include "recorder/preload/hip_calls.inc"
@@ -175,8 +175,8 @@ TEST(HipCalls, ThePageInDocsIsTheTable) {
       {"EVENT", ": tells the host that its events are complete"},
       {"DEVICE", ": tells the host that the device is idle"},
       {"BY_ARGUMENT",
-       ": tells the host that its stream is done if an end is plain host memory, or "
-       "both ends are the host's"}};
+       ": tells the host that its stream is done if one end is plain host memory, or both ends are "
+       "host memory"}};
   const std::string path = std::string(GFXGRAPH_SOURCE_DIR) + "/docs/hip-calls.md";
   const std::string page = read_text(path);
   std::string expected = page.substr(0, page.find("\n## "));

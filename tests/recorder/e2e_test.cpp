@@ -366,7 +366,7 @@ TEST_F(RecordTest, TracesOfCrashesAreClosed) {
     const ProcessResult result = record(std::string(PROGRAMS) + "/program_forms " + mode);
     EXPECT_EQ(result.code, code) << mode;
     EXPECT_THAT(result.err, HasSubstr("killed by signal"));
-    EXPECT_THAT(result.err, HasSubstr("what was recorded before is closed as " + path()));
+    EXPECT_THAT(result.err, HasSubstr("the earlier recording is closed as " + path()));
     EXPECT_THAT(result.err, HasSubstr("gfxgraph-replay " + path() + " --allow-incomplete"));
     EXPECT_FALSE(std::filesystem::exists(path() + ".partial")) << mode;
     const auto trace = open();
@@ -515,8 +515,8 @@ TEST_F(RecordTest, OutputsThatCannotBe) {
     EXPECT_EQ(result.out, "") << "the program must not have run";
     return result.code;
   };
-  EXPECT_EQ(code("-o /no/such/folder/t.gfxg", "is no folder"), 1);
-  EXPECT_EQ(code("-o /tmp", "is a folder"), 1);
+  EXPECT_EQ(code("-o /no/such/folder/t.gfxg", "is not a directory; create it"), 1);
+  EXPECT_EQ(code("-o /tmp", "is a directory"), 1);
   std::ofstream(path()) << "something";
   EXPECT_EQ(code("-o " + path(), "exists: use --force"), 1);
   EXPECT_EQ(read_text(path()), "something");
@@ -591,9 +591,9 @@ TEST_F(RecordTest, AddressesOfFunctionsAndOfTheDeviceHeapAreNamed) {
   };
   EXPECT_THAT(notes("program_addresses neither"), SizeIs(0));
   EXPECT_THAT(notes("program_addresses heap"),
-              ElementsAre(StartsWith("_Z4takePPi: it can take memory with malloc")));
+              ElementsAre(StartsWith("_Z4takePPi: it can call malloc")));
   EXPECT_THAT(notes("program_addresses functions"),
-              Contains(StartsWith("_Z7measurePK4RoomPi: it can call functions by their ")));
+              Contains(StartsWith("_Z7measurePK4RoomPi: it can call functions by address")));
   EXPECT_THAT(notes("program_addresses_known functions"), SizeIs(0));
   const std::filesystem::path tools = std::filesystem::path(RECORD_TOOL).parent_path();
   const ProcessResult info =

@@ -203,8 +203,8 @@ TEST_F(RecorderLaunchesTest, ALaunchThatBeganBeforeItsStretchIsNamed) {
   EXPECT_FALSE(trace->complete());
   EXPECT_THAT(values(*trace), IsEmpty());
   EXPECT_THAT(findings(*trace, format::FindingKind::kIncomplete),
-              ElementsAre("--launches: a launch of another thread was under way when its stretch "
-                          "began: it is not in the trace"));
+              ElementsAre("--launches: a launch of another thread was in progress when its section "
+                          "began; it is not in the trace"));
 }
 
 // The other way round: what began in the stretch holds it open.

@@ -193,7 +193,7 @@ TEST_F(RecorderThreadsTest, RangesEndWhileOtherThreadsLaunch) {
   EXPECT_GT(launches, 0u);
   for (const format::Finding& finding : trace->findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
-    EXPECT_NE(finding.detail.find("was under way when a recorded range ended"), std::string::npos)
+    EXPECT_NE(finding.detail.find("was in progress when a recorded range ended"), std::string::npos)
         << finding.detail;
   }
 }

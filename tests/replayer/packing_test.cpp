@@ -409,7 +409,7 @@ TEST_F(PackedRunTest, WhatIsNotKeptIsNotCompared) {
     // The last two still have their memory.
     EXPECT_EQ(report->uncompared, 2 * (kRounds - 1));
     EXPECT_EQ(report->identical, 3u);
-    EXPECT_THAT(report->buffers[1].reason, HasSubstr("another buffer has its memory now"));
+    EXPECT_THAT(report->buffers[1].reason, HasSubstr("another buffer uses its memory now"));
   }
 }
 

@@ -20,8 +20,9 @@ TEST(ReadLimitsTest, AProcessEndsWhenItsTimeIsOver) {
     enforce("info", {.seconds = 0.02});
     while (true) ::pause();
   };
-  EXPECT_EXIT(wait_for_ever(), testing::ExitedWithCode(kExitDataLost),
-              "^gfxgraph info: 0.02 seconds are over \\(--max-seconds\\): stopped\n$");
+  EXPECT_EXIT(
+      wait_for_ever(), testing::ExitedWithCode(kExitDataLost),
+      "^gfxgraph info: the time limit of 0.02 seconds is reached \\(--max-seconds\\): stopped\n$");
 }
 
 TEST(ReadLimitsTest, NoTimeIsNoLimit) {
