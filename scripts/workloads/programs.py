@@ -100,6 +100,50 @@ def migraphx(kind, half=False):
                     "scripts/runtime-root sid migraphx", output=verdict)
 
 
+MODES = {"eager": 0, "batch": 1, "graph": 2, "auto": 3}  # gfxgraph_mode_t
+INPUTS = (1, 2, 3)  # seeds; the first one's inference is recorded
+
+
+def migraphx_linked(kind):
+    """A program that computes a model with MIGraphX, and one that replays its inference through libgfxgraph with buffers of its own."""
+
+    def compiled(scratch, name, *options):
+        program = scratch / name
+        run("sid", ["hipcc", "--offload-arch=gfx1030", "-O1", "-o", program, f"tests/migraphx/{name}.cpp", *options])
+        return program
+
+    def inference(scratch, seed):
+        return [scratch / "inference", scratch / "model.onnx", scratch / f"result.{seed}", seed]
+
+    def command(scratch):
+        subprocess.run([sys.executable, "tests/migraphx/make_onnx.py", kind, scratch / "model.onnx"], check=True)
+        # Debian's package lacks this header, which says how functions are exported.
+        header = scratch / "include/migraphx/api/export.h"
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.write_text("#define MIGRAPHX_C_EXPORT\n", encoding="utf-8")
+        compiled(scratch, "inference", "-I", scratch / "include", "-lmigraphx_c")
+        return inference(scratch, INPUTS[0])
+
+    def judge(_text, scratch):
+        for seed in INPUTS[1:]:
+            run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--", *inference(scratch, seed)])
+        if len({(scratch / f"result.{seed}").read_bytes() for seed in INPUTS}) != len(INPUTS):
+            raise Broken("MIGraphX gives the same for different inputs")
+        return ""  # linked() compares
+
+    def linked(trace, scratch):
+        libraries = (REPOSITORY / build / "lib").resolve()
+        program = compiled(scratch, "linked", "-L", libraries, "-lgfxgraph", f"-Wl,-rpath,{libraries}")
+        results = [one for seed in INPUTS for one in (seed, scratch / f"result.{seed}")]
+        for number in MODES.values():
+            run("sid", [build / "bin/gfxgraph", "run", "--device", "emulated", "--", program, trace, number, *results])
+        return (f"linked to libgfxgraph with buffers of its own, {', '.join(MODES)}: "
+                f"{len(INPUTS)} inputs give the bytes that MIGraphX gives")
+
+    return Workload(f"migraphx-{kind}-linked", "sid", command, judge, ["usr/include/migraphx/migraphx.h"],
+                    "scripts/runtime-root sid migraphx libmigraphx-c-dev", linked=linked)
+
+
 GROUPS = {
     "samples": [sample("saxpy"), sample("reduce"), sample("matmul_tiled"), sample("streams_events"), sample("graph_capture"),
                 sample("decode_step", "--tokens", "4")],
@@ -108,7 +152,8 @@ GROUPS = {
                   library("rocrand_numbers", "experimental", "-lrocrand"), library("rocblas", "experimental", "-lrocblas"),
                   library("rocfft", "experimental", "-lrocfft"), library("rocsparse", "experimental", "-lrocsparse"),
                   library("rocprim", "experimental")],
-    "migraphx": [migraphx(kind, half) for kind in ("mlp", "block", "blocks") for half in (False, True)],
+    "migraphx": [migraphx(kind, half) for kind in ("mlp", "block", "blocks") for half in (False, True)]
+                + [migraphx_linked(kind) for kind in ("mlp", "block")],
     "llama": [llama("f16"), llama("q8_0"), llama("q8_0", "on"), llama("q8_0", experts=4), llama("q4_0"), llama("q4_k_m")],
 }
 

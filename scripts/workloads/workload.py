@@ -37,6 +37,8 @@ class Workload:
     remedy: str = ""
     environment: dict = field(default_factory=dict)
     output: Callable[[str], str] = staticmethod(lambda text: text)  # of what it prints, what is the same in each run
+    # Of the trace, and the folder: what is said of a program that replays it through libgfxgraph. Raises Broken.
+    linked: Callable[[Path, Path], str] = None
     checked: bool = True  # the emulator runs each launch once more, which takes as long as the program
 
 
@@ -96,6 +98,8 @@ class Measured:
                 "iterations": repeats(info),
                 "notes": sorted({finding["call"] for finding in info["findings"]})}
         row["replays"] = {f"{mode} {layout}": self.replay(row, mode, layout) for mode in MODES for layout in LAYOUTS}
+        if self.workload.linked:
+            row["result"] = self.workload.linked(self.trace, self.scratch)
         if self.workload.checked:
             row["check"], row["seconds_checked"] = self.check()
 
