@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 
 namespace gfxgraph::hsa {
 namespace {

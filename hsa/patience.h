@@ -1,14 +1,14 @@
 // How long the agent waits for a kernel that does not come to its end.
 //
-// One that stands still (emulator/standstill.h, emulator/closure.h) may be helped: by the host, a
-// copy, or another queue's kernel. Nobody can know; the agent waits until nothing has happened for
-// a while. One that runs long may end yet: it is reported, and goes on.
+// One that stands still (emulator/analysis/standstill.h, emulator/analysis/closure.h) may be
+// helped: by the host, a copy, or another queue's kernel. Nobody can know; the agent waits until
+// nothing has happened for a while. One that runs long may end yet: it is reported, and goes on.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 
 namespace gfxgraph::hsa {
 

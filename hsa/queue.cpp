@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "base/log.h"
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
 #include "hsa/patience.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "emulator/observer.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/shadow_rule.h"
 
 namespace gfxgraph::lanecheck {

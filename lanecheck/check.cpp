@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "emulator/backend.h"
+#include "emulator/engine/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string_view>
 
-#include "emulator/context.h"
-#include "emulator/observer.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/observer.h"
 
 namespace gfxgraph::lanecheck {
 namespace {

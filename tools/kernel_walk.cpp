@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "emulator/executable.h"
+#include "emulator/engine/executable.h"
 #include "tools/scalar_values.h"
 
 namespace gfxgraph::tools {

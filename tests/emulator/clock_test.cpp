@@ -1,11 +1,11 @@
-// The device clock (emulator/clock.h): deterministic, rising over waves and launches; s_sleep lets
-// it pass.
+// The device clock (emulator/engine/clock.h): deterministic, rising over waves and launches;
+// s_sleep lets it pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "emulator/clock.h"
+#include "emulator/engine/clock.h"
 #include "tests/emulator/test_device.h"
 
 namespace gfxgraph::emulator {

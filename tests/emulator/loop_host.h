@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "emulator/closure.h"
-#include "emulator/gws.h"
+#include "emulator/analysis/closure.h"
+#include "emulator/engine/gws.h"
 
 namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);

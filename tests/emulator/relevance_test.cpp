@@ -1,6 +1,6 @@
 // What value_flow() says of an instruction, on random instructions: two states that agree in the
 // listed sources give the same results, and nothing but the listed destinations changes.
-#include "emulator/relevance.h"
+#include "emulator/analysis/relevance.h"
 
 #include <gtest/gtest.h>
 
