@@ -16,9 +16,9 @@
 #include "emulator/engine/engine.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
-#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
+#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

@@ -145,8 +145,9 @@ class EngineImpl final : public Engine {
     job.warn_of_barriers = [&](const UnevenBarrier& pair, const ResidentGroup& group) {
       warn_of_barriers(dispatch, pair, group);
     };
-    job.tell_long_run = [&](std::chrono::nanoseconds without_end, const WaveCensus& census) {
-      tell_long_run(dispatch, job, without_end, census);
+    job.watch.tell_long_run = [&](std::chrono::nanoseconds without_end,
+                                  const WaveSnapshot& snapshot) {
+      tell_long_run(dispatch, job, without_end, snapshot);
     };
     if (backend_.dispatch_begin != nullptr) {
       const std::string name = kernel_name(dispatch.kernel_object);
@@ -158,7 +159,7 @@ class EngineImpl final : public Engine {
     if (!dispatch.keeps_clock) advance_clock(job.last_clock.load(std::memory_order_relaxed));
     if (backend_.dispatch_end != nullptr) backend_.dispatch_end(observer_);
     if (job.fault) return tl::unexpected<Fault>(std::move(*job.fault));
-    if (!job.given_up.empty()) return tl::unexpected<Fault>(describe_standstill(dispatch, job));
+    if (!job.watch.given_up.empty()) return tl::unexpected<Fault>(describe_deadlock(dispatch, job));
     RunStatistics statistics;
     statistics.wave_instructions = job.instructions.load();
     statistics.workgroups = launch->group_count;
@@ -255,39 +256,39 @@ class EngineImpl final : public Engine {
   }
 
   // "; 904 workgroups are not started ...", and a line for each place with waves.
-  std::string census_text(const Job& job, const WaveCensus& census) const {
+  std::string places_text(const Job& job, const WaveSnapshot& snapshot) const {
     std::string text;
     const uint64_t count = job.launch.group_count;
-    const uint64_t waiting = count - std::min(job.next_group.load(), count) + census.claimed;
+    const uint64_t waiting = count - std::min(job.next_group.load(), count) + snapshot.claimed;
     if (waiting != 0)
       text = fmt::format("; {} workgroups are not started, {} waves are resident at most", waiting,
                          kMaxResidentWaves);
     return text + list_waves(
-                      census.waves, [&](uint64_t pc) { return place_text(pc); },
+                      snapshot.waves, [&](uint64_t pc) { return place_text(pc); },
                       [&](uint64_t address) { return buffer_text(address); });
   }
 
   void tell_long_run(const Dispatch& dispatch, const Job& job, std::chrono::nanoseconds without_end,
-                     const WaveCensus& census) {
+                     const WaveSnapshot& snapshot) {
     if (!options_.on_warning) return;
     const std::string kernel = kernel_name(dispatch.kernel_object);
     const std::string text = fmt::format(
-        "kernel {}: no wave finished for {:.3g} s; still running (slow or hung); set "
-        "GFXGRAPH_HANG_SECONDS to end it{}",
+        "kernel {}: no wave finished for {:.3g} s; still running (slow or hung); "
+        "GFXGRAPH_HANG_SECONDS limits it{}",
         kernel.empty() ? "(unknown)" : kernel, std::chrono::duration<double>(without_end).count(),
-        census_text(job, census));
+        places_text(job, snapshot));
     const std::scoped_lock lock(warned_mutex_);
     options_.on_warning(text);
   }
 
-  Fault describe_standstill(const Dispatch& dispatch, Job& job) const {
+  Fault describe_deadlock(const Dispatch& dispatch, Job& job) const {
     Fault fault;
     fault.kind = FaultKind::kDeadlock;
     fault.kernel = kernel_name(dispatch.kernel_object);
-    fault.detail = job.given_up;
-    fault.proven = job.loops_known;
-    fault.detail += census_text(job, job.stuck);
-    const std::vector<WavePlace>& waves = job.stuck.waves;
+    fault.detail = job.watch.given_up;
+    fault.proven = job.watch.blocked;
+    fault.detail += places_text(job, job.watch.stuck);
+    const std::vector<WavePlace>& waves = job.watch.stuck.waves;
     if (waves.empty()) return fault;
     const WavePlace& first =
         *std::min_element(waves.begin(), waves.end(), [](const WavePlace& a, const WavePlace& b) {
@@ -297,7 +298,7 @@ class EngineImpl final : public Engine {
     fault.workgroup = first.workgroup;
     fault.wave = first.wave;
     fault.pc = first.pc;
-    fault.address = first.spin.address;
+    fault.address = first.loop.address;
     describe_place(fault);
     return fault;
   }

@@ -50,25 +50,23 @@ struct RunStatistics {
   uint64_t workgroups = 0;
 };
 
-// A dispatch that was proven to go on only if somebody outside of it changes memory: every live
-// wave comes back to the same state without a change of memory, or waits for such waves
-// (standstill.h); or all states that its waves can ever come to were followed, and none ends
-// (closure.h).
-struct Standstill {
+// A dispatch whose waves can make progress only if somebody outside of it changes memory: every
+// live wave comes back to the same state without a change of memory, or waits for such waves
+// (progress_check.h).
+struct BlockedDispatch {
   const Dispatch* dispatch = nullptr;
   std::chrono::nanoseconds lasted{0};  // since it was first seen to be so
   bool reads_host_memory = false;      // a wave looks at memory that the host may write
-  bool changes_memory = false;  // and back; nothing is known of other dispatches that see that
-  bool sent_message = false;    // a wave of this dispatch has sent the host a message
+  bool sent_message = false;           // a wave of this dispatch has sent the host a message
 };
 
-// A dispatch of which no wave has ended for a while, without a proof that it stands still: it
-// computes long, or is in a loop that never ends and was not proven to (a counter that has a say in
-// it, a sum in memory).
+// A dispatch of which no wave has ended for a while: it computes long, or is in a loop that never
+// ends.
 struct LongRun {
   const Dispatch* dispatch = nullptr;
   std::chrono::nanoseconds without_end{0};  // since a wave ended
   uint32_t reports = 0;                     // that were asked for before, of this dispatch
+  bool blocked = false;                     // the waves of the worker that asks are
 };
 enum class LongRunAnswer : uint8_t {
   kGoOn,
@@ -98,14 +96,13 @@ struct EngineOptions {
   // s_sendmsg MSG_INTERRUPT: the agent wakes host threads that wait on signals. Called from
   // workers.
   std::function<void(uint32_t message, uint32_t m0)> on_message;
-  // Wave-instructions a dispatch may run without any wave ending before it is reported as livelock;
-  // 0: no limit. For loops that count and so never come back to the same state: it may hit a kernel
-  // that would go on.
+  // Wave-instructions a dispatch may run without any wave ending before it ends with kDeadlock; 0:
+  // no limit. A round in which all waves sleep counts as 20000. For waves that run without progress
+  // (they count, or take a lock and give it back): it may hit a kernel that would end.
   uint64_t livelock_instructions = 0;
-  // Asked about every 50 us for as long as a dispatch stands still, or at each of the looks, some
-  // milliseconds apart, if its waves run on in vain; true ends it with kDeadlock.
+  // Asked about every 50 us for as long as a dispatch is blocked; true ends it with kDeadlock.
   // Called from workers. Null: at once, which is right where nothing outside can change memory.
-  std::function<bool(const Standstill&)> give_up;
+  std::function<bool(const BlockedDispatch&)> give_up;
   // Asked about every second of a long run. Called from workers. Null: goes on.
   std::function<LongRunAnswer(const LongRun&)> long_run;
   // Called from workers, several at a time, whenever a barrier is passed unevenly; on_warning is

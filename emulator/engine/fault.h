@@ -18,7 +18,7 @@ enum class FaultKind : uint8_t {
   kIllegal,      // bytes that are no gfx1030 instruction, or a pc outside code
   kTrap,         // s_trap
   kBadDispatch,  // descriptor, packet or sizes that cannot be run
-  kDeadlock,     // no wave can ever go on (barriers), or a livelock limit was reached
+  kDeadlock,     // no wave can make progress, or none ended within a limit
   kStopped,      // the caller asked to stop
   kOutOfMemory,  // of the host, for what running the kernel takes
 };
@@ -40,7 +40,7 @@ struct Fault {
   bool write = false;
   std::optional<codeobj::SourceLocation> source;
   std::string detail;   // nearest buffer, the wave states of a deadlock, ...
-  bool proven = false;  // kDeadlock: no schedule lets a wave end; else a limit was reached
+  bool proven = false;  // kDeadlock: no wave can make progress; else a limit was reached
 
   // One line: "kernel saxpy, workgroup (1,0,0) wave 0 lane 20, pc 0x148 global_load_dword
   // (saxpy.cpp:12): address 0x7f.. (4 bytes) is 64 bytes past ..."

@@ -77,7 +77,7 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
   g.used_scratch = launch_.scratch_wave_bytes != 0;
   g.live = g.shape.wave_count;
   g.states.assign(g.shape.wave_count, WaveExit::kSlice);
-  g.spins.clear();
+  g.loops.clear();
   while (g.waves.size() < g.shape.wave_count) {
     g.waves.push_back(new_wave());
     g.scratch.emplace_back();
@@ -116,7 +116,7 @@ void GroupStarter::start_wave_of(ResidentGroup& g, uint32_t n) const {
   backend_.wave_begin(observer_, wave.observer_state, wave, info);
 }
 
-void add_places(std::vector<WavePlace>& to, const ResidentGroup& g, bool loops_known) {
+void add_places(std::vector<WavePlace>& to, const ResidentGroup& g) {
   constexpr uint64_t kBarrierBytes = 4;
   for (uint32_t n = 0; n < g.shape.wave_count; ++n) {
     if (g.states[n] == WaveExit::kEnded) continue;
@@ -131,10 +131,10 @@ void add_places(std::vector<WavePlace>& to, const ResidentGroup& g, bool loops_k
     } else if (wave.gws_waits) {
       stuck.why = WavePlace::Why::kGws;
       stuck.gws_missing = gws_missing(wave);
-    } else if (loops_known && n < g.spins.size() && g.spins[n].low_pc != 0) {
+    } else if (n < g.loops.size() && g.loops[n].low_pc != 0) {
       stuck.why = WavePlace::Why::kRepeats;
-      stuck.spin = g.spins[n];
-      stuck.pc = stuck.spin.poll_pc != 0 ? stuck.spin.poll_pc : stuck.spin.low_pc;
+      stuck.loop = g.loops[n];
+      stuck.pc = stuck.loop.poll_pc != 0 ? stuck.loop.poll_pc : stuck.loop.low_pc;
     }
     to.push_back(stuck);
   }

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "emulator/analysis/standstill.h"
 #include "emulator/engine/backend.h"
 #include "emulator/engine/launch.h"
+#include "emulator/engine/wave_places.h"
 
 namespace gfxgraph::emulator {
 
@@ -50,11 +50,11 @@ struct ResidentGroup {
   bool used_scratch = false;
   uint32_t live = 0;
   uint64_t turn = 0;  // of each wave, the next one, in instructions, unless the slice is shorter
-  std::vector<Spin> spins;  // per wave, of the last look whether the workgroup stands still
+  std::vector<SpinLoop> loops;  // per wave, of the last check (progress_check.h)
 };
 
-// Where its live waves are; `loops_known`: its spins are of now.
-void add_places(std::vector<WavePlace>& to, const ResidentGroup& g, bool loops_known);
+// Where its live waves are; its loops are of now.
+void add_places(std::vector<WavePlace>& to, const ResidentGroup& g);
 
 // Puts workgroups of one launch into storage, with all waves at their first instruction.
 class GroupStarter {

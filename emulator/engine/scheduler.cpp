@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "emulator/engine/worker.inl"
+#include "emulator/engine/worker.h"
 
 namespace gfxgraph::emulator {
 
@@ -23,7 +23,6 @@ void Scheduler::run(Job& job) {
   {
     Worker worker(*this, job, true);
     worker.work();
-    if (worker.spare_) give_storage(std::move(worker.spare_));
   }
   if (!job.asked_for_help) return;
   std::unique_lock lock(mutex_);
@@ -59,7 +58,6 @@ void Scheduler::helper_loop() {
     {
       Worker worker(*this, *job, false);
       worker.work();
-      if (worker.spare_) give_storage(std::move(worker.spare_));
     }
     lock.lock();
     // It left because nothing more can be started, or the job stopped.

@@ -2,50 +2,27 @@
 //
 // Workgroups start in order. A worker keeps a few of them resident and gives their waves time
 // slices; when none ends, it takes in more, so that a workgroup that waits for another one does not
-// wait for ever. After a long time without an end it looks whether its waves can go on at all
-// (standstill.h, closure.h); when no worker's can, the dispatch ends with kDeadlock, unless help
-// may come from outside (EngineOptions::give_up).
+// wait for ever. A watchdog ends dispatches that do not end by themselves (watchdog.h).
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
-#include "emulator/analysis/standstill.h"
 #include "emulator/engine/backend.h"
 #include "emulator/engine/launch.h"
-#include "emulator/engine/meeting.h"
 #include "emulator/engine/resident_group.h"
+#include "emulator/engine/watchdog.h"
 
 namespace gfxgraph::emulator {
 
 // Of one worker, so that workgroups that wait for later ones find room.
 inline constexpr uint32_t kMaxResidentWaves = 4096;
-
-// What a worker that looks for a standstill shows the others.
-struct WorkerPulse {
-  static constexpr uint64_t kMoves = UINT64_MAX;
-  std::atomic<uint64_t> rounds{0};  // begun and ended; odd while one runs
-  // Steady clock, ns: the first look since a wave of this worker ended; 0: none yet.
-  std::atomic<int64_t> no_end_since{0};
-  // Guarded by Job::mutex: the sum of all pulses when its waves were last proven to stand still.
-  uint64_t still_at = kMoves;
-  bool reads_host = false;
-};
-
-// Where all waves of a dispatch are.
-struct WaveCensus {
-  std::vector<WavePlace> waves;
-  uint64_t claimed = 0;  // workgroups that a worker has taken and not started
-};
 
 struct Job {
   Job(const Launch& l, const Backend& b, void* o) : launch(l), backend(b), observer(o) {}
@@ -58,35 +35,14 @@ struct Job {
   alignas(64) std::atomic<bool> stopped{false};  // a fault, or stop()
   std::atomic<uint64_t> instructions{0};         // workers add theirs when they leave
   std::atomic<uint64_t> waves{0};
-  std::atomic<uint64_t> last_clock{0};      // of all waves that ended; workers add theirs, too
-  std::atomic<uint64_t> since_wave_end{0};  // instructions; only with a livelock limit
+  std::atomic<uint64_t> last_clock{0};  // of all waves that ended; workers add theirs, too
   std::mutex mutex;
   std::optional<Fault> fault;  // the first one
   // What a fault needs to know that the scheduler does not.
   std::function<Fault(const Wave&, const ResidentGroup&)> describe;
   std::function<void(const UnevenBarrier&, const ResidentGroup&)> warn_of_barriers;
   std::atomic<bool> barriers_told{false};
-  std::atomic<uint32_t> workers{0};       // that work on it
-  std::atomic<uint64_t> left_workers{0};  // that have left it
-  std::vector<WorkerPulse*> pulses;       // guarded by mutex; of workers that have looked
-  std::optional<std::chrono::steady_clock::time_point> still_since;  // guarded by mutex
-  uint64_t still_sum = 0;                                            // guarded by mutex
-  // Where one worker looks at the workgroups of all; since when each look has proven that they
-  // never end (closure.h), and the states that were found then. Used in meetings only.
-  Meeting meeting;
-  std::optional<std::chrono::steady_clock::time_point> closed_since;
-  std::unordered_set<uint64_t> closed_states;
-  // Set when the dispatch was given up: why, and where all its waves were. Guarded by mutex.
-  std::string given_up;
-  bool loops_known = false;  // ResidentGroup::spins are of now
-  WaveCensus stuck;
-  // A report of a dispatch that goes on (EngineOptions::long_run): its number, from 1, and what was
-  // said so far. `reports` changes with the mutex held, which guards the rest.
-  std::atomic<uint32_t> reports{0};
-  uint32_t silent_workers = 0;  // that have not said yet where their waves are
-  std::chrono::nanoseconds without_end{0};
-  WaveCensus report;
-  std::function<void(std::chrono::nanoseconds without_end, const WaveCensus&)> tell_long_run;
+  WatchState watch;
   unsigned helpers = 0;         // guarded by the scheduler's mutex
   bool asked_for_help = false;  // caller's thread only
 };
@@ -97,6 +53,8 @@ struct Job {
 // lack a barrier rely on that (docs/debian-tests.md). rocPRIM's adjacent_find hangs when a wave is
 // 30 instructions ahead after a barrier, rocSOLVER's stein_kernel goes wrong at 64.
 constexpr uint32_t kTimeSlice = 512;
+
+class Worker;
 
 class Scheduler {
  public:
@@ -114,7 +72,7 @@ class Scheduler {
   bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
 
  private:
-  class Worker;
+  friend class Worker;
   void ask_for_help(Job& job);
   void helper_loop();
   std::unique_ptr<ResidentGroup> take_storage();

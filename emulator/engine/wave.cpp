@@ -1,6 +1,5 @@
 #include "emulator/engine/wave.h"
 
-#include "emulator/analysis/trial_memory.h"
 #include "emulator/engine/context.h"
 #include "emulator/memory/access_watch.h"
 
@@ -44,16 +43,6 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
   const Region* region = table->find(address & mask);
   if (region == nullptr || !region->contains(address & mask, bytes) || (write && region->read_only))
     return nullptr;
-  if (TrialMemory* const trial = TrialMemory::current()) {
-    std::byte* const host = trial->host_of(*region, address & mask, bytes);
-    if (host == nullptr) return nullptr;
-    // Each access comes here.
-    entry = RegionCacheEntry();
-    entry.base = (address & ~mask) | region->address;
-    entry.host = host;
-    entry.requested_size = region->requested_bytes;
-    return host + (address - entry.base);
-  }
   AccessWatch* const watch = AccessWatch::current();
   if (watch != nullptr && !watch->access(*region, address & mask, bytes, write)) return nullptr;
   // The entry keeps the address bits that are ignored, so that hits need no masking.

@@ -1,5 +1,6 @@
 // What the instruction that runs on this thread does outside of its wave: writes that change
-// memory, reads, messages. Only while a StandstillProbe steps waves; without one nothing is noted.
+// memory, reads, messages. Only while a ProgressCheck (progress_check.h) steps waves; without one
+// nothing is noted.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Dispatches that stand still end with a report of where all waves are; those that only wait long
-// do not. Also run under the thread sanitizer.
+// Blocked dispatches end with a report of where all waves are; those that only wait long do not.
+// Also run under the thread sanitizer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,11 +33,11 @@ struct Case {
   unsigned threads;
 };
 
-class Standstill : public ::testing::TestWithParam<Case> {
+class Watchdog : public ::testing::TestWithParam<Case> {
  protected:
   EngineOptions options() const { return threads(GetParam().threads); }
   static std::string code() {
-    return std::string(GFXGRAPH_KERNEL_DIR "/standstill_") + GetParam().code + ".co";
+    return std::string(GFXGRAPH_KERNEL_DIR "/waits_") + GetParam().code + ".co";
   }
   // The report of a kernel with one argument, a buffer of 64 words that hold `value`.
   std::string report(const char* kernel, const Shape& s, unsigned value) {
@@ -52,13 +52,13 @@ class Standstill : public ::testing::TestWithParam<Case> {
     return result.error().to_string();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Code, Standstill,
+INSTANTIATE_TEST_SUITE_P(Code, Watchdog,
                          ::testing::Values(Case{"O0", 1}, Case{"O2", 1}, Case{"O2", 3}),
                          [](const auto& i) {
                            return i.param.code + std::string("_") + std::to_string(i.param.threads);
                          });
 
-TEST_P(Standstill, EachKindOfPollIsReported) {
+TEST_P(Watchdog, EachKindOfPollIsReported) {
   for (const char* kernel : {"poll", "poll_asleep", "poll_by_add"}) {
     EXPECT_THAT(report(kernel, shape(20, 64), 0),
                 AllOf(ContainsRegex(std::string("^deadlock: kernel ") + kernel + ", workgroup"),
@@ -72,14 +72,14 @@ TEST_P(Standstill, EachKindOfPollIsReported) {
   EXPECT_THAT(report("poll_and_store", shape(1, 32), 0), HasSubstr("1 wave repeating"));
 }
 
-TEST_P(Standstill, TheBufferIsNamed) {
+TEST_P(Watchdog, TheBufferIsNamed) {
   EXPECT_THAT(report("poll", shape(1, 32), 0),
               ContainsRegex("repeating (pc |poll\\+)0x[0-9a-f]+ (flat|global)_load_dword "
-                            "\\(.*standstill.hip:[0-9]+\\) of 0x[0-9a-f]+ \\(\"flags\" \\+ 0\\): "
+                            "\\(.*waits.hip:[0-9]+\\) of 0x[0-9a-f]+ \\(\"flags\" \\+ 0\\): "
                             "workgroup \\(0,0,0\\) wave 0"));
 }
 
-TEST_P(Standstill, WavesAtBarriersAreListedApart) {
+TEST_P(Watchdog, WavesAtBarriersAreListedApart) {
   EXPECT_THAT(
       report("poll_before_barrier", shape(2, 128), 0),
       AllOf(ContainsRegex("2 waves repeating .*: workgroup \\(0,0,0\\) wave 0, workgroup "
@@ -88,13 +88,13 @@ TEST_P(Standstill, WavesAtBarriersAreListedApart) {
                           "waves 1-3, workgroup \\(1,0,0\\) waves 1-3")));
 }
 
-TEST_P(Standstill, LoopsThroughBarriersAndLds) {
+TEST_P(Watchdog, LoopsThroughBarriersAndLds) {
   EXPECT_THAT(report("poll_through_barriers", shape(2, 96), 0),
               ContainsRegex("[36] waves in the barrier"));
   EXPECT_THAT(report("poll_lds", shape(1, 96), 0), HasSubstr("3 waves repeating"));
 }
 
-TEST_P(Standstill, AGlobalWaveSyncThatCannotFill) {
+TEST_P(Watchdog, AGlobalWaveSyncThatCannotFill) {
   TestDevice device(options());
   ASSERT_EQ(device.load(code()), "");
   ASSERT_TRUE(device.launch("meet_init", shape(1, 32), 5u));
@@ -105,7 +105,7 @@ TEST_P(Standstill, AGlobalWaveSyncThatCannotFill) {
                             "waves must reach: workgroup"));
 }
 
-TEST_P(Standstill, KernelsThatGoOnAreNotAccused) {
+TEST_P(Watchdog, KernelsThatGoOnAreNotAccused) {
   TestDevice device(options());
   ASSERT_EQ(device.load(code()), "");
   auto* words = device.array<unsigned>(64);
@@ -130,13 +130,13 @@ TEST_P(Standstill, KernelsThatGoOnAreNotAccused) {
   ASSERT_TRUE(result) << result.error().to_string();
 }
 
-TEST_P(Standstill, HelpFromOutsideIsWaitedFor) {
+TEST_P(Watchdog, HelpFromOutsideIsWaitedFor) {
   std::atomic<int> asked{0};
   std::atomic<bool> reads_host{false};
   EngineOptions with_host = options();
-  with_host.give_up = [&](const emulator::Standstill& standstill) {
+  with_host.give_up = [&](const BlockedDispatch& blocked) {
     ++asked;
-    reads_host = standstill.reads_host_memory && !standstill.sent_message;
+    reads_host = blocked.reads_host_memory && !blocked.sent_message;
     return false;
   };
   TestDevice device(with_host);
@@ -155,7 +155,7 @@ TEST_P(Standstill, HelpFromOutsideIsWaitedFor) {
   EXPECT_EQ(out[63], 3u);
 }
 
-TEST_P(Standstill, LongRunsAreReportedAndGoOn) {
+TEST_P(Watchdog, LongRunsAreReportedAndGoOn) {
   std::atomic<unsigned> asked{0};
   std::vector<std::string> told;
   EngineOptions reporting = options();
@@ -186,7 +186,7 @@ TEST_P(Standstill, LongRunsAreReportedAndGoOn) {
   }
 }
 
-TEST_P(Standstill, ThousandsOfWorkgroupsThatWaitForTheLast) {
+TEST_P(Watchdog, ThousandsOfWorkgroupsThatWaitForTheLast) {
 #ifdef GFXGRAPH_ONE_ISA
   GTEST_SKIP() << "takes long";
 #endif
@@ -200,7 +200,7 @@ TEST_P(Standstill, ThousandsOfWorkgroupsThatWaitForTheLast) {
   EXPECT_EQ(out[5], 5u);
 }
 
-TEST_P(Standstill, MoreWorkgroupsThanCanBeResidentAreSaid) {
+TEST_P(Watchdog, MoreWorkgroupsThanCanBeResidentAreSaid) {
 #ifdef GFXGRAPH_ONE_ISA
   GTEST_SKIP() << "takes long";
 #endif
@@ -216,7 +216,7 @@ TEST(Barriers, DifferentOnesAreToldOncePerKernel) {
   EngineOptions options = threads(2);
   options.on_warning = [&](const std::string& text) { told.push_back(text); };
   TestDevice device(options);
-  ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/standstill_O2.co"), "");
+  ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/waits_O2.co"), "");
   auto* out = device.array<unsigned>(256);
   for (int n = 0; n < 2; ++n) {
     const auto result = device.launch("two_barriers", shape(2, 128), out);
@@ -225,17 +225,18 @@ TEST(Barriers, DifferentOnesAreToldOncePerKernel) {
   EXPECT_EQ(out[0], 1u);
   EXPECT_EQ(out[127], 2u);
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0],
-              ContainsRegex("kernel two_barriers, workgroup \\([01],0,0\\): waves arrive at "
-                            "different barriers: wave 0 at two_barriers\\+0x[0-9a-f]+ s_barrier "
-                            "\\(.*standstill.hip:[0-9]+\\), wave [123] at two_barriers\\+0x"));
+  EXPECT_THAT(
+      told[0],
+      ContainsRegex("kernel two_barriers, workgroup \\([01],0,0\\): waves arrive at different "
+                    "barriers: wave 0 at two_barriers\\+0x[0-9a-f]+ s_barrier "
+                    "\\(.*waits.hip:[0-9]+\\), wave [123] at two_barriers\\+0x"));
 }
 
 TEST(Barriers, WavesThatEndedDoNotCount) {
   EngineOptions options = threads(1);
   options.on_warning = [](const std::string& text) { ADD_FAILURE() << text; };
   TestDevice device(options);
-  ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/standstill_O2.co"), "");
+  ASSERT_EQ(device.load(GFXGRAPH_KERNEL_DIR "/waits_O2.co"), "");
   auto* out = device.array<unsigned>(256);
   const auto result = device.launch("leave_in_turn", shape(1, 256), out);
   ASSERT_TRUE(result) << result.error().to_string();

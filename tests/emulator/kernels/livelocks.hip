@@ -184,33 +184,6 @@ KERNEL count_in_lds(unsigned* words, unsigned rounds) {
   while (n[THREAD] < rounds && load(words) == 0) n[THREAD] = n[THREAD] + 1;
   words[1 + THREAD] = n[THREAD];
 }
-// The host answers each word that is written.
-KERNEL ask_and_count(unsigned* answer, unsigned* out, unsigned rounds) {
-  for (unsigned r = 0; r < rounds; ++r) {
-    store(out, r + 1);
-    unsigned n = 0;
-    while (__hip_atomic_load(answer, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) != r + 1) ++n;
-    out[1 + item()] = n;
-  }
-}
-// The host's flag is seen under a lock.
-KERNEL lock_and_look(unsigned* answer, unsigned* words) {
-  for (bool found = false; !found;) {
-    while (exchange_if(words, 0u, 1u) != 0) {
-    }
-    found = __hip_atomic_load(answer, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) != 0;
-    store(words, 0);
-  }
-}
-// As lock_in_vain, with a lock that the host sees.
-KERNEL lock_in_host_memory(unsigned* words) {
-  for (bool found = false; !found;) {
-    while (exchange_if(words, 0u, 1u) != 0) {
-    }
-    found = load(words + 1) != 0;
-    store(words, 0);
-  }
-}
 KERNEL wait_for_clock(unsigned* words, unsigned ticks) {
   const unsigned long long begin = clock64();
   unsigned n = 0;

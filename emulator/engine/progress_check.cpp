@@ -1,12 +1,8 @@
-#include "emulator/analysis/standstill.h"
-
-#include <fmt/format.h>
+#include "emulator/engine/progress_check.h"
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <tuple>
 
 #include "emulator/engine/resident_group.h"
 
@@ -18,6 +14,8 @@ constexpr uint32_t kMostSteps = 20000;
 constexpr uint32_t kFirstImageAfter = 64;
 constexpr unsigned kMostPasses = 256;
 constexpr uint64_t kMostScratchBytes = 1 << 20;
+// For a loop that is only reported.
+constexpr uint32_t kMostReportedSteps = 4096;
 
 void forget_regions(Wave& wave) {
   for (RegionCacheEntry& entry : wave.regions) entry = RegionCacheEntry();
@@ -30,7 +28,7 @@ uint16_t op_flags(const Inst& inst) { return op_info(inst.op).flags; }
 }  // namespace
 
 // The state of 32 lanes that decides what they do next.
-struct StandstillProbe::HalfImage {
+struct ProgressCheck::HalfImage {
   uint32_t sgpr[136];
   uint32_t other[7];
   std::vector<Row> vgpr;
@@ -60,7 +58,7 @@ struct StandstillProbe::HalfImage {
   }
 };
 
-struct StandstillProbe::WaveImage {
+struct ProgressCheck::WaveImage {
   const Inst* resume = nullptr;
   HalfImage lower;
   HalfImage upper;
@@ -79,7 +77,7 @@ struct StandstillProbe::WaveImage {
   }
 };
 
-bool StandstillProbe::lds_changed_by(const ResidentGroup& group, const Inst& inst) {
+bool ProgressCheck::lds_changed_by(const ResidentGroup& group, const Inst& inst) {
   if (lds_.empty()) return false;
   if (inst.advance != 0) {  // 0: a slot that leads to another one
     if (inst.format != Format::kDs && inst.format != Format::kFlat) return false;
@@ -91,23 +89,24 @@ bool StandstillProbe::lds_changed_by(const ResidentGroup& group, const Inst& ins
   return true;
 }
 
-// Best a load or atomic of global memory; the first one in the code, so that waves at different
-// places of one loop name the same.
-void StandstillProbe::note_poll(Spin& spin, const Inst& inst) const {
+// The poll is best a load or atomic of global memory; the first one in the code, so that waves at
+// different places of one loop name the same.
+void ProgressCheck::note_instruction(SpinLoop& loop, const Inst& inst) const {
+  loop.low_pc = loop.low_pc == 0 ? inst.pc : std::min(loop.low_pc, inst.pc);
+  loop.high_pc = std::max(loop.high_pc, inst.pc);
   if ((op_flags(inst) & (OpInfo::kLoad | OpInfo::kAtomic)) == 0 || inst.format == Format::kSmem)
     return;
   const uint64_t address = watch_.address();
-  if (spin.poll_pc != 0 && (address != 0) == (spin.address != 0) && inst.pc > spin.poll_pc) return;
-  if (spin.address != 0 && address == 0) return;
-  spin.poll_pc = inst.pc;
-  spin.address = address;
+  if (loop.poll_pc != 0 && (address != 0) == (loop.address != 0) && inst.pc > loop.poll_pc) return;
+  if (loop.address != 0 && address == 0) return;
+  loop.poll_pc = inst.pc;
+  loop.address = address;
 }
 
-StandstillProbe::Outcome StandstillProbe::run_wave(ResidentGroup& group, uint32_t n,
-                                                   const std::function<void(uint32_t)>& step) {
+ProgressCheck::Outcome ProgressCheck::run_wave(ResidentGroup& group, uint32_t n, const Step& step) {
   Wave& wave = *group.waves[n];
   if (wave.scratch_bytes > kMostScratchBytes) return Outcome::kMoved;
-  Spin& spin = group.spins[n];
+  SpinLoop& loop = group.loops[n];
   WaveImage image;
   bool lds_changed = false;
   uint32_t since = 0;
@@ -117,7 +116,7 @@ StandstillProbe::Outcome StandstillProbe::run_wave(ResidentGroup& group, uint32_
       image.take(wave, launch_.vgprs);
       // So that each access of the loop is looked up once.
       forget_regions(wave);
-      spin = Spin();
+      loop = SpinLoop();
       lds_changed = false;
       since = 0;
       next_image = next_image == 0 ? kFirstImageAfter : next_image * 2;
@@ -130,26 +129,23 @@ StandstillProbe::Outcome StandstillProbe::run_wave(ResidentGroup& group, uint32_
       return Outcome::kMoved;
     if (lds_changed_by(group, inst)) lds_changed = lds_changed_ = true;
     if (state == WaveExit::kBarrier) return Outcome::kBarrier;
-    spin.low_pc = spin.low_pc == 0 ? inst.pc : std::min(spin.low_pc, inst.pc);
-    spin.high_pc = std::max(spin.high_pc, inst.pc);
-    note_poll(spin, inst);
+    note_instruction(loop, inst);
     ++since;
     if (!lds_changed && wave.resume == image.resume && image.equals(wave)) return Outcome::kRepeats;
   }
   return Outcome::kMoved;
 }
 
-bool StandstillProbe::stands_still(ResidentGroup& group,
-                                   const std::function<void(uint32_t)>& step) {
+bool ProgressCheck::is_blocked(ResidentGroup& group, const Step& step) {
   struct GroupImage {
     std::vector<WaveImage> waves;
     std::vector<std::byte> lds;
   };
   const uint32_t count = group.shape.wave_count;
-  group.spins.assign(count, Spin());
+  group.loops.assign(count, SpinLoop());
   lds_.assign(group.group.lds, group.group.lds + group.group.lds_bytes);
   GroupImage image;
-  unsigned meetings = 0;
+  unsigned barriers = 0;
   unsigned next_image = 0;
   for (unsigned pass = 0; pass < kMostPasses; ++pass) {
     lds_changed_ = false;
@@ -176,7 +172,7 @@ bool StandstillProbe::stands_still(ResidentGroup& group,
       return image.lds == lds_;
     };
     if (!image.waves.empty() && same()) return true;
-    if (meetings == next_image) {
+    if (barriers == next_image) {
       image.waves.resize(count);
       for (uint32_t n = 0; n < count; ++n)
         if (group.states[n] != WaveExit::kEnded)
@@ -184,98 +180,46 @@ bool StandstillProbe::stands_still(ResidentGroup& group,
       image.lds = lds_;
       next_image = next_image * 2 + 1;
     }
-    ++meetings;
+    ++barriers;
     for (WaveExit& state : group.states)
       if (state == WaveExit::kBarrier) state = WaveExit::kSlice;
   }
   return false;
 }
 
-// ---- the list ----
-
-namespace {
-
-constexpr size_t kListedPlaces = 16;
-constexpr size_t kListedWorkgroups = 4;
-
-std::string id_text(const std::array<uint32_t, 3>& id) {
-  return fmt::format("({},{},{})", id[0], id[1], id[2]);
+void ProgressCheck::find_loops(ResidentGroup& group, const Step& step) {
+  group.loops.assign(group.shape.wave_count, SpinLoop());
+  for (uint32_t n = 0; n < group.shape.wave_count; ++n)
+    if (group.states[n] != WaveExit::kEnded && group.states[n] != WaveExit::kBarrier &&
+        !group.waves[n]->gws_waits)
+      group.loops[n] = loop_of(group, n, step);
 }
 
-bool earlier(const WavePlace& a, const WavePlace& b) {
-  return std::tuple(a.workgroup[2], a.workgroup[1], a.workgroup[0], a.wave) <
-         std::tuple(b.workgroup[2], b.workgroup[1], b.workgroup[0], b.wave);
-}
-
-// "1", "0-3", "0-2,5".
-std::string wave_ranges(const std::vector<uint32_t>& waves) {
-  std::string text;
-  for (size_t n = 0; n < waves.size();) {
-    size_t last = n;
-    while (last + 1 < waves.size() && waves[last + 1] == waves[last] + 1) ++last;
-    text += fmt::format("{}{}", n == 0 ? "" : ",", waves[n]);
-    if (last != n) text += fmt::format("-{}", waves[last]);
-    n = last + 1;
+SpinLoop ProgressCheck::loop_of(ResidentGroup& group, uint32_t n, const Step& step) {
+  Wave& wave = *group.waves[n];
+  SpinLoop loop;
+  const Inst* begin = nullptr;
+  uint32_t since = 0;
+  uint32_t next_begin = 0;
+  for (uint32_t steps = 0; steps < kMostReportedSteps; ++steps) {
+    if (since == next_begin) {
+      begin = wave.resume;
+      forget_regions(wave);
+      loop = SpinLoop();
+      since = 0;
+      next_begin = next_begin == 0 ? kFirstImageAfter : next_begin * 2;
+    }
+    const Inst& inst = *wave.resume;
+    watch_.begin_instruction();
+    step(n);
+    const WaveExit state = group.states[n];
+    if (state == WaveExit::kEnded || state == WaveExit::kFault || state == WaveExit::kBarrier)
+      return {};
+    note_instruction(loop, inst);
+    ++since;
+    if (wave.resume == begin) return loop;
   }
-  return text;
-}
-
-// Which waves stand at one place; they are in order.
-std::string who(const std::vector<WavePlace>& waves) {
-  std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint32_t>>> groups;
-  for (const WavePlace& w : waves) {
-    if (groups.empty() || groups.back().first != w.workgroup) groups.push_back({w.workgroup, {}});
-    groups.back().second.push_back(w.wave);
-  }
-  if (groups.size() > kListedWorkgroups)
-    return fmt::format("{} workgroups from {} to {}", groups.size(), id_text(groups.front().first),
-                       id_text(groups.back().first));
-  std::string text;
-  for (const auto& [id, numbers] : groups)
-    text += fmt::format("{}workgroup {} wave{} {}", text.empty() ? "" : ", ", id_text(id),
-                        numbers.size() == 1 ? "" : "s", wave_ranges(numbers));
-  return text;
-}
-
-std::string what(const WavePlace& wave, const std::function<std::string(uint64_t)>& place,
-                 const std::function<std::string(uint64_t)>& buffer) {
-  switch (wave.why) {
-    case WavePlace::Why::kBarrier: return fmt::format("in the barrier at {}", place(wave.pc));
-    case WavePlace::Why::kGws:
-      return fmt::format("in the global wave sync at {}, which {} more wave{} must reach",
-                         place(wave.pc), wave.gws_missing, wave.gws_missing == 1 ? "" : "s");
-    case WavePlace::Why::kRuns: return fmt::format("at {}", place(wave.pc));
-    case WavePlace::Why::kRepeats: break;
-  }
-  if (wave.spin.poll_pc == 0)
-    return fmt::format("in an infinite loop of {} bytes at {}",
-                       wave.spin.high_pc - wave.spin.low_pc + 4, place(wave.pc));
-  std::string text = fmt::format("repeating {}", place(wave.pc));
-  if (wave.spin.address != 0) text += fmt::format(" of {}", buffer(wave.spin.address));
-  return text;
-}
-
-}  // namespace
-
-std::string list_waves(std::vector<WavePlace> waves,
-                       const std::function<std::string(uint64_t)>& place,
-                       const std::function<std::string(uint64_t)>& buffer) {
-  std::sort(waves.begin(), waves.end(), earlier);
-  std::map<std::pair<WavePlace::Why, uint64_t>, std::vector<WavePlace>> places;
-  for (const WavePlace& wave : waves) places[{wave.why, wave.pc}].push_back(wave);
-  std::vector<const std::vector<WavePlace>*> order;
-  for (const auto& [key, list] : places) order.push_back(&list);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return earlier(a->front(), b->front()); });
-  std::string text;
-  for (size_t n = 0; n < std::min(order.size(), kListedPlaces); ++n) {
-    const std::vector<WavePlace>& list = *order[n];
-    text += fmt::format("\n  {} wave{} {}: {}", list.size(), list.size() == 1 ? "" : "s",
-                        what(list.front(), place, buffer), who(list));
-  }
-  if (order.size() > kListedPlaces)
-    text += fmt::format("\n  and waves at {} more places", order.size() - kListedPlaces);
-  return text;
+  return {};
 }
 
 }  // namespace gfxgraph::emulator
