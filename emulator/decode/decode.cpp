@@ -2,7 +2,6 @@
 // layouts: AMD "RDNA 2 Instruction Set Architecture", chapter 13.
 #include <array>
 #include <bit>
-#include <string_view>
 
 #include "emulator/decode/inst.h"
 
@@ -71,67 +70,22 @@ struct Rows {
 constexpr Rows kRows;
 
 constexpr OpInfo kOpInfo[] = {
-#define GFXGRAPH_OP(name, dst, sdst, src0, src1, src2, access, flags) \
-  {#name, dst, sdst, {src0, src1, src2}, access, flags},
+#define GFXGRAPH_OP(name, dst, sdst, src0, src1, src2, access, type0, type1, type2, flags) \
+  {#name,  dst,                                                                            \
+   sdst,   {src0, src1, src2},                                                             \
+   access, {ConstantType::k##type0, ConstantType::k##type1, ConstantType::k##type2},       \
+   flags},
 #include "emulator/table/ops.inc"
 #undef GFXGRAPH_OP
 };
 
-// How a source reads an inline constant or a literal. f16: floating constants as f16. 64-bit types:
-// a literal is the upper half (f64), sign-extended (i64) or zero-extended. i16 sources read
-// constants like 32-bit ones: the low half of the 32-bit value (also the floating ones, which are
-// then of little use).
-enum class ConstantType : uint8_t { k32, kF16, kF64, kI64, kU64, kMix };
-
-struct OpTraits {
-  std::array<ConstantType, 3> constant{};
-  uint8_t sources = 0;       // how many sources the op has in VOP3 form
-  bool accumulates = false;  // the destination is src[2]
-  bool scalar_dst = false;
-  bool compare = false;
-  bool compare_exec = false;
-  bool opaque = false;  // operands of its own kind, never executed: not decoded
-};
-
-constexpr bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
+// How many sources the op has in VOP3 form.
+unsigned source_count(const OpInfo& info) {
+  return info.src_dwords[2] != 0   ? 3
+         : info.src_dwords[1] != 0 ? 2
+         : info.src_dwords[0] != 0 ? 1
+                                   : 0;
 }
-
-constexpr OpTraits traits_of(const OpInfo& info) {
-  const std::string_view name = info.name;
-  OpTraits t;
-  for (unsigned n = 0; n < 3; ++n) {
-    if (info.src_dwords[n] != 0) t.sources = static_cast<uint8_t>(n + 1);
-    if (info.src_dwords[n] >= 2) {
-      t.constant[n] = contains(name, "f64")   ? ConstantType::kF64
-                      : contains(name, "i64") ? ConstantType::kI64
-                                              : ConstantType::kU64;
-    }
-  }
-  if (name.starts_with("v_fma_mix")) {
-    for (auto& c : t.constant) c = ConstantType::kMix;
-  } else if (name.ends_with("_f16")) {
-    t.constant[0] = t.constant[1] = ConstantType::kF16;
-    if (!name.starts_with("v_dot2")) t.constant[2] = ConstantType::kF16;
-    // An exponent and a set of classes are integers.
-    if (contains(name, "ldexp") || contains(name, "class")) t.constant[1] = ConstantType::k32;
-  }
-  t.accumulates = name.starts_with("v_fmac_") || name.starts_with("v_pk_fmac_") ||
-                  name.starts_with("v_dot2c_") || name.starts_with("v_dot4c_");
-  t.compare = name.starts_with("v_cmp");
-  t.compare_exec = name.starts_with("v_cmpx");
-  t.opaque = name.starts_with("v_interp");
-  t.scalar_dst = t.compare || name.starts_with("v_readlane") || name.starts_with("v_readfirstlane");
-  return t;
-}
-
-struct Traits {
-  std::array<OpTraits, static_cast<size_t>(Op::kCount)> op{};
-  constexpr Traits() {
-    for (size_t i = 0; i < op.size(); ++i) op[i] = traits_of(kOpInfo[i]);
-  }
-};
-constexpr Traits kTraits;
 
 // ---- operands -----------------------------------------------------------------------------------
 
@@ -202,10 +156,11 @@ class Decoder {
     inst_.op = r.op;
     inst_.format = format;
     row_flags_ = r.flags;
-    traits_ = &kTraits.op[static_cast<size_t>(r.op)];
     info_ = &kOpInfo[static_cast<size_t>(r.op)];
     return true;
   }
+
+  bool has(uint32_t flag) const { return (info_->flags & flag) != 0; }
 
   DecodeStatus second_dword() {
     dwords_ = 2;
@@ -250,7 +205,7 @@ class Decoder {
   }
 
   ConstantType constant_type(unsigned n) const {
-    const ConstantType type = traits_->constant[n];
+    const ConstantType type = info_->constant[n];
     if (type != ConstantType::kMix) return type;
     return (inst_.op_sel_hi() >> n & 1) != 0 ? ConstantType::kF16 : ConstantType::k32;
   }
@@ -340,12 +295,12 @@ class Decoder {
     if (vop2_opcode == 0x3f) {
       if (!row(Format::kVop1, first_ >> 9 & 0xff)) return DecodeStatus::kIllegal;
       if (info_->dst_dwords != 0) set_destination(vdst);
-      if (traits_->sources == 0) return DecodeStatus::kOk;
+      if (source_count(*info_) == 0) return DecodeStatus::kOk;
       return first_source();
     }
     if (vop2_opcode == 0x3e) {
       if (!row(Format::kVopc, vdst)) return DecodeStatus::kIllegal;
-      inst_.dst = traits_->compare_exec ? operand::kExecLo : operand::kVccLo;
+      inst_.dst = compares_exec(*info_) ? operand::kExecLo : operand::kVccLo;
       inst_.src[1] = static_cast<uint16_t>(256 + (first_ >> 9 & 0xff));
       return first_source();
     }
@@ -354,8 +309,8 @@ class Decoder {
   }
 
   void set_destination(unsigned vdst) {
-    inst_.dst = static_cast<uint16_t>(traits_->scalar_dst ? vdst : 256 + vdst);
-    no_register_ = traits_->scalar_dst && vdst >= operand::kFirstConstant;
+    inst_.dst = static_cast<uint16_t>(has(OpInfo::kScalarDst) ? vdst : 256 + vdst);
+    no_register_ = has(OpInfo::kScalarDst) && vdst >= operand::kFirstConstant;
   }
 
   DecodeStatus vop2(unsigned vdst) {
@@ -370,9 +325,9 @@ class Decoder {
       return code == kSdwaCode || code == kDpp16Code ? DecodeStatus::kIllegal : source(0, code);
     }
     inst_.src[1] = vsrc1;
-    if (traits_->accumulates)
+    if (has(OpInfo::kAccumulates))
       inst_.src[2] = inst_.dst;
-    else if (traits_->sources == 3)
+    else if (source_count(*info_) == 3)
       inst_.src[2] = operand::kVccLo;
     if (info_->sdst_dwords != 0) inst_.sdst = operand::kVccLo;
     return first_source();
@@ -413,7 +368,7 @@ class Decoder {
         (second_ >> 20 & 1) << vmod::kNegShift | (second_ >> 28 & 1) << (vmod::kNegShift + 1) |
         (second_ >> 21 & 1) << vmod::kAbsShift | (second_ >> 29 & 1) << (vmod::kAbsShift + 1);
     if (inst_.format == Format::kVopc) {
-      if ((second_ >> 15 & 1) != 0 && !traits_->compare_exec)
+      if ((second_ >> 15 & 1) != 0 && !compares_exec(*info_))
         inst_.dst = static_cast<uint16_t>(second_ >> 8 & 0x7f);
     } else {
       inst_.mods |=
@@ -470,17 +425,17 @@ class Decoder {
 
   DecodeStatus vop3_operands() {
     const unsigned vdst = first_ & 0xff;
-    if (traits_->opaque) return DecodeStatus::kOk;
-    if (traits_->compare_exec)
+    if (has(OpInfo::kOpaque)) return DecodeStatus::kOk;
+    if (compares_exec(*info_))
       inst_.dst = operand::kExecLo;
     else if (info_->dst_dwords != 0)
       set_destination(vdst);
-    const unsigned sources = traits_->accumulates ? 2 : traits_->sources;
+    const unsigned sources = has(OpInfo::kAccumulates) ? 2 : source_count(*info_);
     for (unsigned n = 0; n < sources; ++n) {
       const unsigned code = second_ >> (9 * n) & 0x1ff;
       if (const DecodeStatus status = source(n, code); status != DecodeStatus::kOk) return status;
     }
-    if (traits_->accumulates) inst_.src[2] = inst_.dst;
+    if (has(OpInfo::kAccumulates)) inst_.src[2] = inst_.dst;
     return DecodeStatus::kOk;
   }
 
@@ -580,7 +535,6 @@ class Decoder {
   bool has_literal_ = false;
   bool no_register_ = false;  // a scalar destination that is none
   uint8_t row_flags_ = 0;
-  const OpTraits* traits_ = nullptr;
   const OpInfo* info_ = nullptr;
 };
 

@@ -175,22 +175,41 @@ struct alignas(64) Inst {
 };
 static_assert(sizeof(Inst) == 64);
 
-// What an op reads and writes, for observers and messages. Dword counts are 0 for absent operands;
-// 16-bit operands count as one dword. wave32 sizes (lane masks: 1).
+// How a source reads an inline constant or a literal. f16: floating constants as f16. 64-bit types:
+// a literal is the upper half (f64), sign-extended (i64) or zero-extended. i16 sources read
+// constants like 32-bit ones: the low half of the 32-bit value (also the floating ones, which are
+// then of little use).
+enum class ConstantType : uint8_t { k32, kF16, kF64, kI64, kU64, kMix };
+
+// What an op reads and writes, from the generated table: all that follows from its name. Dword
+// counts are 0 for absent operands; 16-bit operands count as one dword. wave32 sizes (lane masks:
+// 1).
 struct OpInfo {
   const char* name;
   uint8_t dst_dwords;
   uint8_t sdst_dwords;  // MUBUF: 4, and it is a source (see kSdstIsSource)
   uint8_t src_dwords[3];
   uint8_t access_bytes;  // memory: bytes per lane and address (read2: of one element); else 0
-  uint16_t flags;
-  static constexpr uint16_t kReadsVcc = 1, kWritesVcc = 2, kReadsScc = 4, kWritesScc = 8,
+  ConstantType constant[3];
+  uint32_t flags;
+  static constexpr uint32_t kReadsVcc = 1, kWritesVcc = 2, kReadsScc = 4, kWritesScc = 8,
                             kReadsM0 = 16, kWritesExec = 32,
                             kReadsExec = 64,  // as data: saveexec, cbranch_exec
       kSdstIsSource = 128, kLoad = 256, kStore = 512, kAtomic = 1024,
                             kDstIsSource = 2048,  // s_addk, s_cmov, d16 loads, partial writes
-      kBranch = 4096, kEndsBlock = 8192;
+      kBranch = 4096, kEndsBlock = 8192,
+                            kAccumulates = 1 << 14,  // vector ALU: src[2] is the destination
+      kCompares = 1 << 15,                           // v_cmp*
+      kScalarDst = 1 << 16,                          // vector ALU: dst is an SGPR
+      kOpaque = 1 << 17,                             // operands of its own kind: not decoded
+      kExchanges = 1 << 18,                          // atomics: memory holds the data afterwards
+      kFloatAtomic = 1 << 19, kHighHalf = 1 << 20,   // d16_hi: the upper half of the register
+      kTwoAddresses = 1 << 21,                       // ds_write2*
+      kStride64 = 1 << 22;                           // of those: offsets count 64 elements
 };
+inline bool compares_exec(const OpInfo& info) {
+  return (info.flags & OpInfo::kCompares) != 0 && (info.flags & OpInfo::kWritesExec) != 0;
+}
 const OpInfo& op_info(Op op) noexcept;
 inline const char* op_name(Op op) noexcept { return op_info(op).name; }
 

@@ -97,7 +97,7 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
       list.dest(inst.sdst, info.sdst_dwords, OperandRef::kLaneMask);
   }
   const bool scalar_of_vector = is_vector(inst.format) && operand::is_sgpr(inst.dst);
-  const bool compares = inst.format == Format::kVopc || std::strncmp(info.name, "v_cmp", 5) == 0;
+  const bool compares = inst.format == Format::kVopc || (info.flags & OpInfo::kCompares) != 0;
   if (inst.dst != operand::kNone) {
     if ((info.flags & OpInfo::kDstIsSource) != 0) list.source(inst.dst, info.dst_dwords);
     list.dest(inst.dst, info.dst_dwords,
@@ -105,7 +105,7 @@ void describe_operands(const Inst& inst, InstOperands& out) noexcept {
                   (partial ? OperandRef::kPartial : 0));
   }
   if (inst.op == Op::v_swap_b32 && operand::is_vgpr(inst.src[0])) list.dest(inst.src[0], 1, 0);
-  const auto implicit = [&](uint16_t flag_read, uint16_t flag_write, uint16_t code, uint32_t role) {
+  const auto implicit = [&](uint32_t flag_read, uint32_t flag_write, uint16_t code, uint32_t role) {
     bool listed = false;
     for (int n = 0; n < 3; ++n) listed = listed || inst.src[n] == code;
     if ((info.flags & flag_read) != 0 && !listed) list.source(code, 1, role);

@@ -23,7 +23,7 @@ void forget_regions(Wave& wave) {
     for (RegionCacheEntry& entry : wave.upper->regions) entry = RegionCacheEntry();
 }
 
-uint16_t op_flags(const Inst& inst) { return op_info(inst.op).flags; }
+uint32_t op_flags(const Inst& inst) { return op_info(inst.op).flags; }
 
 }  // namespace
 
@@ -81,7 +81,7 @@ bool ProgressCheck::lds_changed_by(const ResidentGroup& group, const Inst& inst)
   if (lds_.empty()) return false;
   if (inst.advance != 0) {  // 0: a slot that leads to another one
     if (inst.format != Format::kDs && inst.format != Format::kFlat) return false;
-    constexpr uint16_t kAll = OpInfo::kStore | OpInfo::kAtomic | OpInfo::kLoad;
+    constexpr uint32_t kAll = OpInfo::kStore | OpInfo::kAtomic | OpInfo::kLoad;
     if ((op_flags(inst) & kAll) == OpInfo::kLoad) return false;
   }
   if (std::memcmp(lds_.data(), group.group.lds, lds_.size()) == 0) return false;
