@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/log.h"
-#include "emulator/clock.h"
+#include "emulator/engine/clock.h"
 #include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/loader_extension.h"

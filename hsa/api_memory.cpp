@@ -12,9 +12,9 @@
 #include "hsa/copy.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
-#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
+#include "hsa/watchdog.h"
 
 using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT

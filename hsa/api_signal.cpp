@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "hsa/handlers.h"
-#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
+#include "hsa/watchdog.h"
 
 using namespace gfxgraph;       // NOLINT: entry points are C
 using namespace gfxgraph::hsa;  // NOLINT

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "hsa/patience.h"
 #include "hsa/wait.h"
+#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

@@ -17,9 +17,9 @@
 #include "codeobj/function_at.h"
 #include "hsa/host_calls.h"
 #include "hsa/memory.h"
-#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/wait.h"
+#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -81,15 +81,15 @@ emulator::Engine& engine() {
     options.on_warning = [](const std::string& text) {
       log(LogLevel::kWarning, "{}", Lines{text});
     };
-    options.give_up = [&s](const emulator::Standstill& standstill) {
+    options.give_up = [&s](const emulator::BlockedDispatch& blocked) {
       uint32_t running = 0;
       {
         const std::lock_guard lock(s.code_mutex);
         running = s.running;
       }
-      return out_of_patience(standstill, running);
+      return ends_blocked_kernel(blocked, running);
     };
-    options.long_run = judge_long_run;
+    options.long_run = on_long_run;
     s.engine.store(emulator::Engine::create(s.map, options).release(), std::memory_order_release);
   });
   return *s.engine.load(std::memory_order_acquire);

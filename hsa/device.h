@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
-#include "emulator/engine.h"
-#include "emulator/memory_map.h"
+#include "emulator/engine/engine.h"
+#include "emulator/memory/memory_map.h"
 #include "hsa/agent_fault.h"
 
 namespace gfxgraph::hsa {
@@ -42,7 +42,7 @@ class Device {
   // The same for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
-  // Where the device's clock is, in shader clocks (emulator/clock.h).
+  // Where the device's clock is, in shader clocks (emulator/engine/clock.h).
   static uint64_t clock();
 
   // Stops running kernels: the process ends, or the device is out of use.

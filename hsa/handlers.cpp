@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hsa/patience.h"
 #include "hsa/wait.h"
+#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 
 namespace gfxgraph::hsa {
 namespace {
@@ -30,11 +30,6 @@ std::span<const std::byte> bytes_at(const codeobj::CodeObject& object, uint64_t 
   return {};
 }
 
-bool computes_floats(std::string_view name) {
-  return name.find("_f32") != name.npos || name.find("_f64") != name.npos ||
-         name.find("atomic_f") != name.npos;
-}
-
 uint32_t code_of(const Inst& inst) {
   switch (inst.op) {
     case Op::s_swappc_b64:
@@ -51,7 +46,7 @@ uint32_t code_of(const Inst& inst) {
   const bool returns =
       inst.format == Format::kDs ? info.dst_dwords != 0 : (inst.mods & emulator::mmod::kGlc) != 0;
   return kernel_code::kAtomics | (returns ? kernel_code::kReturningAtomics : 0) |
-         (computes_floats(info.name) ? kernel_code::kFloatAtomics : 0);
+         ((info.flags & OpInfo::kFloatAtomic) != 0 ? kernel_code::kFloatAtomics : 0);
 }
 
 uint32_t code_of(std::span<const std::byte> elf, std::string_view name) {

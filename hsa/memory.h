@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "emulator/memory_map.h"
+#include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::hsa {
 

@@ -13,12 +13,12 @@
 #include <unordered_map>
 
 #include "base/log.h"
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 #include "hsa/device.h"
 #include "hsa/memory.h"
-#include "hsa/patience.h"
 #include "hsa/runtime.h"
 #include "hsa/signal.h"
+#include "hsa/watchdog.h"
 
 namespace gfxgraph::hsa {
 namespace {

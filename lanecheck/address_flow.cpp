@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <bitset>
-#include <cstring>
 #include <optional>
 
-#include "emulator/observer.h"
+#include "emulator/analysis/control_flow.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/shadow_rule.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
 
+using emulator::Flow;
 using emulator::Format;
 using emulator::Inst;
 using emulator::InstOperands;
@@ -81,7 +82,7 @@ bool has_address(Format format) {
 class Kernel {
  public:
   Kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs, const emulator::RegionTable& memory)
-      : memory_(memory), sgprs_(sgprs), vgprs_(vgprs), traced_(trace(entry)) {
+      : reader_(memory), sgprs_(sgprs), vgprs_(vgprs), traced_(trace(entry)) {
     if (!traced_) return;
     forward();
     find_never_undefined();
@@ -112,71 +113,34 @@ class Kernel {
  private:
   // ---- control flow ----
 
+  // False when it cannot be told where the code goes on.
   bool trace(uint64_t entry) {
     bool followed = true;
-    node_at(entry);
-    for (uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_.size() > kMaxInstructions) return false;
-      followed = follow(n) && followed;
+    const auto graph = emulator::ControlFlow::trace(
+        entry, reader_, kMaxInstructions, [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
+    if (!graph) return false;
+    nodes_.resize(graph->nodes().size());
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const emulator::ControlFlow::Node& from = graph->nodes()[n];
+      Node& node = nodes_[n];
+      node.pc = from.pc;
+      node.successors = from.successors;
+      for (unsigned s = 0; s < from.successors; ++s) node.successor[s] = from.successor[s];
+      followed = followed && from.kind != Flow::Kind::kLoop &&
+                 !emulator::Flow{from.kind, 0}.leaves_graph();
     }
     return followed;
   }
 
-  uint32_t node_at(uint64_t pc) {
-    const auto [at, added] = index_.try_emplace(pc, static_cast<uint32_t>(nodes_.size()));
-    if (added) nodes_.emplace_back().pc = pc;
-    return at->second;
-  }
-
-  // False when it cannot be told where the code goes on.
-  bool follow(uint32_t n) {
-    const uint64_t pc = nodes_[n].pc;
-    Inst inst;
-    // What cannot be decoded ends the wave.
-    if (!decode_at(pc, inst)) return true;
-    InstOperands operands;
-    emulator::describe_operands(inst, operands);
+  void add_node(uint32_t n, const Inst& inst) {
+    if (nodes_.size() <= n) nodes_.resize(n + 1);
     Node& node = nodes_[n];
-    node.rule = shadow_rule(inst, operands);
-    node.operands = operands;
+    emulator::describe_operands(inst, node.operands);
+    node.rule = shadow_rule(inst, node.operands);
     node.format = inst.format;
     node.op = inst.op;
     node.source[0] = inst.src[0];
     node.source[1] = inst.src[1];
-    const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
-    switch (inst.op) {
-      case Op::s_endpgm:
-      case Op::s_endpgm_saved:
-      case Op::s_code_end: return true;
-      case Op::s_branch: add_successor(n, target); return true;
-      case Op::s_cbranch_scc0:
-      case Op::s_cbranch_scc1:
-      case Op::s_cbranch_vccz:
-      case Op::s_cbranch_vccnz:
-      case Op::s_cbranch_execz:
-      case Op::s_cbranch_execnz: add_successor(n, target); break;
-      default:  // calls, returns, jump tables and the like
-        if ((emulator::op_info(inst.op).flags & emulator::OpInfo::kBranch) != 0) return false;
-        break;
-    }
-    add_successor(n, inst.next_pc());
-    return true;
-  }
-
-  void add_successor(uint32_t n, uint64_t pc) {
-    const uint32_t to = node_at(pc);
-    Node& node = nodes_[n];
-    node.successor[node.successors++] = to;
-  }
-
-  bool decode_at(uint64_t pc, Inst& inst) {
-    if (region_ == nullptr || !region_->contains(pc, 4)) region_ = memory_.find(pc);
-    if (region_ == nullptr || pc % 4 != 0) return false;
-    uint32_t words[5] = {};
-    const uint64_t offset = pc - region_->address;
-    const size_t available = std::min<uint64_t>(5, (region_->mapped_bytes - offset) / 4);
-    std::memcpy(words, region_->host + offset, available * 4);
-    return emulator::decode(words, available, pc, inst) == emulator::DecodeStatus::kOk;
   }
 
   // ---- forward: EXEC and the definedness of SGPRs ----
@@ -412,7 +376,7 @@ class Kernel {
   }
 
   bool fill_step(const Node& node, ShadowStep& step) {
-    if (!decode_at(node.pc, step.inst)) return false;
+    if (!reader_.decode_at(node.pc, step.inst)) return false;
     step.operands = node.operands;
     step.rule = node.rule;
     if (step.rule == ShadowRule::kVectorOne || step.rule == ShadowRule::kMixedOne)
@@ -499,11 +463,9 @@ class Kernel {
     return true;
   }
 
-  const emulator::RegionTable& memory_;
-  const emulator::Region* region_ = nullptr;
+  emulator::CodeReader reader_;
   std::vector<Run> runs_;
   std::vector<AddressFlow::Begun> begun_;
-  std::unordered_map<uint64_t, uint32_t> index_;
   std::vector<Node> nodes_;
   Scalars constant_;
   const uint32_t sgprs_;

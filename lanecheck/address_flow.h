@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/memory_map.h"
+#include "emulator/memory/memory_map.h"
 #include "lanecheck/shadow_run.h"
 
 namespace gfxgraph::lanecheck {

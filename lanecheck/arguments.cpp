@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 
 namespace gfxgraph::lanecheck {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "emulator/backend.h"
+#include "emulator/engine/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
@@ -547,8 +547,10 @@ uint64_t Report::count(Severity severity) const {
 }
 
 uint64_t Report::lost_launches() const {
-  const auto with_finding = static_cast<uint64_t>(std::ranges::count_if(
-      failed, [](const FailedLaunch& one) { return one.finding.has_value(); }));
+  const auto with_finding =
+      static_cast<uint64_t>(std::ranges::count_if(failed, [](const FailedLaunch& one) {
+        return one.finding && class_text(*one.finding).severity == Severity::kError;
+      }));
   return failed_launches - with_finding;
 }
 

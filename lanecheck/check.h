@@ -30,7 +30,7 @@ struct CheckOptions {
   bool strict = false;   // warnings are errors
   unsigned threads = 0;  // of the emulator; 0: all cores
   // Give up on a launch when so many wave-instructions pass without a wave ending. A launch of
-  // which it is proven that no wave can go on ends at once.
+  // which no wave can make progress ends at once.
   uint64_t livelock_instructions = uint64_t{1} << 31;
   // Follow all registers, not only those that can reach an address: slower, the same findings. To
   // test the difference.

@@ -23,7 +23,7 @@ class DeepObserver : public LaneObserver {
                InitCheck* init)
       : LaneObserver(memory, sites, options), race_(race), init_(init) {}
 
-  // ---- hooks (emulator/observer.h) ----
+  // ---- hooks (emulator/engine/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);
   void dispatch_begin(const emulator::DispatchInfo& info);
   void wave_begin(WaveState& state, const Wave& wave, const emulator::WaveInfo& info);

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
-#include "emulator/memory_map.h"
+#include "emulator/memory/memory_map.h"
 #include "format/trace.h"
 #include "lanecheck/budget.h"
 #include "lanecheck/check.h"

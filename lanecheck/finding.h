@@ -113,11 +113,11 @@ struct Finding {
       address_class;  // "unmapped", "slack", "other allocation", "null page", "non-canonical"
   std::optional<NearestBuffer> nearest;
   uint64_t written_by = 0;    // kernel offset of the last writer of the address, 0: unknown
-  std::string detail;         // why, or where; several lines for S4
+  std::string detail;         // why, or where; several lines for S4 and S5
   std::string suppressed_by;  // the reason; "": it is not suppressed
 };
 
-// What happened, in one line or, for S4, several; without kernel and place.
+// What happened, in one line or, for S4 and S5, several; without kernel and place.
 std::string describe(const Finding& finding);
 
 // "20-31", "0-3,7".

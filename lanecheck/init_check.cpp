@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string_view>
 
 namespace gfxgraph::lanecheck {
 namespace {
@@ -78,14 +77,9 @@ uint32_t undefined_addresses(const LaneWaveState& state, const InstOperands& ope
 }
 
 // Writes EXEC where a comparison holds.
-bool compares_exec(const Inst& inst) {
-  return std::string_view(emulator::op_name(inst.op)).starts_with("v_cmpx");
-}
+bool compares_exec(const Inst& inst) { return emulator::compares_exec(emulator::op_info(inst.op)); }
 
-bool replaces(Op op) {
-  const std::string_view name = emulator::op_name(op);
-  return name.find("_swap") != name.npos || name.find("_wrxchg") != name.npos;
-}
+bool replaces(Op op) { return (emulator::op_info(op).flags & emulator::OpInfo::kExchanges) != 0; }
 
 }  // namespace
 
@@ -196,10 +190,11 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
       all_written(me, event, lanes))
     return;
   uint16_t data = inst.src[1];
-  const std::string_view name = emulator::op_name(inst.op);
-  if (inst.format == emulator::Format::kDs && name.find("write2") != name.npos) {
+  const uint32_t flags = emulator::op_info(inst.op).flags;
+  if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
     // Which half this is, its address tells.
-    const uint32_t unit = event.access_bytes * (name.find("st64") != name.npos ? 64u : 1u);
+    const uint32_t unit =
+        event.access_bytes * ((flags & emulator::OpInfo::kStride64) != 0 ? 64u : 1u);
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes | 1u << 31));
     const uint32_t first =
         wave.v(inst.src[0]).lane[lane] + (static_cast<uint32_t>(inst.imm) & 0xff) * unit;

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/context.h"
-#include "emulator/observer.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/init_memory.h"
 #include "lanecheck/lane_observer.h"
 

@@ -16,7 +16,7 @@ std::optional<FindingClass> class_of(const emulator::Fault& fault) {
     case emulator::FaultKind::kMemory:
     case emulator::FaultKind::kAlignment: return FindingClass::kF3;
     case emulator::FaultKind::kDeadlock:
-      return fault.proven ? std::optional(FindingClass::kS4) : std::nullopt;
+      return fault.proven ? FindingClass::kS4 : FindingClass::kS5;
     default: return std::nullopt;
   }
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/sites.h"
 #include "lanecheck/wait_check.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "emulator/context.h"
+#include "emulator/engine/context.h"
 #include "lanecheck/lane_observer.h"
 #include "lanecheck/lane_observer.inl"
 

@@ -5,8 +5,8 @@
 #include <bitset>
 #include <cstring>
 
-#include "emulator/launch.h"
-#include "emulator/wave64.h"
+#include "emulator/engine/launch.h"
+#include "emulator/engine/wave64.h"
 #include "lanecheck/lane_observer.inl"
 
 namespace gfxgraph::lanecheck {

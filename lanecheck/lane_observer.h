@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "emulator/observer.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/address_flow.h"
 #include "lanecheck/finding.h"
 #include "lanecheck/freed_ranges.h"
@@ -94,7 +94,7 @@ class LaneObserver {
   bool take_called_host() { return called_host_.exchange(false); }
   uint64_t empty_exec_loads() const { return empty_exec_loads_; }
 
-  // ---- hooks (emulator/observer.h) ----
+  // ---- hooks (emulator/engine/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);
   void dispatch_begin(const emulator::DispatchInfo& info);
   void dispatch_end();

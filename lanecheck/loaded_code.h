@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 #include "format/reader.h"
 #include "lanecheck/device_memory.h"
 

@@ -164,7 +164,7 @@ uint32_t RaceCheck::find_place(const Inst& inst, bool after_fence, uint64_t key,
 }
 
 RaceCheck::Kind RaceCheck::kind_of(const Inst& inst, bool after_fence) const {
-  const uint16_t flags = emulator::op_info(inst.op).flags;
+  const uint32_t flags = emulator::op_info(inst.op).flags;
   const bool ds = inst.format == emulator::Format::kDs;
   if ((flags & emulator::OpInfo::kAtomic) != 0) return Kind::kAtomic;
   if ((flags & emulator::OpInfo::kLoad) != 0) {
@@ -359,12 +359,12 @@ bool RaceCheck::same_value(const Access& access, unsigned lane, uint64_t address
   const uint64_t count = std::min<uint64_t>(4 - (address & 3), access.event->access_bytes - into);
   uint16_t data = access.inst.src[1];
   uint32_t shift = 0;
-  const std::string_view name = emulator::op_name(access.inst.op);
-  if (name.ends_with("_d16_hi")) shift = 16;
-  if (access.inst.format == emulator::Format::kDs && name.find("write2") != name.npos) {
+  const uint32_t flags = emulator::op_info(access.inst.op).flags;
+  if ((flags & emulator::OpInfo::kHighHalf) != 0) shift = 16;
+  if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
     // Which half this is, its address tells.
     const uint32_t size = access.event->access_bytes;
-    const uint32_t unit = name.find("st64") != name.npos ? size * 64 : size;
+    const uint32_t unit = (flags & emulator::OpInfo::kStride64) != 0 ? size * 64 : size;
     const uint32_t base = access.wave.v(access.inst.src[0]).lane[lane];
     const uint32_t first = base + (static_cast<uint32_t>(access.inst.imm) & 0xff) * unit;
     if (static_cast<uint32_t>(start) != first) data = access.inst.src[2];

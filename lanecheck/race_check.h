@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/context.h"
-#include "emulator/observer.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/race_shadow.h"
 #include "lanecheck/sites.h"
 

@@ -1,6 +1,6 @@
 #include "lanecheck/shadow_rule.h"
 
-#include "emulator/operand_uses.h"
+#include "emulator/decode/operand_uses.h"
 
 namespace gfxgraph::lanecheck {
 namespace {

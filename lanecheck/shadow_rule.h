@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "emulator/observer.h"
+#include "emulator/engine/observer.h"
 
 namespace gfxgraph::lanecheck {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "emulator/observer.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/shadow_rule.h"
 
 namespace gfxgraph::lanecheck {

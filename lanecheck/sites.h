@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/observer.h"
+#include "emulator/engine/observer.h"
 #include "lanecheck/finding.h"
 
 namespace gfxgraph::lanecheck {

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
-#include <string_view>
 
-#include "emulator/context.h"
-#include "emulator/observer.h"
+#include "emulator/analysis/control_flow.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/observer.h"
 
 namespace gfxgraph::lanecheck {
 namespace {
 
+using emulator::Flow;
 using emulator::Format;
 using emulator::Inst;
 using emulator::InstOperands;
@@ -29,19 +29,14 @@ constexpr uint8_t kMostOutstanding = 62;  // a wave waits by itself with more th
 constexpr unsigned kVectors = 256;
 constexpr unsigned kScalars = 128;
 
-struct Node {
-  uint64_t pc = 0;
+struct Node : emulator::ControlFlow::Node {
   Op op = Op{0};
   Format format = Format::kSopp;
   uint16_t dst = operand::kNone;
   int32_t imm = 0;
   uint32_t mods = 0;
   InstOperands operands;
-  std::array<uint32_t, 2> successor = {0, 0};
-  uint8_t successors = 0;
-  uint8_t predecessors = 0;
   bool clears = false;  // all loads have arrived behind it
-  bool decoded = false;
 };
 
 // Loads that are under way. Indices are nodes.
@@ -102,8 +97,8 @@ bool is_memory(Format format) {
 
 class Kernel {
  public:
-  Kernel(uint64_t entry, const emulator::RegionTable& memory) : memory_(memory) {
-    complete_ = trace(entry) && solve();
+  Kernel(uint64_t entry, const emulator::RegionTable& memory) {
+    complete_ = trace(entry, memory) && solve();
     if (!complete_) return;
     for (uint32_t n = 0; n < nodes_.size(); ++n)
       if (before_[n]) walk(n, &places_);
@@ -112,69 +107,29 @@ class Kernel {
   std::vector<WaitCheck::Place> take_places() { return std::move(places_); }
 
  private:
-  bool trace(uint64_t entry) {
-    node_at(entry);
-    for (uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_.size() > kMaxInstructions) return false;
-      follow(n);
-    }
+  bool trace(uint64_t entry, const emulator::RegionTable& memory) {
+    emulator::CodeReader reader(memory);
+    const auto graph = emulator::ControlFlow::trace(
+        entry, reader, kMaxInstructions, [&](uint32_t n, const Inst& inst) { add_node(n, inst); });
+    if (!graph) return false;
+    nodes_.resize(graph->nodes().size());
+    for (size_t n = 0; n < nodes_.size(); ++n)
+      static_cast<emulator::ControlFlow::Node&>(nodes_[n]) = graph->nodes()[n];
     return true;
   }
 
-  uint32_t node_at(uint64_t pc) {
-    const auto [at, added] = index_.try_emplace(pc, static_cast<uint32_t>(nodes_.size()));
-    if (added) nodes_.emplace_back().pc = pc;
-    return at->second;
-  }
-
-  void add_successor(uint32_t n, uint64_t pc) {
-    const uint32_t to = node_at(pc);
-    nodes_[n].successor[nodes_[n].successors++] = to;
-    nodes_[to].predecessors = static_cast<uint8_t>(std::min(nodes_[to].predecessors + 1, 2));
-  }
-
-  bool decode_at(uint64_t pc, Inst& inst) const {
-    const emulator::Region* const region = memory_.find(pc);
-    if (region == nullptr || pc % 4 != 0 || !region->contains(pc, 4)) return false;
-    uint32_t words[5] = {};
-    const uint64_t offset = pc - region->address;
-    const size_t available = std::min<uint64_t>(5, (region->mapped_bytes - offset) / 4);
-    std::memcpy(words, region->host + offset, available * 4);
-    return emulator::decode(words, available, pc, inst) == emulator::DecodeStatus::kOk;
-  }
-
-  void follow(uint32_t n) {
-    Inst inst;
-    if (!decode_at(nodes_[n].pc, inst)) return;
+  void add_node(uint32_t n, const Inst& inst) {
+    if (nodes_.size() <= n) nodes_.resize(n + 1);
     Node& node = nodes_[n];
     node.op = inst.op;
     node.format = inst.format;
     node.dst = inst.dst;
     node.imm = inst.imm;
     node.mods = inst.mods;
-    node.decoded = true;
+    const Flow::Kind kind = emulator::flow_of(inst).kind;
+    node.clears = kind == Flow::Kind::kCall || kind == Flow::Kind::kIndirectCall ||
+                  inst.op == Op::s_wait_idle;
     emulator::describe_operands(inst, node.operands);
-    const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
-    switch (inst.op) {
-      case Op::s_endpgm:
-      case Op::s_endpgm_saved:
-      case Op::s_code_end:
-      case Op::s_setpc_b64: return;
-      case Op::s_branch: add_successor(n, target); return;
-      case Op::s_cbranch_scc0:
-      case Op::s_cbranch_scc1:
-      case Op::s_cbranch_vccz:
-      case Op::s_cbranch_vccnz:
-      case Op::s_cbranch_execz:
-      case Op::s_cbranch_execnz: add_successor(n, target); break;
-      case Op::s_swappc_b64:
-      case Op::s_call_b64:
-      case Op::s_wait_idle: node.clears = true; break;
-      default:
-        if ((emulator::op_info(inst.op).flags & emulator::OpInfo::kBranch) != 0) return;
-        break;
-    }
-    add_successor(n, inst.next_pc());
   }
 
   // States are kept where paths meet or part.
@@ -202,7 +157,7 @@ class Kernel {
     State state = *before_[n];
     for (;;) {
       const Node& node = nodes_[n];
-      if (!node.decoded) return;
+      if (node.kind == Flow::Kind::kUndecoded) return;
       ++steps_;
       step(n, state, places);
       if (node.successors == 0) return;
@@ -320,8 +275,7 @@ class Kernel {
       return;
     }
     if (node.format == Format::kFlat) State::issue(state.lds_age);
-    const std::string_view name = emulator::op_info(node.op).name;
-    const bool atomic = name.find("_atomic_") != std::string_view::npos;
+    const bool atomic = (emulator::op_info(node.op).flags & emulator::OpInfo::kAtomic) != 0;
     const bool to_lds = (node.mods & emulator::mmod::kLds) != 0;
     if (atomic && (node.mods & emulator::mmod::kGlc) == 0) return;  // vscnt
     if (node.operands.dest_count == 0 && !to_lds) return;           // stores: vscnt
@@ -329,9 +283,7 @@ class Kernel {
     if (!to_lds) fill(state.vector_age, state.vector_load);
   }
 
-  const emulator::RegionTable& memory_;
   std::vector<Node> nodes_;
-  std::unordered_map<uint64_t, uint32_t> index_;
   std::vector<std::unique_ptr<State>> before_;  // where paths meet or part
   size_t states_ = 0;
   uint64_t steps_ = 0;

@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/inst.h"
-#include "emulator/memory_map.h"
+#include "emulator/decode/inst.h"
+#include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::lanecheck {
 

@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "codeobj/relocate.h"
-#include "emulator/executable.h"
+#include "emulator/engine/executable.h"
 
 namespace gfxgraph::tools {
 

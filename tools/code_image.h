@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 
 namespace gfxgraph::tools {
 

@@ -7,7 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "emulator/executable.h"
+#include "emulator/analysis/control_flow.h"
+#include "emulator/engine/executable.h"
 #include "tools/scalar_values.h"
 
 namespace gfxgraph::tools {
@@ -170,29 +171,21 @@ class Walk {
     }
   }
 
-  static uint64_t target_of(const Inst& inst) {
-    return inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
-  }
-
   // Whether execution goes on behind `inst`.
   bool step(const Inst& inst, const Place& here, ScalarValues& values) {
+    using Kind = emulator::Flow::Kind;
+    const emulator::Flow flow = emulator::flow_of(inst);
     const auto jump = [&](uint64_t target) { arrive({here.function, target}, values); };
-    switch (inst.op) {
-      case Op::s_endpgm:
-      case Op::s_endpgm_saved: return false;
-      case Op::s_code_end:
-        problem(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
+    switch (flow.kind) {
+      case Kind::kEnd:
+        if (inst.op == Op::s_code_end)
+          problem(fmt::format("{:#x}: execution runs off the end of the code", inst.pc));
         return false;
-      case Op::s_trap: return inst.imm != kFatalTrap;
-      case Op::s_branch: jump(target_of(inst)); return false;
-      case Op::s_cbranch_scc0:
-      case Op::s_cbranch_scc1: {
-        const bool on = inst.op == Op::s_cbranch_scc1;
-        if (!values.scc() || *values.scc() == on) jump(target_of(inst));
-        return !values.scc() || *values.scc() != on;
-      }
-      case Op::s_call_b64: call(target_of(inst), inst, here, values); return false;
-      case Op::s_swappc_b64:
+      case Kind::kJump: jump(flow.target); return false;
+      case Kind::kBranch: return branch(inst, flow.target, here, values);
+      case Kind::kLoop: jump(flow.target); return true;
+      case Kind::kCall: call(flow.target, inst, here, values); return false;
+      case Kind::kIndirectCall:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
           call(*target, inst, here, values);
           return false;
@@ -200,7 +193,7 @@ class Walk {
         unknown_target(inst);
         values.return_from_call(inst.dst);
         return true;
-      case Op::s_setpc_b64:
+      case Kind::kIndirectJump:
         if (const std::optional<uint64_t> target = values.pair(inst, 0)) {
           jump(*target);
           return false;
@@ -208,14 +201,20 @@ class Walk {
         if (!values.is_return_address(inst.src[0])) unknown_target(inst);
         if (here.function != kKernel) return_from(here.function);
         return false;
-      default: break;
+      case Kind::kUndecoded:
+      case Kind::kNext: break;
     }
-    if (emulator::op_info(inst.op).flags & emulator::OpInfo::kBranch) {
-      jump(target_of(inst));
-      return true;
-    }
+    if (inst.op == Op::s_trap) return inst.imm != kFatalTrap;
     values.apply(inst, image_);
     return true;
+  }
+
+  bool branch(const Inst& inst, uint64_t target, const Place& here, const ScalarValues& values) {
+    const bool by_scc = inst.op == Op::s_cbranch_scc0 || inst.op == Op::s_cbranch_scc1;
+    const std::optional<bool> scc = by_scc ? values.scc() : std::nullopt;
+    const bool on = inst.op == Op::s_cbranch_scc1;
+    if (!scc || *scc == on) arrive({here.function, target}, values);
+    return !scc || *scc != on;
   }
 
   CodeImage& image_;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "tools/code_image.h"
 
 namespace gfxgraph::tools {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "codeobj/relocate.h"
-#include "emulator/backend.h"
+#include "emulator/engine/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/race_check.h"

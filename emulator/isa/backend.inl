@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "emulator/backend.h"
+#include "emulator/engine/backend.h"
 #include "emulator/isa/buffer_format.inl"
 #include "emulator/isa/lds.inl"
 #include "emulator/isa/mubuf.inl"

@@ -3,7 +3,7 @@
 // "Buffer Image Format Table".
 #pragma once
 
-#include "emulator/buffer_format.h"
+#include "emulator/isa/buffer_format.h"
 #include "emulator/isa/mubuf.inl"
 
 namespace gfxgraph::emulator {

@@ -9,10 +9,10 @@
 //   row(w, i, p)                       only if kDwords is 1: all lanes, lane l at p + 4 * l
 #pragma once
 
-#include "emulator/context.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/observer.h"
 #include "emulator/isa/isa.h"
 #include "emulator/isa/rows.h"
-#include "emulator/observer.h"
 
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {

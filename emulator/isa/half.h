@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "emulator/wave.h"
+#include "emulator/engine/wave.h"
 
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {

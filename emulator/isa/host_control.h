@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "emulator/wave.h"
+#include "emulator/engine/wave.h"
 
 namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {

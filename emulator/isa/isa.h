@@ -1,8 +1,8 @@
 // For files in emulator/isa/ only: what they share within one host instruction set.
 #pragma once
 
-#include "emulator/inst.h"
-#include "emulator/wave.h"
+#include "emulator/decode/inst.h"
+#include "emulator/engine/wave.h"
 
 #ifndef GFXGRAPH_ISA
 #error "compile this file with gfxgraph_isa_sources()"

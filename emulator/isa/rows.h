@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "emulator/wave.h"
+#include "emulator/engine/wave.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 // Branches, calls, the end of a wave, barriers, traps, hints. Source: RDNA2 ISA guide, chapter
 // "Program Flow Control". One line per instruction in bind_scalar_control().
-#include "emulator/context.h"
+#include "emulator/engine/context.h"
 #include "emulator/isa/isa.h"
 
 namespace gfxgraph::emulator {

@@ -1,7 +1,7 @@
 // What the scalar ALU's files share. For files in emulator/isa/ only.
 #pragma once
 
-#include "emulator/context.h"
+#include "emulator/engine/context.h"
 #include "emulator/isa/isa.h"
 
 namespace gfxgraph::emulator {

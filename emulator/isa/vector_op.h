@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
+#include "emulator/engine/wave.h"
 #include "emulator/isa/half.h"
-#include "emulator/wave.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -53,7 +53,14 @@ void vector_shape(const Row& row, Shape& s) {
   if (row.operands[at][0] == 'S' && any(m, {"_co_", "v_div_scale", "v_mad_u64", "v_mad_i64"}))
     s.sdst = width(row.operands[at++]);
   for (size_t n = 0; n < 3 && at < 5; ++n) s.src[n] = width(row.operands[at++]);
-  if (accumulates(m)) s.src[2] = s.dst;
+  if (accumulates(m)) {
+    s.src[2] = s.dst;
+    s.flags.push_back("kAccumulates");
+  }
+  if (starts(m, "v_cmp")) s.flags.push_back("kCompares");
+  if (starts(m, "v_cmp") || starts(m, "v_readlane") || starts(m, "v_readfirstlane"))
+    s.flags.push_back("kScalarDst");
+  if (starts(m, "v_interp")) s.flags.push_back("kOpaque");
   if (starts(m, "v_div_fmas")) s.flags.push_back("kReadsVcc");
   if (has(m, "movrel") || has(m, "swaprel")) s.flags.push_back("kReadsM0");
   if (any(m, {"v_writelane", "v_permlane", "v_fma_mixlo", "v_fma_mixhi"}))
@@ -154,7 +161,12 @@ void memory_flags(const std::string& m, Shape& s) {
   } else if (any(m, {"_store", "_write"})) {
     s.flags.push_back("kStore");
   }
+  if (atomic && any(m, {"_swap", "_wrxchg"})) s.flags.push_back("kExchanges");
+  if (atomic && any(m, {"_f32", "_f64", "atomic_f"})) s.flags.push_back("kFloatAtomic");
   if (has(m, "d16") && any(m, {"_load", "_read"})) s.flags.push_back("kDstIsSource");
+  if (ends(m, "_d16_hi")) s.flags.push_back("kHighHalf");
+  if (starts(m, "ds_write2")) s.flags.push_back("kTwoAddresses");
+  if (starts(m, "ds_") && has(m, "st64")) s.flags.push_back("kStride64");
   if (any(m, {"addtid", "append", "consume", "gws"})) s.flags.push_back("kReadsM0");
 }
 
@@ -225,6 +237,22 @@ void merge(Shape& into, const Shape& from) {
   for (size_t n = 0; n < 3; ++n) into.src[n] = std::max(into.src[n], from.src[n]);
 }
 
+// How sources read an inline constant or a literal (ConstantType).
+std::array<const char*, 3> constants_of(std::string_view m, const Shape& s) {
+  std::array<const char*, 3> types = {"32", "32", "32"};
+  for (size_t n = 0; n < 3; ++n)
+    if (s.src[n] >= 2) types[n] = has(m, "f64") ? "F64" : has(m, "i64") ? "I64" : "U64";
+  if (starts(m, "v_fma_mix")) {
+    types = {"Mix", "Mix", "Mix"};
+  } else if (ends(m, "_f16")) {
+    types[0] = types[1] = "F16";
+    if (!starts(m, "v_dot2")) types[2] = "F16";
+    // An exponent and a set of classes are integers.
+    if (any(m, {"ldexp", "class"})) types[1] = "32";
+  }
+  return types;
+}
+
 }  // namespace
 
 void write_ops(const std::vector<Row>& rows, std::FILE* out) {
@@ -237,15 +265,18 @@ void write_ops(const std::vector<Row>& rows, std::FILE* out) {
   std::fprintf(
       out,
       "// All mnemonics of gfx1030, sorted. Written by emulator/table/probe.cpp; do not edit.\n"
-      "// GFXGRAPH_OP(name, dst, sdst, src0, src1, src2 in dwords, access bytes, OpInfo flags)\n");
+      "// GFXGRAPH_OP(name, dst, sdst, src0, src1, src2 in dwords, access bytes, ConstantType of "
+      "src0, src1, src2, OpInfo flags)\n");
   for (const auto& [name, s] : ops) {
     std::string flags;
     for (const std::string& flag : s.flags) {
       flags += flags.empty() ? "OpInfo::" : " | OpInfo::";
       flags += flag;
     }
-    std::fprintf(out, "GFXGRAPH_OP(%s, %u, %u, %u, %u, %u, %u, %s)\n", name.c_str(), s.dst, s.sdst,
-                 s.src[0], s.src[1], s.src[2], s.access_bytes, flags.empty() ? "0" : flags.c_str());
+    const auto constants = constants_of(name, s);
+    std::fprintf(out, "GFXGRAPH_OP(%s, %u, %u, %u, %u, %u, %u, %s, %s, %s, %s)\n", name.c_str(),
+                 s.dst, s.sdst, s.src[0], s.src[1], s.src[2], s.access_bytes, constants[0],
+                 constants[1], constants[2], flags.empty() ? "0" : flags.c_str());
   }
 }
 

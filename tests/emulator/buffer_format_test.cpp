@@ -1,12 +1,12 @@
 // Typed buffer accesses: formats by hand, whole instructions, and what is refused.
-#include "emulator/buffer_format.h"
+#include "emulator/isa/buffer_format.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstring>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "tests/emulator/row_host.h"
 
 namespace gfxgraph::emulator {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "emulator/backend.h"
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
+#include "emulator/engine/backend.h"
 #include "fmt/format.h"
 #include "tests/emulator/memory_model.h"
 #include "tests/emulator/scalar_model.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "fmt/format.h"
 #include "tests/emulator/llvm_disassembler.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "emulator/memory_map.h"
+#include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::emulator {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "fmt/format.h"
 #include "tests/emulator/memory_model.h"
 #include "tests/emulator/row_host.h"

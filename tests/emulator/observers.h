@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "emulator/backend.h"
-#include "emulator/observer.h"
+#include "emulator/engine/backend.h"
+#include "emulator/engine/observer.h"
 
 namespace gfxgraph::emulator::testing {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 
 namespace gfxgraph::emulator {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "emulator/backend.h"
-#include "emulator/context.h"
-#include "emulator/gws.h"
-#include "emulator/memory_map.h"
-#include "emulator/wave.h"
+#include "emulator/engine/backend.h"
+#include "emulator/engine/context.h"
+#include "emulator/engine/gws.h"
+#include "emulator/engine/wave.h"
+#include "emulator/memory/memory_map.h"
 
 namespace gfxgraph::emulator::testing {
 

@@ -230,7 +230,7 @@ TEST(Scheduler, AKernelWaitsForTheHost) {
   std::atomic<int> messages{0};
   EngineOptions options = threads(2);
   options.on_message = [&](uint32_t message, uint32_t) { messages += static_cast<int>(message); };
-  options.give_up = [](const Standstill&) { return false; };
+  options.give_up = [](const BlockedDispatch&) { return false; };
   TestDevice device(options);
   ASSERT_EQ(device.load(kCode), "");
   auto* flag = device.array<unsigned>(1);
@@ -249,7 +249,7 @@ TEST(Scheduler, AKernelWaitsForTheHost) {
 
 TEST(Scheduler, LivelockIsReportedWithPcs) {
   EngineOptions options = threads(2);
-  options.livelock_instructions = 200;  // long before it is looked for a standstill
+  options.livelock_instructions = 200;  // long before the waves are checked
   TestDevice device(options);
   ASSERT_EQ(device.load(kCode), "");
   auto* flag = device.array<unsigned>(1);
@@ -257,12 +257,12 @@ TEST(Scheduler, LivelockIsReportedWithPcs) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, FaultKind::kDeadlock);
   EXPECT_THAT(result.error().to_string(), HasSubstr("no wave ended"));
-  EXPECT_THAT(result.error().detail, HasSubstr("at for_ever+0x"));
+  EXPECT_THAT(result.error().detail, HasSubstr("repeating for_ever+0x"));
 }
 
 TEST(Scheduler, StopEndsARunningKernel) {
   EngineOptions options = threads(2);
-  options.give_up = [](const Standstill&) { return false; };
+  options.give_up = [](const BlockedDispatch&) { return false; };
   TestDevice device(options);
   ASSERT_EQ(device.load(kCode), "");
   auto* flag = device.array<unsigned>(1);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "codeobj/code_object.h"
-#include "emulator/backend.h"
-#include "emulator/engine.h"
+#include "emulator/engine/backend.h"
+#include "emulator/engine/engine.h"
 
 namespace gfxgraph::emulator::testing {
 

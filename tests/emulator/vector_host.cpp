@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "emulator/wave.h"
+#include "emulator/engine/wave.h"
 
 namespace gfxgraph::emulator {
 namespace isa_v2 {

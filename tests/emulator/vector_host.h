@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "tests/emulator/vector_model.h"
 
 namespace gfxgraph::emulator::spec {

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 #include "tests/emulator/vector_host.h"
 #include "tests/emulator/vector_model.h"
 #include "tests/emulator/vector_tested.h"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <set>
 
-#include "emulator/inst.h"
-#include "emulator/wave.h"
+#include "emulator/decode/inst.h"
+#include "emulator/engine/wave.h"
 #include "fmt/format.h"
 #include "tests/emulator/vector_host.h"
 #include "tests/emulator/vector_model.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "emulator/wave64.h"
+#include "emulator/engine/wave64.h"
 #include "fmt/format.h"
 #include "tests/emulator/row_host.h"
 #include "tests/emulator/vector_model.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "emulator/inst.h"
+#include "emulator/decode/inst.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace gfxgraph::emulator;

@@ -10,7 +10,7 @@
 #include <memory>
 #include <new>
 
-#include "emulator/engine.h"
+#include "emulator/engine/engine.h"
 
 namespace {
 

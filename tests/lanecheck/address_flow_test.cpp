@@ -8,7 +8,7 @@
 #include <memory>
 #include <random>
 
-#include "emulator/backend.h"
+#include "emulator/engine/backend.h"
 #include "lanecheck/lane_observer.h"
 
 namespace gfxgraph::emulator {

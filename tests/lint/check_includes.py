@@ -18,6 +18,17 @@ ALLOWED = {
               "hsa"},
     "samples": {"include"},
 }
+# The same between the folders of one folder.
+ROOMS = {
+    "emulator": {
+        "table": set(),
+        "decode": {"table"},
+        "memory": set(),
+        "analysis": {"decode", "memory"},
+        "engine": {"decode", "memory"},
+        "isa": {"decode", "engine", "memory"},
+    },
+}
 # Third-party headers that only some folders may name at all ...
 FOREIGN = {
     "llvm/": {"codeobj", "emulator"},
@@ -42,6 +53,17 @@ def target_folder(kind, name, generated):
     return None
 
 
+def room_problem(path, name):
+    rooms = ROOMS.get(path.parts[0])
+    parts = name.split("/")
+    if rooms is None or parts[0] != path.parts[0]:
+        return None
+    own, other = path.parts[1], parts[1]
+    if own in rooms and (other == own or other in rooms[own]):
+        return None
+    return f"{path}: {path.parts[0]}/{own} must not include {name}"
+
+
 def main():
     problems, checked = [], 0
     for path in sources.files():
@@ -53,6 +75,8 @@ def main():
             target = target_folder(kind, name, ())
             if target is not None and target != folder and target not in ALLOWED[folder]:
                 problems.append(f"{path}: {folder}/ must not include {target}/ ({name})")
+            if kind == '"' and (problem := room_problem(path, name)):
+                problems.append(problem)
             if folder == "samples":
                 continue
             for prefix, users in FOREIGN.items():

@@ -1,0 +1,77 @@
+#include "emulator/analysis/control_flow.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace gfxgraph::emulator {
+
+Flow flow_of(const Inst& inst) noexcept {
+  const uint64_t target = inst.next_pc() + static_cast<uint64_t>(int64_t{inst.imm}) * 4;
+  switch (inst.op) {
+    case Op::s_endpgm:
+    case Op::s_endpgm_saved:
+    case Op::s_code_end: return {Flow::Kind::kEnd, 0};
+    case Op::s_branch: return {Flow::Kind::kJump, target};
+    case Op::s_call_b64: return {Flow::Kind::kCall, target};
+    case Op::s_swappc_b64: return {Flow::Kind::kIndirectCall, 0};
+    case Op::s_setpc_b64:
+    case Op::s_rfe_b64: return {Flow::Kind::kIndirectJump, 0};
+    case Op::s_subvector_loop_begin:
+    case Op::s_subvector_loop_end: return {Flow::Kind::kLoop, target};
+    default: break;
+  }
+  if ((op_info(inst.op).flags & OpInfo::kBranch) != 0) return {Flow::Kind::kBranch, target};
+  return {};
+}
+
+bool CodeReader::decode_at(uint64_t pc, Inst& inst) {
+  if (region_ == nullptr || !region_->contains(pc, 4)) region_ = memory_.find(pc);
+  if (region_ == nullptr || pc % 4 != 0 || !region_->contains(pc, 4)) return false;
+  uint32_t words[5] = {};
+  const uint64_t offset = pc - region_->address;
+  const size_t available = std::min<uint64_t>(5, (region_->mapped_bytes - offset) / 4);
+  std::memcpy(words, region_->host + offset, available * 4);
+  return decode(words, available, pc, inst) == DecodeStatus::kOk;
+}
+
+std::optional<ControlFlow> ControlFlow::trace(
+    uint64_t entry, CodeReader& reader, size_t most_instructions,
+    const std::function<void(uint32_t, const Inst&)>& visit) {
+  ControlFlow graph;
+  std::vector<Node>& nodes = graph.nodes_;
+  std::unordered_map<uint64_t, uint32_t> index;
+  const auto node_at = [&](uint64_t pc) {
+    const auto [at, added] = index.try_emplace(pc, static_cast<uint32_t>(nodes.size()));
+    if (added) nodes.emplace_back().pc = pc;
+    return at->second;
+  };
+  const auto add_successor = [&](uint32_t from, uint64_t pc) {
+    const uint32_t to = node_at(pc);
+    nodes[from].successor[nodes[from].successors++] = to;
+    ++nodes[to].predecessors;
+  };
+  node_at(entry);
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    if (nodes.size() > most_instructions) return std::nullopt;
+    Inst inst;
+    if (!reader.decode_at(nodes[n].pc, inst)) continue;
+    const Flow flow = flow_of(inst);
+    nodes[n].kind = flow.kind;
+    visit(n, inst);
+    switch (flow.kind) {
+      case Flow::Kind::kEnd:
+      case Flow::Kind::kIndirectJump:
+      case Flow::Kind::kUndecoded: break;
+      case Flow::Kind::kJump: add_successor(n, flow.target); break;
+      case Flow::Kind::kBranch:
+      case Flow::Kind::kLoop: add_successor(n, flow.target); [[fallthrough]];
+      case Flow::Kind::kNext:
+      case Flow::Kind::kCall:
+      case Flow::Kind::kIndirectCall: add_successor(n, inst.next_pc()); break;
+    }
+  }
+  return graph;
+}
+
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,74 @@
+// Where execution goes on after an instruction, and the graph of what is reached from an entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "emulator/decode/inst.h"
+#include "emulator/memory/memory_map.h"
+
+namespace gfxgraph::emulator {
+
+struct Flow {
+  enum class Kind : uint8_t {
+    kNext,          // to the next instruction
+    kEnd,           // the wave ends
+    kJump,          // to `target`
+    kBranch,        // to `target` or to the next instruction
+    kLoop,          // the same, of s_subvector_loop_*: with other lanes in EXEC
+    kCall,          // to `target`, and a function comes back behind the call
+    kIndirectCall,  // the same, to an address in a register
+    kIndirectJump,  // to an address in a register: a return, a jump table
+    kUndecoded,     // no instruction, or no memory: the wave ends by a fault
+  };
+  Kind kind = Kind::kNext;
+  uint64_t target = 0;
+
+  // Whether the kernel's own code goes on elsewhere than in the graph: in a function or at an
+  // address in a register.
+  bool leaves_graph() const {
+    return kind == Kind::kCall || kind == Kind::kIndirectCall || kind == Kind::kIndirectJump;
+  }
+};
+Flow flow_of(const Inst& inst) noexcept;
+
+// Reads instructions out of a memory map, which must not change meanwhile. Not thread-safe.
+class CodeReader {
+ public:
+  // Refers to it.
+  explicit CodeReader(const RegionTable& memory) : memory_(memory) {}
+  // False: no gfx1030 instruction, or no memory.
+  bool decode_at(uint64_t pc, Inst& inst);
+
+ private:
+  const RegionTable& memory_;
+  const Region* region_ = nullptr;
+};
+
+// The instructions that are reached from an entry, in the order in which they were found; the entry
+// is node 0. Functions come back behind their calls, and are not part of the graph.
+class ControlFlow {
+ public:
+  struct Node {
+    uint64_t pc = 0;
+    Flow::Kind kind = Flow::Kind::kUndecoded;
+    uint8_t successors = 0;
+    uint32_t successor[2] = {0, 0};  // nodes
+    uint32_t predecessors = 0;       // without the wave's beginning
+  };
+  // `visit` is called once for each node, in order, with its instruction; not for kUndecoded ones.
+  // Null: there are more than `most_instructions`.
+  static std::optional<ControlFlow> trace(
+      uint64_t entry, CodeReader& reader, size_t most_instructions,
+      const std::function<void(uint32_t node, const Inst& inst)>& visit);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+}  // namespace gfxgraph::emulator

@@ -1,0 +1,154 @@
+#include "emulator/memory/memory_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace gfxgraph::emulator {
+
+namespace {
+
+constexpr size_t kMaxPart = 64;
+
+auto first_after(const std::vector<Region>& part, uint64_t address) {
+  return std::upper_bound(part.begin(), part.end(), address,
+                          [](uint64_t a, const Region& r) { return a < r.address; });
+}
+
+}  // namespace
+
+size_t RegionTable::part_of(uint64_t address) const noexcept {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), address);
+  return after == begins_.begin() ? parts_.size()
+                                  : static_cast<size_t>(after - begins_.begin()) - 1;
+}
+
+const Region* RegionTable::at_or_before(uint64_t address) const noexcept {
+  const size_t part = part_of(address);
+  return part == parts_.size() ? nullptr : &*std::prev(first_after(*parts_[part], address));
+}
+
+const Region* RegionTable::find(uint64_t address) const noexcept {
+  const Region* const region = at_or_before(address);
+  return region != nullptr && region->contains(address, 1) ? region : nullptr;
+}
+
+const Region* RegionTable::after(uint64_t address) const noexcept {
+  const size_t part = part_of(address);
+  if (part == parts_.size()) return parts_.empty() ? nullptr : &parts_.front()->front();
+  const auto next = first_after(*parts_[part], address);
+  if (next != parts_[part]->end()) return &*next;
+  return part + 1 == parts_.size() ? nullptr : &parts_[part + 1]->front();
+}
+
+const Region* RegionTable::nearest(uint64_t address) const noexcept {
+  const Region* const before = at_or_before(address);
+  const Region* const behind = after(address);
+  if (before == nullptr || behind == nullptr) return before == nullptr ? behind : before;
+  const uint64_t past = address - before->address;
+  const uint64_t distance_before = past < before->mapped_bytes ? 0 : past - before->mapped_bytes;
+  return distance_before <= behind->address - address ? before : behind;
+}
+
+void RegionTable::insert_part(size_t at, Part part) {
+  const auto offset = static_cast<std::ptrdiff_t>(at);
+  begins_.insert(begins_.begin() + offset, part.front().address);
+  parts_.insert(parts_.begin() + offset, std::make_shared<const Part>(std::move(part)));
+}
+
+RegionTable RegionTable::with(Region region) const {
+  RegionTable result = *this;
+  if (parts_.empty()) {
+    result.insert_part(0, Part{std::move(region)});
+    return result;
+  }
+  size_t at = part_of(region.address);
+  if (at == parts_.size()) at = 0;
+  Part part = *parts_[at];
+  part.insert(first_after(part, region.address), std::move(region));
+  if (part.size() > kMaxPart) {
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    result.insert_part(at + 1, Part(middle, part.end()));
+    part.erase(middle, part.end());
+  }
+  result.begins_[at] = part.front().address;
+  result.parts_[at] = std::make_shared<const Part>(std::move(part));
+  return result;
+}
+
+RegionTable RegionTable::without(uint64_t address) const {
+  RegionTable result = *this;
+  const size_t at = part_of(address);
+  Part part = *parts_[at];
+  part.erase(std::prev(first_after(part, address)));
+  if (part.empty()) {
+    const auto offset = static_cast<std::ptrdiff_t>(at);
+    result.begins_.erase(result.begins_.begin() + offset);
+    result.parts_.erase(result.parts_.begin() + offset);
+  } else {
+    result.begins_[at] = part.front().address;
+    result.parts_[at] = std::make_shared<const Part>(std::move(part));
+  }
+  return result;
+}
+
+struct MemoryMap::Impl {
+  mutable std::mutex mutex;
+  std::shared_ptr<const RegionTable> table = std::make_shared<RegionTable>();
+  std::atomic<uint64_t> generation{0};
+};
+
+MemoryMap::MemoryMap() : impl_(std::make_shared<Impl>()) {}
+
+Result<void> MemoryMap::add(Region region) {
+  if (region.requested_bytes == 0 || region.mapped_bytes < region.requested_bytes ||
+      region.host == nullptr)
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: region at {:#x} has {} requested and {} mapped bytes at host {}",
+                    region.address, region.requested_bytes, region.mapped_bytes,
+                    static_cast<const void*>(region.host)));
+  if (region.mapped_bytes - 1 > UINT64_MAX - region.address)
+    return fail(Status::kInvalidArgument,
+                fmt::format("memory map: region at {:#x} of {} bytes wraps the address space",
+                            region.address, region.mapped_bytes));
+  const std::scoped_lock lock(impl_->mutex);
+  const RegionTable& old = *impl_->table;
+  const Region* const last = old.after(region.address);
+  const Region* const other =
+      last != nullptr && last->address - region.address < region.mapped_bytes
+          ? last
+          : old.find(region.address);
+  if (other != nullptr) {
+    return fail(
+        Status::kInvalidArgument,
+        fmt::format("memory map: region at {:#x} of {} bytes overlaps the one at {:#x} of {} bytes",
+                    region.address, region.mapped_bytes, other->address, other->mapped_bytes));
+  }
+  impl_->table = std::make_shared<RegionTable>(old.with(std::move(region)));
+  impl_->generation.fetch_add(1, std::memory_order_release);
+  return {};
+}
+
+Result<void> MemoryMap::remove(uint64_t address) {
+  const std::scoped_lock lock(impl_->mutex);
+  const Region* const region = impl_->table->find(address);
+  if (region == nullptr || region->address != address)
+    return fail(Status::kNotFound, fmt::format("memory map: no region starts at {:#x}", address));
+  impl_->table = std::make_shared<RegionTable>(impl_->table->without(address));
+  impl_->generation.fetch_add(1, std::memory_order_release);
+  return {};
+}
+
+std::shared_ptr<const RegionTable> MemoryMap::snapshot() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->table;
+}
+
+uint64_t MemoryMap::generation() const noexcept {
+  return impl_->generation.load(std::memory_order_acquire);
+}
+
+}  // namespace gfxgraph::emulator
