@@ -1,5 +1,5 @@
-// Chunks on their way into the file: a bounded number of buffers, and the threads that take them
-// out of the caller's hands. Internal to format/.
+// Queues chunks for writing: a bounded number of buffers, and the threads that write them instead
+// of the caller. Internal to format/.
 #pragma once
 
 #include <condition_variable>
@@ -24,10 +24,10 @@ class BlobQueue {
     size_t size_bytes = 0;
   };
 
-  // `perform` is called on the queue's threads, and must not throw; it gives the buffer back.
+  // `perform` runs on the queue's threads, and must not throw; it returns the buffer.
   BlobQueue(size_t buffer_bytes, size_t most_buffers, unsigned most_threads,
             std::function<void(Job)> perform);
-  // Performs what has been added.
+  // Performs all added jobs.
   ~BlobQueue();
   BlobQueue(const BlobQueue&) = delete;
   BlobQueue& operator=(const BlobQueue&) = delete;
@@ -36,7 +36,7 @@ class BlobQueue {
   // Waits until one is free. May throw std::bad_alloc.
   Buffer take_buffer();
   void give_back(Buffer buffer) noexcept;
-  // A job with a buffer of this queue. Performed by the caller where no thread can be started.
+  // A job with a buffer of this queue. The caller performs it if no thread can be started.
   void add(Job job);
 
  private:
@@ -51,7 +51,7 @@ class BlobQueue {
   std::mutex mutex_;
   std::condition_variable buffer_free_;
   std::condition_variable job_there_;
-  std::vector<Buffer> free_;  // the one used last is at the end: its pages are at hand
+  std::vector<Buffer> free_;  // the one used last is at the end: its pages are resident
   size_t made_ = 0;
   std::vector<Job> jobs_;  // a ring; there are never more jobs than buffers
   size_t first_ = 0;

@@ -1,5 +1,5 @@
-// The blobs of a trace as callers want them: their bytes compared with their ids when they are
-// first asked for, decompressed ones kept from then on. Internal to format/.
+// Access to the blobs of a trace: their bytes are compared with their ids at first use, and
+// decompressed ones are kept from then on. Internal to format/.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gfxgraph::format {
 
-// Blob alignment holds for copied and decompressed bytes, too.
+// Blob alignment also holds for copied and decompressed bytes.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size);
@@ -38,7 +38,7 @@ class BlobStore {
 
   Result<std::span<const std::byte>> get(BlobId id) const;
   Result<void> read(BlobId id, std::span<std::byte> out) const;
-  // Keeps nothing: what is compressed is decompressed as often as it is asked for.
+  // Keeps nothing: compressed blobs are decompressed at each use.
   Result<void> visit(BlobId id, const Trace::Visitor& visit) const;
   // As Trace::check_blobs().
   Result<void> check(std::span<const BlobId> ids) const;
@@ -50,14 +50,15 @@ class BlobStore {
   [[nodiscard]] bool is_plain(const BlobView& blob) const;
   // The caller holds the lock; null: the bytes are not kept.
   void enter(const BlobView& blob, std::unique_ptr<AlignedBytes> bytes) const;
-  // A blob did not unpack, or not to what it should be: a damaged record behind that is named.
+  // A blob did not decompress, or not to its declared bytes: names a damaged record as the cause if
+  // there is one.
   tl::unexpected<Error> explained(const LoadedBlob& blob, Error error) const;
 
   const BlobTable& blobs_;
   const std::string name_;
   const uint64_t limit_bytes_;
   mutable std::mutex mutex_;
-  // Blobs whose id was found right; no bytes for plain ones, and for lists that were visited.
+  // Blobs whose id was verified; no bytes for plain ones, and for lists that were visited.
   mutable std::unordered_map<BlobId, std::unique_ptr<AlignedBytes>, BlobIdHash> ready_;
   mutable uint64_t decompressed_bytes_ = 0;
   mutable ReadCounts counts_;

@@ -1,6 +1,6 @@
-// What a trace must mean beyond its structure: ids in range and in order, ranges inside what they
-// belong to, values that exist. One checker serves writer and reader, so that nothing is written
-// which could not be read back. Internal to format/ and its tests.
+// Checks the meaning of a trace beyond its structure: ids in range and in order, ranges inside of
+// their containers, existing values. One checker serves writer and reader, so that nothing is
+// written which could not be read back. Internal to format/ and its tests.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct BlobIdHash {
   }
 };
 
-// Is fed everything in file order. A refused item leaves no mark. Not thread-safe. Errors are
-// kCorrupt and begin with what was wrong: "launch: kernel 7 does not exist". May throw bad_alloc.
+// Receives everything in file order. A rejected item leaves no trace. Not thread-safe. Errors are
+// kCorrupt and begin with the problem: "launch: kernel 7 does not exist". May throw bad_alloc.
 class Checker {
  public:
   Result<void> add(const Environment& environment);
   Result<void> add_blob(BlobId id, uint64_t size_bytes);
-  // What it names must have been added, each with the size of its place, and be no list.
+  // Named items must have been added, each with the size of its place, and not be lists.
   Result<void> add_chunk_list(BlobId id, const ChunkListView& list);
   Result<void> add(const CodeObject& code_object);
   Result<void> add(const Kernel& kernel);
@@ -91,8 +91,8 @@ class Checker {
 // "launch", "copy", ...: for messages and counts.
 const char* action_name(const Action& action) noexcept;
 
-// Brings what callers may give in any order into the order that the format asks for: relocations by
-// offset, memset values cut to their elements.
+// Sorts and normalises what callers may give in any order: relocations by offset, memset values
+// truncated to their elements.
 void normalize(Event& event);
 void normalize(Graph& graph);
 

@@ -1,6 +1,6 @@
-// A blob that is a list of chunks: how contents larger than one chunk are stored, so that what did
-// not change between two of them is stored once (docs/format.md, "Chunks"). Internal to format/ and
-// its tests.
+// A blob that is a list of chunks: contents larger than one chunk are stored this way, so that
+// parts which did not change between two contents are stored once (docs/format.md, "Chunks").
+// Internal to format/ and its tests.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace gfxgraph::format {
 
-// What the reader accepts; the writer's is kChunkBytes (writer.h). An entry of 16 bytes stands for
-// this much at most: no more than zstd promises.
+// The reader's limit; the writer's is kChunkBytes (writer.h). An entry of 16 bytes expands to at
+// most this much: no more than zstd can.
 inline constexpr uint64_t kMinChunkBytes = 4096;
 inline constexpr uint64_t kMaxChunkBytes = UINT64_C(1) << 20;
 inline constexpr size_t kChunkListHeadBytes = 8;
@@ -41,7 +41,7 @@ struct ChunkListView {
 
 std::vector<std::byte> encode_chunk_list(uint64_t chunk_bytes, std::span<const BlobId> chunks);
 // Checks the list by itself: that it has as many entries as its content has chunks, and two or
-// more. What the entries name is for the Checker. `stored`: as behind the blob's header.
+// more. The Checker checks what the entries name. `stored`: as after the blob's header.
 Result<ChunkListView> decode_chunk_list(uint64_t size_bytes, std::span<const std::byte> stored);
 
 }  // namespace gfxgraph::format

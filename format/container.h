@@ -1,5 +1,5 @@
-// The envelope of a trace file (docs/format.md, "Container"): fixed head, records, footer. Knows
-// nothing of what payloads mean. Internal to format/ and its tests.
+// The envelope of a trace file (docs/format.md, "Container"): fixed head, records, footer. Does not
+// know the meaning of payloads. Internal to format/ and its tests.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace gfxgraph::format {
 
 // The first and the last 8 bytes of a sealed file. Not ASCII, with CR LF and SUB: a transfer that
-// mangles text is noticed at once.
+// alters text is detected immediately.
 inline constexpr std::array<uint8_t, 8> kMagic = {0x89, 'G', 'F', 'X', 'G', 0x0d, 0x0a, 0x1a};
 inline constexpr uint16_t kVersionMajor = 1;
 inline constexpr uint16_t kVersionMinor = 0;
@@ -25,7 +25,7 @@ inline constexpr size_t kRecordHeaderBytes = 32;
 inline constexpr size_t kBlobHeaderBytes = 32;
 inline constexpr size_t kFooterPayloadBytes = 24;
 inline constexpr size_t kFooterBytes = kRecordHeaderBytes + kFooterPayloadBytes + kMagic.size();
-// Every record starts at a multiple of this, so that the bytes of a plain blob do, too.
+// Every record starts at a multiple of this, so that the bytes of a plain blob do too.
 inline constexpr size_t kRecordAlignment = 64;
 static_assert((kRecordHeaderBytes + kBlobHeaderBytes) % kRecordAlignment == 0);
 static_assert(kHeadBytes % kRecordAlignment == 0 && kFooterBytes == 64);
@@ -33,7 +33,8 @@ static_assert(kHeadBytes % kRecordAlignment == 0 && kFooterBytes == 64);
 // Limits; docs/format.md has them in one table.
 inline constexpr uint64_t kMaxStructuredBytes = UINT64_C(1) << 30;  // FlatBuffers ends at 2^31 - 1
 inline constexpr uint64_t kMaxBlobBytes = UINT64_C(1) << 40;
-inline constexpr uint64_t kMaxZstdRatio = 32768;  // what zstd reaches on equal bytes: 4 for 128 KiB
+inline constexpr uint64_t kMaxZstdRatio =
+    32768;  // the maximum of zstd on equal bytes: 4 for 128 KiB
 
 // Append only.
 enum class RecordKind : uint32_t {
@@ -49,7 +50,7 @@ enum class RecordKind : uint32_t {
   kSite = 10,
   kCompressedEvents = 11,
 };
-// Never assigned by gfxgraph: for the private records of others, which must be flagged optional.
+// Never assigned by gfxgraph: for private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;
 // "events"; "unknown" for others.
 const char* record_kind_name(RecordKind kind) noexcept;
@@ -96,7 +97,7 @@ class RunningBlobId {
  private:
   void* state_;
 };
-// XXH3-64 of parts as if they stood one after another.
+// XXH3-64 of the concatenated parts.
 uint64_t hash64_parts(std::span<const std::span<const std::byte>> parts) noexcept;
 
 std::array<std::byte, kHeadBytes> encode_head(uint16_t major = kVersionMajor,
@@ -129,21 +130,21 @@ struct RecordView {
   [[nodiscard]] Result<void> check_hash() const;
 };
 
-// Goes through a file front to back; hands out only records whose header and payload have the right
+// Reads a file from front to back; returns only records whose header and payload have the right
 // hash and whose padding is zero. Errors name the byte offset. Borrowed bytes.
 class RecordScanner {
  public:
-  // `skip_blobs`: the payloads of blobs that are no lists are not hashed.
+  // `skip_blobs`: the payloads of blobs that are not lists are not hashed.
   explicit RecordScanner(std::span<const std::byte> file, bool skip_blobs = false)
       : file_(file), skip_blobs_(skip_blobs) {}
 
-  // First. kCorrupt for what is no trace, kVersion for a newer major version.
+  // Call first. kCorrupt if it is not a trace, kVersion for a newer major version.
   Result<void> read_head();
-  // The next record; nothing after a valid footer that ends the file. kTruncated where bytes are
-  // missing, kCorrupt where they are wrong. A record of unknown kind that is not optional is
-  // kVersion; an optional one is handed out as any other.
+  // The next record; empty after a valid footer that ends the file. kTruncated if bytes are
+  // missing, kCorrupt if they are wrong. A record of unknown kind that is not optional is kVersion;
+  // an optional one is returned like any other.
   Result<std::optional<RecordView>> next();
-  // After next() failed on a record with a valid header: continues behind it. False: not possible.
+  // After next() failed on a record with a valid header: continues after it. False: not possible.
   bool skip_damaged();
 
   [[nodiscard]] uint16_t version_minor() const noexcept { return version_minor_; }

@@ -11,19 +11,19 @@
 
 namespace gfxgraph::format {
 
-// Where a trace goes. The seam for tests that fail the N-th operation.
+// The destination of a trace. Tests replace it to make the N-th operation fail.
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
   virtual Result<void> write(std::span<const std::span<const std::byte>> parts) = 0;
-  // Everything to the disk, then under its final name.
+  // Syncs everything to the disk, then gives it its final name.
   virtual Result<void> commit() = 0;
-  // Lets go without touching the file; async-signal-safe.
+  // Closes without touching the file; async-signal-safe.
   virtual void abandon() noexcept = 0;
 };
 
-// `path` + `suffix`, locked; commit() renames it to `path`. One that another process holds is an
-// error; one left by a process that died is kept, with ".old" behind its name.
+// `path` + `suffix`, locked; commit() renames it to `path`. It is an error if another process holds
+// it; a file left by a process that died is kept, with ".old" appended to its name.
 Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::path& path,
                                                         const char* suffix = ".partial");
 

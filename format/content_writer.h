@@ -1,5 +1,6 @@
-// Bytes that are given piece by piece become a Content: hashed, found to be of one byte, and handed
-// to the writer's threads in chunks. What the file holds already is not written again.
+// Turns bytes that arrive in pieces into a Content: hashed, checked for one repeated byte, and
+// passed to the writer's threads in chunks. Chunks that the file already holds are not written
+// again.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +14,19 @@
 
 namespace gfxgraph::format {
 
-// Of one thread. Who stops before finish() leaves chunks in the file that nothing names. Errors are
-// the writer's, but for the constructor's std::bad_alloc.
+// Single-threaded. A caller that stops before finish() leaves unused chunks in the file. Errors are
+// the writer's, except for the constructor's std::bad_alloc.
 class ContentWriter {
  public:
-  // `size_bytes`: of the whole content. `store` false: only its hash is wanted, and its byte if it
-  // is of one.
+  // `size_bytes`: of the whole content. `store` false: only its hash is needed, and its byte if it
+  // repeats one.
   ContentWriter(Writer& writer, uint64_t size_bytes, bool store = true);
   ~ContentWriter();
   ContentWriter(const ContentWriter&) = delete;
   ContentWriter& operator=(const ContentWriter&) = delete;
 
-  // Room for the next chunk, to be filled; of no bytes once all have been put. Waits for the writer
-  // when many chunks are on their way.
+  // A buffer for the next chunk, to be filled; empty once all have been put. Waits for the writer
+  // if many chunks are in flight.
   Result<std::span<std::byte>> room();
   // The room has been filled.
   Result<void> put();

@@ -1,5 +1,5 @@
-// What fresh memory may have held: the runtime hands the same addresses out again, with the bytes
-// that stood there when they were freed.
+// The previous contents of fresh memory: the runtime reuses addresses, with the bytes that were
+// there when they were freed.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace gfxgraph::format {
 class EarlierContents {
  public:
   explicit EarlierContents(const Trace& trace);
-  // Of an allocation with so many bytes: the bytes that its addresses held last before it began, as
-  // far as the trace has them; the rest is zero. Errors: a blob cannot be read.
+  // For an allocation with this many bytes: the bytes that its addresses held last before it began,
+  // as far as the trace has them; the rest is zero. Errors: a blob cannot be read.
   Result<std::vector<std::byte>> before(AllocationId id, uint64_t size_bytes) const;
 
  private:

@@ -1,5 +1,5 @@
-// Everything that a trace holds, loaded from its bytes. Shared by reader, verify and recover.
-// Internal to format/.
+// Everything in a trace, loaded from its bytes. Shared by reader, verify and recover. Internal to
+// format/.
 #pragma once
 
 #include <cstdint>
@@ -87,11 +87,11 @@ class Loader {
   EventDecompressor decompressor_;
 };
 
-// Strict: any error is the answer. allow_torn: missing or damaged bytes end the trace where they
-// stand; what has the right hash but makes no sense, or is newer, is an error all the same.
+// Strict: any error is returned. allow_torn: missing or damaged bytes end the trace at their place;
+// a record with the right hash that is inconsistent, or newer, is still an error.
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options);
 
-// What was found wrong with a record that has `before` whole ones before it, and what to do.
+// The problem with a record after `before` whole ones, and the next step.
 Error damaged(Error error, uint64_t before);
 
 // The uncompressed bytes, checked against the blob's id unless `trusted`. `out` has the blob's

@@ -10,9 +10,8 @@
 
 namespace gfxgraph::format {
 
-// Keeps its memory from payload to payload. Not thread-safe. An answer is valid until the next
-// call. Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw
-// std::bad_alloc.
+// Keeps its memory from payload to payload. Not thread-safe. A result is valid until the next call.
+// Payloads must stay under kMaxStructuredBytes: see packed_bytes_bound(). May throw std::bad_alloc.
 class Packer {
  public:
   Packer();
@@ -36,7 +35,7 @@ class Packer {
   std::unique_ptr<Impl> impl_;
 };
 
-// At least what this takes in a payload, without packing it.
+// A lower bound of its size in a payload, without packing it.
 uint64_t packed_bytes_bound(const Event& event);
 uint64_t packed_bytes_bound(const Graph& graph);
 uint64_t packed_bytes_bound(const Environment& environment);

@@ -39,7 +39,7 @@ enum Number : uint32_t {
 };
 }  // namespace attribute
 
-// One attribute's value on its way to the caller.
+// One attribute's value, to be returned to the caller.
 class Answer {
  public:
   Answer(const char* call, uint32_t number, size_t expected_bytes)
@@ -49,14 +49,14 @@ class Answer {
   hsa_status_t put(const T& value) {
     return put_bytes(&value, sizeof(T));
   }
-  // A char array, zero filled; a longer text is cut.
+  // A char array, zero-filled; a longer text is truncated.
   hsa_status_t put_text(std::string_view text);
   // Also for attributes of kTextBytes.
   hsa_status_t put_bytes(const void* data, size_t bytes);
   // The agent has no such attribute.
   hsa_status_t unknown() const;
 
-  // Writes the value; refuses one whose size is not the attribute's.
+  // Writes the value; rejects one whose size differs from the attribute's.
   hsa_status_t write(void* value) const;
 
  private:

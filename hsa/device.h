@@ -1,5 +1,5 @@
-// The emulated GPU behind the agent: memory map, engine, loaded code, and what happened when a
-// kernel faulted.
+// The emulated GPU behind the agent: memory map, engine, loaded code, and the state after a kernel
+// fault.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class Device {
  public:
   static emulator::MemoryMap& memory_map();
 
-  // Runs one kernel to its end on the calling thread and the engine's workers. False when it
-  // faulted, or when an earlier fault has put the device out of use: then nothing is executed. With
-  // $GFXGRAPH_NULL_DEVICE=1 no kernel is ever executed (for measurements of what is around them).
+  // Runs one kernel to its end on the calling thread and the engine's workers. False if it faulted,
+  // or if an earlier fault has put the device into the error state: then nothing is executed. With
+  // $GFXGRAPH_NULL_DEVICE=1 no kernel is ever executed (for measuring the host code around them).
   static bool run(const emulator::Dispatch& dispatch);
 
   static Result<void> add_code(uint64_t load_address,
@@ -30,22 +30,22 @@ class Device {
   // Forgets the code and releases its memory once no kernel is running.
   static void remove_code(uint64_t load_address, std::byte* memory);
 
-  // Whether a kernel faulted in this process; its description. The device stays out of use, as a
-  // real one does: calls that can tell the program answer an error, and a program that ends with
-  // exit status 0 ends with 1 instead.
+  // Whether a kernel faulted in this process, with its description. The device stays in the error
+  // state, as a real one does: calls that can report it return an error, and a program that ends
+  // with exit status 0 ends with 1 instead.
   static bool faulted() noexcept;
   static std::string fault_text();
-  // Where the kind of the first fault stands (agent_fault.h); valid for ever.
+  // The kind of the first fault (agent_fault.h); valid forever.
   static const uint32_t* fault_state() noexcept;
   // Records a fault found outside the engine (a bad packet).
   static void record_fault(const std::string& text, gfxgraph_agent_fault kind, uint64_t address);
   // The same for a packet that could not be processed because an allocation failed.
   static void record_out_of_memory() noexcept;
 
-  // Where the device's clock is, in shader clocks (emulator/engine/clock.h).
+  // The device's clock, in shader clocks (emulator/engine/clock.h).
   static uint64_t clock();
 
-  // Stops running kernels: the process ends, or the device is out of use.
+  // Stops running kernels: the process ends, or the device is in the error state.
   static void stop() noexcept;
   static bool stopping() noexcept;
 };

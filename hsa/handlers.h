@@ -11,8 +11,8 @@
 
 namespace gfxgraph::hsa {
 
-// Calls `handler(value, arg)` with no lock held, also when the condition holds already; again, each
-// time it holds, for as long as the handler returns true.
+// Calls `handler(value, arg)` with no lock held, also if the condition already holds; again, each
+// time it holds, as long as the handler returns true.
 void add_handler(Signal& signal, hsa_signal_condition_t condition, int64_t compare,
                  hsa_amd_signal_handler handler, void* arg);
 
@@ -32,7 +32,7 @@ void cancel_handlers(const Signal& signal) noexcept;
 void end_handlers() noexcept;
 
 // Returns when no function is running or due, or after `limit_ns`. Before a fork: the child has no
-// thread to call what is due, and HIP may wait there for its effect.
+// thread to call due handlers, and HIP may wait there for their effect.
 void drain_handlers(uint64_t limit_ns);
 
 }  // namespace gfxgraph::hsa

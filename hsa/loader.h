@@ -1,8 +1,8 @@
-// Code objects to memory: readers, executables, symbols.
+// Loads code objects into memory: readers, executables, symbols.
 //
 // An executable's code object gets one block for all its segments, so that code, descriptors and
 // variables keep their distances; relocations are applied in place. Handles are numbers that are
-// looked up, never pointers: a stale one is an error.
+// looked up, never pointers: a stale handle is an error.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct LoadedObject {
   uint64_t memory_bytes = 0;
   uint64_t load_address = 0;  // where the ELF's address 0 is (or would be)
   uint64_t executable = 0;    // handle
-  uint64_t storage = 0;       // the reader's bytes, as the program gave them
+  uint64_t storage = 0;       // the reader's bytes, as given by the program
   uint64_t storage_bytes = 0;
 };
 
@@ -54,8 +54,8 @@ uint64_t create_executable();
 bool executable_exists(uint64_t executable);
 Result<bool> is_frozen(uint64_t executable);
 Result<void> destroy_executable(uint64_t executable);
-// Gives an undefined symbol of code objects that are loaded later its address. kMismatch: defined
-// already.
+// Assigns an address to an undefined symbol of code objects that are loaded later. kMismatch:
+// already defined.
 Result<void> define_variable(uint64_t executable, const std::string& name, uint64_t address);
 // The handle of the loaded object. kUnsupported: another GPU; kNotFound: an undefined symbol;
 // kMismatch: it defines a symbol that the executable has already.
@@ -66,7 +66,7 @@ Result<uint64_t> find_symbol(uint64_t executable, const std::string& name);
 Result<std::vector<uint64_t>> symbols_of(uint64_t executable);
 Result<std::vector<uint64_t>> loaded_objects_of(uint64_t executable);
 std::vector<uint64_t> executables();
-// Copies, so that nothing dangles; nothing when there is no such handle.
+// Copies, so that nothing dangles; empty if there is no such handle.
 std::optional<LoadedSymbol> get_symbol(uint64_t symbol);
 std::optional<LoadedObject> get_loaded_object(uint64_t object);
 // The loaded object whose memory holds a device address.

@@ -1,10 +1,10 @@
 // The agent's memory: pools, allocations at sparse addresses, host memory locked for the device.
 //
-// Device address = host address for what the agent allocates. Host memory that the program locks is
-// handed to the device as host | kLockedBit, because HIP 5.2 takes an agent pointer that equals the
-// host pointer for a mistake; the emulator and the copies clear that bit again, so it needs no
-// state. HIP 7 reads such memory itself at the device's address: newer runtimes get the host's.
-// Everything that the device can see is in the emulator's memory map.
+// Device address = host address for the agent's allocations. Host memory that the program locks has
+// the device address host | kLockedBit, because HIP 5.2 treats an agent pointer that equals the
+// host pointer as an error; the emulator and the copies clear that bit again, so it needs no state.
+// HIP 7 itself reads such memory at the device address: newer runtimes get the host address. The
+// emulator's memory map contains all memory that the device can access.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,8 @@ struct Allocation {
   void* user_data = nullptr;  // hsa_amd_pointer_info_set_userdata
 };
 
-// Bytes that kDevice can hold; kNone-sized requests and more than is left give kOutOfMemory.
+// The capacity of kDevice in bytes; requests of size 0 and larger than the rest return
+// kOutOfMemory.
 uint64_t device_memory_bytes() noexcept;
 uint64_t device_memory_free_bytes() noexcept;
 
@@ -64,10 +65,10 @@ void release_agent_memory(std::byte* memory) noexcept;
 // For virtual_memory.h. Device memory that no allocation stands for, against device_memory_bytes().
 Result<void> take_device_memory(uint64_t bytes);
 void give_device_memory_back(uint64_t bytes) noexcept;
-// Addresses that nothing else is given; nobody can read or write there. `wished` may be 0, and is
-// only a wish. Whole pages.
+// An address range that is given to nothing else; nobody can read or write there. `wished` may be
+// 0, and is only a hint. Whole pages.
 Result<std::byte*> reserve_addresses(uint64_t bytes, uint64_t wished, uint64_t align);
-// Makes [memory, memory + bytes), which is there already, an allocation that release() refuses.
+// Makes [memory, memory + bytes), which exists already, an allocation that release() rejects.
 Result<void> show_mapping(std::byte* memory, uint64_t bytes, Pool pool, bool read_only);
 Result<void> hide_mapping(std::byte* memory);
 
@@ -75,8 +76,8 @@ Result<void> hide_mapping(std::byte* memory);
 std::optional<Allocation> find_allocation(const void* pointer);
 Result<void> set_user_data(const void* pointer, void* user_data);
 
-// From now on the device's address of locked memory is the host's. For runtimes that ask what HIP 5
-// does not know.
+// From now on the device address of locked memory is the host address. For runtimes that query
+// attributes unknown to HIP 5.
 void lock_at_host_addresses() noexcept;
 // Of memory that is locked at this address.
 void* locked_address(uint64_t host) noexcept;
@@ -84,12 +85,12 @@ void* locked_address(uint64_t host) noexcept;
 Result<void*> lock_host_memory(void* host, uint64_t bytes);
 Result<void> unlock_host_memory(const void* host);
 
-// Whether the device may touch [pointer, pointer + bytes) in an asynchronous copy or a fill: it
+// Whether the device may access [pointer, pointer + bytes) in an asynchronous copy or a fill: it
 // must be in an allocation, or begin in locked host memory (a lock may be shorter than the memory
-// behind it).
+// after it).
 bool device_range_is_allowed(const void* pointer, uint64_t bytes);
-// The same for a copy that the host does (hsa_memory_copy): memory that the agent does not know is
-// the program's own.
+// The same for a copy by the host (hsa_memory_copy): memory that the agent does not know is the
+// program's own.
 bool host_range_is_allowed(const void* pointer, uint64_t bytes);
 
 void reset_memory_locks_after_fork() noexcept;

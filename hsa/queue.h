@@ -32,13 +32,13 @@ class Queue {
   // `slots` is a power of two in [kQueueMinSlots, kQueueMaxSlots]. Lives until destroy().
   static Result<Queue*> create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
                                void* data);
-  // The queue behind a handle that create() gave out, or null.
+  // The queue behind a handle that create() returned, or null.
   static Queue* from(const hsa_queue_t* handle) noexcept;
-  // Stops after the packet that runs now and frees everything.
+  // Stops after the current packet and frees everything.
   static void destroy(Queue* queue);
 
   hsa_queue_t* handle() noexcept { return &shared_->hsa_queue; }
-  // No packet is processed any more.
+  // No further packet is processed.
   void inactivate() noexcept;
 
   std::atomic<uint64_t>& read_index() noexcept {
@@ -50,9 +50,9 @@ class Queue {
         const_cast<uint64_t*>(&shared_->write_dispatch_id));
   }
 
-  // The doorbell was stored to.
+  // The doorbell was written.
   void ring() noexcept {
-    // Once for each sleep: it may take the thread long to run again.
+    // Once for each sleep: the thread may take long to run again.
     if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false)) bell_.wake();
   }
 
@@ -63,7 +63,7 @@ class Queue {
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
   // Each returns whether the packet could be processed; false puts the queue into the error state.
   bool process(uint64_t index);
-  // `start`: when the packet began, for its completion signal; 0: not asked for.
+  // `start`: when the packet began, for its completion signal; 0: not requested.
   bool execute(const std::byte* slot, uint64_t index, uint64_t& start);
   bool run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
   bool run_barrier(const hsa_barrier_and_packet_t& packet, bool all);

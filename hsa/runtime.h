@@ -1,9 +1,9 @@
-// The life of the agent in a process: init and shut-down counts, fork, and the frame around every
+// The life of the agent in a process: init and shut-down counts, fork, and the wrapper of every
 // entry point.
 //
 // Everything that outlives a call is created once and never destroyed, and worker threads are
 // detached: HIP calls hsa_* from static destructors. A forked child has no worker threads; there
-// every call answers an error and every wait ends at once.
+// every call returns an error and every wait returns immediately.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -27,9 +27,9 @@ inline bool is_agent(hsa_agent_t a) {
 }
 inline bool is_gpu(hsa_agent_t a) { return a.handle == kGpuAgent.handle; }
 
-// What a fault does: $GFXGRAPH_ON_FAULT.
+// The effect of a fault: $GFXGRAPH_ON_FAULT.
 enum class OnFault {
-  kError,  // "error", the default: later calls answer an error, the process lives
+  kError,  // "error", the default: later calls return an error, the process continues
   kAbort,  // "abort": the queue's error callback is called, as by a real agent; HIP then aborts
 };
 
@@ -44,18 +44,18 @@ class Runtime {
   static void report_memory_fault(uint64_t address);
 };
 
-// After a kernel faulted, calls that would use the device answer this: HSA_STATUS_ERROR_EXCEPTION.
+// After a kernel fault, calls that would use the device return this: HSA_STATUS_ERROR_EXCEPTION.
 hsa_status_t refuse_after_fault(const char* call);
 
-// Says in the log, with the call's name, what is wrong with an argument.
+// Logs the problem with an argument, with the call's name.
 hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) noexcept;
 hsa_status_t refuse(hsa_status_t status, const char* call, const Error& error);
 hsa_status_t status_of(const Error& error) noexcept;
-// An allocation failed: says so if there is memory for that.
+// An allocation failed: logs it if there is memory for that.
 hsa_status_t refuse_for_memory(const char* call) noexcept;
 
-// Runs the body of an entry point: not before hsa_init, not in a forked child, and no exception
-// leaves it.
+// Runs the body of an entry point: rejects calls before hsa_init and in a forked child, and lets no
+// exception escape.
 template <typename Body>
 hsa_status_t entry(const char* call, const Body& body) noexcept {
   if (!Runtime::ready()) return HSA_STATUS_ERROR_NOT_INITIALIZED;

@@ -1,9 +1,8 @@
 // Signals: an amd_signal_t at the handle, because HIP reads its time stamps and device code writes
 // its value directly.
 //
-// The memory of a signal is never unmapped and a handle that is used after its destruction touches
-// a signal that somebody else may own, but never crashes: HIP destroys signals in static
-// destructors.
+// The memory of a signal is never unmapped. A handle that is used after its destruction may touch
+// another owner's signal, but never crashes: HIP destroys signals in static destructors.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -23,7 +22,7 @@ class Queue;
 // A view of an amd_signal_t: the object is the memory at the handle.
 class Signal {
  public:
-  // Null for a handle that is no live signal.
+  // Null for a handle that is not a live signal.
   static Signal* from(hsa_signal_t handle) noexcept;
   static Signal* from(uint64_t handle) noexcept { return from(hsa_signal_t{handle}); }
   hsa_signal_t handle() const noexcept { return {reinterpret_cast<uint64_t>(this)}; }
@@ -39,12 +38,12 @@ class Signal {
   }
   amd_signal_t& raw() noexcept { return raw_; }
 
-  // After every change of the value but a silent one.
+  // After every change of the value except a silent one.
   void notify() noexcept {
     if (kind().load(std::memory_order_relaxed) == AMD_SIGNAL_KIND_DOORBELL) return ring();
     if (watchers().load(std::memory_order_seq_cst) != 0) notify_watchers(*this);
   }
-  // A packet or copy ended: stores its times (ns) and takes one from the value.
+  // A packet or copy ended: stores its timestamps (ns) and decrements the value.
   void complete(uint64_t start_ns, uint64_t end_ns) noexcept;
 
  private:
@@ -52,7 +51,7 @@ class Signal {
   amd_signal_t raw_;
 };
 
-// Device memory is out: kOutOfMemory.
+// Out of device memory: kOutOfMemory.
 Result<Signal*> create_signal(int64_t initial_value);
 // The doorbell of a queue; storing to it wakes the queue's thread.
 Result<Signal*> create_doorbell(Queue& queue);
@@ -69,9 +68,9 @@ struct SignalCondition {
 
 constexpr uint64_t kForever = UINT64_MAX;
 
-// Waits until any of the conditions holds: its index and the value seen, or -1 after `timeout_ns`.
-// A short spin first: `active` asks for a longer one. In a forked child, where no device exists,
-// the first condition is made true and returned.
+// Waits until any of the conditions holds: returns its index and the observed value, or -1 after
+// `timeout_ns`. Spins briefly first: `active` requests a longer spin. In a forked child, where no
+// device exists, the first condition is made true and returned.
 struct WaitResult {
   int64_t index;
   int64_t value;

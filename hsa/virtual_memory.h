@@ -1,6 +1,6 @@
-// Memory whose addresses and bytes are got apart (hsa_amd_vmem_*, ROCr 1.6 and newer): a range of
-// addresses is reserved, memory is made without an address, and mapped there. Allocations by
-// hipMallocAsync of HIP 7 come from such ranges.
+// Memory whose addresses and bytes are allocated separately (hsa_amd_vmem_*, ROCr 1.6 and newer): a
+// range of addresses is reserved, memory is created without an address, and mapped there.
+// hipMallocAsync of HIP 7 allocates from such ranges.
 //
 // Memory is a memfd: the same bytes may be mapped at several places, and be shared by descriptor.
 // Sizes and addresses are whole pages. Thread-safe.
@@ -23,7 +23,7 @@ Result<void> free_range(std::byte* address, uint64_t bytes);
 
 // A number for zeroed memory, never 0. `type` is handed back by memory_properties() only.
 Result<uint64_t> create_memory(Pool pool, uint64_t bytes, uint32_t type);
-// Gives one hold up; the bytes go when nothing is mapped any more, either.
+// Releases one reference; the bytes are freed when nothing maps them any more.
 Result<void> release_memory(uint64_t memory);
 struct MemoryProperties {
   Pool pool = Pool::kNone;
@@ -31,8 +31,8 @@ struct MemoryProperties {
 };
 Result<MemoryProperties> memory_properties(uint64_t memory);
 
-// [offset, offset + bytes) of the memory at `address`, in one reservation, where nothing is mapped.
-// The device sees it when it is given access.
+// Maps [offset, offset + bytes) of the memory at `address`, in one reservation, where nothing is
+// mapped. The device can access it after access is granted.
 Result<void> map_range(std::byte* address, uint64_t bytes, uint64_t offset, uint64_t memory);
 // One mapping as it was made.
 Result<void> unmap_range(std::byte* address, uint64_t bytes);

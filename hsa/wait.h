@@ -1,8 +1,8 @@
 // How threads of the agent sleep until a signal changes.
 //
-// A Watcher is told when a signal it watches may have changed; a WaitPoint is the watcher that a
-// thread sleeps on. Only signals that somebody watches pay for it: a count inside the signal says
-// so (Signal::watchers()).
+// A Watcher is notified when a signal it watches may have changed; a WaitPoint is the watcher that
+// a thread sleeps on. Only watched signals pay for it: a count inside the signal tells
+// (Signal::watchers()).
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@ namespace gfxgraph::hsa {
 
 class Signal;
 
-// Sleeps until `word` differs from `expected`, `timeout` has passed, or for no reason at all.
+// Sleeps until `word` differs from `expected`, `timeout` has passed, or spuriously.
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, std::chrono::nanoseconds timeout);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
-// One turn of a spin loop: a look again in some hundred nanoseconds. `turn` counts from 0; after
-// the first turns the core is offered to others, because on a busy machine the thread that is
-// waited for may be queued on this very core.
+// One turn of a spin loop: polls again after some hundred nanoseconds. `turn` counts from 0; after
+// the first turns the core is yielded, because on a busy machine the awaited thread may be queued
+// on this very core.
 void spin_turn(uint32_t turn) noexcept;
 
 // Nanoseconds of the monotonic clock: the agent's and the system's timestamp domain.
@@ -36,7 +36,7 @@ class Watcher {
 
 class WaitPoint final : public Watcher {
  public:
-  // Take a ticket, look at what is waited for, then wait(ticket): no wake-up is lost in between.
+  // Take a ticket, check the condition, then wait(ticket): no wake-up is lost in between.
   uint32_t ticket() const noexcept { return word_.load(std::memory_order_seq_cst); }
   void wait(uint32_t ticket, std::chrono::nanoseconds timeout) {
     futex_wait(word_, ticket, timeout);
@@ -50,14 +50,14 @@ class WaitPoint final : public Watcher {
 
 // The watch list. All functions are thread-safe. A watcher may watch one signal several times.
 void watch(Signal& signal, Watcher& watcher);
-// After it returns, `watcher` is not called for this signal any more.
+// After it returns, `watcher` is not called for this signal again.
 void unwatch(Signal& signal, Watcher& watcher) noexcept;
-// Tells the watchers of a signal; use Signal::notify(), which skips this when there are none.
+// Notifies the watchers of a signal; use Signal::notify(), which skips this when there are none.
 void notify_watchers(Signal& signal) noexcept;
-// Tells every watcher: after the device wrote signals on its own (s_sendmsg).
+// Notifies every watcher: after the device wrote signals itself (s_sendmsg).
 void notify_all_watchers() noexcept;
-// Memory that the device or a copy may have written is looked at again by who waits for a value in
-// it without a signal's message, as barrier-value packets do.
+// Memory that the device or a copy may have written is checked again by waiters for a value in it
+// without a signal's message, such as barrier-value packets.
 class MemoryWait {
  public:
   MemoryWait() noexcept;

@@ -1,6 +1,6 @@
-// The kernarg segment and the dispatch packet of one recorded launch, filled as the HIP runtime
-// fills them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA
-// Runtime 2.9, "AQL packets".
+// The kernarg segment and the dispatch packet of a recorded launch, filled as the HIP runtime fills
+// them. Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", hidden arguments; HSA Runtime 2.9,
+// "AQL packets".
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct LaunchShape {
   std::array<uint32_t, 3> grid_items = {1, 1, 1};
   std::array<uint16_t, 3> block = {1, 1, 1};
 };
-// kInvalidArgument when the grid has more work items than an AQL packet can say.
+// kInvalidArgument if the grid has more work items than an AQL packet can hold.
 Result<LaunchShape> launch_shape(const format::Launch& launch);
 
 inline constexpr uint64_t kMaxKernargBytes = 1 << 20;

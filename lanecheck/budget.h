@@ -1,5 +1,5 @@
-// What a check may cost: time, wave instructions, memory. A trace comes from a stranger, and a few
-// hundred bytes of it can ask for any amount of work.
+// Limits the cost of a check: time, wave instructions, memory. A trace is untrusted input, and a
+// few hundred bytes of it can request any amount of work.
 #pragma once
 
 #include <atomic>
@@ -20,25 +20,25 @@ struct BudgetLimits {
       0;  // buffers and code that live at once; 0: half of this machine's memory
 };
 
-// Once a limit is reached it stays so: the check ends, and reason() says which. Thread-safe.
+// A reached limit stays reached: the check ends, and reason() names the limit. Thread-safe.
 class Budget {
  public:
   explicit Budget(const BudgetLimits& limits);
 
-  // Of a launch that runs: about so many. False when the time is over or the instructions are
-  // spent.
+  // For a running launch, approximately. False when the time limit is reached or the instructions
+  // are spent.
   bool spend(uint64_t instructions);
-  // A launch has ended: exactly so many; UINT64_MAX: what was spent since the last one ended.
+  // A launch has ended, exactly; UINT64_MAX: the amount since the last one ended.
   void settle(uint64_t instructions);
   bool go_on() { return spend(0); }
-  // Of a launch that has not begun: false when it needs more than what is left.
+  // For a launch that has not begun: false if it needs more than the remaining budget.
   bool can_spend(uint64_t instructions);
-  // kOutOfMemory when there is not so much left.
+  // kOutOfMemory if less is left.
   Result<void> take_memory(uint64_t bytes, const std::string& what);
   void give_memory(uint64_t bytes);
 
   bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
-  // "3600 seconds are over (--max-seconds)"; "" when not exhausted.
+  // "the time limit of 3600 seconds is reached (--max-seconds)"; "" if not exhausted.
   std::string reason() const;
   uint64_t memory_limit_bytes() const { return memory_limit_; }
 

@@ -17,7 +17,7 @@
 namespace gfxgraph::lanecheck {
 
 enum class MaskedLaneMode : uint8_t {
-  kOff,      // masked lanes are not looked at
+  kOff,      // inactive lanes are not checked
   kWarn,     // W1 is a warning
   kError,    // W1 is an error
   kLiteral,  // the rule read literally: W1, I1 and I2 are errors
@@ -29,16 +29,16 @@ struct CheckOptions {
   MaskedLaneMode masked_lane = MaskedLaneMode::kWarn;
   bool strict = false;   // warnings are errors
   unsigned threads = 0;  // of the emulator; 0: all cores
-  // Give up on a launch when so many wave-instructions pass without a wave ending. A launch of
-  // which no wave can make progress ends at once.
+  // Give up on a launch after this many wave-instructions without the end of a wave. A launch in
+  // which no wave can make progress ends immediately.
   uint64_t livelock_instructions = uint64_t{1} << 31;
-  // Follow all registers, not only those that can reach an address: slower, the same findings. To
+  // Track all registers, not only those that can reach an address: slower, the same findings. To
   // test the difference.
   bool watch_all = false;
   BudgetLimits limits;
 };
 
-// A launch that could not be run to its end.
+// A launch that could not run to its end.
 struct FailedLaunch {
   uint64_t launch = 0;
   uint64_t event_sequence = 0;
@@ -48,7 +48,7 @@ struct FailedLaunch {
   std::optional<FindingClass> finding = std::nullopt;  // that tells more
 };
 
-// Where a check ended before the trace did.
+// Where a check ended before the end of the trace.
 struct Stop {
   std::string reason;           // which budget, and the option that changes it
   uint64_t event_sequence = 0;  // the first event that was not, or not wholly, executed
@@ -75,20 +75,20 @@ struct Report {
   uint64_t launches = 0;
   uint64_t wave_instructions = 0;
   uint64_t empty_exec_scalar_loads = 0;  // ran with EXEC = 0, inside the map
-  // Self check: buffers whose bytes at their end equal the recorded ones.
+  // Self-check: buffers whose final bytes equal the recorded ones.
   uint64_t buffers_compared = 0;
   uint64_t buffers_equal = 0;
 
   // Of findings that are not suppressed.
   uint64_t count(Severity severity) const;
   uint64_t count_suppressed() const;
-  // Launches that were not run to their end for a reason that no finding tells.
+  // Launches that did not run to their end for a reason that no finding describes.
   uint64_t lost_launches() const;
   bool unsafe() const { return count(Severity::kError) != 0; }
 };
 
 // Errors: a trace that cannot be executed at all (blobs missing, another architecture, no memory).
-// A budget that is spent is no error: the report says where the check stopped.
+// A spent budget is not an error: the report contains the place where the check stopped.
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options = {});
 
 // Static Analysis Results Interchange Format 2.1.0, for viewers of code review tools.

@@ -1,5 +1,5 @@
-// The lane observer, and the tools that look at every access: slower, and only compiled into a
-// backend of its own. One thread.
+// The lane observer, and the tools that observe every access: slower, and compiled only into a
+// separate backend. One thread.
 #pragma once
 
 #include "lanecheck/init_check.h"
@@ -18,7 +18,7 @@ class DeepObserver : public LaneObserver {
   static constexpr bool kSuspectsOnly = false;
   using WaveState = DeepWaveState;
 
-  // Either may be null. With `init` no kernel may be added: all instructions are watched.
+  // Either may be null. With `init` no kernel may be added: all instructions are observed.
   DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
                InitCheck* init)
       : LaneObserver(memory, sites, options), race_(race), init_(init) {}

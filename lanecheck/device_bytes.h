@@ -11,7 +11,7 @@
 namespace gfxgraph::lanecheck {
 
 // Zero at first, and backed by real memory only where it was touched: a few bytes of a trace may
-// declare and fill gigabytes. Not copyable; addresses stay the same for life.
+// declare and fill gigabytes. Not copyable; addresses never change.
 class DeviceBytes {
  public:
   static Result<std::shared_ptr<DeviceBytes>> create(uint64_t size_bytes);

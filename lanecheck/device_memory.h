@@ -21,24 +21,24 @@
 
 namespace gfxgraph::lanecheck {
 
-// Not thread-safe, but for the memory map while kernels run.
+// Not thread-safe, except for the memory map while kernels run.
 class DeviceMemory {
  public:
-  // Where device addresses end that the check itself hands out (code without recorded addresses,
-  // arguments): below every recorded buffer's neighbourhood. All buffers that live at a time count
-  // against the budget, which must outlive this.
+  // The end of the device addresses that the check itself assigns (code without recorded addresses,
+  // arguments): below every recorded buffer's neighbourhood. All live buffers count against the
+  // budget, which must outlive this.
   DeviceMemory(const std::vector<format::Event>& events, Budget& budget);
 
   emulator::MemoryMap& map() { return map_; }
 
   Result<void> begin(const format::AllocationBegin& allocation);
-  // A module global: inside of a code object that this check has loaded, or, where its object does
-  // not have it, memory of its own as in begin(). Never inside of another recorded buffer.
+  // A module global: inside of a code object that this check has loaded, or, if its object does not
+  // have it, separate memory as in begin(). Never inside of another recorded buffer.
   Result<void> begin_global(const format::AllocationBegin& allocation);
-  // `freed` false: the trace says no more of it.
+  // `freed` false: the trace describes it no further.
   void end(format::AllocationId id, bool freed = true);
 
-  // The bytes of a live allocation; kCorrupt when it is not live or the range leaves it.
+  // The bytes of a live allocation; kCorrupt if it is not live or the range leaves it.
   Result<std::span<std::byte>> bytes(format::AllocationId id, uint64_t offset, uint64_t size);
   // From `offset` to the allocation's end.
   Result<std::span<std::byte>> bytes_from(format::AllocationId id, uint64_t offset);
@@ -54,8 +54,8 @@ class DeviceMemory {
     uint64_t size = 0;
     uint64_t room = 0;  // >= size: what follows is slack
   };
-  // Accesses are compared with the parts from now on, in order of offset and without overlaps; what
-  // lies between them belongs to the whole. Before any other buffer comes near.
+  // Accesses are compared with the parts from now on, in order of offset and without overlaps;
+  // bytes between them belong to the whole. Call before any other buffer is placed nearby.
   Result<void> divide_own(uint64_t address, const std::vector<Part>& parts);
   // Sets bytes of a live allocation to one value, without touching memory where they are many.
   Result<void> fill(format::AllocationId id, uint64_t offset, uint64_t size, uint8_t value);
@@ -75,7 +75,7 @@ class DeviceMemory {
     std::string name;
     uint64_t address = 0;
     uint64_t size = 0;    // as requested
-    uint64_t mapped = 0;  // what other buffers leave of it
+    uint64_t mapped = 0;  // the part of it that other buffers do not occupy
     emulator::RegionKind kind = emulator::RegionKind::kDevice;
     // Shared by a code object and the globals in it: what one of them holds stays.
     std::shared_ptr<DeviceBytes> bytes;

@@ -1,5 +1,5 @@
-// Which launches of a trace nothing orders: stream order, the null stream, events, graph edges, and
-// what the host knew when it issued a call. As replayer/dag.h, from the trace alone.
+// Determines which launches of a trace are unordered: stream order, the null stream, events, graph
+// edges, and host knowledge at the time of a call. Like replayer/dag.h, from the trace alone.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace gfxgraph::lanecheck {
 
 struct LaunchOrder {
-  // Of each launch (graph nodes counted singly) the earlier ones that it does not follow; at most
+  // For each launch (graph nodes counted singly), the earlier ones that it does not follow; at most
   // kMostUnordered, the latest.
   static constexpr size_t kMostUnordered = 256;
   std::vector<std::vector<uint64_t>> unordered;

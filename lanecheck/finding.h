@@ -1,4 +1,4 @@
-// What gfxgraph check reports: the classes of docs/check.md, and one finding.
+// The results of gfxgraph check: the classes of docs/check.md, and one finding.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace gfxgraph::lanecheck {
 
-// What looks for findings; `gfxgraph check --tool` selects.
+// The tools that find them; `gfxgraph check --tool` selects.
 enum class Tool : uint8_t {
   kMemcheck,   // accesses of active lanes, and faults
   kSynccheck,  // barriers, and waits
   kLanes,      // addresses of inactive lanes
-  kRacecheck,  // accesses that nothing orders
-  kInitcheck,  // values that nobody wrote
+  kRacecheck,  // unordered accesses
+  kInitcheck,  // uses of unwritten values
 };
 inline constexpr size_t kTools = 5;
 const char* tool_name(Tool tool) noexcept;  // "memcheck"
@@ -65,7 +65,7 @@ struct LaunchRange {
 std::vector<LaunchRange> join_ranges(std::vector<LaunchRange> a, const std::vector<LaunchRange>& b);
 uint64_t count_of(const std::vector<LaunchRange>& ranges);
 
-// The buffer that an address is nearest to.
+// The buffer nearest to an address.
 struct NearestBuffer {
   uint32_t allocation = 0;  // of the trace; 0: code, arguments or another range of the check itself
   std::string name;         // "buffer #3", "g_table"
@@ -117,7 +117,7 @@ struct Finding {
   std::string suppressed_by;  // the reason; "": it is not suppressed
 };
 
-// What happened, in one line or, for S4 and S5, several; without kernel and place.
+// A description in one line or, for S4 and S5, several; without kernel and place.
 std::string describe(const Finding& finding);
 
 // "20-31", "0-3,7".

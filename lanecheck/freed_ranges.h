@@ -1,4 +1,4 @@
-// Where buffers were that the program freed.
+// Remembers the addresses of buffers that the program freed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace gfxgraph::lanecheck {
 // nobody adds.
 class FreedRanges {
  public:
-  // Those that lie below the others are dropped first when there are too many.
+  // Ranges below the others are dropped first when there are too many.
   void add(NearestBuffer buffer);
   // The freed buffer that held the byte; null when there is none.
   const NearestBuffer* find(uint64_t address) const noexcept;

@@ -1,4 +1,4 @@
-// Findings of one source line as one.
+// Joins the findings of one source line.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 namespace gfxgraph::lanecheck {
 
 // Joins findings of one class and kernel at one place of the source: compilers make several
-// instructions of one access when they unroll loops, inline functions or split vectors. What has no
-// line stays as it is.
+// instructions of one access when they unroll loops, inline functions or split vectors. Findings
+// without a line stay unchanged.
 void group_by_line(std::vector<Finding>& findings);
 
 }  // namespace gfxgraph::lanecheck

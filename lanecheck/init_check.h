@@ -1,8 +1,8 @@
-// Values that nobody wrote, where they matter: in an address, a branch, or a copy to the host.
+// Finds uses of unwritten values: in an address, a branch, or a copy to the host.
 //
-// Registers are followed by the lane observer's shadow: here also what is loaded from memory and
-// LDS that nobody wrote is undefined. One bit per dword and lane: a dword of which some byte was
-// written counts as defined. Not thread-safe.
+// The lane observer's shadow tracks registers; here values loaded from unwritten memory and LDS are
+// undefined too. One bit per dword and lane: a dword with some written byte counts as defined. Not
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace gfxgraph::lanecheck {
 
 struct InitWave {
   static constexpr unsigned kMost = 16;  // dwords of a scalar load
-  // What the instruction that runs has loaded, dword by dword: the lanes whose bytes were written.
+  // The dwords that the current instruction has loaded: for each, the lanes whose bytes were
+  // written.
   std::array<uint32_t, kMost> loaded;
   unsigned dwords = 0;
   bool pending = false;  // not all of it was
@@ -47,7 +48,7 @@ class InitCheck {
   void wave_begin(InitWave& me, const Wave& wave);
   void wave_end(const Wave& wave);
 
-  // What is to be called around an instruction, beside the lane observer's hooks.
+  // Hooks around an instruction, in addition to the lane observer's.
   static bool is_branch(const Inst& inst);
   static bool is_bitwise(const Inst& inst);
 
@@ -55,7 +56,7 @@ class InitCheck {
               const emulator::MemoryEvent& event, uint32_t lanes);
   void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
-  // Behind an instruction with InitWave::pending.
+  // After an instruction with InitWave::pending.
   static void finish_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst);
   void branch(LaneWaveState& state, const Wave& wave, const Inst& inst);
   static void before_bitwise(LaneWaveState& state, InitWave& me, const Wave& wave,

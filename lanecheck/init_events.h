@@ -1,4 +1,4 @@
-// What events other than launches do to the record of written bytes, and what the host reads.
+// Applies events other than launches to the record of written bytes, and reports host reads.
 #pragma once
 
 #include <unordered_map>

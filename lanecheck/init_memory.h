@@ -1,5 +1,5 @@
-// Which bytes of device memory somebody has written: a bit for each byte of the buffers that are
-// followed. Other memory counts as written.
+// Records which bytes of device memory have been written: a bit for each byte of the tracked
+// buffers. Other memory counts as written.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class InitMemory {
   InitMemory(const InitMemory&) = delete;
   InitMemory& operator=(const InitMemory&) = delete;
 
-  // A store of a value that comes from bytes that nobody wrote.
+  // A store of a value computed from unwritten bytes.
   struct Origin {
     uint32_t kernel = 0;
     uint64_t pc = 0;
@@ -29,9 +29,9 @@ class InitMemory {
 
   Result<void> begin(uint64_t address, uint64_t bytes);
   void end(uint64_t address);
-  // Whether there is nothing to ask: quick.
+  // Whether there is nothing to check: quick.
   bool may_be_unwritten(uint64_t address) const { return address - low_ < high_ - low_; }
-  // The bytes that nobody wrote, of at most 64; bit n: address + n.
+  // The unwritten bytes among at most 64; bit n: address + n.
   uint64_t unwritten(uint64_t address, uint32_t bytes);
   // Whether the bytes are in a buffer that is written as a whole: quick.
   bool in_written_buffer(uint64_t first, uint64_t last) {
@@ -41,7 +41,7 @@ class InitMemory {
   // How many of them.
   uint64_t count_unwritten(uint64_t address, uint64_t bytes);
   void set_written(uint64_t address, uint64_t bytes);
-  // As if nobody had written there.
+  // Marks the range as unwritten.
   void set_undefined(uint64_t address, uint64_t bytes, const Origin& origin);
   // The first store in [address, address + bytes) of such a value; null: there was none.
   const Origin* origin(uint64_t address, uint64_t bytes) const;

@@ -1,4 +1,4 @@
-// Faults and barriers of kernels as findings.
+// Converts faults and barriers of kernels to findings.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace gfxgraph::lanecheck {
 // Number of a workgroup in the order of the grid.
 uint64_t linear_group(const emulator::Dispatch& dispatch, const std::array<uint32_t, 3>& workgroup);
 
-// The finding that a fault is; nothing for what the emulator lacks and for limits, which tell
-// nothing about the kernel. `called_host`: the kernel called the host before.
+// The finding for a fault; empty for unsupported instructions and for limits, which say nothing
+// about the kernel. `called_host`: the kernel called the host before.
 std::optional<LaneEvent> fault_event(const emulator::Fault& fault,
                                      const emulator::Dispatch& dispatch, bool called_host);
 

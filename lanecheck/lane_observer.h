@@ -1,6 +1,5 @@
-// Watches waves: which register lanes hold a value at all, which lanes the last write of a register
-// included, and whether the address of every launched lane, active or not, is one that may be
-// touched.
+// Observes waves: which register lanes hold a value at all, which lanes the last write of a
+// register included, and whether the address of every launched lane, active or not, is valid.
 //
 // The shadow of a register is one word with a bit per lane. SGPRs share the array: all ones or
 // zero, or a bit per lane if they hold a lane mask. So the rule "a result is defined where all its
@@ -38,7 +37,7 @@ struct LaneWaveState {
   uint64_t empty_exec_loads = 0;
   EventPlace place;
   bool called_host = false;  // and went on with zeros for an answer
-  // Wave64: the upper half's events wait here for those of the lower half's same instruction.
+  // Wave64: the upper half's events wait here for the lower half's events of the same instruction.
   LaneWaveState* lower = nullptr;  // of an upper half
   const Wave* lower_wave = nullptr;
   std::vector<LaneEvent> pending;  // of a lower half

@@ -1,5 +1,5 @@
-// What the files of the C ABI share: handles, the way from a Result to a status, structures of
-// other sizes. No exception and no C++ type passes the ABI.
+// Shared code of the C ABI files: handles, conversion of a Result to a status, structures of other
+// sizes. No exception and no C++ type crosses the ABI.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace gfxgraph::replayer {
 // For tests that link libgfxgraph statically: sessions created from now on use `library` instead of
 // the process's HIP runtime; null ends that.
 void use_hip_library_for_tests(std::shared_ptr<const HipLibrary> library);
-// Found again for each session: a process may bring its own runtime later than this library.
+// Looked up for each session: a process may load its own runtime later than this library.
 Result<std::shared_ptr<const HipLibrary>> hip_library_in_use(int recorded_version);
 
 // An opened trace. Thread-safe.
@@ -42,10 +42,10 @@ class OpenTrace {
   const format::Trace& trace() const { return *trace_; }
   const std::shared_ptr<const Program>& program() const { return program_; }
   bool allow_incomplete() const { return allow_incomplete_; }
-  // Those that the program marked. Looked for at the first call.
+  // Ranges that the program marked. Computed at the first call.
   Result<std::span<const ranges::RangeSummary>> ranges();
-  // Also GFXGRAPH_RANGE_ALL and repetitions of periods, which are numbered behind the marked ranges
-  // in the order in which they were asked for.
+  // Also GFXGRAPH_RANGE_ALL and repetitions of periods, which are numbered after the marked ranges
+  // in the order of requests.
   Result<gfxgraph_range_t> find(std::string_view name);
   // Not of GFXGRAPH_RANGE_ALL. Lives as long as this.
   Result<const ranges::RangeSummary*> summary(gfxgraph_range_t range);
@@ -63,7 +63,7 @@ class OpenTrace {
   std::map<gfxgraph_range_t, std::shared_ptr<const Range>> open_;
 };
 
-// Makes the session's device the thread's current one, and puts the one before back.
+// Makes the session's device the thread's current one, and then restores the previous one.
 class OnDevice {
  public:
   OnDevice(const HipLibrary& library, int device) : library_(library), device_(device) {}
@@ -117,7 +117,7 @@ inline Result<void> require(bool condition, const char* what) {
   return fail(Status::kInvalidArgument, what);
 }
 
-// Options that are 0 or 1: a newer library may give other values a meaning.
+// Options that are 0 or 1: a newer library may define other values.
 struct Flag {
   const char* name;
   uint32_t value;
@@ -144,7 +144,7 @@ Result<void> write_out(const Structure& ours, Structure* theirs) {
   return {};
 }
 
-// `name` is the structure's. What this library does not know must be zero.
+// `name` is the structure's. Fields that this library does not know must be zero.
 template <typename Structure>
 Result<Structure> read_in(const Structure* theirs, Structure defaults, const char* name) {
   if (theirs == nullptr) return defaults;

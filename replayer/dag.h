@@ -1,13 +1,12 @@
-// Which operation must wait for which: the explicit graph behind a recorded stream of calls. Needs
-// no device and no HIP.
+// Computes which operation must wait for which: the explicit graph behind a recorded stream of
+// calls. Needs no device and no HIP.
 //
 // Rules, from the HIP programming manual ("Streams", "Default stream", "Events"): a stream keeps
 // its order; the legacy null stream waits for every blocking stream and every blocking stream waits
-// for it; a wait makes the stream's later work follow what the event had captured when it was last
-// recorded; after whatever told the host that work is done (format::Synchronize, a copy that
-// blocked), everything issued later follows that work. A kernel that reaches memory which the host
-// can poll may have told it anything, and so does a value that is stored there: what was issued
-// later follows it.
+// for it; a wait makes the stream's later work follow the work that the event had captured when it
+// was last recorded; after the host learned that work is done (format::Synchronize, a blocking
+// copy), everything issued later follows that work. A kernel that reaches memory which the host can
+// poll may have told it anything, and so does a value that is stored there: later work follows it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@
 namespace gfxgraph::replayer {
 
 struct Dag {
-  // Of each operation: the earlier ones it waits for, reduced, ascending.
+  // For each operation: the earlier ones that it waits for, reduced, ascending.
   std::vector<std::vector<uint32_t>> dependencies;
   size_t edges = 0;
   size_t edges_before_reduction = 0;

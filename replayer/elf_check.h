@@ -1,6 +1,5 @@
-// HIP runtimes crash on bytes that are no code object, so nothing else is handed to them: they
-// believe offsets, names, symbol numbers and the counts of the metadata. Code and data are not
-// looked at.
+// HIP runtimes crash on malformed code objects: they trust offsets, names, symbol numbers and the
+// counts of the metadata. Only checked objects are passed to them. Code and data are not checked.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +12,8 @@
 namespace gfxgraph::replayer {
 
 // Ok for a 64-bit little-endian ELF for AMDGPU whose tables, segments, sections, names, symbols,
-// relocations and notes lie where they may and whose metadata holds together (metadata_check.h);
-// else kCorrupt with what is wrong.
+// relocations and notes are within bounds and whose metadata is consistent (metadata_check.h);
+// otherwise kCorrupt with the reason.
 Result<void> check_code_object(std::span<const std::byte> bytes);
 
 // Whether a checked code object has memory that kernels can write to.

@@ -1,4 +1,4 @@
-// The four ways to run a loaded program. An executor borrows the instance, which must outlive it.
+// The four modes of a loaded program. An executor borrows the instance, which must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +32,25 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Submits the program. Batch and graph work goes to `stream` and may be in flight on return;
-  // where the trace holds host writes, the call waits for the work before them. Allocates nothing
-  // unless it fails.
+  // Submits the program. Batch and graph work goes to `stream` and may be in flight on return; if
+  // the trace holds host writes, the call waits for the work before them. Allocates nothing unless
+  // it fails.
   virtual Result<void> run(hip::Stream stream) = 0;
-  // Mode packets: without fences, neither behind what `stream` holds nor before what it gets.
+  // Mode packets: without fences, ordered neither after earlier nor before later work of `stream`.
   virtual Result<void> run_unfenced(hip::Stream stream) { return run(stream); }
-  // Waits for what run() submitted.
+  // Waits for the work that run() submitted.
   virtual Result<void> wait(hip::Stream stream) = 0;
-  // Whether it is complete, and all else on the streams that it uses. Any thread may ask.
+  // Whether it is complete, together with all other work on its streams. Thread-safe.
   virtual Result<bool> is_complete(hip::Stream stream) = 0;
-  // Values of this operation have changed: the next apply_changes() makes the runs behind it use
-  // them. Allocates nothing.
+  // Values of this operation have changed: the next apply_changes() makes later runs use them.
+  // Allocates nothing.
   virtual void changed(uint32_t operation) noexcept { (void)operation; }
   // Runs in flight keep the values that they were submitted with.
   virtual Result<void> apply_changes() { return {}; }
   virtual GraphStatistics graph_statistics() const { return {}; }
 };
 
-// Waits at the end of its scope, where something failed before wait() returned.
+// Waits at the end of its scope, if something failed before wait() returned.
 class Completion {
  public:
   Completion(Executor& executor, hip::Stream stream) : executor_(executor), stream_(stream) {}
@@ -90,7 +90,8 @@ Result<std::unique_ptr<Executor>> make_batch_executor(Instance& instance,
                                                       const ExecutorOptions& options);
 Result<std::unique_ptr<Executor>> make_graph_executor(Instance& instance,
                                                       const ExecutorOptions& options);
-// kUnsupported: something in the program, or this runtime, does not allow it; with the reason.
+// kUnsupported: something in the program, or this runtime, does not allow it; the message has the
+// reason.
 Result<std::unique_ptr<Executor>> make_packet_executor(Instance& instance,
                                                        const ExecutorOptions& options);
 // `mode` is not kAuto.

@@ -1,4 +1,4 @@
-// Which operations make one graph, and which graphs are one graph that is launched again.
+// Divides operations into graphs, and identifies graphs that are launched again.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ struct Stretch {
   bool between = false;  // one operation between graphs that the program launched again
 };
 
-// The launches of graphs of the program whose nodes are those of another launch of that graph, in
+// The launches of graphs of the program whose nodes equal those of another launch of that graph, in
 // order.
 std::vector<Stretch> find_launched_again(const Instance& instance, const Dag& dag);
 
-// Divides operations [first, end) into stretches of at most `most`, in order. Each of `again` makes
-// one, if nothing that may run beside it is parted from it. Where there are too many operations for
-// one graph, those that repeat are divided so that stretches are equal.
+// Divides operations [first, end) into parts of at most `most`, in order. Each of `again` becomes
+// one part, if nothing that may run beside it is separated from it. If there are too many
+// operations for one graph, repeated ones are divided so that the parts are equal.
 std::vector<Stretch> divide(const Instance& instance, const Dag& dag,
                             std::span<const Stretch> again, uint32_t first, uint32_t end,
                             uint32_t most);
 
-// Of each stretch the first one with equal operations, by what they were prepared to do now, in the
-// same order; itself if there is none before it.
+// For each part, the first one with equal operations, by their current values, in the same order;
+// itself if there is none before it.
 std::vector<uint32_t> find_equal(const Instance& instance, const Dag& dag,
                                  std::span<const Stretch> stretches);
 

@@ -1,5 +1,5 @@
-// Which nodes of an executable graph can be given other values in place on this runtime: found by
-// trial, since runtimes are known to report success and launch the old values
+// Determines which nodes of an executable graph can get other values in place on this runtime: by
+// trial, because runtimes are known to report success and launch the old values
 // (base/hip_quirks.inc, kExecUpdateUnreliable).
 #pragma once
 
@@ -18,14 +18,14 @@ struct GraphUpdates {
   bool memsets = false;
 };
 
-// What was found so far on one runtime. Thread-safe.
+// Results of the trials on one runtime. Thread-safe.
 class UpdateTrials {
  public:
-  // The first call for an architecture makes a graph of three nodes on a stream and memory of its
-  // own, sets their values, looks, sets them back and looks again; the others take its answer.
-  // Whatever fails counts as "no".
+  // The first call for an architecture makes a graph of three nodes with its own stream and memory,
+  // sets their values, compares, sets them back and compares again; later calls return its result.
+  // Any failure counts as "no".
   GraphUpdates find(const HipLibrary& library, const std::string& architecture);
-  // The answer of later calls; for measurements on a device that runs nothing.
+  // The result of later calls; for measurements on a device that executes nothing.
   void assume(const std::string& architecture, GraphUpdates updates);
 
  private:

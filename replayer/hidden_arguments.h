@@ -1,4 +1,4 @@
-// The hidden arguments of a dispatch, which HIP fills in for launches and mode packets by itself.
+// The hidden arguments of a dispatch. HIP fills them in for launches; mode packets does so itself.
 #pragma once
 
 #include <array>
@@ -40,8 +40,8 @@ struct HiddenFacts {
   uint32_t shared_base = 0;
 };
 
-// Those of a kernel that are not zero. kUnsupported: one that packets cannot have, or that is not
-// known, or the trace does not say where they are.
+// The nonzero ones of a kernel. kUnsupported: one that packets cannot provide, or that is unknown,
+// or the trace lacks their offsets.
 Result<std::vector<HiddenField>> hidden_fields(const format::Kernel& kernel);
 // `kernarg` holds every field.
 void write_hidden(std::span<const HiddenField> fields, const HiddenFacts& facts,

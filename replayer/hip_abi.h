@@ -17,7 +17,7 @@ using Graph = void*;
 using GraphNode = void*;
 using GraphExec = void*;
 
-// hipError_t (hip_runtime_api.h): the values that replay tells apart.
+// hipError_t (hip_runtime_api.h): the values that replay distinguishes.
 inline constexpr Error kSuccess = 0;
 inline constexpr Error kErrorOutOfMemory = 2;
 inline constexpr Error kErrorNoBinaryForGpu = 209;

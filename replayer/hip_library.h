@@ -23,24 +23,24 @@ struct HipTable {
 #undef GFXGRAPH_HIP_SYMBOL
 };
 
-// What a device is, as far as replay must know.
+// The properties of a device that replay needs.
 struct HipDevice {
   int ordinal = 0;
   std::string name;
   std::string arch;  // "gfx1030", without feature suffixes
 };
 
-// Debian's package with the runtime of a trace's major version; for other versions all that there
-// are.
+// Debian's package with the runtime of a trace's major version; for other versions all existing
+// packages.
 std::string hip_package(int recorded_version);
 
 // Immutable after creation; thread-safe as far as the HIP runtime is.
 class HipLibrary {
  public:
   using Lookup = void* (*)(void* handle, const char* name);
-  // Takes a libamdhip64 that the process already has, else loads libamdhip64.so.7, .6 or .5. The
-  // version that a trace was recorded with, 0: not known, is for the error message alone. `find`
-  // gives the functions of the runtime, or such as stand in front of them.
+  // Uses a libamdhip64 that the process already has, otherwise loads libamdhip64.so.7, .6 or .5.
+  // The version that a trace was recorded with (0: unknown) is only for the error message. `find`
+  // returns the functions of the runtime, or wrappers of them.
   static Result<std::shared_ptr<const HipLibrary>> load(int recorded_version = 0,
                                                         Lookup find = &dlsym);
   // For tests and for programs that bring their own table. REQUIRED rows must be filled.
@@ -52,7 +52,7 @@ class HipLibrary {
   Lookup lookup() const { return lookup_; }
   const std::string& path() const { return path_; }
   int runtime_version() const { return runtime_version_; }
-  // Whether replay stays away from a defect on this runtime (base/hip_quirks.h).
+  // Whether replay avoids a defect on this runtime (base/hip_quirks.h).
   bool avoids(HipQuirk quirk) const { return hip_quirk_avoided(quirk, runtime_version_); }
   // Whether every entry point of graph mode is there.
   bool has_graphs() const;
@@ -63,12 +63,12 @@ class HipLibrary {
   // current one) and describes it. kDevice when there is none.
   Result<HipDevice> select_device(int ordinal) const;
 
-  // Waits for a stream's work. If the caller has destroyed the stream meanwhile, which is no reason
-  // for its work not to end, for the device.
+  // Waits for a stream's work. If the caller has destroyed the stream meanwhile, which does not end
+  // its work, waits for the device.
   Result<void> wait_for(hip::Stream stream) const;
   // Whether the stream's work is done, without waiting for it, unless the stream was destroyed.
   Result<bool> is_idle(hip::Stream stream) const;
-  // Ok, or an error with HIP's name for `error` behind `what`.
+  // Ok, or an error with `what` and HIP's name for `error`.
   Result<void> check(hip::Error error, std::string_view what) const;
   Error error(hip::Error code, std::string_view what) const;
 

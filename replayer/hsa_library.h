@@ -1,4 +1,4 @@
-// The HSA runtime that the process's HIP runs on, called through one table of entry points.
+// The HSA runtime under the process's HIP runtime, called through one table of entry points.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,12 +25,12 @@ struct Table {
 
 namespace gfxgraph::replayer {
 
-// Initialised as long as it lives; HIP holds HSA by a count of its own. Thread-safe as HSA is.
+// Initialised while it lives; HIP has its own reference count of HSA. Thread-safe as HSA is.
 class HsaLibrary {
  public:
   using Lookup = void* (*)(void* handle, const char* name);
-  // The one that the process has loaded already; none is loaded. kUnsupported: there is none, or it
-  // lacks a row. `find` gives its functions, or such as stand in front of them.
+  // The one that the process has already loaded; none is loaded here. kUnsupported: there is none,
+  // or it lacks a row. `find` returns its functions, or wrappers of them.
   static Result<std::shared_ptr<const HsaLibrary>> load(Lookup find = &dlsym);
   ~HsaLibrary();
   HsaLibrary(const HsaLibrary&) = delete;

@@ -1,5 +1,5 @@
-// The bytes of one input: four places for them in pinned memory, so that the next run's bytes can
-// be set while earlier runs still read theirs.
+// The bytes of one input: four places in pinned memory, so that the next run's bytes can be set
+// while earlier runs still read theirs.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class InputRing {
   InputRing(const InputRing&) = delete;
   InputRing& operator=(const InputRing&) = delete;
 
-  // Makes current() a place that no run in flight reads. `in_flight`: runs that `stream` holds read
-  // the one that is current now. Allocates at the first such call, and at the first one where there
-  // is no place yet; waits where all places are in flight.
+  // Makes current() a place that no run in flight reads. `in_flight`: runs on `stream` read the
+  // current one. Allocates at the first such call, and at the first one without a place; waits if
+  // all places are in flight.
   Result<void> turn(bool in_flight, hip::Stream stream);
   uint8_t* current() const { return places_[at_].bytes; }  // null: none yet
   uint64_t size_bytes() const { return size_bytes_; }

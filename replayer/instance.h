@@ -1,5 +1,5 @@
-// A program prepared in a session: every operation to its last argument, so that submitting one is
-// a single HIP call that reads only memory owned here and in the session.
+// A program prepared in a session: every operation with complete arguments, so that submitting one
+// is a single HIP call that reads only memory owned here and in the session.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct PreparedLaunch {
 };
 static_assert(sizeof(PreparedLaunch) == 48);
 
-// What only cooperative launches and those with partial workgroups have.
+// Data that only cooperative launches and those with partial workgroups have.
 struct SpecialLaunch {
   const void* stub = nullptr;  // instead of the function: Modules::stub()
   bool cooperative = false;
@@ -41,7 +41,7 @@ struct SpecialLaunch {
   std::vector<void*> parameters;  // cooperative launches take no `extra`
 };
 
-// The bytes of a launch, as runtimes take them. Points into itself.
+// The bytes of a launch, in the runtime's form. Points into itself.
 class LaunchArguments {
  public:
   explicit LaunchArguments(const PreparedLaunch& launch)
@@ -80,8 +80,8 @@ struct PreparedMemset {
   uint32_t value = 0;
   uint64_t width = 0, height = 1, depth = 1;  // elements, rows, slices
   uint64_t pitch = 0, slice = 0;
-  // Rows as fills of their own would write past their ends (kSmallFillOverruns): they are copied
-  // from here, device memory with the row's bytes. Null: they would not.
+  // Fills of single rows would write past their ends (kSmallFillOverruns): they are copied from
+  // here, device memory with the row's bytes. Null: they would not.
   const void* small_row = nullptr;
 };
 
@@ -103,7 +103,7 @@ struct PreparedHostWrite {
 
 // Host writes that a kernel may have made instead (format::HostWrite::in_doubt), in the last run.
 struct DoubtfulWrites {
-  size_t made = 0;           // the bytes stood there already: this replay's kernels write them
+  size_t made = 0;           // the bytes were already there: this replay's kernels write them
   size_t given = 0;          // they did not: taken from the recording as the program's
   uint32_t first_given = 0;  // index into Program::host_writes()
 };
@@ -141,15 +141,15 @@ class Instance {
 
   // Waits for everything on the device.
   Result<void> synchronize() const { return session_->synchronize(); }
-  // Makes memory what it was where the program begins: the recorded initial contents, and what the
-  // work before it leaves.
+  // Restores memory to its state at the beginning of the program: the recorded initial contents,
+  // and the results of earlier work.
   Result<void> restore();
-  // Hands one operation to a stream. Allocates nothing, locks nothing of ours, except for copies
-  // that go through the ring: their bytes are read from the trace, and they wait for room there.
+  // Submits one operation to a stream. Allocates nothing, takes no lock of this library, except for
+  // copies that use the ring: their bytes are read from the trace, and they wait for space there.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
-  // What submit() has returned, with what it means.
+  // Converts the return value of submit() to an error.
   tl::unexpected<Error> failure(hip::Error code, uint32_t operation);
-  // All that was submitted is complete: what came through the ring goes to its HostResult.
+  // All submitted work is complete: bytes that came through the ring go to their HostResult.
   void collect_results() noexcept {
     if (ring_) ring_->collect();
   }
@@ -170,11 +170,12 @@ class Instance {
   const PreparedCopy& copy(uint32_t index) const { return copies_[index]; }
   const PreparedMemset& memset(uint32_t index) const { return memsets_[index]; }
   const std::vector<HostResult>& host_results() const { return host_results_; }
-  // What is done before an operation, in order: for each, what ended is copied, if it is kept, and
-  // then the bytes are filled.
+  // Done before an operation, in order: for each, the ended one is copied, if it is kept, and then
+  // the bytes are filled.
   std::span<const Turnover> turnovers(uint32_t operation) const;
 
-  // Overwrites bytes of a launch's kernarg segment; the next submit uses them. Whether they differ.
+  // Overwrites bytes of a launch's kernarg segment; the next submit uses them. Returns whether they
+  // differ.
   Result<bool> set_kernarg(uint32_t launch_index, uint64_t offset,
                            std::span<const std::byte> bytes);
   // The memory outside of buffers that a copy reads or writes, its own or the caller's. `operation`
@@ -193,12 +194,12 @@ class Instance {
   }
   // As many bytes as recorded.
   void set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept;
-  // Follows what was bound in the session since, and tells `executor` what changed; null: nobody.
-  // Work in flight has ended.
+  // Applies bindings of the session since the last call, and tells `executor` the changes; null:
+  // nobody. Work in flight has ended.
   void follow_moves(Executor* executor) noexcept;
-  // Changes one value of an operation; the next submit uses it. Whether it differs.
+  // Changes one value of an operation; the next submit uses it. Returns whether it differs.
   // kInvalidArgument: the operation would leave its buffers; kUnsupported: such a place cannot be
-  // set, and says so.
+  // set; the message has the reason.
   Result<bool> set_place(const PlaceTarget& target, const PlaceValue& value);
 
  private:

@@ -1,5 +1,5 @@
-// What a replay may cost. A trace is input from anywhere: a few hundred bytes can name terabytes of
-// memory, or millions of operations.
+// Limits the cost of a replay. A trace is untrusted input: a few hundred bytes can name terabytes
+// of memory, or millions of operations.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@
 
 namespace gfxgraph::replayer {
 
-// What a program needs before its first run, in bytes. Buffers that the caller binds need nothing.
+// The bytes that a program needs before its first run. Buffers that the caller binds need nothing.
 struct MemoryNeed {
   uint64_t device = 0;
   uint64_t device_apart = 0;  // without packing; what is not packed is the same
   uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
 };
-// Nothing when it is more than an address space.
+// Empty if it exceeds an address space.
 std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options,
                                       const Packing& packing);
 
-// For a reader: what will be allocated.
+// A message: the memory that will be allocated.
 std::string memory_text(const MemoryNeed& need, MemoryUse use);
 
-// kOutOfMemory, with what is needed and what there is, before anything is allocated:
-// options.max_memory_bytes for both together; where that is 0, the memory of the device for the one
-// and of this machine for the other. What packing would save is said.
+// kOutOfMemory, with required and available memory, before anything is allocated:
+// options.max_memory_bytes for both together; if that is 0, the device's memory for one and this
+// machine's for the other. The message includes what packing would save.
 Result<void> check_memory(const Program& program, const SessionOptions& options,
                           const Packing& packing, const HipLibrary& library);
 
-// The end of the time for loading. Cheap enough to be asked for each operation.
+// The deadline for loading. Cheap enough to check for each operation.
 class Deadline {
  public:
   explicit Deadline(double seconds = 0);  // 0: never

@@ -24,12 +24,12 @@ namespace gfxgraph::replayer {
 // Whether the trace has such an allocation and the memory suffices. Needs no device.
 Result<void> check_binding(const Program& program, const Binding& binding);
 
-// kInvalidArgument where the memory overlaps `place`, which holds the allocation `other`, and the
+// kInvalidArgument if the memory overlaps `place`, which holds the allocation `other`, and the
 // recorded addresses of both do not.
 Result<void> check_apart(const Program& program, const Binding& binding, format::AllocationId other,
                          const void* place);
 
-// An allocation that stands elsewhere than before. Host addresses are 0 where it has none.
+// An allocation whose address changed. Host addresses are 0 if it has none.
 struct Move {
   format::AllocationId allocation = 0;
   uint64_t size_bytes = 0;
@@ -37,7 +37,7 @@ struct Move {
   uint64_t old_host = 0, new_host = 0;
   bool shared = false;  // others had the old address at other times
 
-  // The word itself unless it is an address in the allocation, or the one behind its end.
+  // The word itself unless it is an address in the allocation, or one past its end.
   uint64_t moved(uint64_t word) const noexcept { return moved_within(word, size_bytes); }
   // The same for a word that was made from another allocation's address, which may begin where
   // this one ended.
@@ -53,8 +53,8 @@ struct Move {
   }
 };
 
-// Owns what it allocated. Not thread-safe. Reads and writes block until the bytes have moved, and
-// the caller has synchronised with the work that uses them.
+// Owns its allocations. Not thread-safe. Reads and writes block until the bytes have moved; the
+// caller has synchronised with the work that uses them.
 class Memory {
  public:
   static Result<std::unique_ptr<Memory>> create(std::shared_ptr<const HipLibrary> library,
@@ -66,10 +66,10 @@ class Memory {
 
   const AddressMap& addresses() const { return addresses_; }
   const MemorySource& source() const { return source_; }
-  // Writes every allocation's recorded initial content, pointers relocated, and zeros behind it;
-  // fresh_byte() where there is none, since nobody had written it.
-  // Bindings with keep_content are left alone, unless `all`; so is what begins before
-  // `first_event`, at `end_event` or later.
+  // Writes every allocation's recorded initial content, with relocated pointers and zeros after it;
+  // fresh_byte() if it has none, because nobody had written it. Bindings with keep_content are left
+  // alone, unless `all`; so are allocations that begin before `first_event`, at `end_event` or
+  // later.
   Result<void> restore(const Program& program, bool all = false, uint64_t end_event = UINT64_MAX,
                        uint64_t first_event = 0);
 
@@ -79,11 +79,11 @@ class Memory {
   uint8_t* kept() const { return kept_; }
   // Whether it has bytes that another allocation has at another time: only runs give it content.
   bool shares(format::AllocationId id) const { return buffers_[id - 1].shares; }
-  // Whether its last state is lost when a run is over.
+  // Whether its final contents are lost when a run is over.
   bool overwritten(format::AllocationId id) const {
     return buffers_[id - 1].reused && kept_ == nullptr;
   }
-  // kUnsupported for an allocation that shares memory: what it holds between runs is not its own.
+  // kUnsupported for an allocation that shares memory: it has no content of its own between runs.
   Result<void> check_own(format::AllocationId id) const;
 
   bool exists(format::AllocationId id) const {
@@ -92,21 +92,21 @@ class Memory {
   bool keeps_content(format::AllocationId id) const { return buffers_[id - 1].keep_content; }
   uint64_t size(format::AllocationId id) const { return addresses_.placement(id).size_bytes; }
   uint8_t* device_pointer(format::AllocationId id) const { return buffers_[id - 1].device; }
-  // Null where the host cannot see it.
+  // Null if the host cannot access it.
   uint8_t* host_pointer(format::AllocationId id) const { return buffers_[id - 1].host; }
 
-  // What memory begins with that nobody had written: one byte, or, to see where such bytes go,
-  // another one in each allocation, and in each another than that.
+  // The initial bytes of memory that nobody had written: one byte, or, to trace where such bytes
+  // go, a different one in each allocation.
   uint8_t fresh_byte(format::AllocationId id, bool varied) const {
     return varied ? fresh_fill_ ^ static_cast<uint8_t>(1 + id % 255) : fresh_fill_;
   }
   void vary_fresh(bool varied) { vary_fresh_ = varied; }
   uint8_t fresh_byte_now(format::AllocationId id) const { return fresh_byte(id, vary_fresh_); }
 
-  // The caller's memory in place of an allocation, from now on, with what it holds. kUnsupported:
-  // it must keep its distance from others. Words in other buffers that lead to it, and that the
-  // trace knows as pointers, follow; what work has computed from its address does not. Where it
-  // fails nothing has changed.
+  // Uses the caller's memory in place of an allocation, from now on, with its current content.
+  // kUnsupported: it must keep its distance from others. Words in other buffers that point to it,
+  // and that the trace knows as pointers, are updated; values that work has computed from its
+  // address are not. On failure nothing has changed.
   Result<Move> bind_anew(const Program& program, const Binding& binding);
 
   // Both check the range, and take what runs have kept for the end of the allocation's life.

@@ -1,5 +1,5 @@
-// Where the memory of a session comes from: HIP, or the caller's allocator. And the stream by which
-// its host reads and writes it: the null stream would wait for blocking streams of others.
+// The source of a session's memory: HIP, or the caller's allocator. Also the stream that reads and
+// writes it from the host: the null stream would wait for other blocking streams.
 #pragma once
 
 #include <cstddef>

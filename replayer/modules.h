@@ -30,7 +30,7 @@ class Modules {
     void* address = nullptr;
     size_t size_bytes = 0;
   };
-  // Whether a variable stands where it was recorded.
+  // Whether a variable is at its recorded address.
   bool at_recorded_address(const Program& program) const;
   Result<Global> global(format::CodeObjectId code_object, const std::string& symbol) const;
 

@@ -1,4 +1,4 @@
-// What a caller may choose about a replay.
+// Options of a replay.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ const char* mode_name(Mode mode) noexcept;
 
 enum class Layout : uint8_t {
   kSame = 0,   // addresses as the allocator gives them
-  kShift = 1,  // every buffer elsewhere, to prove that no address is left over
+  kShift = 1,  // every buffer at another address, to prove that no recorded address is left
 };
 
 // Memory of the caller in place of an allocation. Must stay valid as long as the replay.
@@ -37,10 +37,10 @@ struct Binding {
 
 enum class MemoryKind : int { kDevice = 0, kManaged = 1, kPinned = 2 };
 
-// The caller's, for the memory that a session and its steps take from HIP otherwise: device,
+// The caller's allocator for memory that a session and its steps otherwise take from HIP: device,
 // managed and pinned memory of recorded allocations, staging of copies, patterns of memsets. Both
-// functions or neither. Not asked for memory that the program registered: the host's own,
-// registered here. Called by the threads that load, set, run and destroy.
+// functions or neither. Not used for memory that the program registered: host memory, registered
+// here. Called by the threads that load, set, run and destroy.
 struct Allocator {
   void* context = nullptr;
   // A hipError_t; `kind` is a MemoryKind. Aligned to at least 256 bytes, valid until it is
@@ -50,9 +50,9 @@ struct Allocator {
   void (*release)(void* context, void* pointer) = nullptr;
 };
 
-// Where recorded allocations stand that the program freed again.
+// The placement of recorded allocations that the program freed.
 enum class MemoryUse : uint8_t {
-  kApart = 0,   // each in memory of its own, which still holds its last state when a run is over
+  kApart = 0,   // each in its own memory, which keeps its final contents after a run
   kPacked = 1,  // in one arena, whose bytes they have one after another (packing.h)
 };
 
@@ -65,12 +65,12 @@ struct EventRange {
 // Operations of one run, the nodes of launched graphs included, that a trace may have by default.
 inline constexpr uint64_t kDefaultMaxOperations = 4'000'000;
 
-// What fresh memory, which nobody had written, begins with if it is to show that it was read.
+// The initial bytes of fresh, unwritten memory if reads of it should show.
 inline constexpr uint8_t kPoison = 0xa5;
 
 struct Packing;
 
-// Takes what the library says of its work, a line without its end. As gfxgraph_log_t.
+// Receives log messages of the library, a line without its end. Like gfxgraph_log_t.
 struct LogSink {
   void (*write)(void* context, int32_t level, const char* text) = nullptr;  // null: none
   void* context = nullptr;
@@ -88,10 +88,10 @@ struct SessionOptions {
   bool zero_unknown = false;    // begin memory with zeros whose content the trace lacks
   bool poison_fresh = false;    // begin memory that nobody had written with kPoison, not zeros
   MemoryUse memory = MemoryUse::kApart;
-  // Packed: each run copies what freed allocations held to the host before their bytes are used
-  // again, so that it can be read and compared.
+  // Packed: each run copies the contents of freed allocations to the host before their bytes are
+  // reused, so that they can be read and compared.
   bool keep_freed = false;
-  // The only range that steps are made of. Nothing: any range of the trace, and all of it.
+  // The only range that steps are made of. Empty: any range of the trace, and all of it.
   std::optional<EventRange> only_range;
   std::shared_ptr<const Packing> packing;  // if it was planned before, with these options
   uint64_t max_memory_bytes = 0;           // limits.h; 0: what there is
@@ -103,8 +103,8 @@ struct SessionOptions {
   Allocator allocator;
 };
 
-// What a long call is at, for people; either may be empty. Called by the thread that makes the
-// call.
+// The current activity of a long call, for people; either may be empty. Called by the thread that
+// makes the call.
 struct Progress {
   std::function<void(const std::string&)> at;     // in place of what was said before
   std::function<void(const std::string&)> found;  // a first figure, of a run as recorded
@@ -115,14 +115,14 @@ inline constexpr double kDefaultAutoSeconds = 3;
 
 struct StepOptions {
   Mode mode = Mode::kAuto;
-  // kAuto: the first mode runs once in any case; no other run begins that would, by what the ones
-  // before it took, end behind this.
+  // kAuto: the first mode always runs once; no other run starts that would, judged by earlier ones,
+  // end after this time.
   double auto_seconds = kDefaultAutoSeconds;
   std::function<double()> auto_clock;  // seconds; empty: the machine's. For tests
   // kAuto may choose kEager, behind which work on the caller's stream does not wait.
   bool auto_eager = false;
-  // False: nothing will be set and no memory bound between runs, so that graph mode needs no trial
-  // of updates (graph_updates.h); what is set all the same is built anew.
+  // False: nothing will be set and no memory bound between runs, so graph mode needs no trial of
+  // updates (graph_updates.h); values that are set anyway are rebuilt.
   bool values_change = true;
   uint32_t graph_max_nodes = 0;  // nodes in one graph at most; 0: kMaxGraphNodes
   bool graph_linear = false;     // make every graph a chain in recorded order

@@ -1,7 +1,7 @@
-// Tells bytes that nobody wrote from bytes that are wrong. Fresh memory has no content: the
-// recorded program found there what the runtime left, a replay what it begins such memory with. So
-// the program runs again, in eager mode, with other bytes in fresh memory, each allocation with its
-// own: what changes along with them comes from there.
+// Distinguishes unwritten bytes from wrong ones. Fresh memory has no content: the recorded program
+// found the runtime's leftovers there, a replay finds its initial bytes. The program runs again, in
+// eager mode, with other bytes in fresh memory, different in each allocation: bytes that change
+// with them come from there.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct VerifyReport;
 
 enum class Origin : uint8_t {
   kWritten = 0,    // does not depend on what fresh memory begins with
-  kUnwritten = 1,  // holds just what its own memory began with
+  kUnwritten = 1,  // holds the initial byte of its own memory
   kDerived = 2,    // was copied or computed from fresh memory
 };
 
@@ -30,7 +30,7 @@ struct Origins {
   std::vector<std::byte> bytes;    // what eager mode leaves there
   std::vector<std::byte> earlier;  // what the recorded program may have found there
 
-  // Bytes of the replay: an origin holds only where it is what eager mode leaves, too.
+  // Bytes of the replay: an origin is valid only if they equal those of eager mode.
   Origin of(uint64_t offset, std::byte got) const {
     if (offset >= origins.size() || got != bytes[offset]) return Origin::kWritten;
     return origins[offset];
@@ -39,14 +39,14 @@ struct Origins {
 
 class OriginMap {
  public:
-  // Finds out about what differs in `report`, which is of this instance's last run, and about what
-  // is in `known`, which may be null. Runs the program two or three times, and leaves memory and
-  // received copies as they were.
+  // Classifies the differences in `report`, which is about this instance's last run, and those in
+  // `known`, which may be null. Runs the program two or three times, and restores memory and
+  // received copies.
   static Result<OriginMap> find(Instance& instance, const ExecutorOptions& options,
                                 hip::Stream stream, const VerifyReport& report,
                                 const OriginMap* known);
 
-  // nullptr: not looked at. `copy` is an index into Instance::host_results().
+  // nullptr: not classified. `copy` is an index into Instance::host_results().
   const Origins* buffer(format::AllocationId id) const;
   const Origins* copy(size_t index) const;
   // Whether all that differs was looked at.

@@ -1,4 +1,4 @@
-// The kernels of the library itself, compiled beforehand (scripts/make-own-code).
+// The library's own kernels, compiled in advance (scripts/make-own-code).
 #pragma once
 
 #include <cstddef>

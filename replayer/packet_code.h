@@ -1,7 +1,7 @@
-// Where the code of kernels is that packets name. HIP has loaded it: a second copy would have
-// variables of its own, without a word. So a code object is found in HIP's executable by the
-// address of one of its variables; one without variables may be there twice and is loaded again
-// through HIP, whose new executable is then the one that was not there before.
+// Locates the code of kernels that packets name. HIP has loaded it: a second copy would silently
+// have its own variables. A code object is found in HIP's executable by the address of one of its
+// variables; one without variables may exist twice and is loaded again through HIP, whose new
+// executable is then used.
 #pragma once
 
 #include <cstdint>

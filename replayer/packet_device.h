@@ -1,4 +1,4 @@
-// The device of a session as HSA knows it: what all steps in mode packets share.
+// The device of a session in terms of HSA: the part that all steps in mode packets share.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class PacketDevice {
   uint64_t group_bytes() const { return group_bytes_; }  // LDS of a workgroup at most
   PacketCode& code() { return *code_; }                  // while steps are prepared
 
-  // Memory that the device reads arguments from; both of them read and write it. Thread-safe.
+  // Memory from which the device reads arguments; device and host read and write it. Thread-safe.
   Result<std::byte*> allocate(size_t bytes, std::string_view what) const;
   void release(void* memory) const noexcept;
 

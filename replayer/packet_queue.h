@@ -1,11 +1,11 @@
-// An HSA queue of a step's own, into which it writes packets that were built beforehand. Not one of
-// the session: its steps may run side by side, and a queue goes on in order.
+// An HSA queue that belongs to a step, which writes prebuilt packets into it. Not one per session,
+// because its steps may run concurrently, and a queue is in order.
 //
 // Fences join its order with that of the caller's stream, both ways: before a run the stream stores
 // the run's number and the first packet waits for it; the last packet stores the number and the
-// stream waits for that. Numbers only ever grow, so a waiter that looks late sees a larger one;
-// words that counted up and down, or were used again, would let it wait forever. Streams may share
-// a hardware queue: a stream's wait is put in only when the store that it depends on is on its way.
+// stream waits for that. Numbers only grow, so a late waiter sees a larger one; words that counted
+// up and down, or were reused, would let it wait forever. Streams may share a hardware queue: a
+// stream's wait is submitted only when the store that it depends on is in flight.
 #pragma once
 
 #include <atomic>
@@ -39,10 +39,10 @@ class PacketQueue {
     bool fenced_before = false;  // begins behind what the stream holds
     bool fenced_behind = false;  // what the stream gets afterwards begins behind it
   };
-  // The number of the run, from 1. Allocates nothing unless it fails. Waits where the ring is full,
-  // and where kFences runs are in flight.
+  // The number of the run, from 1. Allocates nothing unless it fails. Waits if the ring is full, or
+  // if kFences runs are in flight.
   Result<uint64_t> submit(const Run& run);
-  // An error when the queue gets into one, or the stream whose work comes before the run.
+  // An error if the queue gets into one, or the stream whose work precedes the run.
   Result<void> wait(uint64_t run, hip::Stream stream) const;
   bool is_complete(uint64_t run) const noexcept { return completed() >= run; }
   bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != 0; }

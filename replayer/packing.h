@@ -1,12 +1,12 @@
-// Which allocations of a program may have the same bytes of one arena, one after another: those
-// whose lives cannot meet. Needs no device and no HIP.
+// Determines which allocations of a program may share bytes of one arena, one after another: those
+// with disjoint lifetimes. Needs no device and no HIP.
 //
-// Taken together are device allocations that the program got with fresh memory and freed again. One
-// may follow another if the DAG (dag.h) orders all operations that can use the earlier one before
-// all that can use the later one. An operation can use an allocation if it names it, in arguments
-// or as an end of a copy or fill, or follows one that does: an address comes to a kernel by its own
-// arguments, or by memory that such an operation wrote. It is issued before the allocation is
-// freed. Where order is not proven, nothing is shared.
+// Candidates are device allocations that the program got with fresh memory and freed again. One may
+// follow another if the DAG (dag.h) orders all operations that can use the earlier one before all
+// that can use the later one. An operation can use an allocation if it names it, in arguments or as
+// an end of a copy or fill, or follows one that does: a kernel gets an address from its own
+// arguments, or from memory that such an operation wrote. It is issued before the allocation is
+// freed. If the order is not proven, nothing is shared.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct EndedBytes {
   uint64_t kept_offset = 0;  // where they go if they are kept, see SessionOptions::keep_freed
 };
 
-// The life of an allocation begins: its bytes of the arena become fresh memory.
+// The lifetime of an allocation begins: its bytes of the arena become fresh memory.
 struct Turnover {
   uint32_t operation = 0;  // of the program: the first that can use it; all others follow
   format::AllocationId begins = 0;
@@ -51,8 +51,8 @@ struct Packing {
 
 inline constexpr uint64_t kArenaAlignment = 256;  // as hipMalloc's
 
-// Empty for MemoryUse::kApart, and where nothing can be shared. Without the caller's buffers
-// (options.bindings), those of rigid groups (rigid.h), and those that live on at a border of a
+// Empty for MemoryUse::kApart, and if nothing can be shared. Excludes the caller's buffers
+// (options.bindings), those of rigid groups (rigid.h), and those that are alive at a border of a
 // range that may become a step (options.only_range). Allocations of two ranges share nothing: steps
 // run in any order.
 Packing plan_packing(const Program& program, const SessionOptions& options);

@@ -1,4 +1,4 @@
-// The ranges of a trace by name, and what differs between their iterations, ready to be set in a
+// The ranges of a trace by name, and the differences between their iterations, ready to be set in a
 // step. Needs no device.
 #pragma once
 
@@ -18,13 +18,13 @@ namespace gfxgraph::replayer {
 // The ranges of a trace; one that was opened lazily loads its events if it has any.
 Result<std::vector<ranges::RangeSummary>> ranges_of(const format::Trace& trace);
 
-// "decode#3" is the range decode that the program began as its fourth, "decode" the first one that
-// the trace holds. The place in `all`; kNotFound lists what there is.
+// "decode#3" is the fourth range decode that the program began, "decode" the first one in the
+// trace. Returns the index in `all`; kNotFound lists the existing ones.
 Result<size_t> find_range(std::span<const ranges::RangeSummary> all, std::string_view text);
 
 // The same in a trace, or a period of it (docs/ranges.md): "period#2" is the first repetition of
-// what gfxgraph info --ranges lists as period 2, "period#2#5" the one with 5 before it. A range
-// that the program calls so goes first. kNotFound: says how to record launches by their numbers.
+// period 2 of gfxgraph info --ranges, "period#2#5" the one with 5 before it. A range with such a
+// name takes precedence. kNotFound: the message explains how to record launches by number.
 Result<ranges::RangeSummary> find_range_or_period(const format::Trace& trace,
                                                   std::string_view text);
 

@@ -1,4 +1,4 @@
-// Which allocations of a trace are one and the same memory to a step that runs again and again.
+// Determines which allocations of a trace are the same memory for a step that runs repeatedly.
 //
 // Two ids are the same memory if one of these rules holds; otherwise they are different memory.
 //  - Continued: the earlier one ended without being freed, and the later one began at the same

@@ -1,4 +1,4 @@
-// The values that one kernel's launches pass: its arguments, those passed as a struct in pieces.
+// The values that launches of one kernel pass: its arguments, and structs in pieces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether two contents of a trace are the same bytes, without reading them.
+// Whether two contents of a trace have the same bytes, without reading them.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace gfxgraph::ranges {
 
-// Nothing: the trace does not tell, as for bytes that were neither stored nor hashed.
+// Empty: the trace does not tell, for example for bytes that were neither stored nor hashed.
 inline std::optional<bool> equal_bytes(const format::Content& one, const format::Content& other) {
   if (one.size_bytes != other.size_bytes) return false;
   const auto is_fill = [](const format::Content& content) {

@@ -1,4 +1,4 @@
-// How one value of a step moves from iteration to iteration.
+// How a value of a step changes from iteration to iteration.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ enum class Pattern : uint8_t {
 // A number, or a place in memory.
 struct ParameterValue {
   MemoryKey memory = 0;  // 0: a number
-  int64_t number = 0;    // of memory: the offset in bytes
+  int64_t number = 0;    // for memory: the offset in bytes
   bool operator==(const ParameterValue&) const = default;
 };
 
 struct PatternMatch {
   Pattern pattern = Pattern::kConstant;
   int64_t step = 0;     // kStep: bytes if the values are memory; never 0
-  uint64_t period = 0;  // kSwap: how many values take turns, at least 2
+  uint64_t period = 0;  // kSwap: number of alternating values, at least 2
 };
 
 // `values` has one element per iteration, in order. Numbers count modulo 2^(8 * size_bytes), for
-// size_bytes 1 to 8. Two iterations show a step, whatever the values are: any two numbers differ by
-// some step, so callers must say that there were only two. Memory steps inside one allocation only.
+// size_bytes 1 to 8. Two iterations always show a step, because any two numbers differ by some
+// step, so callers must report that there were only two. Memory steps only inside one allocation.
 PatternMatch match_pattern(std::span<const ParameterValue> values, unsigned size_bytes);
 
 // "constant", "step", "swap", "free".

@@ -1,4 +1,4 @@
-// What differs between the iterations of a step, and what passes between it and the host.
+// The differences between the iterations of a step, and its transfers with the host.
 //
 // Iterations are the ranges of one name and one shape that were left, in order, without those that
 // begin before an earlier one ended; or the repetitions of a period. They are compared position by
@@ -80,7 +80,7 @@ struct Transfer {
   bool size_changes = false;
   ParameterValue memory;      // the device's end, or what was written, in the first one
   PatternMatch memory_match;  // how that moves, of a copy
-  // Whether all iterations have the same bytes. Unknown: not all are in the trace, as with copies
+  // Whether all iterations have the same bytes. Unknown: not all are in the trace, as for copies
   // from memory that kernels reach, whose bytes are host writes.
   Bytes bytes = Bytes::kUnknown;
 };
@@ -95,7 +95,7 @@ struct RangeComparison {
   std::vector<Transfer> inputs, outputs;  // copies in order, then writes
   // What differs and what passes beyond the limit of compare_iterations().
   uint64_t unlisted_places = 0, unlisted_transfers = 0;
-  std::string not_compared;  // why nothing of this was looked at; empty: it was
+  std::string not_compared;  // why nothing was compared; empty: it was
 };
 
 struct RangeComparisons {
@@ -112,10 +112,10 @@ struct IterationGroup {
 };
 std::vector<IterationGroup> group_iterations(const std::vector<RangeSummary>& ranges);
 
-// Takes groups with at least two iterations; others are left out. Time is linear in the events and
-// graph nodes that the iterations hold, which is bounded by kMostCompared times those of the trace:
-// what is beyond is named in `not_compared`. Memory is bounded by what is listed, of all groups
-// together: a file of a few hundred kilobytes can launch graphs with millions of nodes.
+// Compares groups with at least two iterations; others are left out. Time is linear in the events
+// and graph nodes of the iterations, bounded by kMostCompared times those of the trace: the rest is
+// named in `not_compared`. Memory is bounded by the listed items, of all groups together: a file of
+// a few hundred kilobytes can launch graphs with millions of nodes.
 RangeComparisons compare_iterations(const format::Trace& trace,
                                     const std::vector<IterationGroup>& groups,
                                     uint64_t most_listed = 1000000);

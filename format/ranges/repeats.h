@@ -1,4 +1,4 @@
-// Where a sequence of tokens repeats itself.
+// Finds where a sequence of tokens repeats.
 #pragma once
 
 #include <cstddef>
