@@ -1,24 +1,54 @@
-"""Runs one command-line test: a shell script beside files with what it must print.
+"""Runs command-line tests: scripts, and what they must print.
 
-    case.sh             the script; it runs in a scratch folder; $BUILD is the build tree, $SOURCE the
-                        repository
-    case.exit           exit code (default 0)
-    case.stdout.exact   what stdout must be
-    case.stdout.glob    or: lines, each a shell pattern; "..." stands for any number of lines
-    case.stderr.*       the same for stderr
+    run_case.py FILE.cases NAME BUILD_TREE [--update]   one case
+    run_case.py FOLDER BUILD_TREE [--update]            all cases of all files in it
 
-Without an expectation a stream must stay empty. --update rewrites the .exact and .exit files.
+A file has the cases of one command. A case is
+
+    === name
+    $ lines of a bash script; it runs in a scratch folder; $BUILD is the build tree, $SOURCE the repository
+    | lines of stdout        ~ or: lines, each a shell pattern; "..." stands for any number of lines
+    ! lines of stderr        ? the same for stderr
+    exit 3                   the exit code, without the line 0
+
+and ends with an empty line. A stream without lines must stay empty. --update rewrites lines with | and !, and the exit code.
 """
 
 import difflib
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+
+
+class Case:
+    def __init__(self, text):
+        lines = text.rstrip("\n").split("\n")
+        self.name = lines[0].removeprefix("=== ")
+        self.lines = {kind: [] for kind in "$|~!?"}
+        self.code = 0
+        for line in lines[1:]:
+            if found := re.fullmatch(r"exit (\d+)", line):
+                self.code = int(found[1])
+            elif line[:1] in self.lines and line[1:2] in ("", " "):
+                self.lines[line[0]].append(line[2:])
+            else:
+                sys.exit(f"{self.name}: {line!r}: neither script nor expectation")
+
+    def text(self):
+        parts = [f"=== {self.name}"]
+        for kind in "$|~!?":
+            parts += [f"{kind} {line}".rstrip() if not line else f"{kind} {line}" for line in self.lines[kind]]
+        return "\n".join(parts + ([f"exit {self.code}"] if self.code else [])) + "\n"
+
+
+def read(file):
+    return [Case("=== " + part) for part in re.split(r"^=== ", file.read_text(), flags=re.MULTILINE)[1:]]
 
 
 def matches(lines, patterns):
@@ -32,24 +62,26 @@ def matches(lines, patterns):
 
 
 def compare(case, stream, text, update):
-    exact, glob = (case.with_suffix(f".{stream}.{kind}") for kind in ("exact", "glob"))
-    if glob.exists():
-        if matches(text.splitlines(), glob.read_text().splitlines()):
+    exact, glob = ("|", "~") if stream == "stdout" else ("!", "?")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    elif not case.lines[glob]:
+        return [f"{stream} does not end with a newline"]
+    if case.lines[glob]:
+        if matches(lines, case.lines[glob]):
             return []
-        return [f"{stream} does not match {glob.name}:", glob.read_text(), "--- got", text]
-    expected = exact.read_text() if exact.exists() else ""
-    if text == expected:
+        return [f"{stream} does not match:", *case.lines[glob], "--- got", text]
+    if lines == case.lines[exact]:
         return []
     if update:
-        exact.write_text(text)
+        case.lines[exact] = lines
         return []
-    return [f"{stream} differs:", *difflib.unified_diff(expected.splitlines(), text.splitlines(),
-                                                        "expected", "got", lineterm="")]
+    return [f"{stream} differs:", *difflib.unified_diff(case.lines[exact], lines, "expected", "got", lineterm="")]
 
 
-def main():
-    update = "--update" in sys.argv
-    case, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+def run(case, build, update):
+    """What is wrong; with `update`, the case gets what the script printed instead."""
     environment = {
         "BUILD": str(build), "PATH": f"{build / 'bin'}:{os.environ['PATH']}", "LC_ALL": "C",
         "SOURCE": str(SOURCE), "HOME": "/nonexistent"}
@@ -57,26 +89,42 @@ def main():
         if name in os.environ:
             environment[name] = os.environ[name]
     with tempfile.TemporaryDirectory(prefix="gfxgraph-cli-") as scratch:
-        done = subprocess.run(["/bin/bash", "-eu", str(case)], cwd=scratch, env=environment,
+        script = "\n".join(case.lines["$"]) + "\n"
+        done = subprocess.run(["/bin/bash", "-euc", script], cwd=scratch, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=120)
-        code = case.with_suffix(".exit")
-        expected = int(code.read_text()) if code.exists() else 0
-        problems = []
-        if done.returncode != expected:
-            if update:
-                code.write_text(f"{done.returncode}\n")
-            else:
-                problems.append(f"exit code {done.returncode}, expected {expected}")
-        for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
-            text = text.replace(scratch, "$SCRATCH").replace(str(build), "$BUILD")
-            text = text.replace(str(SOURCE), "$SOURCE")
-            problems += compare(case, stream, text, update)
+    problems = []
+    if done.returncode != case.code and not update:
+        problems.append(f"exit code {done.returncode}, expected {case.code}")
+    case.code = done.returncode if update else case.code
+    for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
+        text = text.replace(scratch, "$SCRATCH").replace(str(build), "$BUILD")
+        text = text.replace(str(SOURCE), "$SOURCE")
+        problems += compare(case, stream, text, update)
     if problems:
-        print(f"FAIL {case.name}", *problems, sep="\n")
-        print(f"--- stdout\n{done.stdout}--- stderr\n{done.stderr}")
-        sys.exit(1)
-    print(f"ok {case.name}")
+        problems.append(f"--- stdout\n{done.stdout}--- stderr\n{done.stderr}")
+    return problems
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if argument != "--update"]
+    update = "--update" in sys.argv
+    place, build = Path(arguments[0]).resolve(), Path(arguments[-1]).resolve()
+    files = sorted(place.glob("*.cases")) if place.is_dir() else [place]
+    only = arguments[1] if len(arguments) == 3 else None
+    failed, count = 0, 0
+    for file in files:
+        cases = read(file)
+        for case in cases:
+            if only not in (None, case.name):
+                continue
+            count += 1
+            problems = run(case, build, update)
+            failed += bool(problems)
+            print(*([f"FAIL {file.stem} {case.name}"] + problems if problems else [f"ok {file.stem} {case.name}"]), sep="\n")
+        if update:
+            file.write_text("\n".join(case.text() for case in cases))
+    sys.exit("no such case" if count == 0 else failed != 0)
 
 
 main()

@@ -1,1 +1,0 @@
-VERIFY_SECONDS=2 bash "$SOURCE/tests/cli/attack.bash" blob

@@ -1,1 +1,0 @@
-bash "$SOURCE/tests/cli/attack.bash" long_names

@@ -1,1 +1,0 @@
-gfxgraph check missing.gfxg --launch 7:3

@@ -1,2 +1,0 @@
-printf '# accepted\n\nE2 copy at.hip:12 because\n' >accepted.txt
-gfxgraph check missing.gfxg --suppress accepted.txt

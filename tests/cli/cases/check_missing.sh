@@ -1,1 +1,0 @@
-gfxgraph check missing.gfxg

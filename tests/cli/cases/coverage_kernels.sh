@@ -1,2 +1,0 @@
-cp "$BUILD"/tests/tools/walk.co walk.co
-gfxgraph coverage --kernels walk.co

@@ -1,1 +1,0 @@
-gfxgraph coverage "$BUILD"/bin/gfxgraph

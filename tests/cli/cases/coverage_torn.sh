@@ -1,1 +1,0 @@
-gfxgraph coverage "$SOURCE"/tests/golden/torn.gfxg

@@ -1,2 +1,0 @@
-touch empty.gfxg
-gfxgraph info empty.gfxg

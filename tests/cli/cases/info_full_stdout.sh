@@ -1,1 +1,0 @@
-gfxgraph info "$SOURCE/tests/golden/everything.gfxg" > /dev/full

@@ -1,1 +1,0 @@
-gfxgraph info "$SOURCE/tests/golden/incomplete.gfxg"

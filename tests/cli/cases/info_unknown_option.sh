@@ -1,1 +1,0 @@
-gfxgraph info --bogus x.gfxg

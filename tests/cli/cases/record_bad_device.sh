@@ -1,1 +1,0 @@
-gfxgraph-record --device quantum -o t.gfxg -- /bin/true

@@ -1,2 +1,0 @@
-gfxgraph-record --help > help.txt
-grep -q -- --output help.txt

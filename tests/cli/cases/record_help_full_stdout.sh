@@ -1,1 +1,0 @@
-gfxgraph-record --help > /dev/full

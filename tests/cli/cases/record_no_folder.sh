@@ -1,1 +1,0 @@
-gfxgraph-record --device emulated -o no/such/folder/t.gfxg -- /bin/true

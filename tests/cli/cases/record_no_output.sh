@@ -1,2 +1,0 @@
-touch true.gfxg
-gfxgraph-record -- /bin/true

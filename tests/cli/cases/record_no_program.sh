@@ -1,1 +1,0 @@
-gfxgraph-record -o t.gfxg

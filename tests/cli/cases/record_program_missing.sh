@@ -1,2 +1,0 @@
-gfxgraph-record --device emulated -o t.gfxg -- ./no-such-program
-

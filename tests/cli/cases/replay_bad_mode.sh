@@ -1,1 +1,0 @@
-gfxgraph-replay missing.gfxg --mode sideways

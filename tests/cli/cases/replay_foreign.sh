@@ -1,2 +1,0 @@
-head -c 5000 /bin/sh > foreign.gfxg
-gfxgraph-replay foreign.gfxg --device emulated

@@ -1,2 +1,0 @@
-gfxgraph-replay --help > help.txt
-grep -q -- --layout help.txt

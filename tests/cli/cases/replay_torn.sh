@@ -1,1 +1,0 @@
-gfxgraph-replay "$SOURCE/tests/golden/torn.gfxg" --device emulated

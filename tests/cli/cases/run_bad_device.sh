@@ -1,1 +1,0 @@
-gfxgraph run --device quantum -- /bin/true

@@ -1,1 +1,0 @@
-gfxgraph run -- /bin/sh -c "exit 42"

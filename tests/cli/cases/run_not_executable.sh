@@ -1,2 +1,0 @@
-echo "text" > file
-gfxgraph run -- ./file

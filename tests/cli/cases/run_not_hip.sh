@@ -1,1 +1,0 @@
-gfxgraph run -- /bin/echo "passes arguments through" --device nonsense

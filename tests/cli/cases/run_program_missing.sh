@@ -1,1 +1,0 @@
-gfxgraph run -- ./no-such-program

@@ -1,1 +1,0 @@
-gfxgraph verify missing.gfxg

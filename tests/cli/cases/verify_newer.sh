@@ -1,1 +1,0 @@
-gfxgraph verify "$SOURCE"/tests/golden/bad/newer*.gfxg
