@@ -7,6 +7,7 @@ namespace gfxgraph::lanecheck {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 std::vector<uint32_t> counting(uint32_t count, uint32_t first = 0) {
