@@ -1,4 +1,4 @@
-// Arithmetic on sizes and offsets that come from outside: overflow is an answer, never undefined.
+// Arithmetic on external sizes and offsets: overflow is a result, never undefined.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ template <std::integral T>
   return offset <= limit && size <= limit - offset;
 }
 
-// `alignment` is a power of two. Nothing when the result does not fit.
+// `alignment` is a power of two. Empty if the result does not fit.
 [[nodiscard]] constexpr std::optional<uint64_t> checked_align_up(uint64_t value,
                                                                  uint64_t alignment) noexcept {
   const std::optional<uint64_t> sum = checked_add<uint64_t>(value, alignment - 1);

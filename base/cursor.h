@@ -1,4 +1,4 @@
-// Little-endian numbers in bytes that come from outside: every read is checked against the end.
+// Little-endian numbers in external bytes: every read is checked against the end.
 #pragma once
 
 #include <bit>
@@ -40,9 +40,9 @@ inline void append_le(std::vector<std::byte>& out, T value) {
   store_le(out.data() + at, value);
 }
 
-// A position in borrowed bytes, which must outlive the cursor. A failed read moves nothing. Errors
-// are kTruncated and name the position, counted from `base_offset` (where the bytes start in their
-// file).
+// A position in borrowed bytes, which must outlive the cursor. A failed read does not move it.
+// Errors are kTruncated and name the position, counted from `base_offset` (the offset of the bytes
+// in their file).
 class ByteCursor {
  public:
   explicit ByteCursor(std::span<const std::byte> bytes, uint64_t base_offset = 0) noexcept
@@ -68,7 +68,7 @@ class ByteCursor {
 
   // Borrowed from the cursor's bytes.
   Result<std::span<const std::byte>> read_bytes(uint64_t count);
-  // Up to a NUL, which is consumed and not part of the answer.
+  // Up to a NUL, which is consumed and not part of the result.
   Result<std::string_view> read_c_string();
 
  private:

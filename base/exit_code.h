@@ -7,9 +7,9 @@ namespace gfxgraph {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFailed = 1,       // the command could not do what it was asked, or a comparison failed
+  kExitFailed = 1,       // the command failed, or a comparison found a difference
   kExitUsage = 2,        // wrong command line
-  kExitDataLost = 3,     // a trace that is damaged, torn, or lacks calls of the program
+  kExitDataLost = 3,     // a trace is damaged, truncated, or lacks calls of the program
   kExitUnsafeLanes = 4,  // gfxgraph check found errors
 };
 

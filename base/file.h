@@ -1,5 +1,5 @@
 // Files: RAII descriptors, whole writes, locks, renames, read-only mappings. Every error is kIo
-// (kNotFound when the file does not exist) and names the path and what the system said.
+// (kNotFound if the file does not exist) and names the path and the system's error text.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ namespace gfxgraph {
 // "No space left on device"; for any number a text.
 std::string errno_message(int error);
 
-// kNotFound for ENOENT, kOutOfMemory for ENOMEM, else kIo: "<action> <path>: <what the system
-// said>".
+// kNotFound for ENOENT, kOutOfMemory for ENOMEM, otherwise kIo: "<action> <path>: <system error>".
 tl::unexpected<Error> fail_errno(const char* action, const std::filesystem::path& path, int error);
 
 // Owns a descriptor, opened close-on-exec. Move-only; not thread-safe.
@@ -32,14 +31,14 @@ class File {
   static Result<File> open_read(const std::filesystem::path& path);
   // Read and write; created when missing, for this user alone (mode 0600); never truncated.
   static Result<File> open_write(const std::filesystem::path& path);
-  // As open_write, for a file that is kept open in a program of others: only a regular file and no
-  // link, readable by its owner alone, under a high descriptor number. The program may close the
-  // descriptor or give its number to another file (closefrom, dup2): each use checks that it still
-  // is this file, else fails, and close() leaves it alone.
+  // As open_write, for a file that stays open in another program's process: only a regular file and
+  // no link, readable only by its owner, under a high descriptor number. The program may close the
+  // descriptor or reuse its number (closefrom, dup2): each use checks that it is still this file
+  // and otherwise fails, and close() leaves it alone.
   static Result<File> open_guarded(const std::filesystem::path& path);
   // The folder of a guarded file, for rename_in(): works also after chroot(). Guarded as well.
   static Result<File> open_guarded_folder(const std::filesystem::path& path);
-  // A new file in the folder that no name leads to: it is gone when it is closed. Guarded as well.
+  // A new unnamed file in the folder: it vanishes when it is closed. Guarded as well.
   static Result<File> open_unnamed(const std::filesystem::path& folder);
 
   [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
@@ -56,7 +55,7 @@ class File {
   // Exactly `bytes.size()` bytes from `offset`; kTruncated when the file is shorter.
   [[nodiscard]] Result<void> read_at(uint64_t offset, std::span<std::byte> bytes) const;
   [[nodiscard]] Result<void> truncate(uint64_t size_bytes);
-  // Where write_all() goes on.
+  // The offset where write_all() continues.
   [[nodiscard]] Result<void> seek(uint64_t offset);
   // Data to the disk.
   [[nodiscard]] Result<void> sync();
@@ -84,12 +83,12 @@ class File {
 
 // Atomic; replaces `to`, but only a regular file (base/output.h).
 Result<void> rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
-// The same by names in `folder` (open_guarded_folder), for `file`, which stands there as `from`: an
-// error unless it does, and afterwards stands there as `to`.
+// The same by names in `folder` (open_guarded_folder), for `file`, which has the name `from`: an
+// error otherwise. Afterwards it has the name `to`.
 Result<void> rename_in(const File& folder, const File& file, const std::string& from,
                        const std::string& to);
-// Makes a rename in this folder survive a power loss. File systems that cannot do this are no
-// error.
+// Makes a rename in this folder survive a power loss. File systems that cannot do this do not cause
+// an error.
 Result<void> sync_folder(const std::filesystem::path& folder);
 // Whole file; kInvalidArgument when larger than `limit_bytes`.
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
@@ -116,7 +115,7 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// Bytes of memory in this machine; the bound for what a file may make us allocate.
+// Bytes of memory in this machine; the limit for allocations that a file can cause.
 uint64_t physical_memory_bytes() noexcept;
 
 }  // namespace gfxgraph

@@ -1,5 +1,5 @@
 // Hash of numbers that come from a file: std::hash of an integer is the integer, so a file could
-// choose ids that all fall into one bucket and make a reader take hours. This one depends on a
+// choose ids that all fall into one bucket and make a reader take hours. This hash depends on a
 // secret of the process.
 #pragma once
 

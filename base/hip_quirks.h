@@ -48,18 +48,18 @@ inline constexpr std::array kHipQuirks = {
 #undef GFXGRAPH_HIP_QUIRK
 };
 
-// Whether this runtime is known to do it: what a recording of it holds.
+// Whether this runtime is known to have the defect: determines the contents of its recordings.
 constexpr bool hip_quirk_seen(HipQuirk quirk, int runtime_version) {
   return kHipQuirks[static_cast<size_t>(quirk)].seen.contains(runtime_version);
 }
-// Whether a replay stays away from it on this runtime.
+// Whether a replay avoids it on this runtime.
 constexpr bool hip_quirk_avoided(HipQuirk quirk, int runtime_version) {
   return kHipQuirks[static_cast<size_t>(quirk)].avoided.contains(runtime_version);
 }
 
-// kDeepGraphOverflowsStack: nodes in one graph, unless --graph-max-nodes says otherwise. The
-// runtimes recurse over a chain, 130 to 250 bytes of stack a node: 5.2.3 and 6.4.3 take 4,096 nodes
-// in 1 MiB, 5.2.3 takes 16,384 in 8 MiB but not in 2 MiB, and 60,000 in neither.
+// kDeepGraphOverflowsStack: nodes in one graph, unless --graph-max-nodes is given. The runtimes
+// recurse over a chain, 130 to 250 bytes of stack per node: 5.2.3 and 6.4.3 handle 4,096 nodes in 1
+// MiB, 5.2.3 handles 16,384 in 8 MiB but not in 2 MiB, and 60,000 in neither.
 inline constexpr uint32_t kMaxGraphNodes = 4096;
 
 }  // namespace gfxgraph

@@ -1,6 +1,6 @@
-// What a kernel's instructions can do to memory that its waves share. The software agent, which has
-// a decoder, exports a function that tells; gfxgraph-replay, which has none, calls it by its name.
-// Constants only.
+// The effects of a kernel's instructions on memory that its waves share. The software agent, which
+// has a decoder, exports a function that returns them; gfxgraph-replay, which has none, calls it by
+// name. Constants only.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace kernel_code {
 inline constexpr uint32_t kStores = 1;   // plain ones, to global memory or LDS; also spills to
                                          // scratch that are made by buffer instructions
 inline constexpr uint32_t kAtomics = 2;  // of any kind
-inline constexpr uint32_t kReturningAtomics = 4;  // a wave gets what the memory held
+inline constexpr uint32_t kReturningAtomics = 4;  // a wave receives the previous value
 inline constexpr uint32_t kFloatAtomics = 8;      // floating-point arithmetic
 inline constexpr uint32_t kOther = 16;  // it calls or jumps to other code, or cannot be decoded
 }  // namespace kernel_code

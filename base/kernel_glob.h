@@ -5,7 +5,7 @@
 
 namespace gfxgraph {
 
-// `*`: any characters, `?`: one; all others stand for themselves.
+// `*`: any characters, `?`: one; all others match themselves.
 bool matches_glob(std::string_view glob, std::string_view name) noexcept;
 
 // By its symbol, its readable name (demangle.h), or that without return type and parameters:

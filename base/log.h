@@ -1,5 +1,5 @@
-// Messages for people go through one sink, so that a library inside a foreign process never owns
-// the process's stderr. Default: warnings and errors to stderr as "gfxgraph: <text>\n".
+// Messages for people go through one sink, so that a library inside a foreign process never takes
+// over the process's stderr. Default: warnings and errors to stderr as "gfxgraph: <text>\n".
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What is wrong with a command line that CLI11 refused, with what may help. CLI11 itself is no part
+// The message for a command line that CLI11 rejected, with a suggestion. CLI11 itself is not part
 // of this folder: App and ParseError are CLI::App and CLI::ParseError.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace gfxgraph {
 
-// "unknown option --kernls; did you mean --kernels?". `starts_programs`: a word that is no option
-// is a program without the -- that belongs before it. Words that are not known come before all else
-// that is wrong.
+// "unknown option --kernls; did you mean --kernels?". `starts_programs`: a word that is not an
+// option is a program without the required -- before it. Unknown words take precedence over all
+// other problems.
 template <typename App, typename ParseError>
 std::string option_error(const App& app, const ParseError& error, bool starts_programs = false) {
   const std::vector<std::string> left = app.remaining();

@@ -8,17 +8,17 @@
 
 namespace gfxgraph {
 
-// First in main(): a standard descriptor that the caller closed is taken, so that no file opened
-// later gets its number; using it fails. Closed again in programs that this process starts.
+// Call first in main(): reserves a standard descriptor that the caller closed, so that no later
+// file gets its number; using it fails. Closed again in programs that this process starts.
 void reserve_standard_descriptors() noexcept;
 
-// Last in main(): flushes stdout. Returns `code`, or kExitFailed in place of kExitOk if anything
-// written to stdout since the start was lost; the reason goes to stderr behind `program`. std::cout
-// counts too: it writes through to stdout unless somebody turned that off.
+// Call last in main(): flushes stdout. Returns `code`, or kExitFailed instead of kExitOk if
+// anything written to stdout since the start was lost; the reason goes to stderr after `program`.
+// std::cout counts too: it writes through to stdout unless that was turned off.
 int finish_output(const char* program, int code) noexcept;
 
-// kInvalidArgument when `path` exists and is not a regular file (followed through links): devices,
-// pipes, sockets and directories are neither written nor replaced.
+// kInvalidArgument if `path` exists and is not a regular file (links are followed): devices, pipes,
+// sockets and directories are neither written nor replaced.
 Result<void> check_output_path(const std::filesystem::path& path);
 
 }  // namespace gfxgraph

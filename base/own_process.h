@@ -1,6 +1,6 @@
-// What this process runs, and how it was started: by the kernel, or through a dynamic loader that
-// was given the program ("ld.so --library-path FOLDERS program ..."), which is how
-// scripts/with-runtime gives programs another C library and HIP runtime than the system's.
+// The program of this process, and how it was started: by the kernel, or through a dynamic loader
+// ("ld.so --library-path FOLDERS program ..."). scripts/with-runtime uses the latter to give
+// programs another C library and HIP runtime than the system's.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace gfxgraph {
 // The file that is mapped at `address`; empty where none is. Source: proc(5), "maps".
 std::filesystem::path file_mapped_at(const void* address);
 
-// The program. /proc/self/exe is the loader where that was given the program.
+// The program. /proc/self/exe is the loader if the loader started the program.
 std::filesystem::path own_program();
 
 // The program and its arguments, without the loader and its options.

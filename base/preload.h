@@ -1,6 +1,6 @@
-// What the libraries share that gfxgraph preloads into other programs: the functions behind their
-// own. Needs no C++ run time, allocates nothing and has no constructors: it may run in any process,
-// before anything of it is initialised. Thread-safe.
+// Shared by the libraries that gfxgraph preloads into other programs: the functions behind their
+// hooks. Needs no C++ run time, allocates nothing and has no constructors: it may run in any
+// process, before any of it is initialised. Thread-safe.
 //
 // Linked into each of those libraries: RTLD_NEXT below means "after the library that calls".
 #pragma once
@@ -28,19 +28,19 @@ void* call_dlsym(DlsymFunction dlsym, void* handle, const char* name) noexcept;
 bool find_loaded(const char* prefix, char (&path)[PATH_MAX]) noexcept;
 
 // Keeps the HIP runtime, the library that defines `function`, in the process: its functions are
-// called when the process ends, even if the program has closed it by then.
+// called when the process ends, even if the program has closed it before.
 void keep_loaded(void* function) noexcept;
 
-// The HIP runtime's function `name`: the next definition after this library, else that of a
-// libamdhip64 which was loaded apart from the global scope; kept loaded. nullptr: there is none.
+// The HIP runtime's function `name`: the next definition after this library, otherwise that of a
+// libamdhip64 which was loaded outside of the global scope; kept loaded. nullptr: there is none.
 void* find_hip_function(DlsymFunction dlsym, const char* name) noexcept;
 
-// Whether a name can be one of libamdhip64's: most look-ups of a process are others.
+// Whether a name can be one of libamdhip64's: most look-ups of a process are for others.
 bool may_be_hip(const char* name) noexcept;
 
-// What a library's gfxgraph_resolve_dlsym() tells the dlsym of base/dlsym_hook.inc.
+// The result of a library's gfxgraph_resolve_dlsym() for the dlsym of base/dlsym_hook.inc.
 struct DlsymAnswer {
-  void* value;       // rax: the answer, or the dlsym that shall give it
+  void* value;       // rax: the result, or the dlsym to call
   uint64_t handled;  // rdx: 0 when `value` is another dlsym
 };
 

@@ -1,4 +1,4 @@
-// How gfxgraph's programs print. Names come from files of strangers and may hold escape sequences
+// How gfxgraph's programs print. Names come from untrusted files and may contain escape sequences
 // for the terminal, line breaks that forge a message, or text that runs backwards: every string
 // argument of print() and format_printable() goes through printable(), so no caller can forget it.
 // tests/lint/check_files.py keeps other ways of printing out of the programs.
@@ -15,8 +15,8 @@
 
 namespace gfxgraph {
 
-// Without control characters: "\n", "\x1b" and "\u{202e}" stand for a line break, an escape and a
-// change of direction. What is no UTF-8 becomes "\xff". Other text stays as it is.
+// Without control characters: "\n", "\x1b" and "\u{202e}" represent a line break, an escape and a
+// change of direction. Invalid UTF-8 becomes "\xff". Other text stays unchanged.
 std::string printable(std::string_view text);
 
 // Text of several lines that gfxgraph made itself: its line breaks stay, the rest is as above.

@@ -1,4 +1,4 @@
-// The programs that gfxgraph's tools start: where a name leads, and what its file is.
+// The programs that gfxgraph's tools start: resolves names and inspects files.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,11 @@
 
 namespace gfxgraph {
 
-// What execvp would start: `name` itself when it has a slash, else through PATH. Errors: not found,
-// a folder, not executable; each says what to do.
+// The file that execvp would start: `name` itself if it has a slash, otherwise through PATH.
+// Errors: not found, a folder, not executable; each with the next step.
 Result<std::filesystem::path> find_program(const std::string& name);
 
-// What the start of a program's file says. Scripts, and what cannot be read, are no ELF.
+// Information from the start of a program's file. Scripts and unreadable files are not ELF.
 struct ProgramFile {
   bool elf = false;
   bool x86_64 = false;
@@ -37,10 +37,10 @@ Result<Start> start_of(const std::filesystem::path& program,
                        const std::vector<std::string>& command, std::vector<std::string> loader,
                        std::string_view folder);
 
-// The HIP runtime that the program needs and its loader does not find, as it is named there
-// ("libamdhip64.so.6"). Asks the program's own loader, which knows its search paths.
+// The HIP runtime that the program needs and its loader does not find, by its name there
+// ("libamdhip64.so.6"). Runs the program's own loader, which knows its search paths.
 std::optional<std::string> missing_hip_runtime(const std::filesystem::path& program);
-// What to do about it.
+// The suggested fix.
 std::string explain_missing_hip_runtime(const std::string& program, const std::string& library);
 
 }  // namespace gfxgraph

@@ -1,4 +1,4 @@
-// Which operation of a growing acyclic graph comes before which.
+// Determines the order of operations in a growing acyclic graph.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace gfxgraph {
 
-// Ancestor questions over a growing acyclic graph, by a vector clock per operation over chains
-// ("lanes"). At most kMaxLanes chains: a graph that is wider gets a few extra edges between
-// operations that were independent, which is always correct.
+// Ancestor queries over a growing acyclic graph, with a vector clock per operation over chains
+// ("lanes"). At most kMaxLanes chains: a wider graph gets a few extra edges between independent
+// operations, which is always correct.
 class Reachability {
  public:
   static constexpr size_t kMaxLanes = 64;
@@ -19,7 +19,7 @@ class Reachability {
   void add(std::vector<uint32_t>& dependencies);
   // Whether `later` is `earlier` or waits for it.
   bool reaches(uint32_t earlier, uint32_t later) const;
-  // Removes doubles and elements that others imply; result in ascending order.
+  // Removes duplicates and implied elements; result in ascending order.
   void minimise(std::vector<uint32_t>& set) const;
   size_t lanes() const { return lane_tails_.size(); }
   uint32_t lane(uint32_t operation) const { return places_[operation].lane; }

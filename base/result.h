@@ -1,5 +1,5 @@
 // Errors as values. Every fallible function of gfxgraph returns Result<T>; nothing throws across a
-// module's edge. The numeric values of Status are those of gfxgraph_status_t in the C ABI
+// module's boundary. The numeric values of Status are those of gfxgraph_status_t in the C ABI
 // (include/gfxgraph/gfxgraph.h) and never change.
 #pragma once
 
@@ -25,14 +25,14 @@ enum class Status : int32_t {
   kUnsafeLane = 11,
   kInternal = 12,    // a bug of gfxgraph
   kIncomplete = 13,  // the trace lacks calls that changed device state
-  kNotReady = 14,    // work is still in flight; no failure
+  kNotReady = 14,    // work is still in flight; not a failure
 };
 
 // "corrupt", "truncated", ...: a stable word for messages and JSON.
 const char* status_name(Status status) noexcept;
 
-// The message says what, where (record, byte offset, kernel, launch) and what to do next.
-// Lower case, no full stop.
+// The message states the object and location (record, byte offset, kernel, launch), the problem,
+// and the next step. Lower case, no full stop.
 struct Error {
   Status status = Status::kInternal;
   std::string message;
@@ -49,7 +49,7 @@ inline tl::unexpected<Error> fail(Status status, std::string message) {
   return tl::unexpected<Error>(Error{status, std::move(message)});
 }
 
-// Puts `context` and ": " before the message: the place where a lower layer's error surfaced.
+// Prefixes the message with `context` and ": ": the place where a lower layer's error surfaced.
 inline tl::unexpected<Error> with_context(Error error, const std::string& context) {
   error.message = context + ": " + error.message;
   return tl::unexpected<Error>(std::move(error));

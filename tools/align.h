@@ -1,4 +1,4 @@
-// Which elements of two sequences correspond: a longest common subsequence, by Myers' method
+// Finds corresponding elements of two sequences: a longest common subsequence, by Myers' method
 // ("An O(ND) Difference Algorithm and Its Variations", 1986).
 #pragma once
 
@@ -16,8 +16,8 @@ struct Alignment {
   bool given_up = false;  // only what both begin and end with was aligned
 };
 
-// `most_edits`: insertions and deletions together, after which it is given up; memory grows with
-// its square, 4 bytes each.
+// `most_edits`: maximum number of insertions and deletions together; memory grows with its square,
+// 4 bytes each.
 Alignment align(std::span<const uint32_t> first, std::span<const uint32_t> second,
                 size_t most_edits = 4000);
 

@@ -1,4 +1,4 @@
-// What `gfxgraph info` prints of words that only their value marks as pointers.
+// The output of `gfxgraph info` about words that only their value marks as pointers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Call sites for people, with their lines in the source where this machine still has the program.
+// Call sites for people, with source lines if this machine still has the program.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct CallPlace {
   uint32_t line = 0;
 };
 
-// Opens a program or library of the trace when one of its sites is first looked for, and believes
-// it if it has the recorded build id. Not thread-safe. `trace` must outlive it.
+// Opens a program or library of the trace at the first lookup of one of its sites, and uses it if
+// it has the recorded build id. Not thread-safe. `trace` must outlive it.
 class CallPlaces {
  public:
-  // Of larger files no lines are looked for.
+  // Larger files are not searched for lines.
   explicit CallPlaces(const format::Trace& trace, uint64_t most_file_bytes = UINT64_MAX)
       : trace_(trace), most_file_bytes_(most_file_bytes) {}
 

@@ -1,4 +1,4 @@
-// What the commands share: parsing with the exit codes of the contract, and printing errors.
+// Shared by the commands: parsing with the exit codes of the contract, and printing errors.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ struct SplitArguments {
 };
 SplitArguments split_arguments(int argc, char** argv);
 
-// Parses strictly. -1: go on. Otherwise the exit code: 0 after --help, 2 after a usage error, whose
-// message went to stderr. `starts_programs`: of a command that a program's own one follows.
+// Parses strictly. -1: continue. Otherwise the exit code: 0 after --help, 2 after a usage error,
+// whose message went to stderr. `starts_programs`: the command is followed by a program's command
+// line.
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.

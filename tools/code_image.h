@@ -1,5 +1,4 @@
-// A code object as it would stand in memory, loaded at its own ELF addresses, with its
-// instructions.
+// A code object as it would be in memory, loaded at its own ELF addresses, with its instructions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace gfxgraph::tools {
 
-// Not thread-safe: remembers what it decoded.
+// Not thread-safe: caches decoded instructions.
 class CodeImage {
  public:
   static Result<CodeImage> load(std::shared_ptr<const codeobj::CodeObject> object);
@@ -24,10 +23,10 @@ class CodeImage {
   bool has_code(uint64_t address) const;
   // kTruncated outside of code.
   emulator::DecodeStatus decode(uint64_t address, emulator::Inst& inst) const;
-  // Whether the emulator runs `inst`, which decode() gave.
+  // Whether the emulator supports `inst`, which decode() returned.
   bool is_executable(const emulator::Inst& inst);
-  // What a load of a dword from `address` gives whenever it runs: read-only bytes, and words that
-  // only the loader writes (the global offset table). Nothing for variables.
+  // The constant result of a load of a dword from `address`: read-only bytes, and words that only
+  // the loader writes (the global offset table). Empty for variables.
   std::optional<uint32_t> constant(uint64_t address) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the emulator runs of the device code in files: libraries, programs, offload bundles, code
+// The emulator's support of the device code in files: libraries, programs, offload bundles, code
 // objects, traces.
 #pragma once
 
@@ -29,7 +29,7 @@ struct FileCoverage {
   bool damaged() const;  // an object or the file itself could not be read
 };
 
-// Never fails as a whole: what cannot be read is in `error`.
+// Never fails as a whole: `error` has the reason for unreadable parts.
 FileCoverage cover_file(const std::string& path);
 
 struct MissingOpcode {

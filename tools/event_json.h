@@ -1,5 +1,5 @@
 // The events of a trace as JSON: a field for each of the trace's own, in snake case, addresses as
-// strings. docs/export.md lists them; fields are only ever added.
+// strings. docs/export.md lists them; fields are only added.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// JSON on stdout, a field or an element at a time: a list from a trace is never held as a whole,
-// which takes ten times the memory of what it lists.
+// Streams JSON to stdout, a field or an element at a time: a list from a trace is never held as a
+// whole, which would take ten times the memory of the listed items.
 #pragma once
 
 #include <cstddef>

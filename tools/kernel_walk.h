@@ -1,4 +1,5 @@
-// Which instructions a kernel can reach, and which of them the emulator does not run.
+// Determines which instructions a kernel can reach, and which of them the emulator does not
+// support.
 //
 // The walk starts at the kernel's entry and follows branches both ways, calls, and jumps to
 // addresses that scalar instructions compute from s_getpc, literals and read-only words. Where the
@@ -21,7 +22,7 @@ struct KernelWalk {
   std::string name;
   uint64_t instructions = 0;                // distinct ones that can be reached
   std::map<std::string, uint64_t> missing;  // "v_foo_f32 (SDWA)" -> instructions
-  // Other reasons why it does not run: "float mode FP16_OVFL ...", "0x1234: no gfx1030
+  // Other reasons for missing support: "float mode FP16_OVFL ...", "0x1234: no gfx1030
   // instruction".
   std::vector<std::string> problems;
   std::optional<uint64_t> swept_because;  // the jump that made all code of the object count

@@ -1,4 +1,4 @@
-// What gfxgraph info --lint prints.
+// The output of gfxgraph info --lint.
 #pragma once
 
 #include <vector>

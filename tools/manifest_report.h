@@ -1,4 +1,4 @@
-// What gfxgraph info prints of the manifest of gfxgraph-record (recorder/tool/manifest.h).
+// The output of gfxgraph info for the manifest of gfxgraph-record (recorder/tool/manifest.h).
 #pragma once
 
 #include <string>

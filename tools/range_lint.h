@@ -1,4 +1,5 @@
-// Whether a step could be captured into a hipGraph and launched again: what stands in its way.
+// Determines whether a step could be captured into a hipGraph and launched again, and lists the
+// obstacles.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace gfxgraph::tools {
 
 enum class Severity : uint8_t {
   kBreaksCapture,  // HIP refuses the call while a stream is captured, or it invalidates the capture
-  kSpoilsReuse,    // can be captured, but another launch of that graph does something else
+  kSpoilsReuse,    // can be captured, but another launch of that graph would do something else
   kSlows,
 };
 
@@ -46,12 +47,12 @@ struct LintReport {
   std::vector<LintLine> lines;  // by severity, then category
 };
 
-// Of each name of ranges, in order of appearance; in a trace without ranges of each period, and of
-// the whole trace. What nodes of launched graphs do is not looked at: they are in a graph already.
+// For each name of ranges, in order of appearance; in a trace without ranges for each period, and
+// for the whole trace. Nodes of launched graphs are ignored, because they are in a graph already.
 //
-// In a trace that holds nothing but ranges, memory that the program made before begins in the range
-// that touches it first. There, allocations count only if they are freed later, and neither modules
-// nor first launches are known.
+// In a trace with only ranges, memory that the program allocated before begins in the range that
+// uses it first. There, allocations count only if they are freed later, and neither modules nor
+// first launches are known.
 std::vector<LintReport> lint_steps(const format::Trace& trace,
                                    const std::vector<ranges::RangeSummary>& ranges,
                                    const std::vector<ranges::Period>& periods,

@@ -1,4 +1,4 @@
-// What gfxgraph info --ranges and --lint print: ranges, what differs between them, periods.
+// The output of gfxgraph info --ranges and --lint: ranges, the differences between them, periods.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace gfxgraph::tools {
 
-// Everything that a report says of the steps of a trace.
+// The data of a report about the steps of a trace.
 struct TraceSteps {
   explicit TraceSteps(const format::Trace& trace);
   std::vector<ranges::RangeSummary> ranges;
@@ -27,7 +27,7 @@ void print_steps(const format::Trace& trace, const TraceSteps& steps);
 
 // The list "ranges".
 void print_ranges_json(JsonStream& json, const std::vector<ranges::RangeSummary>& ranges);
-// The lists "periods" and "iterations": nothing is cut.
+// The lists "periods" and "iterations", complete.
 void print_steps_json(JsonStream& json, const format::Trace& trace, const TraceSteps& steps);
 
 // "+1", "-64", in bytes or as a number.

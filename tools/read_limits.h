@@ -1,5 +1,5 @@
-// What a command may take that reads a file of a stranger. Unlike the budget of `gfxgraph check`,
-// which ends a check with a report, these hold for the whole process, whatever part of it works.
+// Limits for a command that reads an untrusted file. Unlike the budget of `gfxgraph check`, which
+// ends a check with a report, these apply to the whole process.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ void add_time_limit(CLI::App& app, ReadLimits& limits);
 // --max-seconds and --max-memory.
 void add_read_limits(CLI::App& app, ReadLimits& limits);
 
-// From now on, for the process: when the time is over, it writes a line to stderr and ends with
-// kExitDataLost; what needs more memory gets std::bad_alloc. `command` is a literal.
+// From now on, for the process: when the time limit is reached, it writes a line to stderr and ends
+// with kExitDataLost; allocations above the memory limit throw std::bad_alloc. `command` is a
+// literal.
 void enforce_time(const char* command, double seconds);
 void enforce(const char* command, const ReadLimits& limits);
 

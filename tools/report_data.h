@@ -9,7 +9,7 @@
 
 namespace gfxgraph::tools {
 
-// What a page shows at most. The page states the totals where it shows less.
+// Limits of a page. The page states the totals if it shows less.
 struct ReportLimits {
   size_t work = 200'000;  // entries of the timeline
   size_t buffers = 20'000;

@@ -1,6 +1,6 @@
-// What is known of the scalar registers at one place of a kernel, whichever way it was reached:
-// enough to follow computed jumps and calls. Nothing is assumed; an instruction that is not
-// modelled makes what it writes unknown.
+// The known values of the scalar registers at one place of a kernel, for every path to it: enough
+// to follow computed jumps and calls. Nothing is assumed; an instruction that is not modelled makes
+// its result unknown.
 #pragma once
 
 #include <bitset>
@@ -21,7 +21,7 @@ class ScalarValues {
   void apply(const emulator::Inst& inst, const CodeImage& image);
   // A call that came back. LLVM's calling convention: a function keeps s30 and up for its caller.
   void return_from_call(uint16_t link);
-  // Keeps what both agree on; true when something was lost.
+  // Keeps values that both agree on; returns true if something was lost.
   bool meet(const ScalarValues& other);
 
   // The source `n`, when known.

@@ -1,5 +1,5 @@
-// A trace as a timeline in Chrome's trace event format, which Perfetto reads too. Times are the
-// host's, when calls returned: nothing in a trace says how long the device took.
+// A trace as a timeline in Chrome's trace event format, which Perfetto also reads. Times are host
+// times at which calls returned: a trace contains no device durations.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace gfxgraph::tools {
 
-// Process 1 holds the program's threads: each call of theirs, and the ranges that the program
-// marked. Process 2 holds its streams: the work that each was given, with arrows from where a
-// HIP event was recorded to the streams that wait for it. Counters show the live memory.
+// Process 1 holds the program's threads: each of their calls, and the ranges that the program
+// marked. Process 2 holds its streams: their work, with arrows from the place where a HIP event was
+// recorded to the streams that wait for it. Counters show the live memory.
 void for_each_timeline_event(const format::Trace& trace,
                              const std::function<void(const nlohmann::ordered_json&)>& visit);
 

@@ -1,4 +1,4 @@
-// The memory of the recorded program, with the names that it has.
+// The memory of the recorded program, with its names.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gfxgraph::tools {
 
-// Where a name comes from.
+// The source of a name.
 enum class NameSource : uint8_t { kUnnamed, kGiven, kSymbol, kCallSite };
 // "", "given", "symbol", "call site".
 const char* name_source_name(NameSource source);

@@ -1,4 +1,4 @@
-// What differs between two traces: code, launches by their order, what buffers held in the end.
+// The differences between two traces: code, launches in order, final contents of buffers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct KernelChange {
   std::vector<std::string> what;  // "code", "arguments", "LDS 0 -> 512 bytes"; never empty
 };
 
-// A launch of one trace beside the one of the other that stands at the same place of the program.
+// A launch of one trace and the launch of the other at the same place of the program.
 struct LaunchChange {
   uint64_t first = 0, second = 0;  // launches of each trace, from 0, graph nodes at each launch
   std::string kernel;              // mangled
@@ -39,8 +39,8 @@ struct TraceDiff {
   std::vector<KernelChange> kernels_changed;
   uint64_t launches[2] = {};  // of both traces
   uint64_t aligned = 0;
-  // Too much differs to align what lies between the first and the last difference: all of it counts
-  // as added and gone.
+  // Too many differences to align the part between the first and the last difference: all of it
+  // counts as added and removed.
   bool alignment_given_up = false;
   std::vector<LaunchRun> launches_added, launches_gone;
   std::vector<LaunchChange> launches_changed;  // the first kMostChanges

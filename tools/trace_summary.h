@@ -1,4 +1,4 @@
-// What gfxgraph info says about a trace, computed once for text and JSON.
+// The contents of gfxgraph info, computed once for text and JSON.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ struct TraceSummary {
 
 TraceSummary summarize(const format::Trace& trace);
 
-// "allocation_begin", "launch": as JSON names what an event is.
+// "allocation_begin", "launch": the JSON name of an event's kind.
 const char* event_name(const format::Action& action) noexcept;
 
 const char* relocation_source_name(format::RelocationSource source);

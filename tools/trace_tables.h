@@ -14,7 +14,7 @@ namespace gfxgraph::tools {
 enum class TableKind : uint8_t { kKernels, kLaunches, kBuffers };
 enum class TableFormat : uint8_t { kTable, kJson, kCsv };
 
-// On stdout. Columns are only ever added, behind those that are there.
+// On stdout. New columns are only appended.
 Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format);
 // {"columns": [{"name": "kernel", "number": false}, ...], "rows": [["axpy", ...], ...]}; at most
 // `most_rows`.

@@ -1,4 +1,4 @@
-// Visits all stored bytes and all pointers of a trace, wherever they hang.
+// Visits all stored bytes and all pointers of a trace.
 #pragma once
 
 #include <functional>
