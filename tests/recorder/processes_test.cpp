@@ -284,7 +284,7 @@ TEST_F(ProcessesTest, NamesThatCannotBe) {
   };
   EXPECT_EQ(code("run-%x.gfxg", "'%x' in the name"), 2);
   EXPECT_EQ(code("%p/run.gfxg", "stands in a folder"), 2);
-  EXPECT_EQ(code("none/run-%p.gfxg", "is no folder"), 1);
+  EXPECT_EQ(code("none/run-%p.gfxg", "is not a directory"), 1);
   EXPECT_EQ(code("%p" + std::string(245, 'x'), "at most 255 are possible"), 1);
   std::ofstream(path("run.manifest.json")) << "{}";
   EXPECT_EQ(code("run-%p.gfxg", "run.manifest.json exists: use --force"), 1);
