@@ -1,4 +1,4 @@
-// Where execution goes on after an instruction, and the graph of what is reached from an entry.
+// The successors of an instruction, and the graph of everything reachable from an entry.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What an instruction does with registers that its operand list (observer.h) does not say.
+// The register uses of an instruction that its operand list (observer.h) does not contain.
 #pragma once
 
 #include "emulator/decode/inst.h"

@@ -1,5 +1,5 @@
-// What running waves share: the dispatch, the workgroup, and how a device address becomes host
-// bytes.
+// State that running waves share: the dispatch, the workgroup, and the translation of device
+// addresses to host bytes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// What the engine can run, told without running it. Thread-safe, no allocation but for texts.
+// Checks whether the engine can run an instruction, without running it. Thread-safe, no allocation
+// except for texts.
 #pragma once
 
 #include <optional>

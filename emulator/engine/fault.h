@@ -1,5 +1,5 @@
-// What went wrong in a kernel, precise enough to fix the kernel: who (kernel, workgroup, wave,
-// lane), where (pc, instruction, source line), what (address, nearest buffer).
+// A kernel's fault, precise enough to fix the kernel: who (kernel, workgroup, wave, lane), where
+// (pc, instruction, source line), what (address, nearest buffer).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// From a dispatch to the initial state of its waves.
+// Converts a dispatch to the initial state of its waves.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Observers: code that watches waves run. The engine emits events, an observer judges them; which
-// observer is compiled in is a template parameter of the run loop and of the memory handlers
+// Observers: code that observes running waves. The engine emits events, an observer classifies
+// them; the compiled-in observer is a template parameter of the run loop and of the memory handlers
 // (emulator/isa/*.inl), so that the plain run pays nothing.
 //
 // To add an observer: write a class like NullObserver below with the constants set and the hooks

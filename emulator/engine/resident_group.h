@@ -1,4 +1,4 @@
-// A workgroup that runs: its waves, LDS and scratch. The storage is reused from one to the next.
+// A running workgroup: its waves, LDS and scratch. The storage is reused for the next workgroup.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Runs the workgroups of a launch on the calling thread and on helpers.
+// Runs the workgroups of a launch on the calling thread and on helper threads.
 //
 // Workgroups start in order. A worker keeps a few of them resident and gives their waves time
 // slices; when none ends, it takes in more, so that a workgroup that waits for another one does not

@@ -1,4 +1,4 @@
-// Where the waves of a dispatch are: for faults and reports of dispatches that do not end.
+// The places of a dispatch's waves: for faults and reports of dispatches that do not end.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// One thread's share of a job: starts workgroups and gives their waves turns.
+// One thread's share of a dispatch: starts workgroups and gives their waves turns.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// Buffer data formats of gfx10: how elements are laid out and what their components mean. Plain
-// functions on bytes. Source: RDNA2 ISA guide,
-// "Buffer Image Format Table".
+// Buffer data formats of gfx10: the layout of elements and the meaning of their components. Plain
+// functions on bytes. Source: RDNA2 ISA guide, "Buffer Image Format Table".
 #pragma once
 
 #include <cstdint>

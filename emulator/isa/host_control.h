@@ -1,4 +1,4 @@
-// The host's float control for the length of a call.
+// Sets the host's float control for the duration of a call.
 #pragma once
 
 #include <immintrin.h>

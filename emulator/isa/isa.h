@@ -1,4 +1,4 @@
-// For files in emulator/isa/ only: what they share within one host instruction set.
+// Shared by the files in emulator/isa/ within one host instruction set. For these files only.
 #pragma once
 
 #include "emulator/decode/inst.h"

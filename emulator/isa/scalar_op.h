@@ -1,4 +1,4 @@
-// What the scalar ALU's files share. For files in emulator/isa/ only.
+// Shared by the scalar ALU's files. For files in emulator/isa/ only.
 #pragma once
 
 #include "emulator/engine/context.h"

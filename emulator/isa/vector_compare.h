@@ -1,4 +1,4 @@
-// What the comparison families share.
+// Shared by the comparison families.
 #pragma once
 
 #include "emulator/isa/vector_op.h"

@@ -1,6 +1,5 @@
-// What the instruction that runs on this thread does outside of its wave: writes that change
-// memory, reads, messages. Only while a ProgressCheck (progress_check.h) steps waves; without one
-// nothing is noted.
+// Records the effects of the current instruction of this thread outside of its wave: writes that
+// change memory, reads, messages. Active only while a ProgressCheck (progress_check.h) steps waves.
 #pragma once
 
 #include <cstddef>

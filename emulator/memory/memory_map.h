@@ -1,7 +1,7 @@
-// The device's address space: which ranges exist, how long the program asked them to be, and where
-// their bytes are in this process. Under the software agent device address = host address for
-// memory the agent allocated; offline (lane check over a trace) buffers keep their recorded
-// addresses and the bytes are anywhere.
+// The device's address space: the existing ranges, their requested sizes, and the location of their
+// bytes in this process. Under the software agent device address = host address for memory that the
+// agent allocated; offline (lane check over a trace) buffers keep their recorded addresses and the
+// bytes are anywhere.
 //
 // Readers (waves) use immutable snapshots and take no lock; add() and remove() publish a new
 // snapshot.
