@@ -36,8 +36,8 @@ BlobStore::BlobStore(const BlobTable& blobs, std::string name, uint64_t limit_by
       limit_bytes_(limit_bytes != 0 ? limit_bytes : physical_memory_bytes()) {}
 
 Result<std::span<const std::byte>> BlobStore::get(BlobId id) const {
-  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob* const loaded, find(id));
-  const BlobView& blob = loaded->view;
+  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob loaded, find(id));
+  const BlobView& blob = loaded.view;
   const std::lock_guard lock(mutex_);
   if (const auto ready = ready_.find(id); ready != ready_.end()) {
     if (ready->second) return ready->second->bytes();
@@ -45,7 +45,7 @@ Result<std::span<const std::byte>> BlobStore::get(BlobId id) const {
   }
   if (blob.header.codec == BlobCodec::kPlain) {
     if (Result<void> right = check_blob_id(blob.header, blob.stored); !right) {
-      return explained(*loaded, std::move(right).error());
+      return explained(loaded, std::move(right).error());
     }
     enter(blob, nullptr);
     return blob.stored;
@@ -61,7 +61,7 @@ Result<std::span<const std::byte>> BlobStore::get(BlobId id) const {
   auto bytes = std::make_unique<AlignedBytes>(blob.header.size_bytes);
   if (Result<void> done = decode_blob_into(blob, bytes->bytes(), blobs_, ready_.contains(id));
       !done) {
-    return explained(*loaded, std::move(done).error());
+    return explained(loaded, std::move(done).error());
   }
   decompressed_bytes_ = *total;
   const std::span<const std::byte> answer = bytes->bytes();
@@ -70,8 +70,8 @@ Result<std::span<const std::byte>> BlobStore::get(BlobId id) const {
 }
 
 Result<void> BlobStore::read(BlobId id, std::span<std::byte> out) const {
-  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob* const loaded, find(id));
-  const BlobView& blob = loaded->view;
+  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob loaded, find(id));
+  const BlobView& blob = loaded.view;
   if (blob.header.size_bytes != out.size()) {
     return fail(Status::kInvalidArgument,
                 fmt::format("blob {:016x}{:016x} has {} bytes, not {}", id.high, id.low,
@@ -79,7 +79,7 @@ Result<void> BlobStore::read(BlobId id, std::span<std::byte> out) const {
   }
   const bool right = found_right(id);
   if (Result<void> done = decode_blob_into(blob, out, blobs_, right); !done) {
-    return explained(*loaded, std::move(done).error());
+    return explained(loaded, std::move(done).error());
   }
   const std::lock_guard lock(mutex_);
   if (!right) enter(blob, nullptr);
@@ -87,8 +87,8 @@ Result<void> BlobStore::read(BlobId id, std::span<std::byte> out) const {
 }
 
 Result<void> BlobStore::visit(BlobId id, const Trace::Visitor& visit) const {
-  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob* const loaded, find(id));
-  const BlobView& blob = loaded->view;
+  GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob loaded, find(id));
+  const BlobView& blob = loaded.view;
   if (blob.header.codec == BlobCodec::kPlain) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, get(id));
     return visit(0, bytes);
@@ -111,12 +111,12 @@ Result<void> BlobStore::visit(BlobId id, const Trace::Visitor& visit) const {
         return taken;
       });
   if (refused) return done;
-  if (!done) return explained(*loaded, std::move(done).error());
+  if (!done) return explained(loaded, std::move(done).error());
   if (whole.value() != id) {
     return explained(
-        *loaded, {Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its chunks are not what it "
-                                                "stands for",
-                                                id.high, id.low)});
+        loaded, {Status::kCorrupt, fmt::format("blob {:016x}{:016x}: its chunks are not what it "
+                                               "stands for",
+                                               id.high, id.low)});
   }
   const std::lock_guard lock(mutex_);
   enter(blob, nullptr);
@@ -124,23 +124,23 @@ Result<void> BlobStore::visit(BlobId id, const Trace::Visitor& visit) const {
 }
 
 Result<void> BlobStore::check(std::span<const BlobId> ids) const {
-  std::vector<const LoadedBlob*> blobs;
+  std::vector<LoadedBlob> blobs;
   uint64_t bytes = 0;
   for (const BlobId id : ids) {
-    GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob* const blob, find(id));
-    if (found_right(id) || !is_plain(blob->view)) continue;
+    GFXGRAPH_ASSIGN_OR_RETURN(const LoadedBlob blob, find(id));
+    if (found_right(id) || !is_plain(blob.view)) continue;
     blobs.push_back(blob);
-    bytes += blob->view.header.size_bytes;
+    bytes += blob.view.header.size_bytes;
   }
   std::vector<Result<void>> results(blobs.size());
   std::atomic<size_t> next = 0;
   const auto work = [&]() noexcept {
     for (size_t i = next++; i < blobs.size(); i = next++) {
       try {
-        if (found_right(blobs[i]->view.header.id)) continue;  // it was named twice
-        results[i] = check_blob(blobs[i]->view, blobs_);
+        if (found_right(blobs[i].view.header.id)) continue;  // it was named twice
+        results[i] = check_blob(blobs[i].view, blobs_);
         const std::lock_guard lock(mutex_);
-        if (results[i]) enter(blobs[i]->view, nullptr);
+        if (results[i]) enter(blobs[i].view, nullptr);
       } catch (const std::bad_alloc&) {
         results[i] = fail(Status::kOutOfMemory, {});
       }
@@ -159,7 +159,7 @@ Result<void> BlobStore::check(std::span<const BlobId> ids) const {
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (results[i]) continue;
     if (results[i].error().status == Status::kOutOfMemory) throw std::bad_alloc();
-    return explained(*blobs[i], std::move(results[i]).error());
+    return explained(blobs[i], std::move(results[i]).error());
   }
   return {};
 }
@@ -179,7 +179,7 @@ bool BlobStore::is_plain(const BlobView& blob) const {
   const Result<ChunkListView> list = decode_chunk_list(blob.header.size_bytes, blob.stored);
   for (size_t i = 0; list && i < list->count(); ++i) {
     const auto chunk = blobs_.find((*list)[i]);
-    if (chunk != blobs_.end() && chunk->second.view.header.codec != BlobCodec::kPlain) return false;
+    if (chunk && chunk->view.header.codec != BlobCodec::kPlain) return false;
   }
   return list.has_value();
 }
@@ -193,11 +193,10 @@ void BlobStore::enter(const BlobView& blob, std::unique_ptr<AlignedBytes> bytes)
   counts_.blob_bytes_hashed += blob.header.size_bytes;
 }
 
-Result<const LoadedBlob*> BlobStore::find(BlobId id) const {
-  const auto found = blobs_.find(id);
-  if (found != blobs_.end()) return &found->second;
-  return fail(Status::kNotFound,
-              fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
+Result<LoadedBlob> BlobStore::find(BlobId id) const {
+  Result<LoadedBlob> found = blobs_.find(id);
+  if (found || found.error().status == Status::kNotFound || name_.empty()) return found;
+  return with_context(std::move(found).error(), name_);
 }
 
 tl::unexpected<Error> BlobStore::explained(const LoadedBlob& blob, Error error) const {
@@ -215,7 +214,7 @@ tl::unexpected<Error> BlobStore::explained(const LoadedBlob& blob, Error error) 
       decode_chunk_list(blob.view.header.size_bytes, blob.view.stored);
   for (size_t i = 0; list && i < list->count(); ++i) {
     const auto chunk = blobs_.find((*list)[i]);
-    if (chunk != blobs_.end() && look(chunk->second)) break;
+    if (chunk && look(*chunk)) break;
   }
   return tl::unexpected<Error>(std::move(error));
 }

@@ -45,7 +45,7 @@ class BlobStore {
   [[nodiscard]] ReadCounts counts() const;
 
  private:
-  Result<const LoadedBlob*> find(BlobId id) const;
+  Result<LoadedBlob> find(BlobId id) const;
   [[nodiscard]] bool found_right(BlobId id) const;
   [[nodiscard]] bool is_plain(const BlobView& blob) const;
   // The caller holds the lock; null: the bytes are not kept.

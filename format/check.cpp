@@ -83,8 +83,14 @@ Result<void> Checker::add(const Environment&) {
   return {};
 }
 
+std::optional<KnownBlob> Checker::find_blob(BlobId id) const {
+  const auto found = blobs_.find(id);
+  if (found != blobs_.end()) return found->second;
+  return directory_ != nullptr ? directory_->known(id) : std::nullopt;
+}
+
 Result<void> Checker::add_blob(BlobId id, uint64_t size_bytes) {
-  if (!blobs_.emplace(id, Blob{size_bytes, false}).second) {
+  if (!blobs_.emplace(id, KnownBlob{size_bytes, false}).second) {
     return fail(Status::kCorrupt,
                 fmt::format("blob {:016x}{:016x} is there twice", id.high, id.low));
   }
@@ -95,16 +101,15 @@ Result<void> Checker::add_chunk_list(BlobId id, const ChunkListView& list) {
   for (size_t i = 0; i < list.count(); ++i) {
     const BlobId chunk = list[i];
     if (is_fill_chunk(chunk)) continue;
-    const auto found = blobs_.find(chunk);
-    if (found == blobs_.end() || found->second.is_list) {
-      return fail(
-          Status::kCorrupt,
-          fmt::format("chunk list: its chunk {}, blob {:016x}{:016x}, {}", i, chunk.high, chunk.low,
-                      found == blobs_.end() ? "does not stand before it" : "is a list"));
+    const std::optional<KnownBlob> found = find_blob(chunk);
+    if (!found || found->is_list) {
+      return fail(Status::kCorrupt,
+                  fmt::format("chunk list: its chunk {}, blob {:016x}{:016x}, {}", i, chunk.high,
+                              chunk.low, !found ? "does not stand before it" : "is a list"));
     }
-    if (found->second.size_bytes != list.bytes_of(i)) {
+    if (found->size_bytes != list.bytes_of(i)) {
       return fail(Status::kCorrupt, fmt::format("chunk list: its chunk {} has {} bytes, not {}", i,
-                                                found->second.size_bytes, list.bytes_of(i)));
+                                                found->size_bytes, list.bytes_of(i)));
     }
   }
   GFXGRAPH_TRY(add_blob(id, list.size_bytes));
@@ -115,7 +120,7 @@ Result<void> Checker::add_chunk_list(BlobId id, const ChunkListView& list) {
 Result<void> Checker::add(const CodeObject& code_object) {
   GFXGRAPH_TRY(check_next_id(code_object.id, code_objects_, "code object"));
   GFXGRAPH_TRY(check_name(code_object.target, "code object: target"));
-  if (!blobs_.contains(code_object.elf)) {
+  if (!has_blob(code_object.elf)) {
     return fail(Status::kCorrupt,
                 fmt::format("code object {}: its blob {:016x}{:016x} does not "
                             "stand before it",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,10 +24,24 @@ struct BlobIdHash {
   }
 };
 
+struct KnownBlob {
+  uint64_t size_bytes = 0;
+  bool is_list = false;
+};
+// Blobs that a checker need not be told of.
+class BlobDirectory {
+ public:
+  virtual ~BlobDirectory() = default;
+  // Only those that stand before what is checked now.
+  [[nodiscard]] virtual std::optional<KnownBlob> known(BlobId id) const = 0;
+};
+
 // Is fed everything in file order. A refused item leaves no mark. Not thread-safe. Errors are
 // kCorrupt and begin with what was wrong: "launch: kernel 7 does not exist". May throw bad_alloc.
 class Checker {
  public:
+  // `directory` outlives the checker; null: all blobs are added.
+  explicit Checker(const BlobDirectory* directory = nullptr) : directory_(directory) {}
   Result<void> add(const Environment& environment);
   Result<void> add_blob(BlobId id, uint64_t size_bytes);
   // What it names must have been added, each with the size of its place, and be no list.
@@ -38,7 +53,7 @@ class Checker {
   Result<void> add(const Site& site);
   Result<void> add(const Event& event);  // event.sequence: the number of events before
 
-  [[nodiscard]] bool has_blob(BlobId id) const { return blobs_.contains(id); }
+  [[nodiscard]] bool has_blob(BlobId id) const { return find_blob(id).has_value(); }
 
  private:
   friend class EventChecker;
@@ -46,13 +61,11 @@ class Checker {
     uint64_t limit_bytes = 0;  // the larger of requested and mapped
     bool ended = false;
   };
-  struct Blob {
-    uint64_t size_bytes = 0;
-    bool is_list = false;
-  };
   struct Box {  // a row-wise range: of a copy or a memset
     uint64_t offset_bytes, pitch_bytes, slice_bytes, width_bytes, height, depth;
   };
+
+  [[nodiscard]] std::optional<KnownBlob> find_blob(BlobId id) const;
 
   // check_memory.cpp
   Result<void> check_content(const Content& content, const char* what) const;
@@ -73,7 +86,8 @@ class Checker {
   Result<void> check_event_id(EventId id, const char* what) const;
 
   bool has_environment_ = false;
-  std::unordered_map<BlobId, Blob, BlobIdHash> blobs_;
+  const BlobDirectory* directory_;
+  std::unordered_map<BlobId, KnownBlob, BlobIdHash> blobs_;
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
   uint32_t graphs_ = 0;

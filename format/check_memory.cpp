@@ -112,15 +112,15 @@ Result<void> Checker::check_content(const Content& content, const char* what) co
   if (content.unwritten)
     return fail(Status::kCorrupt, fmt::format("{}: cannot be unwritten", what));
   if (content.blob) {
-    const auto found = blobs_.find(content.blob);
-    if (found == blobs_.end()) {
+    const std::optional<KnownBlob> found = find_blob(content.blob);
+    if (!found) {
       return fail(Status::kCorrupt,
                   fmt::format("{}: its blob {:016x}{:016x} does not stand before it", what,
                               content.blob.high, content.blob.low));
     }
-    if (found->second.size_bytes != content.size_bytes) {
+    if (found->size_bytes != content.size_bytes) {
       return fail(Status::kCorrupt, fmt::format("{}: {} bytes in a blob of {}", what,
-                                                content.size_bytes, found->second.size_bytes));
+                                                content.size_bytes, found->size_bytes));
     }
     if (!content.stored) {
       return fail(Status::kCorrupt, fmt::format("{}: has a blob but says not stored", what));

@@ -49,16 +49,17 @@ const char* record_kind_name(RecordKind kind) noexcept {
     case RecordKind::kFooter: return "footer";
     case RecordKind::kSite: return "site";
     case RecordKind::kCompressedEvents: return "compressed events";
+    case RecordKind::kIndex: return "index";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kCompressedEvents;
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kIndex;
 }
 
 uint32_t record_flags(RecordKind kind) noexcept {
-  return kind == RecordKind::kSite ? kFlagOptional : 0;
+  return kind == RecordKind::kSite || kind == RecordKind::kIndex ? kFlagOptional : 0;
 }
 
 std::string RecordView::where() const {
@@ -118,15 +119,19 @@ std::array<std::byte, kFooterBytes> encode_footer(uint64_t summary_offset, uint6
   return footer;
 }
 
+BlobHeader decode_blob_header(std::span<const std::byte> payload) {
+  return {{load_le<uint64_t>(&payload[kBlobIdLow]), load_le<uint64_t>(&payload[kBlobIdHigh])},
+          load_le<uint64_t>(&payload[kBlobSize]),
+          BlobCodec{load_le<uint32_t>(&payload[kBlobCodec])}};
+}
+
 Result<BlobView> decode_blob(std::span<const std::byte> payload) {
   if (payload.size() < kBlobHeaderBytes) {
     return fail(Status::kCorrupt, "blob record is shorter than its own header");
   }
   BlobView blob;
-  blob.header.id = {load_le<uint64_t>(&payload[kBlobIdLow]),
-                    load_le<uint64_t>(&payload[kBlobIdHigh])};
-  blob.header.size_bytes = load_le<uint64_t>(&payload[kBlobSize]);
-  const uint32_t codec = load_le<uint32_t>(&payload[kBlobCodec]);
+  blob.header = decode_blob_header(payload);
+  const auto codec = static_cast<uint32_t>(blob.header.codec);
   blob.stored = payload.subspan(kBlobHeaderBytes);
   if (load_le<uint32_t>(&payload[kBlobReserved]) != 0) {
     return fail(Status::kCorrupt, "reserved bytes of the blob header are not zero");
@@ -141,7 +146,6 @@ Result<BlobView> decode_blob(std::span<const std::byte> payload) {
                                               "newer gfxgraph",
                                               codec));
   }
-  blob.header.codec = static_cast<BlobCodec>(codec);
   if (blob.header.codec == BlobCodec::kPlain && blob.stored.size() != blob.header.size_bytes) {
     return fail(Status::kCorrupt, fmt::format("plain blob says {} bytes and stores {}",
                                               blob.header.size_bytes, blob.stored.size()));
@@ -188,72 +192,132 @@ Result<void> RecordScanner::read_head() {
   return {};
 }
 
-Result<RecordScanner::Header> RecordScanner::read_header() const {
-  const uint64_t left = file_.size() - offset_;
-  if (left < kRecordHeaderBytes) {
-    return fail(Status::kTruncated,
-                fmt::format("byte {}: the file ends inside the header of record {}", file_.size(),
-                            records_));
+namespace {
+
+Result<RecordHeader> read_header_at(std::span<const std::byte> file, uint64_t offset,
+                                    uint64_t index) {
+  if (file.size() - offset < kRecordHeaderBytes) {
+    return fail(
+        Status::kTruncated,
+        fmt::format("byte {}: the file ends inside the header of record {}", file.size(), index));
   }
-  const std::span<const std::byte> bytes = file_.subspan(offset_, kRecordHeaderBytes);
-  if (load_le<uint64_t>(&bytes[kHeaderHash]) != hash64(bytes.first(kHeaderHash))) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: the header of record {} is damaged (wrong "
-                                              "hash)",
-                                              offset_, records_));
-  }
-  return Header{
-      load_le<uint64_t>(&bytes[kHeaderLength]), RecordKind{load_le<uint32_t>(&bytes[kHeaderKind])},
-      load_le<uint32_t>(&bytes[kHeaderFlags]), load_le<uint64_t>(&bytes[kHeaderPayloadHash])};
+  const std::span<const std::byte> bytes = file.subspan(offset, kRecordHeaderBytes);
+  GFXGRAPH_TRY(check_record_header(bytes, offset, index));
+  return decode_record_header(bytes);
 }
 
-Result<RecordView> RecordScanner::read_record(const Header& header) {
-  RecordView record{offset_, records_, header.kind, header.flags, {}, header.payload_hash};
-  const uint64_t payload_at = offset_ + kRecordHeaderBytes;
-  const uint64_t left = file_.size() - payload_at;
+// The bytes of a record with this header; `end`: behind its padding. Checks that they are there.
+Result<RecordView> take_record(std::span<const std::byte> file, const RecordHeader& header,
+                               uint64_t offset, uint64_t index, uint64_t& end) {
+  RecordView record{offset, index, header.kind, header.flags, {}, header.payload_hash};
+  const uint64_t payload_at = offset + kRecordHeaderBytes;
+  const uint64_t left = file.size() - payload_at;
   if (header.payload_bytes > left) {
     return fail(Status::kTruncated,
-                fmt::format("byte {}: the file ends inside {}, which has {} bytes", file_.size(),
+                fmt::format("byte {}: the file ends inside {}, which has {} bytes", file.size(),
                             record.where(), header.payload_bytes));
   }
-  record.payload = file_.subspan(payload_at, header.payload_bytes);
-  const uint64_t payload_end = payload_at + header.payload_bytes;
-  const bool footer = header.kind == RecordKind::kFooter;
-  // The footer's padding is the closing magic.
-  const uint64_t end = *checked_align_up(payload_end, kRecordAlignment);
-  if (end > file_.size()) {
+  record.payload = file.subspan(payload_at, header.payload_bytes);
+  end = *checked_align_up(payload_at + header.payload_bytes, kRecordAlignment);
+  if (end > file.size()) {
     return fail(Status::kTruncated, fmt::format("byte {}: the file ends inside the padding of {}",
-                                                file_.size(), record.where()));
-  }
-  after_damaged_ = footer ? 0 : end;
-  const bool skipped =
-      skip_blobs_ && header.kind == RecordKind::kBlob && !is_chunk_list(record.payload);
-  if (!skipped) GFXGRAPH_TRY(record.check_hash());
-  if (!footer && !all_zero(file_.subspan(payload_end, end - payload_end))) {
-    return fail(Status::kCorrupt,
-                fmt::format("byte {}: the padding of {} is not zero", payload_end, record.where()));
+                                                file.size(), record.where()));
   }
   return record;
 }
 
-Result<void> RecordScanner::check_footer(const RecordView& record) {
+// The footer's padding is the closing magic.
+Result<void> check_padding(std::span<const std::byte> file, const RecordView& record,
+                           uint64_t end) {
+  const uint64_t payload_end = record.offset + kRecordHeaderBytes + record.payload.size();
+  if (record.kind == RecordKind::kFooter || all_zero(file.subspan(payload_end, end - payload_end)))
+    return {};
+  return fail(Status::kCorrupt,
+              fmt::format("byte {}: the padding of {} is not zero", payload_end, record.where()));
+}
+
+Footer decode_footer(std::span<const std::byte> payload) {
+  return {load_le<uint64_t>(&payload[kFooterSummary]), load_le<uint64_t>(&payload[kFooterRecords]),
+          load_le<uint64_t>(&payload[kFooterChain])};
+}
+
+Result<void> check_footer_form(std::span<const std::byte> file, const RecordView& record) {
   const uint64_t end = record.offset + kFooterBytes;
-  if (record.payload.size() != kFooterPayloadBytes || record.flags != 0 ||
-      !starts_with_magic(file_.subspan(end - kMagic.size()))) {
-    return fail(Status::kCorrupt, fmt::format("byte {}: the footer is malformed", record.offset));
+  if (record.payload.size() == kFooterPayloadBytes && record.flags == 0 &&
+      starts_with_magic(file.subspan(end - kMagic.size())))
+    return {};
+  return fail(Status::kCorrupt, fmt::format("byte {}: the footer is malformed", record.offset));
+}
+
+}  // namespace
+
+RecordHeader decode_record_header(std::span<const std::byte> bytes) {
+  return {load_le<uint64_t>(&bytes[kHeaderLength]),
+          RecordKind{load_le<uint32_t>(&bytes[kHeaderKind])},
+          load_le<uint32_t>(&bytes[kHeaderFlags]), load_le<uint64_t>(&bytes[kHeaderPayloadHash])};
+}
+
+Result<void> check_record_header(std::span<const std::byte> bytes, uint64_t offset,
+                                 uint64_t index) {
+  if (load_le<uint64_t>(&bytes[kHeaderHash]) == hash64(bytes.first(kHeaderHash))) return {};
+  return fail(
+      Status::kCorrupt,
+      fmt::format("byte {}: the header of record {} is damaged (wrong hash)", offset, index));
+}
+
+Result<void> check_record_flags(const RecordHeader& header, uint64_t offset, uint64_t index) {
+  if ((header.flags & ~kFlagOptional) != 0 ||
+      (is_known(header.kind) && header.flags != record_flags(header.kind)) ||
+      static_cast<uint32_t>(header.kind) == 0) {
+    const RecordView record{offset, index, header.kind, header.flags, {}};
+    return fail(Status::kCorrupt,
+                fmt::format("{} has flags {:#x}, which it must not", record.where(), header.flags));
   }
+  if (!is_known(header.kind) && header.flags == 0) {
+    return fail(Status::kVersion,
+                fmt::format("byte {}: record {} has the unknown kind {} and is not optional: the "
+                            "trace was made by a newer gfxgraph",
+                            offset, index, static_cast<uint32_t>(header.kind)));
+  }
+  return {};
+}
+
+Result<RecordView> read_record_at(std::span<const std::byte> file, uint64_t offset, uint64_t index,
+                                  bool check_hash, uint64_t& end) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordHeader header, read_header_at(file, offset, index));
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, take_record(file, header, offset, index, end));
+  if (check_hash) GFXGRAPH_TRY(record.check_hash());
+  GFXGRAPH_TRY(check_padding(file, record, end));
+  GFXGRAPH_TRY(check_record_flags(header, offset, index));
+  return record;
+}
+
+Result<Footer> read_footer(std::span<const std::byte> file) {
+  uint64_t end = 0;
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record,
+                            read_record_at(file, file.size() - kFooterBytes, 0, true, end));
+  if (record.kind != RecordKind::kFooter)
+    return fail(Status::kCorrupt, "the file does not end in a footer");
+  GFXGRAPH_TRY(check_footer_form(file, record));
+  return decode_footer(record.payload);
+}
+
+Result<void> RecordScanner::check_footer(const RecordView& record) {
+  GFXGRAPH_TRY(check_footer_form(file_, record));
+  const Footer footer = decode_footer(record.payload);
   if (records_ == 0 || last_kind_ != RecordKind::kSummary ||
-      load_le<uint64_t>(&record.payload[kFooterSummary]) != last_offset_) {
+      footer.summary_offset != last_offset_) {
     return fail(Status::kCorrupt, fmt::format("byte {}: the footer does not follow the summary it "
                                               "names",
                                               record.offset));
   }
-  if (load_le<uint64_t>(&record.payload[kFooterRecords]) != records_ ||
-      load_le<uint64_t>(&record.payload[kFooterChain]) != chain_.value()) {
+  if (footer.records != records_ || footer.chain != chain_.value()) {
     return fail(Status::kCorrupt,
                 fmt::format("byte {}: the footer does not match the {} records before it: records "
                             "were removed, added or moved",
                             record.offset, records_));
   }
+  const uint64_t end = record.offset + kFooterBytes;
   if (end != file_.size()) {
     return fail(Status::kCorrupt, fmt::format("byte {}: {} bytes follow the end of the trace", end,
                                               file_.size() - end));
@@ -270,20 +334,15 @@ Result<std::optional<RecordView>> RecordScanner::next() {
         fmt::format("byte {}: the file ends without a footer: the recording was not finished",
                     offset_));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(const Header header, read_header());
-  GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record(header));
-  if ((header.flags & ~kFlagOptional) != 0 ||
-      (is_known(header.kind) && header.flags != record_flags(header.kind)) ||
-      static_cast<uint32_t>(header.kind) == 0) {
-    return fail(Status::kCorrupt,
-                fmt::format("{} has flags {:#x}, which it must not", record.where(), header.flags));
-  }
-  if (!is_known(header.kind) && header.flags == 0) {
-    return fail(Status::kVersion,
-                fmt::format("byte {}: record {} has the unknown kind {} and is not optional: the "
-                            "trace was made by a newer gfxgraph",
-                            offset_, records_, static_cast<uint32_t>(header.kind)));
-  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordHeader header, read_header_at(file_, offset_, records_));
+  uint64_t end = 0;
+  GFXGRAPH_ASSIGN_OR_RETURN(RecordView record, take_record(file_, header, offset_, records_, end));
+  after_damaged_ = header.kind == RecordKind::kFooter ? 0 : end;
+  const bool skipped =
+      skip_blobs_ && header.kind == RecordKind::kBlob && !is_chunk_list(record.payload);
+  if (!skipped) GFXGRAPH_TRY(record.check_hash());
+  GFXGRAPH_TRY(check_padding(file_, record, end));
+  GFXGRAPH_TRY(check_record_flags(header, offset_, records_));
   if (header.kind == RecordKind::kFooter) {
     GFXGRAPH_TRY(check_footer(record));
     ended_ = true;
@@ -292,6 +351,7 @@ Result<std::optional<RecordView>> RecordScanner::next() {
   if (last_kind_ == RecordKind::kSummary && records_ > 0) {
     return fail(Status::kCorrupt, fmt::format("byte {}: a record follows the summary", offset_));
   }
+  if (header.kind == RecordKind::kIndex) record.chain_before = chain_.value();
   chain_.add(file_.subspan(offset_, kRecordHeaderBytes));
   last_offset_ = offset_;
   last_kind_ = header.kind;

@@ -48,6 +48,7 @@ enum class RecordKind : uint32_t {
   kFooter = 9,
   kSite = 10,
   kCompressedEvents = 11,
+  kIndex = 12,
 };
 // Never assigned by gfxgraph: for the private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;
@@ -113,6 +114,8 @@ struct BlobView {
   BlobHeader header;
   std::span<const std::byte> stored;
 };
+// `payload` has the size of a blob's header or more. Checks nothing.
+BlobHeader decode_blob_header(std::span<const std::byte> payload);
 // Checks everything but the stored bytes themselves. `offset`: of the record, for messages.
 Result<BlobView> decode_blob(std::span<const std::byte> payload);
 
@@ -123,11 +126,38 @@ struct RecordView {
   uint32_t flags = 0;
   std::span<const std::byte> payload;
   uint64_t payload_hash = 0;  // as its header has it
+  uint64_t chain_before = 0;  // of an index that a scanner found: of all headers before it
   // "record 3 (events) at byte 4096"
   [[nodiscard]] std::string where() const;
   // kCorrupt unless the payload has its hash.
   [[nodiscard]] Result<void> check_hash() const;
 };
+
+struct RecordHeader {
+  uint64_t payload_bytes = 0;
+  RecordKind kind = RecordKind::kFooter;
+  uint32_t flags = 0;
+  uint64_t payload_hash = 0;
+};
+// `bytes` has kRecordHeaderBytes. Checks nothing.
+RecordHeader decode_record_header(std::span<const std::byte> bytes);
+// kCorrupt unless the header of record `index` at `offset` has its hash.
+Result<void> check_record_header(std::span<const std::byte> bytes, uint64_t offset, uint64_t index);
+// kCorrupt for flags that its kind must not have, kVersion for an unknown kind that is not
+// optional.
+Result<void> check_record_flags(const RecordHeader& header, uint64_t offset, uint64_t index);
+// The record of number `index` at `offset`, which lies in the file, with its header, padding and
+// flags checked; `check_hash`: its payload, too. `end`: behind its padding.
+Result<RecordView> read_record_at(std::span<const std::byte> file, uint64_t offset, uint64_t index,
+                                  bool check_hash, uint64_t& end);
+
+struct Footer {
+  uint64_t summary_offset = 0;
+  uint64_t records = 0;
+  uint64_t chain = 0;
+};
+// Of a file with room for one; checks it by itself.
+Result<Footer> read_footer(std::span<const std::byte> file);
 
 // Goes through a file front to back; hands out only records whose header and payload have the right
 // hash and whose padding is zero. Errors name the byte offset. Borrowed bytes.
@@ -152,14 +182,6 @@ class RecordScanner {
   [[nodiscard]] uint64_t records() const noexcept { return records_; }
 
  private:
-  struct Header {
-    uint64_t payload_bytes;
-    RecordKind kind;
-    uint32_t flags;
-    uint64_t payload_hash;
-  };
-  Result<Header> read_header() const;
-  Result<RecordView> read_record(const Header& header);
   Result<void> check_footer(const RecordView& record);
 
   std::span<const std::byte> file_;

@@ -143,9 +143,19 @@ Result<void> ContainerWriter::append(const PreparedRecord& record) {
       record.header, record.parts[0], record.parts[1], std::span(kZeros).first(*next - *end)};
   GFXGRAPH_TRY(file_->write(parts));
   chain_.add(record.header);
+  index_.add(record.header, decode_record_header(record.header).kind, record.parts[0]);
   offset_ = *next;
   ++records_;
   return {};
+}
+
+Result<uint64_t> ContainerWriter::append_index(uint64_t min_records) {
+  const std::vector<std::byte> index = index_.encode(min_records);
+  if (index.empty()) return 0;
+  const uint64_t offset = offset_;
+  GFXGRAPH_TRY(
+      append(PreparedRecord(RecordKind::kIndex, index, {}, record_flags(RecordKind::kIndex))));
+  return offset;
 }
 
 Result<void> ContainerWriter::seal(const PreparedRecord& summary) {

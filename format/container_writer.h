@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "format/container.h"
+#include "format/record_index.h"
 
 namespace gfxgraph::format {
 
@@ -50,13 +51,20 @@ struct PreparedRecord {
 class ContainerWriter {
  public:
   explicit ContainerWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
-  // `file` holds a head and `records` records up to `offset`; `chain` has the records' headers.
+  // `file` holds a head and `records` records up to `offset`; `chain` and `index` have them.
   ContainerWriter(std::unique_ptr<OutputFile> file, uint64_t offset, uint64_t records,
-                  RunningHash chain)
-      : file_(std::move(file)), offset_(offset), records_(records), chain_(std::move(chain)) {}
+                  RunningHash chain, IndexBuilder index)
+      : file_(std::move(file)),
+        offset_(offset),
+        records_(records),
+        chain_(std::move(chain)),
+        index_(std::move(index)) {}
 
   Result<void> write_head();
   Result<void> append(const PreparedRecord& record);
+  // The index of all records so far, if they are so many; the next record is the summary. Its
+  // offset, or 0.
+  Result<uint64_t> append_index(uint64_t min_records = kMinIndexedRecords);
   // The last record, the footer, and the final name.
   Result<void> seal(const PreparedRecord& summary);
   void abandon() noexcept { file_->abandon(); }
@@ -66,6 +74,7 @@ class ContainerWriter {
   uint64_t offset_ = 0;
   uint64_t records_ = 0;
   RunningHash chain_;
+  IndexBuilder index_;
 };
 
 }  // namespace gfxgraph::format

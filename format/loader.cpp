@@ -21,12 +21,68 @@ constexpr uint64_t kEventGrowth = 16;
 
 }  // namespace
 
-Loader::Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes, bool keep_events)
-    : file_bytes_(file_bytes),
+Loader::Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes, uint64_t keep_events)
+    : checker_(&directory_),
+      file_bytes_(file_bytes),
       keep_events_(keep_events),
       decompressor_(
           (max_decompressed_bytes != 0 ? max_decompressed_bytes : physical_memory_bytes()) /
           kEventGrowth) {}
+
+void Loader::use(RecordIndex index, std::span<const std::byte> file) {
+  Statistics& counts = trace_.statistics;
+  for (uint64_t i = 0; i < index.blobs(); ++i) {
+    const IndexEntry blob = index.blob(i);
+    const uint64_t stored = index.decoded(blob.record).payload_bytes - kBlobHeaderBytes;
+    ++counts.blobs;
+    counts.blob_bytes += blob.codec == BlobCodec::kChunks ? stored : blob.size_bytes;
+    counts.stored_blob_bytes += stored;
+  }
+  trace_.blobs.use(std::move(index), file);
+  directory_.blobs = &trace_.blobs;
+}
+
+std::optional<KnownBlob> Loader::Directory::known(BlobId id) const {
+  if (blobs == nullptr) return std::nullopt;
+  const std::optional<IndexEntry> found = blobs->index()->find(id);
+  if (!found || found->record >= before) return std::nullopt;
+  return KnownBlob{found->size_bytes, found->codec == BlobCodec::kChunks};
+}
+
+void BlobTable::use(RecordIndex index, std::span<const std::byte> file) {
+  index_ = std::move(index);
+  file_ = file;
+}
+
+Result<LoadedBlob> BlobTable::find(BlobId id) const {
+  const auto absent = [&] {
+    return fail(Status::kNotFound,
+                fmt::format("blob {:016x}{:016x} is not in this trace", id.high, id.low));
+  };
+  if (!index_) {
+    const auto found = blobs_.find(id);
+    return found != blobs_.end() ? Result<LoadedBlob>(found->second) : absent();
+  }
+  const std::optional<IndexEntry> entry = index_->find(id);
+  if (!entry) return absent();
+  const uint64_t offset = index_->offset(entry->record);
+  uint64_t end = 0;
+  // The bytes of a list are small, and lead to others.
+  const bool list = entry->codec == BlobCodec::kChunks;
+  const Result<RecordView> read = read_record_at(file_, offset, entry->record, list, end);
+  if (!read) return tl::unexpected<Error>(damaged(read.error(), entry->record));
+  const RecordView& record = *read;
+  if (std::ranges::equal(index_->header(entry->record),
+                         file_.subspan(offset, kRecordHeaderBytes))) {
+    Result<BlobView> view = decode_blob(record.payload);
+    if (!view) return with_context(std::move(view).error(), record.where());
+    const BlobHeader& header = view->header;
+    if (header.id == id && header.size_bytes == entry->size_bytes && header.codec == entry->codec)
+      return LoadedBlob{*view, offset, record.index, record.payload_hash};
+  }
+  return fail(Status::kCorrupt,
+              fmt::format("byte {}: {} is not what the index says", offset, record.where()));
+}
 
 Result<void> Loader::add_blob(const RecordView& record) {
   GFXGRAPH_ASSIGN_OR_RETURN(const BlobView blob, decode_blob(record.payload));
@@ -38,8 +94,7 @@ Result<void> Loader::add_blob(const RecordView& record) {
   } else {
     GFXGRAPH_TRY(checker_.add_blob(blob.header.id, bytes));
   }
-  trace_.blobs.emplace(blob.header.id,
-                       LoadedBlob{blob, record.offset, record.index, record.payload_hash});
+  trace_.blobs.add(LoadedBlob{blob, record.offset, record.index, record.payload_hash});
   ++trace_.statistics.blobs;
   trace_.statistics.blob_bytes += bytes;
   trace_.statistics.stored_blob_bytes += blob.stored.size();
@@ -58,7 +113,12 @@ void Loader::make_room(size_t more, uint64_t offset) {
 
 Result<void> Loader::add_events(const RecordView& record, std::span<const std::byte> payload) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Event> events, unpack_events(payload));
-  if (keep_events_) make_room(events.size(), record.offset);
+  if (trace_.events_kept && trace_.statistics.events + events.size() > keep_events_) {
+    trace_.events = {};
+    trace_.events_kept = false;
+  }
+  const bool keep = trace_.events_kept;
+  if (keep) make_room(events.size(), record.offset);
   EventChunk chunk{record.payload, record.kind == RecordKind::kCompressedEvents, 0};
   for (Event& event : events) {
     if (Result<void> checked = checker_.add(event); !checked) {
@@ -66,14 +126,35 @@ Result<void> Loader::add_events(const RecordView& record, std::span<const std::b
     }
     count(trace_.statistics, event);
     chunk.kinds |= kind_of(event.action);
-    if (keep_events_) trace_.events.push_back(std::move(event));
+    if (keep) trace_.events.push_back(std::move(event));
   }
   trace_.chunks.push_back(chunk);
   return {};
 }
 
-Result<void> Loader::check_summary(std::span<const std::byte> payload) const {
-  GFXGRAPH_ASSIGN_OR_RETURN(const Summary summary, unpack_summary(payload));
+// Whoever reads by the index sees what a walk does.
+Result<void> Loader::compare_index() const {
+  GFXGRAPH_ASSIGN_OR_RETURN(const RecordIndex index,
+                            RecordIndex::decode(index_->payload, index_->offset));
+  bool equal = index.records() == index_->index && index.blobs() == trace_.blobs.size() &&
+               hash64(index.headers()) == index_->chain_before;
+  for (uint64_t i = 0; equal && i < index.blobs(); ++i) {
+    const IndexEntry entry = index.blob(i);
+    const Result<LoadedBlob> blob = trace_.blobs.find(entry.id);
+    equal = blob && blob->record == entry.record && blob->view.header.codec == entry.codec &&
+            blob->view.header.size_bytes == entry.size_bytes;
+  }
+  if (equal) return {};
+  return fail(Status::kCorrupt, "index: it does not say what the records are");
+}
+
+Result<void> Loader::check_summary(const RecordView& record) const {
+  GFXGRAPH_ASSIGN_OR_RETURN(const Summary summary, unpack_summary(record.payload));
+  if (summary.index_offset != 0 && trace_.blobs.index() == nullptr) {
+    if (!index_ || index_->offset != summary.index_offset || index_->index + 1 != record.index)
+      return fail(Status::kCorrupt, "index: it is not where the summary says");
+    GFXGRAPH_TRY(compare_index());
+  }
   const Statistics& said = summary.statistics;
   const Statistics& is = trace_.statistics;
   struct Row {
@@ -151,13 +232,15 @@ Result<void> Loader::add_payload(const RecordView& record) {
       return add_events(record, events);
     }
     case RecordKind::kBlob: return add_blob(record);
-    case RecordKind::kSummary: return check_summary(record.payload);
+    case RecordKind::kSummary: return check_summary(record);
+    case RecordKind::kIndex: index_ = record; return {};
     case RecordKind::kFooter: trace_.sealed = true; return {};
   }
   return {};  // unknown and optional: the scanner has refused all others
 }
 
 Result<void> Loader::add(const RecordView& record) {
+  directory_.before = record.index;
   Result<void> added = add_payload(record);
   if (!added) return with_context(added.error(), record.where());
   return {};
@@ -171,10 +254,45 @@ Error damaged(Error error, uint64_t before) {
   return error;
 }
 
+namespace {
+
+// By the index alone, without a look at blobs.
+Result<LoadedTrace> load_indexed(std::span<const std::byte> file, FoundIndex found,
+                                 const ReadOptions& options) {
+  Loader loader(file.size(), options.max_decompressed_bytes, options.keep_events);
+  LoadedTrace& trace = loader.trace();
+  loader.use(std::move(found.index), file);
+  const RecordIndex& index = *trace.blobs.index();
+  for (uint64_t i = 0; i < index.records(); ++i) {
+    const RecordKind kind = index.decoded(i).kind;
+    if (kind == RecordKind::kBlob || !is_known(kind)) continue;
+    uint64_t end = 0;
+    const uint64_t offset = index.offset(i);
+    GFXGRAPH_ASSIGN_OR_RETURN(const RecordView record, read_record_at(file, offset, i, true, end));
+    if (!std::ranges::equal(index.header(i), file.subspan(offset, kRecordHeaderBytes))) {
+      return fail(Status::kCorrupt,
+                  fmt::format("byte {}: {} is not what the index says", offset, record.where()));
+    }
+    GFXGRAPH_TRY(loader.add(record));
+  }
+  GFXGRAPH_TRY(loader.add(found.summary));
+  trace.sealed = true;
+  trace.whole_bytes = file.size();
+  trace.whole_records = index.records() + 2;
+  return std::move(trace);
+}
+
+}  // namespace
+
 Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOptions& options) {
   RecordScanner scanner(file, options.lazy && !options.allow_torn);
   GFXGRAPH_TRY(scanner.read_head());
-  Loader loader(file.size(), options.max_decompressed_bytes, !options.lazy);
+  if (options.lazy && !options.allow_torn) {
+    GFXGRAPH_ASSIGN_OR_RETURN(std::optional<FoundIndex> index, find_index(file));
+    if (index) return load_indexed(file, std::move(*index), options);
+  }
+  Loader loader(file.size(), options.max_decompressed_bytes,
+                options.lazy ? options.keep_events : UINT64_MAX);
   LoadedTrace& trace = loader.trace();
   while (!trace.sealed) {
     const Result<std::optional<RecordView>> record = scanner.next();
@@ -218,18 +336,19 @@ namespace {
 
 Result<LoadedBlob> chunk_of(const ChunkListView& list, size_t index, const BlobTable& table) {
   const BlobId id = list[index];
-  const auto found = table.find(id);
-  if (found == table.end()) {
+  Result<LoadedBlob> found = table.find(id);
+  if (!found && found.error().status == Status::kNotFound) {
     return fail(Status::kNotFound, fmt::format("chunk {} of a list, blob {:016x}{:016x}, is not in "
                                                "this trace",
                                                index, id.high, id.low));
   }
-  const BlobHeader& header = found->second.view.header;
+  if (!found) return found;
+  const BlobHeader& header = found->view.header;
   if (header.codec == BlobCodec::kChunks || header.size_bytes != list.bytes_of(index)) {
     return fail(Status::kCorrupt, fmt::format("blob {:016x}{:016x} cannot be chunk {} of a list",
                                               id.high, id.low, index));
   }
-  return found->second;
+  return found;
 }
 
 // One that is no list; its id is not looked at.

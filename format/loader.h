@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -14,6 +16,7 @@
 #include "format/container.h"
 #include "format/event_codec.h"
 #include "format/reader.h"
+#include "format/record_index.h"
 #include "format/trace.h"
 #include "format/writer.h"
 
@@ -42,7 +45,23 @@ struct EventChunk {
   ActionKinds kinds = 0;  // that there are
 };
 
-using BlobTable = std::unordered_map<BlobId, LoadedBlob, BlobIdHash>;
+// The blobs of a trace: as a walk has found them, or as its index says, in which case the record of
+// a blob is looked at when it is asked for, each time.
+class BlobTable {
+ public:
+  void add(const LoadedBlob& blob) { blobs_.emplace(blob.view.header.id, blob); }
+  void use(RecordIndex index, std::span<const std::byte> file);
+  // kNotFound; kCorrupt: the index says something else than the record.
+  [[nodiscard]] Result<LoadedBlob> find(BlobId id) const;
+  [[nodiscard]] size_t size() const { return index_ ? index_->blobs() : blobs_.size(); }
+  // Null: there was a walk.
+  [[nodiscard]] const RecordIndex* index() const { return index_ ? &*index_ : nullptr; }
+
+ private:
+  std::unordered_map<BlobId, LoadedBlob, BlobIdHash> blobs_;
+  std::optional<RecordIndex> index_;
+  std::span<const std::byte> file_;
+};
 
 struct LoadedTrace {
   Environment environment;
@@ -50,7 +69,8 @@ struct LoadedTrace {
   std::vector<Kernel> kernels;
   std::vector<Graph> graphs;
   std::vector<Site> sites;
-  std::vector<Event> events;  // unless they are to be found by `chunks` alone
+  std::vector<Event> events;  // if `events_kept`, else they are found by `chunks` alone
+  bool events_kept = true;
   std::vector<EventChunk> chunks;
   std::vector<Finding> findings;
   Statistics statistics;
@@ -65,9 +85,14 @@ struct LoadedTrace {
 // Takes records in file order: unpacks, checks, counts. May throw std::bad_alloc.
 class Loader {
  public:
-  // `file_bytes`: of all records to come, to make room for them early.
+  // `file_bytes`: of all records to come, to make room for them early. `keep_events`: unless there
+  // are more.
   explicit Loader(uint64_t file_bytes, uint64_t max_decompressed_bytes = 0,
-                  bool keep_events = true);
+                  uint64_t keep_events = UINT64_MAX);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  // First. Blobs and the index itself need not be added then.
+  void use(RecordIndex index, std::span<const std::byte> file);
   // Errors carry the record's place.
   Result<void> add(const RecordView& record);
   [[nodiscard]] LoadedTrace& trace() { return trace_; }
@@ -78,12 +103,23 @@ class Loader {
   Result<void> add_events(const RecordView& record, std::span<const std::byte> payload);
   // As many events as `more`, and those that the rest of the file is likely to have.
   void make_room(size_t more, uint64_t offset);
-  Result<void> check_summary(std::span<const std::byte> payload) const;
+  Result<void> check_summary(const RecordView& record) const;
+  // Of the last index, which the summary has named.
+  Result<void> compare_index() const;
+
+  // What the index says of blobs before `before`.
+  struct Directory : BlobDirectory {
+    [[nodiscard]] std::optional<KnownBlob> known(BlobId id) const override;
+    const BlobTable* blobs = nullptr;
+    uint64_t before = 0;
+  };
 
   LoadedTrace trace_;
+  Directory directory_;
   Checker checker_;
   const uint64_t file_bytes_;
-  const bool keep_events_;
+  const uint64_t keep_events_;
+  std::optional<RecordView> index_;  // the last one
   EventDecompressor decompressor_;
 };
 

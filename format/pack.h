@@ -29,7 +29,7 @@ class Packer {
   // `events` must not be empty; their sequence numbers follow each other.
   std::span<const std::byte> pack(std::span<const Event> events);
   std::span<const std::byte> pack_summary(const Statistics& statistics, uint64_t graphs,
-                                          uint64_t findings);
+                                          uint64_t findings, uint64_t index_offset = 0);
 
  private:
   struct Impl;

@@ -148,7 +148,7 @@ std::span<const std::byte> Packer::pack(const Site& site) {
 }
 
 std::span<const std::byte> Packer::pack_summary(const Statistics& statistics, uint64_t graphs,
-                                                uint64_t findings) {
+                                                uint64_t findings, uint64_t index_offset) {
   Builder& builder = impl_->builder;
   builder.Clear();
   fbs::SummaryBuilder table(builder);
@@ -167,6 +167,7 @@ std::span<const std::byte> Packer::pack_summary(const Statistics& statistics, ui
   table.add_relocations_ambiguous(statistics.relocations_ambiguous);
   table.add_graphs(graphs);
   table.add_findings(findings);
+  table.add_index_offset(index_offset);
   return impl_->finish(table.Finish());
 }
 

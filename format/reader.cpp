@@ -32,10 +32,10 @@ class FileTrace : public Trace {
       : mapped_(std::move(mapped)),
         copy_(std::move(copy)),
         trace_(std::move(trace)),
-        events_kept_(!options.lazy),
+        events_kept_(trace_.events_kept),
         events_decoded_(trace_.statistics.events),
         blobs_(trace_.blobs, std::move(name), options.max_decompressed_bytes) {
-    if (options.lazy) forget(mapped_);
+    if (options.lazy && (!trace_.events_kept || trace_.blobs.index() == nullptr)) forget(mapped_);
   }
 
   const Environment& environment() const override { return trace_.environment; }

@@ -23,11 +23,13 @@ struct ReadOptions {
   // Of all blobs that are decompressed and kept; events that the file has compressed may be a
   // sixteenth of it, in the form in which they were stored. 0: the memory of this machine.
   uint64_t max_decompressed_bytes = 0;
-  // For who needs a part of a large trace. Events are checked, but not kept: visit_events() decodes
-  // them again, events() has them after load_events() only. A blob's bytes are not read before they
-  // are asked for: damage to one that nobody asks for stays unknown (unless `allow_torn`, which
-  // must find where the damage begins). Any other damage is an error of open(), as without it.
+  // For who needs a part of a large trace. Events are checked, but not kept if there are many:
+  // visit_events() decodes them again, events() has them after load_events() only. A blob's bytes
+  // are not read before they are asked for, and where the file has an index neither is its record:
+  // damage to one that nobody asks for stays unknown (unless `allow_torn`, which must find where
+  // the damage begins). Any other damage is an error of open(), as without it.
   bool lazy = false;
+  uint64_t keep_events = 4096;  // of a lazy trace: up to so many are kept
 };
 
 // What was read of a trace so far; for tests and measurements.
@@ -71,7 +73,7 @@ class Trace {
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const std::vector<Graph>& graphs() const = 0;
   virtual const std::vector<Site>& sites() const = 0;
-  // Of a trace that was opened `lazy`: after load_events().
+  // Of a trace that was opened `lazy`: after load_events(), unless they are few.
   virtual const std::vector<Event>& events() const = 0;
   virtual Result<void> load_events() const { return {}; }
   // In order, without keeping them; an event is valid during its visit. An error of `visit` ends

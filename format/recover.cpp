@@ -51,9 +51,10 @@ Result<void> finish(ContainerWriter& out, const RecoverReport& report, uint64_t 
     GFXGRAPH_TRY(
         out.append(PreparedRecord(RecordKind::kFinding, packer.pack(report.findings.back()))));
   }
-  return out.seal(
-      PreparedRecord(RecordKind::kSummary,
-                     packer.pack_summary(report.statistics, graphs, report.findings.size())));
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t index, out.append_index());
+  return out.seal(PreparedRecord(
+      RecordKind::kSummary,
+      packer.pack_summary(report.statistics, graphs, report.findings.size(), index)));
 }
 
 Result<void> copy_records(std::span<const std::byte> file, const LoadedTrace& trace,
@@ -64,6 +65,7 @@ Result<void> copy_records(std::span<const std::byte> file, const LoadedTrace& tr
     GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<RecordView> record, scanner.next());
     GFXGRAPH_CHECK(record.has_value());
     if (record->kind == RecordKind::kSummary) break;  // the output gets its own
+    if (record->kind == RecordKind::kIndex) continue;
     GFXGRAPH_TRY(out.append(PreparedRecord(record->kind, record->payload, {}, record->flags)));
   }
   return {};
@@ -104,9 +106,10 @@ struct WholeRecords {
   uint64_t bytes = kHeadBytes;
   uint64_t count = 0;
   RunningHash chain;
+  IndexBuilder index;
 };
 
-// Without a summary, which does not count the finding to come.
+// Without a summary, which does not count the finding to come. An index stays, and means nothing.
 Result<WholeRecords> whole_records(std::span<const std::byte> file, uint64_t count) {
   RecordScanner scanner(file, true);  // the hashes have been checked
   GFXGRAPH_TRY(scanner.read_head());
@@ -115,7 +118,9 @@ Result<WholeRecords> whole_records(std::span<const std::byte> file, uint64_t cou
     GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<RecordView> record, scanner.next());
     GFXGRAPH_CHECK(record.has_value());
     if (record->kind == RecordKind::kSummary) break;
-    whole.chain.add(file.subspan(record->offset, kRecordHeaderBytes));
+    const std::span<const std::byte> header = file.subspan(record->offset, kRecordHeaderBytes);
+    whole.chain.add(header);
+    whole.index.add(header, record->kind, record->payload);
     whole.bytes = scanner.offset();
     ++whole.count;
   }
@@ -128,7 +133,8 @@ Result<void> seal_in_place(const std::filesystem::path& partial, const std::file
   {
     GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
                               continue_partial_file(partial, out, whole.bytes));
-    ContainerWriter writer(std::move(file), whole.bytes, whole.count, std::move(whole.chain));
+    ContainerWriter writer(std::move(file), whole.bytes, whole.count, std::move(whole.chain),
+                           std::move(whole.index));
     sealed = finish(writer, report, graphs, true);
   }
   // A full disk: half a record must not stay behind the whole ones.

@@ -26,6 +26,7 @@ struct Summary {
   Statistics statistics;
   uint64_t graphs = 0;
   uint64_t findings = 0;
+  uint64_t index_offset = 0;  // 0: none
 };
 Result<Summary> unpack_summary(std::span<const std::byte> payload);
 

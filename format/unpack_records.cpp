@@ -149,6 +149,7 @@ Result<Summary> unpack_summary(std::span<const std::byte> payload) {
   counts.relocations_ambiguous = from->relocations_ambiguous();
   to.graphs = from->graphs();
   to.findings = from->findings();
+  to.index_offset = from->index_offset();
   return to;
 }
 

@@ -191,8 +191,10 @@ Result<void> Writer::Impl::seal() {
   const uint64_t last_graphs = graphs;
   const uint64_t last_findings = findings;
   GFXGRAPH_TRY(write_pending(state, io));
+  const Result<uint64_t> index = container.append_index(options.index_min_records);
+  if (!index) return latch(index.error());
   const PreparedRecord summary(RecordKind::kSummary,
-                               packer.pack_summary(last, last_graphs, last_findings));
+                               packer.pack_summary(last, last_graphs, last_findings, *index));
   if (Result<void> done = container.seal(summary); !done) return latch(done.error());
   sealed = true;
   return {};

@@ -32,6 +32,8 @@ struct WriterOptions {
   size_t content_chunk_bytes = kChunkBytes;
   size_t chunks_in_memory_bytes = 32u << 20;
   unsigned threads = 0;
+  // A file of so many records gets an index of them (docs/format.md).
+  uint64_t index_min_records = 64;
 };
 
 class OutputFile;

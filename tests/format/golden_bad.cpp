@@ -123,6 +123,20 @@ std::vector<std::byte> with_blob(BlobHeader header, const std::vector<std::byte>
   return join_records(records);
 }
 
+std::vector<std::byte> with_index(const std::function<void(std::vector<std::byte>&)>& change,
+                                  uint64_t shift) {
+  std::vector<RawRecord> records = base_records();
+  records.pop_back();
+  const uint64_t offset = join_records(records).size() - kFooterBytes;
+  std::vector<std::byte> index = index_of(records);
+  change(index);
+  records.push_back({RecordKind::kIndex, kFlagOptional, std::move(index)});
+  Packer packer;
+  const auto summary = packer.pack_summary(base_statistics(), 0, 0, offset + shift);
+  records.push_back({RecordKind::kSummary, 0, {summary.begin(), summary.end()}});
+  return join_records(records);
+}
+
 std::vector<std::byte> base() { return join_records(base_records()); }
 
 std::vector<std::byte> cut(size_t keep) {

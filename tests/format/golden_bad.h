@@ -44,6 +44,9 @@ std::vector<std::byte> with_graph(const std::function<void(Graph&)>& change);
 std::vector<std::byte> with_site(const std::function<void(Site&)>& change);
 std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& change);
 std::vector<std::byte> with_content(const std::function<void(Content&)>& change);
+// The base with an index, which the summary names `shift` bytes behind where it stands.
+std::vector<std::byte> with_index(const std::function<void(std::vector<std::byte>&)>& change,
+                                  uint64_t shift = 0);
 std::vector<std::byte> with_blob(BlobHeader header, const std::vector<std::byte>& stored);
 
 // `bytes` with a number changed and nothing repaired.

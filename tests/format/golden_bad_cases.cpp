@@ -109,6 +109,40 @@ std::vector<std::byte> copy_without_ends() {
   return with_record(RecordKind::kEvents, raw(builder));
 }
 
+// One blob, of the code object, is record 1 of the base.
+void add_index_cases(std::vector<GoldenCase>& cases) {
+  const auto at = [](size_t from_end, auto value) {
+    return with_index([=](std::vector<std::byte>& index) {
+      store_le(index.data() + index.size() - from_end, value);
+    });
+  };
+  const auto as_it_is = [](std::vector<std::byte>&) {};
+  cases.push_back({"index_elsewhere", with_index(as_it_is, kRecordAlignment)});
+  cases.push_back({"index_of_nothing", with_index([](auto& index) { index.resize(15); })});
+  cases.push_back(
+      {"index_too_long", with_index([](auto& index) { index.resize(index.size() + 8); })});
+  cases.push_back({"index_counts_records", with_index([](auto& index) {
+                     store_le(index.data(), load_le<uint64_t>(index.data()) + (uint64_t{1} << 59));
+                   })});
+  cases.push_back(
+      {"index_header_damaged", with_index([](auto& index) { index[16] ^= std::byte{1}; })});
+  cases.push_back({"index_header_of_another", with_index([](auto& index) {
+                     const auto header = encode_record_header(7, RecordKind::kEnvironment, 0, 1);
+                     std::ranges::copy(header, index.begin() + 16);
+                   })});
+  cases.push_back({"index_blob_id", at(32, uint64_t{7})});
+  cases.push_back({"index_blob_size", at(16, uint64_t{24})});
+  cases.push_back({"index_blob_codec", at(8, uint32_t{1})});
+  cases.push_back({"index_blob_codec_unknown", at(8, uint32_t{3})});
+  cases.push_back({"index_blob_record", at(4, uint32_t{0})});
+  cases.push_back({"index_blob_record_absurd", at(4, UINT32_MAX)});
+  cases.push_back({"index_flagged_required", [] {
+                     std::vector<RawRecord> records = base_records();
+                     records.insert(records.end() - 1, {RecordKind::kIndex, 0, index_of(records)});
+                     return join_records(records);
+                   }()});
+}
+
 void add_container_cases(std::vector<GoldenCase>& cases) {
   const std::vector<std::byte> whole = base();
   const std::vector<RawRecord> records = base_records();
@@ -129,6 +163,7 @@ void add_container_cases(std::vector<GoldenCase>& cases) {
   longer.resize(whole.size() + 64);
   cases.push_back({"bytes_behind_the_end", longer});
   cases.push_back({"records_swapped", swapped_records()});
+  add_index_cases(cases);
   cases.push_back({"footer_names_no_summary", footer_elsewhere()});
   cases.push_back({"flags_on_known_record", with_record(RecordKind::kFinding, {}, kFlagOptional)});
   cases.push_back({"unknown_flags", with_record(RecordKind{77}, {}, 3)});

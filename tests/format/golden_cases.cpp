@@ -202,6 +202,12 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"chunks", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_chunks(writer).has_value());
                    })});
+  cases.push_back({"index", trace_bytes(
+                                [](Writer& writer) {
+                                  GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                                  GFXGRAPH_CHECK(add_chunks(writer).has_value());
+                                },
+                                SIZE_MAX, 1)});
   cases.push_back({"unwritten", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_unwritten(writer).has_value());

@@ -53,7 +53,9 @@ void damage(const std::filesystem::path& path, std::span<const std::byte> bytes)
 class Lazy : public ::testing::Test {
  protected:
   Lazy() { write_trace(path); }
-  Result<std::shared_ptr<const Trace>> open() const { return Trace::open(path, {.lazy = true}); }
+  Result<std::shared_ptr<const Trace>> open() const {
+    return Trace::open(path, {.lazy = true, .keep_events = 0});
+  }
   TemporaryFolder folder;
   const std::filesystem::path path = folder / "t.gfxg";
 };
@@ -89,6 +91,19 @@ TEST_F(Lazy, EventsAreDecodedWhereTheyAreAskedFor) {
   const auto stopped = trace->visit_events(
       kEveryAction, [](const Event&) -> Result<void> { return fail(Status::kIo, "enough"); });
   EXPECT_EQ(stopped.error().message, "enough");
+}
+
+TEST_F(Lazy, FewEventsAreKept) {
+  const uint64_t all = kLaunches + 2;
+  const auto kept = Trace::open(path, {.lazy = true, .keep_events = all}).value();
+  ASSERT_TRUE(kept->visit_events(kEveryAction, [](const Event&) { return Result<void>(); }));
+  ASSERT_TRUE(kept->load_events());
+  EXPECT_EQ(kept->events().size(), all);
+  EXPECT_EQ(kept->read_counts().events_decoded, all);
+  const auto decoded = Trace::open(path, {.lazy = true, .keep_events = all - 1}).value();
+  ASSERT_TRUE(decoded->load_events());
+  EXPECT_EQ(decoded->read_counts().events_decoded, 2 * all);
+  EXPECT_EQ(dump_json(*kept), dump_json(*decoded));
 }
 
 TEST_F(Lazy, ABlobIsHashedWhenItIsReadAndOnce) {

@@ -155,13 +155,14 @@ Result<void> write_everything(Writer& writer, bool compressed) {
 }
 
 std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill,
-                                   size_t compress_events_min_bytes) {
+                                   size_t compress_events_min_bytes, uint64_t index_min_records) {
   std::vector<std::byte> bytes;
   WriterOptions options;
   options.compression_level = 3;
   options.compress_events_min_bytes = compress_events_min_bytes;
   options.content_chunk_bytes = kMinChunkBytes;
   options.threads = 1;
+  options.index_min_records = index_min_records;
   Result<std::unique_ptr<Writer>> writer =
       create_writer(std::make_unique<MemoryFile>(bytes), options);
   GFXGRAPH_CHECK(writer.has_value());
@@ -192,6 +193,15 @@ std::vector<RawRecord> split_records(std::span<const std::byte> file) {
                        (*record)->flags,
                        {(*record)->payload.begin(), (*record)->payload.end()}});
   }
+}
+
+std::vector<std::byte> index_of(const std::vector<RawRecord>& records) {
+  IndexBuilder builder;
+  for (const RawRecord& record : records) {
+    const auto bytes = record_bytes(record.kind, record.payload, record.flags);
+    builder.add(std::span(bytes).first(kRecordHeaderBytes), record.kind, record.payload);
+  }
+  return builder.encode(0);
 }
 
 std::vector<std::byte> join_records(const std::vector<RawRecord>& records) {

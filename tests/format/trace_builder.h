@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "format/container.h"
 #include "format/reader.h"
+#include "format/record_index.h"
 #include "format/writer.h"
 
 namespace gfxgraph::format {
@@ -139,7 +140,8 @@ std::string dump_json(const Trace& trace);
 // Whole file of a trace that `fill` writes. Events are plain unless asked for: compressed bytes
 // depend on the version of zstd.
 std::vector<std::byte> trace_bytes(const std::function<void(Writer&)>& fill,
-                                   size_t compress_events_min_bytes = SIZE_MAX);
+                                   size_t compress_events_min_bytes = SIZE_MAX,
+                                   uint64_t index_min_records = kMinIndexedRecords);
 
 // A record, with right hashes and padding.
 std::vector<std::byte> record_bytes(RecordKind kind, std::span<const std::byte> payload,
@@ -152,5 +154,7 @@ struct RawRecord {
 // All records of a sealed file but the footer; and a sealed file of records, all hashes right.
 std::vector<RawRecord> split_records(std::span<const std::byte> file);
 std::vector<std::byte> join_records(const std::vector<RawRecord>& records);
+// The payload of an index of these records, which has not been compared with a summary.
+std::vector<std::byte> index_of(const std::vector<RawRecord>& records);
 
 }  // namespace gfxgraph::format

@@ -16,8 +16,9 @@ namespace gfxgraph::format {
 namespace {
 
 void read_all(std::span<const std::byte> bytes) {
-  for (const bool allow_torn : {false, true}) {
-    const auto trace = Trace::from_bytes(bytes, {.allow_torn = allow_torn});
+  for (const ReadOptions& options :
+       {ReadOptions{}, ReadOptions{.allow_torn = true}, ReadOptions{.lazy = true}}) {
+    const auto trace = Trace::from_bytes(bytes, options);
     if (!trace) continue;
     for (const CodeObject& code_object : (*trace)->code_objects()) {
       (void)(*trace)->blob(code_object.elf);

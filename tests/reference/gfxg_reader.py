@@ -20,8 +20,8 @@ ALIGNMENT = 64
 FLAG_OPTIONAL = 1
 FIRST_PRIVATE_KIND = 1 << 31
 KINDS = {1: "environment", 2: "code object", 3: "kernel", 4: "graph", 5: "finding", 6: "events",
-         7: "blob", 8: "summary", 9: "footer", 10: "site", 11: "compressed events"}
-OPTIONAL_KINDS = {10}
+         7: "blob", 8: "summary", 9: "footer", 10: "site", 11: "compressed events", 12: "index"}
+OPTIONAL_KINDS = {10, 12}
 CODECS = {0: "plain", 1: "zstd", 2: "chunks"}
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -101,6 +101,26 @@ def read_compressed_events(data, offset, size):
     return {"size_bytes": size_bytes, "stored_bytes": size - 8}
 
 
+def read_index(data, offset, size, records):
+    """Compared with the records before it; one that the summary does not name may say anything."""
+    require(size >= 16, offset, "shorter than its own header")
+    count, blobs = struct.unpack_from("<QQ", data, offset)
+    require(size == 16 + 32 * (count + blobs), offset, "impossible size")
+    at = offset + 16
+    right = count == len(records) and all(
+        data[at + 32 * i:at + 32 * i + 32] == data[record["offset"]:record["offset"] + 32]
+        for i, record in enumerate(records))
+    at += 32 * count
+    entries = [struct.unpack_from("<QQQII", data, at + 32 * i) for i in range(blobs)]
+    known = {record["id"]: (record["size_bytes"], record["codec"], i)
+             for i, record in enumerate(records) if record["kind"] == "blob"}
+    listed = {f"{high:016x}{low:016x}": (size_bytes, CODECS.get(codec), number)
+              for low, high, size_bytes, codec, number in entries}
+    ids = [(high, low) for low, high, _, _, _ in entries]
+    return {"records": count, "blobs": blobs,
+            "right": right and listed == known and ids == sorted(ids)}
+
+
 def read_footer(data, offset, size, records):
     require(size == FOOTER_PAYLOAD_BYTES, offset, "wrong size of the footer")
     summary_offset, count, chain = struct.unpack_from("<QQQ", data, offset)
@@ -140,6 +160,8 @@ def read_record(data, offset, records):
         record.update(read_blob(data, payload, size))
         require(all(other.get("id") != record["id"] for other in records), payload,
                 "a blob is there twice")
+    elif name == "index":
+        record.update(read_index(data, payload, size, records))
     elif name == "compressed events":
         record.update(read_compressed_events(data, payload, size))
     elif kind in KINDS:
