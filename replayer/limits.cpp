@@ -58,6 +58,12 @@ std::string packing_text(const Program& program, const SessionOptions& options,
       need.device, less->device);
 }
 
+std::string received_text(const MemoryNeed& need) {
+  if (need.received == 0) return "";
+  return fmt::format(", {} of them for what copies to the host bring beyond the staging memory",
+                     need.received);
+}
+
 tl::unexpected<Error> refuse(const std::string& need, uint64_t limit, const char* whose) {
   return fail(Status::kOutOfMemory,
               fmt::format("the trace needs {}, more than {} ({} bytes): nothing was allocated; "
@@ -98,7 +104,7 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
   host.add(staging ? std::optional(staging->host_bytes()) : std::nullopt);
   for (const format::HostWrite* write : program.host_writes()) host.add(write->content.size_bytes);
   if (!device.value() || !device_apart.value() || !host.value()) return std::nullopt;
-  return MemoryNeed{*device.value(), *device_apart.value(), *host.value()};
+  return MemoryNeed{*device.value(), *device_apart.value(), *host.value(), staging->received_bytes};
 }
 
 std::string memory_text(const MemoryNeed& need, MemoryUse use) {
@@ -120,7 +126,8 @@ Result<void> check_memory(const Program& program, const SessionOptions& options,
   }
   if (options.max_memory_bytes != 0) {
     if (*sum <= options.max_memory_bytes) return {};
-    return refuse(fmt::format("{} bytes{}", *sum, packing_text(program, options, *need)),
+    return refuse(fmt::format("{} bytes{}{}", *sum, received_text(*need),
+                              packing_text(program, options, *need)),
                   options.max_memory_bytes, "the given limit");
   }
   if (const uint64_t limit = device_memory(library); need->device > limit)
@@ -128,7 +135,8 @@ Result<void> check_memory(const Program& program, const SessionOptions& options,
                               packing_text(program, options, *need)),
                   limit, "the device has");
   if (const uint64_t limit = physical_memory_bytes(); need->host > limit)
-    return refuse(fmt::format("{} bytes of host memory", need->host), limit, "this machine has");
+    return refuse(fmt::format("{} bytes of host memory{}", need->host, received_text(*need)), limit,
+                  "this machine has");
   return {};
 }
 

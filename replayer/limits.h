@@ -20,6 +20,7 @@ struct MemoryNeed {
   uint64_t device = 0;
   uint64_t device_apart = 0;  // without packing; what is not packed is the same
   uint64_t host = 0;  // pinned and registered memory, staging of copies, argument blocks, tables
+  uint64_t received = 0;  // of `host`: what copies to the host bring for which staging has no place
 };
 // Nothing when it is more than an address space.
 std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptions& options,

@@ -332,6 +332,15 @@ TEST_P(Staging, SaysWhatItNeeds) {
   ASSERT_TRUE(bounded && all);
   EXPECT_EQ(all->host - bounded->host, 20 * 100096u - 8192u)
       << "what is received stays in plain memory";
+  EXPECT_EQ(bounded->received, 20 * 100096u);
+  EXPECT_EQ(all->received, 0u);
+  small.max_memory_bytes = bounded->device + bounded->host - 1;
+  const auto refused = check_memory(*program, small, {}, *fake.library());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("2001920 of them for what copies to the host bring"));
+  ++small.max_memory_bytes;
+  EXPECT_TRUE(check_memory(*program, small, {}, *fake.library()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Staging,
