@@ -379,14 +379,15 @@ TEST(Chunks, AListAloneIsNotTrusted) {
   }
   // Each chunk is right, and together they are something else.
   BlobTable table;
-  table[chunks[0]] = {{{chunks[0], kChunk, BlobCodec::kPlain}, chunk}, 0};
+  table.add({{{chunks[0], kChunk, BlobCodec::kPlain}, chunk}, 0});
   const BlobView wrong{{{1, 2}, 2 * kChunk, BlobCodec::kChunks}, list};
   std::vector<std::byte> out(2 * kChunk);
   EXPECT_THAT(decode_blob_into(wrong, out, table).error().message, HasSubstr("another hash"));
   EXPECT_THAT(check_blob(wrong, table).error().message, HasSubstr("another hash"));
   EXPECT_THAT(check_blob(wrong).error().message, HasSubstr("not in this trace"));
-  table[chunks[0]].view.header.size_bytes = kChunk - 1;
-  EXPECT_THAT(check_blob(wrong, table).error().message, HasSubstr("cannot be chunk 0"));
+  BlobTable shorter;
+  shorter.add({{{chunks[0], kChunk - 1, BlobCodec::kPlain}, chunk}, 0});
+  EXPECT_THAT(check_blob(wrong, shorter).error().message, HasSubstr("cannot be chunk 0"));
 }
 
 }  // namespace
