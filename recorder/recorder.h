@@ -39,6 +39,7 @@
 #include "recorder/model/graphs.h"
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/launches.h"
+#include "recorder/model/mapped_memory.h"
 #include "recorder/model/segments.h"
 #include "recorder/model/stretch.h"
 #include "recorder/tool/claim.h"
@@ -72,6 +73,7 @@ class Recorder final : private Guard::Owner {
     uint64_t size_bytes = 0;
     uint32_t flags = 0;
     Handle stream = nullptr;
+    bool holds_bytes = false;  // what was written into it at another address
   };
   void allocated(const NewAllocation& allocation) noexcept;
   void host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept;
@@ -83,6 +85,21 @@ class Recorder final : private Guard::Owner {
   // `success` false: the real call refused, the allocation lives on.
   void freed(Freeing&& freeing, bool success, Handle stream = nullptr) noexcept;
   void resetting() noexcept;  // hipDeviceReset: everything ends
+  // Memory of a graph's node, which has this address whenever the graph is launched.
+  void graph_memory(uint64_t address, uint64_t size_bytes) noexcept;
+  bool is_graph_memory(const void* pointer) noexcept;
+  // Memory that the program maps itself (recorder_mapped.cpp). After the real calls, which
+  // succeeded.
+  void memory_created(MappedMemory::Memory memory) noexcept;
+  void memory_mapped(uint64_t address, uint64_t size_bytes, MappedMemory::Memory memory) noexcept;
+  void memory_accessible(uint64_t address, uint64_t size_bytes, const char* call) noexcept;
+  // Before the real call and after it, as freeing() and freed().
+  struct Unmapping {
+    uint64_t address = 0;
+    Freeing freeing;
+  };
+  std::vector<Unmapping> unmapping(uint64_t address, uint64_t size_bytes) noexcept;
+  void unmapped(std::vector<Unmapping>&& mappings, bool success) noexcept;
   // Of the allocation that holds the pointer (recorder_names.cpp).
   void name_memory(const void* pointer, const char* name) noexcept;
 
@@ -249,6 +266,8 @@ class Recorder final : private Guard::Owner {
   bool finished_ = false;
   uint32_t finish_timeout_ms_ = 30'000;  // how long the end waits for the device
   Report report_;
+
+  MappedMemory mapped_;
 
   // The parts, each behind those that it knows, but for the references that point ahead: contents
   // lead to more contents, by the code that variables belong to and by what the host wrote.

@@ -13,6 +13,7 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
     entry->address = allocation.address;
     entry->host_address = allocation.host_address;
     entry->size_bytes = allocation.size_bytes;
+    entry->holds_bytes = allocation.holds_bytes;
     if (allocation.kind == format::AllocationKind::kHostPinned) {
       const uint64_t seen =
           device_->device_address(reinterpret_cast<void*>(allocation.host_address));
@@ -26,6 +27,30 @@ void Recorder::allocated(const NewAllocation& allocation) noexcept {
     contents_.insert_allocation(std::move(entry), std::move(begin));
   });
   drain_if_full();
+}
+
+void Recorder::graph_memory(uint64_t address, uint64_t size_bytes) noexcept {
+  if (address == 0 || size_bytes == 0) return;
+  guarded([&] {
+    const std::shared_ptr<Allocation> known = allocations_.map().find_begin(address);
+    if (known && known->of_graph && known->size_bytes >= size_bytes) return;
+    auto entry = std::make_shared<Allocation>();
+    entry->address = address;
+    entry->size_bytes = size_bytes;
+    entry->of_graph = entry->absent = true;
+    contents_.insert_allocation(std::move(entry), {});
+  });
+  drain_if_full();
+}
+
+bool Recorder::is_graph_memory(const void* pointer) noexcept {
+  bool result = false;
+  guarded([&] {
+    const std::shared_ptr<Allocation> known =
+        allocations_.map().find_begin(reinterpret_cast<uint64_t>(pointer));
+    result = known && known->of_graph;
+  });
+  return result;
 }
 
 void Recorder::host_registered(void* host, uint64_t size_bytes, uint32_t flags) noexcept {
@@ -50,7 +75,7 @@ bool Recorder::wait_for_device(uint64_t address, uint32_t& issued) noexcept {
   bool wait = false;
   guarded([&] {
     const std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
-    wait = allocation && allocation->begun && !graphs_.captures().any();
+    wait = allocation && allocation->begun && !allocation->of_graph && !graphs_.captures().any();
     if (!wait) return;
     host_writes_.look_before_wait();
     issued = flights_.issued();
@@ -76,6 +101,10 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     events_.note_runs_if_any();
     std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
+    if (allocation->of_graph) {
+      allocation->absent = true;  // until a graph allocates it again
+      return;
+    }
     if (stream_ordered && graphs_.captures().capturing(stream)) {
       finding(format::FindingKind::kIncomplete, "hipFreeAsync", "inside a stream capture");
       return;

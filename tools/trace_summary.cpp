@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "base/hash.h"
+#include "codeobj/pointer_arguments.h"
 #include "tools/cli.h"
 #include "tools/trace_walk.h"
 
@@ -116,9 +117,16 @@ class Summarizer {
   // The rule of recorder/model/word_resolver.h by which the recorder took the word for a pointer.
   // `argument` holds the word; nullptr: none does. `in_memory`: it is not in a launch's arguments.
   static const char* reason_of(const format::Relocation& relocation,
-                               const format::Argument* argument, bool in_memory) {
+                               const format::Argument* argument, bool in_memory,
+                               std::string_view kernel) {
     switch (relocation.source) {
-      case format::RelocationSource::kTyped: return "argument type";
+      case format::RelocationSource::kTyped: {
+        const char* const rule =
+            argument == nullptr || argument->kind != format::ArgumentKind::kByValue
+                ? nullptr
+                : codeobj::pointer_argument(kernel, argument->name, argument->size_bytes);
+        return rule == nullptr ? "argument type" : rule;
+      }
       case format::RelocationSource::kProven: return "use as an address";
       case format::RelocationSource::kMatched: break;
     }
@@ -135,9 +143,11 @@ class Summarizer {
     site.kernel = launch.kernel;
     site.argument = fmt::format("at {:#x}", offset);
     const format::Argument* argument = nullptr;
+    std::string_view symbol;
     if (const KernelSummary* kernel = kernel_of(launch)) {
       const KernelPlaces& places = places_of(*kernel->kernel);
       name = places.name;
+      symbol = kernel->kernel->name;
       site.argument = fmt::format("kernarg at {:#x}", offset);
       const auto after =
           std::ranges::upper_bound(places.arguments, offset, {}, &format::Argument::offset_bytes);
@@ -151,7 +161,7 @@ class Summarizer {
           argument->name.empty() ? "" : fmt::format(" '{}'", clipped(argument->name)), offset);
     }
     site.place = name + " " + site.argument;
-    site.reason = reason_of(relocation, argument, false);
+    site.reason = reason_of(relocation, argument, false, symbol);
   }
 
   // A word that only its value makes one, and which lies in no allocation, is a tagged pointer, or
@@ -214,7 +224,7 @@ class Summarizer {
             content_sites_, place, relocation,
             [&](RelocationSite& site) {
               site.place = place;
-              site.reason = reason_of(relocation, nullptr, true);
+              site.reason = reason_of(relocation, nullptr, true, {});
             },
             [&] {
               return fmt::format("{} at {:#x}", what.substr(0, colon), relocation.offset_bytes);

@@ -20,6 +20,13 @@ bool uniform(std::span<const std::byte> bytes) {
   return bytes.empty() || std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
+format::Content unknown_content(const Allocation& allocation) {
+  format::Content unknown;
+  unknown.size_bytes = allocation.size_bytes;
+  unknown.stored = false;
+  return unknown;
+}
+
 }  // namespace
 
 void Contents::write_into_beginning(const HostEffects::Change& change) {
@@ -115,7 +122,7 @@ bool Contents::leaves_out(const Allocation& allocation) const {
 bool Contents::is_fresh(const Allocation& allocation) const {
   return (allocation.kind == format::AllocationKind::kDevice ||
           allocation.kind == format::AllocationKind::kStreamOrdered) &&
-         !allocation.host_visible() && !options_.checkpoints &&
+         !allocation.host_visible() && !allocation.holds_bytes && !options_.checkpoints &&
          (stretch_.whole() || stretch_.fresh().fresh(allocation.given_out));
 }
 
@@ -157,12 +164,7 @@ void Contents::append_words(const Allocation& allocation, const format::Content&
 }
 
 format::Content Contents::post_content(const Allocation& allocation) {
-  if (options_.post == PostState::kNone) {
-    format::Content unknown;
-    unknown.size_bytes = allocation.size_bytes;
-    unknown.stored = false;
-    return unknown;
-  }
+  if (options_.post == PostState::kNone) return unknown_content(allocation);
   return read_content(allocation, options_.post == PostState::kFull, Held::kLast);
 }
 
@@ -203,6 +205,7 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
 }
 
 format::Content Contents::read_content(const Allocation& allocation, bool store, Held held) {
+  if (allocation.absent) return unknown_content(allocation);
   if (allocation.host_visible()) {
     return make_content(visible_bytes(allocation), store, allocations_.words(), &allocation);
   }
@@ -214,10 +217,7 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
     return *std::move(content);
   }
   note_unread(allocation, reading_for_, held);
-  format::Content unknown;
-  unknown.size_bytes = allocation.size_bytes;
-  unknown.stored = false;
-  return unknown;
+  return unknown_content(allocation);
 }
 
 // What work was given and a replay lacks makes the trace incomplete; a last state is only compared.

@@ -76,7 +76,8 @@ void Contents::take_in_trace(Allocation& allocation, format::AllocationBegin beg
   if (allocation.reachable)
     runs_.watch(allocation);  // before it is read: a host function may write it
   allocation.beginning = true;
-  begin.initial = is_fresh(allocation) ? unwritten(allocation) : first_content(allocation);
+  begin.initial =
+      is_fresh(allocation) || allocation.absent ? unwritten(allocation) : first_content(allocation);
   allocation.beginning = false;
   {
     const LaunchLanes::Alone alone(journal_.lanes());

@@ -54,6 +54,11 @@ struct Allocation {
   format::AllocationId former_id = 0;
   bool beginning = false;  // its content is being read
   FreshMemory::Phase given_out = FreshMemory::kWritten;
+  bool holds_bytes = false;  // when it begins: memory that was mapped elsewhere before
+  // A graph's node allocates it, always at this address; `absent`: not yet, or it was freed. It
+  // lives as long as the trace, because graphs lead to it.
+  bool of_graph = false;
+  bool absent = false;
   uint32_t flags = 0;       // of the call that made it
   format::SiteId site = 0;  // of that call
   uint32_t site_ordinal = 0;

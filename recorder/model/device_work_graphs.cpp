@@ -173,6 +173,12 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
       graph.map_generation = allocations_.map().generation();
     }
     graph.launched = true;
+    for (const FlatNode& node : graph.nodes) {
+      const auto* memory = std::get_if<RawGraphMemory>(&node.action);
+      if (memory == nullptr) continue;
+      const auto allocation = allocations_.map().find_begin(memory->address);
+      if (allocation && allocation->of_graph) allocation->absent = memory->frees;
+    }
     // Event nodes order the whole graph: more than they ask for, and never less.
     for (const Handle event : graph.waits) {
       events_.append(format::StreamWait{events_.stream_id(stream), events_.event_id(event), 0});

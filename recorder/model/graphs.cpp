@@ -16,6 +16,14 @@ namespace {
 constexpr const char* kNotPaired =
     "with nodes or edges made in another order: which node takes over which is not known";
 
+// A kernel node that gets other parameters stays cooperative, as its attributes say.
+void keep_attributes(const RawAction& before, RawAction& now) {
+  const auto* const launch = std::get_if<RawLaunch>(&before);
+  auto* const changed = std::get_if<RawLaunch>(&now);
+  if (launch != nullptr && changed != nullptr)
+    changed->shape.cooperative = launch->shape.cooperative;
+}
+
 }  // namespace
 
 void Graphs::capture_begins(Handle stream) noexcept {
@@ -45,6 +53,10 @@ bool Graphs::capturing(Handle stream) noexcept {
   bool result = false;
   guarded([&] { result = captures_.capturing(stream); });
   return result;
+}
+
+void Graphs::captured(Handle stream, RawAction action) noexcept {
+  guarded([&] { captures_.add(stream, std::move(action)); });
 }
 
 void Graphs::capture_ended(Handle stream, Handle graph) noexcept {
@@ -240,11 +252,38 @@ void Graphs::node_changed(Handle node, RawAction action, const char* call) noexc
     note_words(action);
     for (const auto& [handle, model] : graphs_) {
       if (const auto index = model->find(node)) {
+        keep_attributes(model->nodes[*index].action, action);
         model->nodes[*index].action = std::move(action);
         return;
       }
     }
     finding(FindingKind::kIncomplete, call, "of a node that was not recorded");
+  });
+}
+
+RawLaunch* Graphs::find_launch(Handle node, const char* call) {
+  for (const auto& [handle, model] : graphs_) {
+    const auto index = model->find(node);
+    RawLaunch* const launch =
+        index ? std::get_if<RawLaunch>(&model->nodes[*index].action) : nullptr;
+    if (launch != nullptr) return launch;
+  }
+  finding(FindingKind::kIncomplete, call, "of a kernel node that was not recorded");
+  return nullptr;
+}
+
+void Graphs::node_made_cooperative(Handle node, bool cooperative) noexcept {
+  guarded([&] {
+    RawLaunch* const launch = find_launch(node, "hipGraphKernelNodeSetAttribute");
+    if (launch != nullptr) launch->shape.cooperative = cooperative;
+  });
+}
+
+void Graphs::node_cooperative_as(Handle node, Handle other, const char* call) noexcept {
+  guarded([&] {
+    RawLaunch* const launch = find_launch(node, call);
+    const RawLaunch* const from = find_launch(other, call);
+    if (launch != nullptr && from != nullptr) launch->shape.cooperative = from->shape.cooperative;
   });
 }
 
@@ -318,7 +357,9 @@ void Graphs::executable_changed(Handle executable, Handle node, RawAction action
     if (found != executables_.end()) {
       for (FlatNode& flat : found->second.nodes) {
         if (flat.handle == nullptr || flat.handle != node) continue;
-        (flat.disabled ? *flat.disabled : flat.action) = std::move(action);
+        RawAction& own = flat.disabled ? *flat.disabled : flat.action;
+        keep_attributes(own, action);
+        own = std::move(action);
         found->second.changed = true;
         return;
       }

@@ -25,6 +25,8 @@ class Graphs : private Part {
   void capture_ended(Handle stream, Handle graph) noexcept;  // graph nullptr: it failed
   bool capturing(Handle stream) noexcept;
   void capture_looked_at(Handle stream, Handle graph) noexcept;
+  // A call of a capturing stream, of which a trace has nothing but its place in the order.
+  void captured(Handle stream, RawAction action) noexcept;
   void capture_depends(Handle stream, const void* const* nodes, size_t count,
                        bool replace) noexcept;
   void graph_created(Handle graph) noexcept;
@@ -37,6 +39,8 @@ class Graphs : private Part {
   void child_node_added(Handle graph, Handle node, const void* const* dependencies, size_t count,
                         Handle child) noexcept;
   void node_changed(Handle node, RawAction action, const char* call) noexcept;
+  void node_made_cooperative(Handle node, bool cooperative) noexcept;
+  void node_cooperative_as(Handle node, Handle other, const char* call) noexcept;
   void node_destroyed(Handle node) noexcept;
   void dependencies_changed(Handle graph, const void* const* from, const void* const* to,
                             size_t count, bool add) noexcept;
@@ -59,6 +63,8 @@ class Graphs : private Part {
 
  private:
   std::shared_ptr<GraphTemplate> find_graph(Handle graph, const char* call);
+  // Of a kernel node; nullptr, with a finding: it was not recorded.
+  RawLaunch* find_launch(Handle node, const char* call);
   void forget_children(const GraphTemplate& model);
   void learn_node_handles(Handle graph, GraphTemplate& model, const char* call);
   void add_node(Handle graph, TemplateNode node, const void* const* dependencies, size_t count,

@@ -97,7 +97,13 @@ struct RawEventWait {
   const void* event = nullptr;
 };
 
+// Nodes that allocate and free memory of graphs (Allocation::of_graph): in the trace an empty node.
+struct RawGraphMemory {
+  uint64_t address = 0;
+  bool frees = false;
+};
+
 using RawAction = std::variant<std::monostate, RawLaunch, RawCopy, RawMemset, RawWrite,
-                               RawHostFunction, RawEventRecord, RawEventWait>;
+                               RawHostFunction, RawEventRecord, RawEventWait, RawGraphMemory>;
 
 }  // namespace gfxgraph::recorder

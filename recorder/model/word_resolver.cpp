@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "codeobj/pointer_arguments.h"
+
 namespace gfxgraph::recorder {
 namespace {
 
@@ -51,7 +53,7 @@ const Argument* argument_at(const format::Kernel& kernel, uint64_t offset) {
   return nullptr;
 }
 
-// "AddressA" of Tensile's kernels, whose pointers are 64-bit numbers to the metadata; "in_ptr0".
+// "in_ptr0", a 64-bit number to the metadata.
 bool named_like_an_address(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const std::string_view word : {"address", "addr", "ptr", "pointer"}) {
@@ -90,8 +92,12 @@ std::vector<KernargSlot> kernarg_slots(const format::Kernel& kernel) {
   const bool described = std::ranges::any_of(kernel.arguments, [](const Argument& argument) {
     return argument.kind != ArgumentKind::kHidden;
   });
-  const auto typed = [](const Argument* argument) {
-    return argument != nullptr && argument->kind == ArgumentKind::kGlobalBuffer;
+  const auto typed = [&](const Argument* argument) {
+    if (argument == nullptr) return false;
+    return argument->kind == ArgumentKind::kGlobalBuffer ||
+           (argument->kind == ArgumentKind::kByValue &&
+            codeobj::pointer_argument(kernel.name, argument->name, argument->size_bytes) !=
+                nullptr);
   };
   std::vector<KernargSlot> slots;
   for (uint32_t offset = 0; uint64_t{offset} + 8 <= kernel.explicit_size_bytes; offset += 4) {

@@ -3,7 +3,8 @@
 // guards it and the map.
 //
 // Arguments
-// - A typed pointer (metadata: global_buffer) into a live allocation, or one past its end, is
+// - A typed pointer (metadata: global_buffer, or a rule of codeobj/pointer_arguments.inc) into a
+// live allocation, or one past its end, is
 //   relocated. One outside of all of them is relocated with a signed addend to the nearest one, if
 //   the others that it may have been made from can keep their distance to it (format/trace.h,
 //   Relocation::outside); an address that only memory freed before held leads there. Values below

@@ -20,11 +20,12 @@ hipError_t host_memory(const Scope& scope, hipError_t result, void** pointer, si
 }
 
 hipError_t stream_memory(const Scope& scope, hipError_t result, void** pointer, size_t bytes,
-                         hipStream_t stream, int index) {
+                         hipStream_t stream) {
   if (!scope.record || result != hipSuccess) return result;
   const Handle key = stream_key(stream);
   if (recorder().graphs().capturing(key)) {
-    recorder().note_incomplete(display_name(index), "inside a stream capture");
+    recorder().graph_memory(address_of(*pointer), bytes);
+    recorder().graphs().captured(key, RawGraphMemory{address_of(*pointer), false});
   } else {
     recorder().allocated({AllocationKind::kStreamOrdered, address_of(*pointer), 0, bytes, 0, key});
   }
@@ -149,20 +150,26 @@ GFXGRAPH_HOOK hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes) {
 GFXGRAPH_HOOK hipError_t hipMallocAsync(void** pointer, size_t bytes, hipStream_t stream) {
   const Scope scope;
   const hipError_t result = real(kCall_hipMallocAsync, pointer, bytes, stream);
-  return stream_memory(scope, result, pointer, bytes, stream, kCall_hipMallocAsync);
+  return stream_memory(scope, result, pointer, bytes, stream);
 }
 
 GFXGRAPH_HOOK hipError_t hipMallocFromPoolAsync(void** pointer, size_t bytes, hipMemPool_t pool,
                                                 hipStream_t stream) {
   const Scope scope;
   const hipError_t result = real(kCall_hipMallocFromPoolAsync, pointer, bytes, pool, stream);
-  return stream_memory(scope, result, pointer, bytes, stream, kCall_hipMallocFromPoolAsync);
+  return stream_memory(scope, result, pointer, bytes, stream);
 }
 
 GFXGRAPH_HOOK hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   const Scope scope;
   if (!scope.record) return real(kCall_hipFreeAsync, pointer, stream);
   const Handle key = stream_key(stream);
+  if (recorder().graphs().capturing(key) && recorder().is_graph_memory(pointer)) {
+    const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
+    if (result == hipSuccess)
+      recorder().graphs().captured(key, RawGraphMemory{address_of(pointer), true});
+    return result;
+  }
   Freeing freeing = recorder().freeing(address_of(pointer), key, true);
   const hipError_t result = real(kCall_hipFreeAsync, pointer, stream);
   recorder().freed(std::move(freeing), result == hipSuccess, key);

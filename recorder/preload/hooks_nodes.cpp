@@ -7,6 +7,11 @@ using namespace gfxgraph::recorder;
 
 namespace {
 
+RawAction memory_action(const MemoryNodeParams& made) {
+  recorder().graph_memory(address_of(made.address), made.size_bytes);
+  return RawGraphMemory{address_of(made.address), false};
+}
+
 // What a generic call says of a node. A host node's function is replaced by the recorder's.
 class GenericNode {
  public:
@@ -31,6 +36,8 @@ class GenericNode {
       case NodeType::kWaitEvent: return RawEventWait{given_->event};
       case NodeType::kEventRecord: return RawEventRecord{given_->event};
       case NodeType::kEmpty: return {};
+      case NodeType::kMemoryAlloc: return memory_action(given_->memory);
+      case NodeType::kMemoryFree: return RawGraphMemory{address_of(given_->freed), true};
       case NodeType::kGraph: break;  // child()
     }
     recorder().note_incomplete(display_name(index), "of a kind of node that is not recorded");
@@ -155,6 +162,34 @@ GFXGRAPH_HOOK hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t execu
                             node, [&] { return driver_memset_action(params); });
 }
 
+// ---- memory of graphs ---------------------------------------------------------------------------
+
+GFXGRAPH_HOOK hipError_t hipGraphAddMemAllocNode(GFXGRAPH_NODE_PARAMETERS,
+                                                 MemoryNodeParams* params) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGraphAddMemAllocNode, node, graph, dependencies, count, params);
+  return added(scope, result, kCall_hipGraphAddMemAllocNode, graph, node, dependencies, count,
+               [&] { return memory_action(*params); });
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS, void* pointer) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipGraphAddMemFreeNode, node, graph, dependencies, count, pointer);
+  return added(scope, result, kCall_hipGraphAddMemFreeNode, graph, node, dependencies, count,
+               [&] { return RawGraphMemory{address_of(pointer), true}; });
+}
+
+GFXGRAPH_HOOK hipError_t hipDrvGraphAddMemFreeNode(GFXGRAPH_NODE_PARAMETERS,
+                                                   hipDeviceptr_t pointer) {
+  const Scope scope;
+  const hipError_t result =
+      real(kCall_hipDrvGraphAddMemFreeNode, node, graph, dependencies, count, pointer);
+  return added(scope, result, kCall_hipDrvGraphAddMemFreeNode, graph, node, dependencies, count,
+               [&] { return RawGraphMemory{address_of(pointer), true}; });
+}
+
 // ---- HIP 5.7: disabled nodes, attributes --------------------------------------------------------
 
 GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGraphNode_t node,
@@ -167,17 +202,23 @@ GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGr
   return result;
 }
 
-// Of the attributes only this one changes what a kernel may do; others are hints.
+// Of the attributes only "cooperative" changes what a kernel may do; others are hints.
 GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node,
                                                         hipKernelNodeAttrID attribute,
                                                         const hipKernelNodeAttrValue* value) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphKernelNodeSetAttribute, node, attribute, value);
   if (scope.record && result == hipSuccess &&
-      static_cast<uint32_t>(attribute) == LaunchAttribute::kCooperative &&
-      *reinterpret_cast<const int32_t*>(value) != 0) {
-    recorder().note_incomplete(display_name(kCall_hipGraphKernelNodeSetAttribute),
-                               "makes a kernel node cooperative");
+      static_cast<uint32_t>(attribute) == LaunchAttribute::kCooperative) {
+    recorder().graphs().node_made_cooperative(node, *reinterpret_cast<const int32_t*>(value) != 0);
   }
+  return result;
+}
+
+GFXGRAPH_HOOK hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t from, hipGraphNode_t to) {
+  const Scope scope;
+  const hipError_t result = real(kCall_hipGraphKernelNodeCopyAttributes, from, to);
+  if (scope.record && result == hipSuccess)
+    recorder().graphs().node_cooperative_as(to, from, "hipGraphKernelNodeCopyAttributes");
   return result;
 }

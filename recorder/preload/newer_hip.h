@@ -53,7 +53,19 @@ enum class NodeType : int32_t {
   kEmpty = 5,
   kWaitEvent = 6,
   kEventRecord = 7,
+  kMemoryAlloc = 10,
+  kMemoryFree = 11,
 };
+
+// hipMemAllocNodeParams; the same in HIP 5.7
+struct MemoryNodeParams {
+  char pool_properties[88];
+  const hipMemAccessDesc* accesses;
+  size_t access_count;
+  size_t size_bytes;
+  void* address;  // filled in by the call
+};
+static_assert(sizeof(MemoryNodeParams) == 120 && offsetof(MemoryNodeParams, address) == 112);
 
 // hipGraphNodeParams
 struct GraphNodeParams {
@@ -69,6 +81,8 @@ struct GraphNodeParams {
     hipHostNodeParams host;
     hipGraph_t graph;
     hipEvent_t event;
+    MemoryNodeParams memory;
+    void* freed;
     int64_t reserved1[29];
   };
   int64_t reserved2;

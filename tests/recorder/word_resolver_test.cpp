@@ -240,6 +240,21 @@ TEST(WordResolver, ArgumentsNamedLikeAnAddressArePointers) {
   }
 }
 
+TEST(WordResolver, TensilesAddressesAreTyped) {
+  format::Kernel tensile = kernel();
+  tensile.arguments[3].name = "AddressA";
+  EXPECT_EQ(resolve(map_with(), 40, kBase, tensile).found.at(0).source, RelocationSource::kMatched)
+      << "any kernel";
+  tensile.name = "Cijk_Ailk_Bjlk_SB_MT128x128x8";
+  const auto found = resolve(map_with(), 40, kBase, tensile).found;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].source, RelocationSource::kTyped);
+  EXPECT_FALSE(found[0].ambiguous);
+  EXPECT_TRUE(resolve(map_with(), 40, 0, tensile).found.empty()) << "no tensor";
+  tensile.arguments[3].name = "OffsetA";
+  EXPECT_EQ(resolve(map_with(), 40, kBase, tensile).found.at(0).source, RelocationSource::kMatched);
+}
+
 TEST(WordResolver, WhatOnlyItsValueMakesAPointerIsAmbiguous) {
   const AllocationMap map = map_with();
   struct Case {

@@ -138,9 +138,10 @@ TEST(TraceSummary, SaysWhyAWordIsAPointer) {
                       {"sizes", "by_value", by_value, 24, 32}};
   trace.kernels_ = {kernel};
   trace.add(launch_of(
-      1, {relocation(0, RelocationSource::kTyped), relocation(8, RelocationSource::kMatched),
-          relocation(16, RelocationSource::kMatched, true),
-          relocation(32, RelocationSource::kMatched), relocation(56, RelocationSource::kMatched)}));
+      1,
+      {relocation(0, RelocationSource::kTyped), relocation(8, RelocationSource::kMatched),
+       relocation(16, RelocationSource::kMatched, true), relocation(32, RelocationSource::kMatched),
+       relocation(56, RelocationSource::kMatched), relocation(8, RelocationSource::kTyped)}));
   format::AllocationBegin begin = allocation(4, 32);
   begin.initial.relocations = {relocation(16, RelocationSource::kMatched),
                                relocation(24, RelocationSource::kProven)};
@@ -153,6 +154,7 @@ TEST(TraceSummary, SaysWhyAWordIsAPointer) {
                                              "its value only",
                                              "field of a struct",
                                              "value in a kernel without argument metadata",
+                                             "rule (base of a tensor in a Tensile kernel)",
                                              "pointers next to it",
                                              "use as an address"};
   EXPECT_EQ(reasons, expected);
