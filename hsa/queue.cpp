@@ -130,16 +130,29 @@ void Queue::destroy(Queue* queue) {
   delete queue;
 }
 
+std::byte* Queue::slot_at(uint64_t index) const noexcept {
+  return ring_ + (index & (slots_ - 1)) * kPacketBytes;
+}
+
+std::atomic<uint16_t>& Queue::header_at(uint64_t index) const noexcept {
+  return *reinterpret_cast<std::atomic<uint16_t>*>(slot_at(index));
+}
+
 void Queue::loop() {
   uint64_t index = 0;
   uint64_t idle_since = 0;
   uint32_t turn = 0;
   while (!stopping()) {
-    auto& header =
-        *reinterpret_cast<std::atomic<uint16_t>*>(ring_ + (index & (slots_ - 1)) * kPacketBytes);
-    if (packet_type(header.load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID &&
+    std::atomic<uint16_t>& first = header_at(index);
+    if (packet_type(first.load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID &&
         !inactive_.load(std::memory_order_relaxed)) {
-      process(index++);
+      const uint64_t count = reversed_ ? unordered_from(index) : 1;
+      if (reversed_) {
+        process_reversed(index, count);
+      } else {
+        process(index, index + 1);
+      }
+      index += count;
       idle_since = 0;
       turn = 0;
       continue;
@@ -148,7 +161,7 @@ void Queue::loop() {
     const uint64_t now = timestamp_ns();
     if (idle_since == 0) idle_since = now;
     if (now - idle_since < kSpinNs) continue;
-    sleep_until_bell(header);
+    sleep_until_bell(first);
     idle_since = 0;
     turn = 0;
   }
@@ -167,9 +180,43 @@ void Queue::sleep_until_bell(std::atomic<uint16_t>& header) {
   sleeping_.store(false, std::memory_order_seq_cst);
 }
 
-bool Queue::process(uint64_t index) {
-  std::byte* const slot = ring_ + (index & (slots_ - 1)) * kPacketBytes;
-  auto& header = *reinterpret_cast<std::atomic<uint16_t>*>(slot);
+uint64_t Queue::unordered_from(uint64_t index) const noexcept {
+  uint64_t count = 1;
+  if (!lets_others_pass(slot_at(index))) return count;
+  for (; count < slots_; ++count) {
+    const uint16_t bits = header_at(index + count).load(std::memory_order_acquire);
+    if (packet_type(bits) == HSA_PACKET_TYPE_INVALID || has_barrier_bit(bits) ||
+        !lets_others_pass(slot_at(index + count)))
+      break;
+  }
+  return count;
+}
+
+void Queue::process_reversed(uint64_t first, uint64_t count) {
+  bool good = true;
+  for (uint64_t i = 0; i < count && good; ++i) good = check_scopes(first + i);
+  // Slots are free in the ring's order only: all of them when the first packet, the last one, is
+  // done.
+  for (uint64_t i = count; i-- != 0 && !stopping();)
+    process(first + i, i == 0 ? first + count : first);
+}
+
+bool Queue::check_scopes(uint64_t index) {
+  hsa_barrier_and_packet_t packet;
+  std::memcpy(&packet, slot_at(index), sizeof(packet));
+  const char* const wrong =
+      scopes_.next(packet.header, Signal::from(packet.completion_signal) != nullptr);
+  if (wrong == nullptr) return true;
+  Device::record_fault(fmt::format("queue {} packet {}: header {:#06x}: {}", shared_->hsa_queue.id,
+                                   index, packet.header, wrong),
+                       GFXGRAPH_AGENT_FAULT_OTHER, 0);
+  fail_queue(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+  return false;
+}
+
+bool Queue::process(uint64_t index, uint64_t next) {
+  std::byte* const slot = slot_at(index);
+  std::atomic<uint16_t>& header = header_at(index);
   // All packets have their completion signal in the last eight bytes.
   hsa_signal_t completion{};
   std::memcpy(&completion, slot + kPacketBytes - sizeof(completion), sizeof(completion));
@@ -186,7 +233,7 @@ bool Queue::process(uint64_t index) {
   }
   if (stopping() && !good) return false;
   header.store(kInvalidHeader, std::memory_order_release);
-  read_index().store(index + 1, std::memory_order_release);
+  read_index().store(next, std::memory_order_release);
   if (done != nullptr) done->complete(start, timestamp_ns());
   return good;
 }

@@ -1,6 +1,6 @@
 // A user-mode AQL queue: a ring of 64-byte packets in memory, and one thread that processes them in
 // order (HSA System Architecture 2.9). Executing one packet after the other satisfies every barrier
-// bit.
+// bit; packet_order.h has the mode in which one that is missing shows.
 //
 // The thread looks at the ring for a few microseconds after the last packet, then sleeps until the
 // doorbell: an idle queue costs nothing.
@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "hsa/packet_order.h"
 #include "hsa/wait.h"
 
 namespace gfxgraph::hsa {
@@ -61,8 +62,15 @@ class Queue {
   void loop();
   void sleep_until_bell(std::atomic<uint16_t>& header);
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
+  std::byte* slot_at(uint64_t index) const noexcept;
+  std::atomic<uint16_t>& header_at(uint64_t index) const noexcept;
+  // The packets from `index` on that may run in any order: at least one.
+  uint64_t unordered_from(uint64_t index) const noexcept;
+  void process_reversed(uint64_t first, uint64_t count);
+  bool check_scopes(uint64_t index);
   // Each returns whether the packet could be processed; false puts the queue into the error state.
-  bool process(uint64_t index);
+  // `next`: the read index afterwards.
+  bool process(uint64_t index, uint64_t next);
   // `start`: when the packet began, for its completion signal; 0: not requested.
   bool execute(const std::byte* slot, uint64_t index, uint64_t& start);
   bool run_dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
@@ -83,6 +91,8 @@ class Queue {
   std::atomic<bool> stop_{false};
   std::atomic<bool> done_{false};
   std::atomic<bool> inactive_{false};
+  const bool reversed_ = reverses_packets();
+  PacketScopes scopes_;
 };
 
 }  // namespace gfxgraph::hsa

@@ -1,5 +1,6 @@
 #include "recorder/preload/bound_around.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -90,7 +91,7 @@ int search_object(dl_phdr_info* info, size_t, void* data) {
   object.each_import([&](const LoadedObject::Import& import) {
     const char* const name = import.name;
     if (search_hsa && std::strncmp(name, "hsa_", 4) == 0) {
-      if (std::ranges::find(kHsaWork, name) == std::end(kHsaWork)) return;
+      if (!gives_hsa_work(name)) return;
       const uintptr_t function = import.bound_to();
       if (function == 0 || object.contains(function)) return;  // never called
       report(std::string("it uses ") + name +
@@ -135,6 +136,16 @@ bool several_hip_runtimes() {
 }
 
 }  // namespace
+
+bool gives_hsa_work(const char* name) noexcept {
+  return std::ranges::find(kHsaWork, name) != std::end(kHsaWork);
+}
+
+bool is_below_hip(const void* code) noexcept {
+  Dl_info info{};
+  return dladdr(code, &info) != 0 && info.dli_fname != nullptr &&
+         begins_with_one_of(file_name(info.dli_fname), kBelowHip);
+}
 
 void looked_up_around(const char* name) noexcept {
   const std::lock_guard lock(looked_up_mutex);

@@ -12,10 +12,15 @@ namespace gfxgraph::recorder {
 // own. Allocates nothing; thread-safe; before the recording begins as well.
 void looked_up_around(const char* name) noexcept;
 
+// A function by which a program gives work to HSA, below HIP.
+bool gives_hsa_work(const char* name) noexcept;
+// Whether the code there is of HIP, of HSA or of a profiler, which do so for HIP or look on.
+bool is_below_hip(const void* code) noexcept;
+
 // What is known of it by now:
 //  - functions of the HIP runtime without a row that loaded programs and libraries are linked to
 //  - libraries whose calls of HIP the dynamic linker has bound to the runtime itself
-//  - libraries that give work to HSA, below HIP
+//  - libraries that are linked to HSA and give it work (look-ups: unknown_calls.h)
 //  - functions that were looked up by dlvsym()
 //  - a second libamdhip64 in the process, also in another namespace (dlmopen): the calls of one of
 //    them are not seen

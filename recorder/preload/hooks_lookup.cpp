@@ -32,13 +32,15 @@ bool may_be_done_in_part(int index) noexcept {
 
 hipError_t not_supported() { return hipErrorNotSupported; }
 
+constexpr const char* kUnknownLookedUp = "looked up; gfxgraph does not know this function";
+constexpr const char* kHsaLookedUp =
+    "looked up: device work that is given to HSA directly is not recorded";
+
 // The hook of a function that no row describes; what was found otherwise.
-void* hook_or_note(const char* name, void* found) noexcept {
+void* hook_or_note(const char* name, void* found, const char* note = kUnknownLookedUp) noexcept {
   bool full = false;
   void* const hook = hook_unknown_call(name, found, &full);
-  if (full && recorder().active()) {
-    recorder().note_incomplete(name, "looked up; gfxgraph does not know this function");
-  }
+  if (full && recorder().active()) recorder().note_incomplete(name, note);
   return hook;
 }
 
@@ -58,7 +60,10 @@ extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_cal
 extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call(int index,
                                                                                  int result) {
   if (--hook_depth != 0 || !recorder().active()) return;
-  if (!is_row(index)) {
+  if (!is_row(index) && unknown_call_is_hsa(index - kCallCount)) {
+    if (result != 0) return;
+    recorder().note_incomplete(unknown_call_name(index - kCallCount), kHsaLookedUp);
+  } else if (!is_row(index)) {
     recorder().note_incomplete(unknown_call_name(index - kCallCount),
                                "gfxgraph does not know this function");
   } else if (result == hipSuccess || may_be_done_in_part(index)) {
@@ -70,7 +75,7 @@ extern "C" __attribute__((visibility("hidden"))) void gfxgraph_leave_passed_call
 // ---- look-ups at run time -----------------------------------------------------------------------
 
 extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
-gfxgraph_resolve_dlsym(void* handle, const char* name) {
+gfxgraph_resolve_dlsym(void* handle, const char* name, const char*, const void* caller) {
   using gfxgraph::preload::DlsymAnswer;
   const DlsymAnswer ask_the_system{reinterpret_cast<void*>(gfxgraph::preload::system_dlsym()), 0};
   if (name == nullptr) return ask_the_system;
@@ -81,6 +86,13 @@ gfxgraph_resolve_dlsym(void* handle, const char* name) {
         gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), from, name);
     if (found == nullptr) return {nullptr, 1};
     void* const hook = hook_roctx(name, found);
+    return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
+  }
+  // RTLD_NEXT is how a library that stands in front of HSA passes on what HIP calls.
+  if (gives_hsa_work(name) && handle != RTLD_NEXT && !is_below_hip(caller)) {
+    void* const found =
+        gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), handle, name);
+    void* const hook = hook_or_note(name, found, kHsaLookedUp);
     return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
   }
   if (!gfxgraph::preload::may_be_hip(name)) return ask_the_system;
@@ -132,6 +144,7 @@ DlvsymFunction system_dlvsym() noexcept {
 // Whether what dlvsym() finds is a function whose calls would be recorded or named.
 bool leads_around(DlvsymFunction dlvsym, void* handle, const char* name,
                   const char* version) noexcept {
+  if (gives_hsa_work(name)) return handle != RTLD_NEXT && dlvsym(handle, name, version) != nullptr;
   if (!gfxgraph::preload::may_be_hip(name) || std::strstr(name, "hip") == nullptr) return false;
   const int index = find_call(name);
   if (index >= 0 && hook_function(index) == nullptr) return false;

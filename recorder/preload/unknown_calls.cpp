@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "recorder/preload/bound_around.h"
 #include "recorder/preload/loaded_object.h"
 
 // trampolines.S
@@ -20,6 +21,7 @@ constexpr size_t kHookBytes = 16;
 
 struct Slot {
   std::atomic<void*> function{nullptr};
+  bool hsa = false;
   char name[120] = {};
 };
 constinit Slot slots[GFXGRAPH_UNKNOWN_CALLS];
@@ -36,9 +38,21 @@ bool is_function_of_runtime(void* address) noexcept {
   return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
+namespace {
+
+bool is_hsa_work(const char* name, void* function) noexcept {
+  Dl_info info{};
+  return gives_hsa_work(name) && dladdr(function, &info) != 0 && info.dli_fname != nullptr &&
+         file_name(info.dli_fname).find("hsa-runtime64") != std::string_view::npos;
+}
+
+}  // namespace
+
 void* hook_unknown_call(const char* name, void* function, bool* full) noexcept {
   *full = false;
-  if (function == nullptr || !is_function_of_runtime(function)) return function;
+  if (function == nullptr) return function;
+  const bool hsa = is_hsa_work(name, function);
+  if (!hsa && !is_function_of_runtime(function)) return function;
   const auto hooks = reinterpret_cast<uintptr_t>(&gfxgraph_unknown_hooks);
   const std::lock_guard lock(slots_mutex);
   for (size_t i = 0; i < GFXGRAPH_UNKNOWN_CALLS; ++i) {
@@ -46,6 +60,7 @@ void* hook_unknown_call(const char* name, void* function, bool* full) noexcept {
     void* const known = slot.function.load(std::memory_order_relaxed);
     if (known == nullptr) {
       std::strncpy(slot.name, name, sizeof(slot.name) - 1);
+      slot.hsa = hsa;
       slot.function.store(function, std::memory_order_release);
     }
     if (known == nullptr || known == function) {
@@ -61,5 +76,7 @@ void* unknown_call_function(int slot) noexcept {
 }
 
 const char* unknown_call_name(int slot) noexcept { return slots[slot].name; }
+
+bool unknown_call_is_hsa(int slot) noexcept { return slots[slot].hsa; }
 
 }  // namespace gfxgraph::recorder

@@ -1,4 +1,5 @@
 // Kernels through a queue: real code of tests/hsa/code on the emulator.
+#include <array>
 #include <chrono>
 #include <cstdlib>
 
@@ -160,6 +161,68 @@ TEST_F(DispatchTest, GlobalsAndRelocatedPointers) {
   hsa_queue_destroy(q);
 }
 
+// $GFXGRAPH_PACKET_ORDER=reversed: hsa_dispatch_reversed_test.
+bool reversed() { return std::getenv("GFXGRAPH_PACKET_ORDER") != nullptr; }
+
+constexpr uint16_t kBarrierBit = 1 << HSA_PACKET_HEADER_BARRIER;
+
+TEST_F(DispatchTest, PacketsRunInAnyOrderThatTheirBarrierBitsAllow) {
+  hsa_queue_t* const q = queue();
+  auto* const out = allocate<uint32_t>(device_pool(), 1);
+  // The values of three kernels that write one place; which of them have the bit.
+  const auto last_of = [&](std::array<bool, 3> bits) {
+    const hsa_signal_t gate = signal(1);
+    const hsa_signal_t done = signal(1);
+    submit(q, barrier(HSA_PACKET_TYPE_BARRIER_AND, {gate}, {}));
+    for (uint32_t i = 0; i < 3; ++i) {
+      hsa_kernel_dispatch_packet_t one = packet("fill.kd", 1, 1, {});
+      if (!bits[i]) one.header = static_cast<uint16_t>(one.header & ~kBarrierBit);
+      const struct {
+        uint32_t* out;
+        uint32_t value, count;
+      } its{out, i + 1, 1};
+      one.kernarg_address = kernarg_ + 256 * i;
+      std::memset(one.kernarg_address, 0, 256);
+      std::memcpy(one.kernarg_address, &its, sizeof(its));
+      submit(q, one);
+    }
+    hsa_barrier_and_packet_t end = barrier(HSA_PACKET_TYPE_BARRIER_AND, {}, done);
+    end.header |= HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    submit(q, end);
+    hsa_signal_store_screlease(gate, 0);
+    EXPECT_TRUE(wait_until_zero(done));
+    return *out;
+  };
+  EXPECT_EQ(last_of({true, true, true}), 3u);
+  EXPECT_EQ(last_of({true, false, true}), 3u);
+  EXPECT_EQ(last_of({true, true, false}), reversed() ? 2u : 3u);
+  EXPECT_EQ(last_of({true, false, false}), reversed() ? 1u : 3u);
+  EXPECT_EQ(last_of({false, false, false}), reversed() ? 1u : 3u);
+  hsa_queue_destroy(q);
+  hsa_amd_memory_pool_free(out);
+}
+
+TEST_F(DispatchTest, AnOpenDependencyKeepsPacketsInOrder) {
+  hsa_queue_t* const q = queue();
+  const hsa_signal_t gate = signal(1);
+  const hsa_signal_t one = signal(1);
+  const hsa_signal_t other = signal(1);
+  submit(q, barrier(HSA_PACKET_TYPE_BARRIER_AND, {gate}, {}));
+  submit(q, packet("empty_kernel.kd", 1, 1, {}));
+  hsa_kernel_dispatch_packet_t first = packet("empty_kernel.kd", 1, 1, one);
+  first.header = 0x1402;  // system scopes, no barrier bit
+  submit(q, first);
+  hsa_barrier_and_packet_t wait = barrier(HSA_PACKET_TYPE_BARRIER_AND, {one}, {});
+  wait.header = static_cast<uint16_t>(wait.header & ~kBarrierBit);
+  submit(q, wait);
+  first.completion_signal = other;
+  submit(q, first);
+  hsa_signal_store_screlease(gate, 0);
+  EXPECT_TRUE(wait_until_zero(other));
+  EXPECT_EQ(hsa_signal_load_scacquire(one), 0);
+  hsa_queue_destroy(q);
+}
+
 // A fault puts the process's device out of use: each case runs in a process of its own.
 using DispatchDeathTest = DispatchTest;
 
@@ -227,6 +290,34 @@ TEST_F(DispatchDeathTest, AnUnknownPacketIsToldWithItsNumber) {
                       : 7);
       },
       testing::ExitedWithCode(3), "packet 0: unsupported AQL packet type .header 0x0104");
+}
+
+TEST_F(DispatchDeathTest, ScopesThatAreTooSmallAreFaults) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto expect = [&](std::vector<uint16_t> headers, const char* fault) {
+    EXPECT_EXIT(
+        {
+          hsa_queue_t* const q = queue();
+          const hsa_signal_t done = signal(1);
+          for (size_t i = 0; i < headers.size(); ++i) {
+            hsa_kernel_dispatch_packet_t one =
+                packet("empty_kernel.kd", 1, 1, i + 1 == headers.size() ? done : hsa_signal_t{});
+            one.header = headers[i];
+            submit(q, one);
+          }
+          const bool ended = wait_until_zero(done);
+          const bool faulted = *gfxgraph_agent_fault_state() != GFXGRAPH_AGENT_FAULT_NONE;
+          std::exit(ended && faulted == (reversed() && *fault != '\0') ? 3 : 7);
+        },
+        testing::ExitedWithCode(3), reversed() ? fault : "");
+  };
+  // Type 2, barrier bit 0x100; acquire agent 0x200, system 0x400; release agent 0x800, system
+  // 0x1000.
+  expect({0x0b02, 0x1502}, "");
+  expect({0x0902, 0x1102}, "packet 1: header 0x1102: it acquires nothing");
+  expect({0x0902, 0x1002}, "");
+  expect({0x0302, 0x1502}, "packet 1: header 0x1502: a dispatch in front of it released nothing");
+  expect({0x0b02, 0x0b02}, "packet 1: header 0x0b02: it has a completion signal, and what");
 }
 
 TEST_F(DispatchDeathTest, TheErrorCallbackIsCalledWhenAborting) {

@@ -657,6 +657,11 @@ TEST_F(RecordTest, CallsThatNoRowDescribesAreFindings) {
                   {"program_unknown_hsa: it uses hsa_queue_create: device work that is given to "
                    "HSA directly is not recorded"});
   expect_findings("program_unknown_hsa not_called", "", {});
+  const std::string hsa = "hsa_queue_create: looked up: device work that is given to HSA directly ";
+  expect_findings("program_unknown hsa_looked_up", "0\n", {hsa + "is not recorded"});
+  expect_findings("program_unknown hsa_refused", "1\n", {});
+  expect_findings("program_unknown hsa_only_looked_up", "0\n", {});
+  expect_findings("program_unknown hsa_versioned", "0\n", {"hsa_queue_create" + by_version});
 }
 
 }  // namespace

@@ -31,6 +31,28 @@ static int call_plugin(const char* function, int flags) {
   return found == nullptr ? -1 : reinterpret_cast<int (*)()>(found)();
 }
 
+// Makes an HSA queue of `slots` by functions that it looks up. -1: there is no HSA.
+static int make_hsa_queue(uint32_t slots, bool by_version, bool call) {
+  void* const hsa = dlopen("libhsa-runtime64.so.1", RTLD_LAZY);
+  if (hsa == nullptr) return -1;
+  const auto init = reinterpret_cast<int (*)()>(dlsym(hsa, "hsa_init"));
+  using Visit = int (*)(uint64_t, void*);
+  const auto agents = reinterpret_cast<int (*)(Visit, void*)>(dlsym(hsa, "hsa_iterate_agents"));
+  using Create = int (*)(uint64_t, uint32_t, uint32_t, void*, void*, uint32_t, uint32_t, void**);
+  const auto create = reinterpret_cast<Create>(
+      by_version ? dlvsym(hsa, "hsa_queue_create", "ROCR_1") : dlsym(hsa, "hsa_queue_create"));
+  if (init == nullptr || agents == nullptr || create == nullptr || init() != 0) return -1;
+  if (!call) return 0;
+  uint64_t last = 0;
+  const Visit keep = [](uint64_t agent, void* kept) {
+    *static_cast<uint64_t*>(kept) = agent;
+    return 0;
+  };
+  agents(keep, &last);
+  void* queue = nullptr;
+  return create(last, slots, 0, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue) == 0 ? 0 : 1;
+}
+
 int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "";
   const auto is = [&](const char* mode) { return std::strcmp(how, mode) == 0; };
@@ -59,6 +81,10 @@ int main(int argc, char** argv) {
     std::printf("%d", dlvsym(RTLD_DEFAULT, "hipMalloc", "hip_0") != nullptr);
     std::printf("%d\n", call_plugin("plugin_finds_itself", 0));
   }
+  if (is("hsa_looked_up")) std::printf("%d\n", make_hsa_queue(64, false, true));
+  if (is("hsa_refused")) std::printf("%d\n", make_hsa_queue(0, false, true));
+  if (is("hsa_only_looked_up")) std::printf("%d\n", make_hsa_queue(64, false, false));
+  if (is("hsa_versioned")) std::printf("%d\n", make_hsa_queue(64, true, false));
   if (is("plugin")) std::printf("%d\n", call_plugin("plugin_calls_hip", 0));
   if (is("plugin_deep")) std::printf("%d\n", call_plugin("plugin_calls_hip", RTLD_DEEPBIND));
   if (is("plugin_deep_idle")) {
