@@ -180,6 +180,7 @@ Result<void> Checker::add(const Graph& graph) {
     if (!checked) return with_context(checked.error(), where());
   }
   ++graphs_;
+  graph_nodes_.push_back(static_cast<uint32_t>(graph.nodes.size()));
   graph_host_functions_.push_back(
       static_cast<uint32_t>(std::ranges::count_if(graph.nodes, [](const GraphNode& node) {
         return std::holds_alternative<HostFunction>(node.action);
@@ -207,6 +208,30 @@ Result<void> Checker::add(const Site& site) {
                                               site.symbol_offset_bytes, site.offset_bytes));
   }
   ++sites_;
+  return {};
+}
+
+Result<void> Checker::add(const KnownWords& known) {
+  const WordPlace& place = known.place;
+  if (place.graph == 0 && (place.event >= events_ || place.node != 0)) {
+    return fail(Status::kCorrupt,
+                fmt::format("provenance: event {} does not stand before it", place.event));
+  }
+  if (place.graph != 0 && (place.graph > graph_nodes_.size() || place.event != 0 ||
+                           place.node >= graph_nodes_[place.graph - 1])) {
+    return fail(Status::kCorrupt,
+                fmt::format("provenance: graph {} has no node {}", place.graph, place.node));
+  }
+  if (has_known_ && !(last_known_ < place)) {
+    return fail(Status::kCorrupt, "provenance: its places do not rise");
+  }
+  if (known.words.empty()) return fail(Status::kCorrupt, "provenance: a place without words");
+  for (size_t n = 1; n < known.words.size(); ++n) {
+    if (known.words[n].offset_bytes <= known.words[n - 1].offset_bytes)
+      return fail(Status::kCorrupt, "provenance: its offsets do not rise");
+  }
+  last_known_ = place;
+  has_known_ = true;
   return {};
 }
 

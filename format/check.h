@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/result.h"
 #include "format/chunks.h"
+#include "format/provenance.h"
 #include "format/trace.h"
 
 namespace gfxgraph::format {
@@ -51,6 +52,7 @@ class Checker {
   Result<void> add(const Graph& graph);
   Result<void> add(const Finding& finding);
   Result<void> add(const Site& site);
+  Result<void> add(const KnownWords& known);
   Result<void> add(const Event& event);  // event.sequence: the number of events before
 
   [[nodiscard]] bool has_blob(BlobId id) const { return find_blob(id).has_value(); }
@@ -90,6 +92,9 @@ class Checker {
   std::unordered_map<BlobId, KnownBlob, BlobIdHash> blobs_;
   uint32_t code_objects_ = 0;
   std::vector<uint32_t> kernel_explicit_bytes_;
+  std::vector<uint32_t> graph_nodes_;  // how many, by graph
+  WordPlace last_known_;
+  bool has_known_ = false;
   uint32_t graphs_ = 0;
   uint32_t sites_ = 0;
   std::vector<uint32_t> graph_host_functions_;  // how many nodes, by graph

@@ -50,16 +50,19 @@ const char* record_kind_name(RecordKind kind) noexcept {
     case RecordKind::kSite: return "site";
     case RecordKind::kCompressedEvents: return "compressed events";
     case RecordKind::kIndex: return "index";
+    case RecordKind::kProvenance: return "provenance";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kIndex;
+  return kind >= RecordKind::kEnvironment && kind <= RecordKind::kProvenance;
 }
 
 uint32_t record_flags(RecordKind kind) noexcept {
-  return kind == RecordKind::kSite || kind == RecordKind::kIndex ? kFlagOptional : 0;
+  return kind == RecordKind::kSite || kind == RecordKind::kIndex || kind == RecordKind::kProvenance
+             ? kFlagOptional
+             : 0;
 }
 
 std::string RecordView::where() const {

@@ -50,6 +50,7 @@ enum class RecordKind : uint32_t {
   kSite = 10,
   kCompressedEvents = 11,
   kIndex = 12,
+  kProvenance = 13,
 };
 // Never assigned by gfxgraph: for private records of others, which must be flagged optional.
 inline constexpr uint32_t kFirstPrivateKind = 0x80000000;

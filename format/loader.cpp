@@ -225,6 +225,15 @@ Result<void> Loader::add_payload(const RecordView& record) {
       trace_.sites.push_back(std::move(site));
       return {};
     }
+    case RecordKind::kProvenance: {
+      GFXGRAPH_ASSIGN_OR_RETURN(std::vector<KnownWords> places, unpack_provenance(record.payload));
+      trace_.provenance.made = true;
+      for (KnownWords& known : places) {
+        GFXGRAPH_TRY(checker_.add(known));
+        trace_.provenance.places.push_back(std::move(known));
+      }
+      return {};
+    }
     case RecordKind::kEvents: return add_events(record, record.payload);
     case RecordKind::kCompressedEvents: {
       GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> events,
@@ -311,6 +320,8 @@ Result<LoadedTrace> load_trace(std::span<const std::byte> file, const ReadOption
   }
   trace.whole_bytes = scanner.offset();
   trace.whole_records = scanner.records();
+  for (Event& event : trace.events) use_pointers(event, trace.provenance, options.pointers);
+  for (Graph& graph : trace.graphs) use_pointers(graph, trace.provenance, options.pointers);
   return std::move(trace);
 }
 

@@ -15,6 +15,7 @@
 #include "format/check.h"
 #include "format/container.h"
 #include "format/event_codec.h"
+#include "format/provenance.h"
 #include "format/reader.h"
 #include "format/record_index.h"
 #include "format/trace.h"
@@ -73,6 +74,7 @@ struct LoadedTrace {
   bool events_kept = true;
   std::vector<EventChunk> chunks;
   std::vector<Finding> findings;
+  Provenance provenance;
   Statistics statistics;
   BlobTable blobs;
   bool sealed = false;

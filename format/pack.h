@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "format/provenance.h"
 #include "format/trace.h"
 
 namespace gfxgraph::format {
@@ -25,6 +26,7 @@ class Packer {
   std::span<const std::byte> pack(const Graph& graph);
   std::span<const std::byte> pack(const Finding& finding);
   std::span<const std::byte> pack(const Site& site);
+  std::span<const std::byte> pack_provenance(std::span<const KnownWords> places);
   // `events` must not be empty; their sequence numbers follow each other.
   std::span<const std::byte> pack(std::span<const Event> events);
   std::span<const std::byte> pack_summary(const Statistics& statistics, uint64_t graphs,

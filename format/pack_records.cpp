@@ -147,6 +147,35 @@ std::span<const std::byte> Packer::pack(const Site& site) {
   return impl_->finish(table.Finish());
 }
 
+std::span<const std::byte> Packer::pack_provenance(std::span<const KnownWords> places) {
+  Builder& builder = impl_->builder;
+  builder.Clear();
+  std::vector<Offset<fbs::KnownWords>> packed;
+  packed.reserve(places.size());
+  for (const KnownWords& known : places) {
+    std::vector<uint64_t> offsets;
+    std::vector<uint8_t> data;
+    for (const KnownWord& word : known.words) {
+      offsets.push_back(word.offset_bytes);
+      data.push_back(word.verdict == WordVerdict::kData ? 1 : 0);
+    }
+    const auto offset_vector = builder.CreateVector(offsets);
+    const auto data_vector = builder.CreateVector(data);
+    fbs::KnownWordsBuilder table(builder);
+    table.add_event(known.place.event);
+    table.add_graph(known.place.graph);
+    table.add_node(known.place.node);
+    table.add_part(static_cast<fbs::WordPart>(known.place.part));
+    table.add_offset_bytes(offset_vector);
+    table.add_data(data_vector);
+    packed.push_back(table.Finish());
+  }
+  const auto vector = builder.CreateVector(packed);
+  fbs::ProvenanceBuilder table(builder);
+  table.add_places(vector);
+  return impl_->finish(table.Finish());
+}
+
 std::span<const std::byte> Packer::pack_summary(const Statistics& statistics, uint64_t graphs,
                                                 uint64_t findings, uint64_t index_offset) {
   Builder& builder = impl_->builder;

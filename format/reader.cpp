@@ -34,6 +34,7 @@ class FileTrace : public Trace {
         trace_(std::move(trace)),
         events_kept_(trace_.events_kept),
         events_decoded_(trace_.statistics.events),
+        pointers_(options.pointers),
         blobs_(trace_.blobs, std::move(name), options.max_decompressed_bytes) {
     if (options.lazy && (!trace_.events_kept || trace_.blobs.index() == nullptr)) forget(mapped_);
   }
@@ -49,6 +50,7 @@ class FileTrace : public Trace {
   }
   const std::vector<Finding>& findings() const override { return trace_.findings; }
   const Statistics& statistics() const override { return trace_.statistics; }
+  const Provenance& provenance() const override { return trace_.provenance; }
   bool sealed() const override { return trace_.sealed; }
   const std::string& torn_reason() const override { return trace_.torn_reason; }
 
@@ -140,7 +142,10 @@ class FileTrace : public Trace {
       }
       GFXGRAPH_ASSIGN_OR_RETURN(std::vector<Event> events, unpack_events(payload));
       events_decoded_ += events.size();
-      for (Event& event : events) GFXGRAPH_TRY(take(std::move(event)));
+      for (Event& event : events) {
+        use_pointers(event, trace_.provenance, pointers_);
+        GFXGRAPH_TRY(take(std::move(event)));
+      }
     }
     forget(mapped_);
     return {};
@@ -152,6 +157,7 @@ class FileTrace : public Trace {
   mutable std::mutex loading_;
   mutable std::atomic<bool> events_kept_;
   mutable std::atomic<uint64_t> events_decoded_;
+  const PointerUse pointers_;
   BlobStore blobs_;
 };
 
@@ -182,6 +188,11 @@ Result<std::shared_ptr<const Trace>> make_trace(MappedFile mapped, const std::st
 }
 
 }  // namespace
+
+const Provenance& Trace::provenance() const {
+  static const Provenance none;
+  return none;
+}
 
 Result<void> Trace::visit_events(ActionKinds kinds, const EventVisitor& visit) const {
   for (const Event& event : events()) {

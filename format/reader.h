@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/provenance.h"
 #include "format/trace.h"
 
 namespace gfxgraph::format {
@@ -30,6 +31,8 @@ struct ReadOptions {
   // the damage begins). Any other damage is an error of open(), as without it.
   bool lazy = false;
   uint64_t keep_events = 4096;  // of a lazy trace: up to so many are kept
+  // Which relocations the events have. statistics() counts those of the file.
+  PointerUse pointers = PointerUse::kRecorded;
 };
 
 // What was read of a trace so far; for tests and measurements.
@@ -82,6 +85,7 @@ class Trace {
   virtual Result<void> visit_events(ActionKinds kinds, const EventVisitor& visit) const;
   virtual const std::vector<Finding>& findings() const = 0;
   virtual const Statistics& statistics() const = 0;
+  virtual const Provenance& provenance() const;
 
   // Whether a recorder sealed it. False: read with allow_torn, and torn_reason() says where it
   // ends.

@@ -129,6 +129,42 @@ Result<Site> unpack_site(std::span<const std::byte> payload) {
   return to;
 }
 
+Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> payload) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const fbs::Provenance* from,
+                            verified_root<fbs::Provenance>(payload, "provenance"));
+  Unpacker unpacker(payload.size());
+  std::vector<KnownWords> to;
+  if (from->places() == nullptr ||
+      !unpacker.spend(uint64_t{from->places()->size()} * Unpacker::kTableBytes))
+    return to;
+  to.reserve(from->places()->size());
+  for (const fbs::KnownWords* one : *from->places()) {
+    KnownWords known;
+    known.place = {one->event(), one->graph(), one->node(),
+                   unpacker.member(static_cast<uint8_t>(one->part()), WordPart::kCopyResult,
+                                   "part of an event")};
+    const auto* offsets = one->offset_bytes();
+    const auto* data = one->data();
+    if (offsets == nullptr || data == nullptr || offsets->size() != data->size()) {
+      unpacker.refuse(Status::kCorrupt, "provenance: columns of different length");
+    } else if (reinterpret_cast<uintptr_t>(offsets->Data()) % alignof(uint64_t) != 0) {
+      // The FlatBuffers verifier looks at the alignment of a vector's length only.
+      unpacker.refuse(Status::kCorrupt, "provenance: a column of 64-bit numbers is not aligned");
+    } else if (unpacker.spend(uint64_t{offsets->size()} * 9)) {
+      known.words.reserve(offsets->size());
+      for (flatbuffers::uoffset_t i = 0; i < offsets->size(); ++i) {
+        if (data->Get(i) > 1)
+          unpacker.refuse(Status::kCorrupt, "provenance: a truth value is neither 0 nor 1");
+        known.words.push_back(
+            {offsets->Get(i), data->Get(i) != 0 ? WordVerdict::kData : WordVerdict::kPointer});
+      }
+    }
+    if (unpacker.failed()) return tl::unexpected<Error>(unpacker.error());
+    to.push_back(std::move(known));
+  }
+  return to;
+}
+
 Result<Summary> unpack_summary(std::span<const std::byte> payload) {
   GFXGRAPH_ASSIGN_OR_RETURN(const fbs::Summary* from,
                             verified_root<fbs::Summary>(payload, "summary"));

@@ -11,6 +11,7 @@
 
 #include "emulator/engine/backend.h"
 #include "lanecheck/arguments.h"
+#include "lanecheck/call_sites.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
 #include "lanecheck/event_order.h"
@@ -22,10 +23,12 @@
 #include "lanecheck/race_check.h"
 #include "lanecheck/replay_memory.h"
 #include "lanecheck/sites.h"
+#include "lanecheck/trace_analysis.h"
 
 namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
+GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
@@ -35,34 +38,47 @@ constexpr uint32_t kDynamicStackBytes = 16384;
 // Arguments are padded: the compiler widens loads of the last ones.
 constexpr uint64_t kKernargPadBytes = 256;
 
-// The observer of either backend, and a budget that is spent while waves run.
-struct BudgetObserver : DeepObserver {
-  BudgetObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
-                 InitCheck* init, Budget& of)
-      : DeepObserver(memory, sites, options, race, init), budget(of) {}
+// An observer, and a budget that is spent while waves run.
+template <typename Base>
+struct WithBudget : Base {
+  template <typename... Arguments>
+  explicit WithBudget(Budget& of, Arguments&&... arguments)
+      : Base(std::forward<Arguments>(arguments)...), budget(of) {}
   Budget& budget;
   emulator::Engine* engine = nullptr;
   uint64_t launch = 0;  // unique in this process; changes between launches only
 };
+using BudgetObserver = WithBudget<DeepObserver>;  // of the first two backends
+using BudgetProvenance = WithBudget<ProvenanceObserver>;
 
 // Deep: every access is looked at.
-template <bool kDeep>
+enum class Watch { kLanes, kDeep, kProvenance };
+template <Watch kWatch>
 const emulator::Backend& plain_backend() {
   using namespace emulator;
-  if constexpr (kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
+  if constexpr (kWatch == Watch::kProvenance)
+    return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
+  if constexpr (kWatch == Watch::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
   return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
+}
+template <Watch kWatch>
+auto* observer_of(void* observer) {
+  if constexpr (kWatch == Watch::kProvenance)
+    return static_cast<BudgetProvenance*>(static_cast<ProvenanceObserver*>(observer));
+  else
+    return static_cast<BudgetObserver*>(static_cast<LaneObserver*>(observer));
 }
 
 // Runs a slice of a wave and spends its instructions, some thousand at a time.
-template <bool kDeep>
+template <Watch kWatch>
 uint64_t run_within_budget(emulator::Wave& wave) {
   constexpr uint64_t kAtATime = 1 << 14;
-  static const emulator::Backend& plain = plain_backend<kDeep>();
+  static const emulator::Backend& plain = plain_backend<kWatch>();
   thread_local uint64_t unspent = 0;
   thread_local uint64_t launch = 0;
   const uint64_t ran = plain.run(wave);
   if (wave.observer == nullptr) return ran;
-  auto* const observer = static_cast<BudgetObserver*>(static_cast<LaneObserver*>(wave.observer));
+  auto* const observer = observer_of<kWatch>(wave.observer);
   if (std::exchange(launch, observer->launch) != observer->launch) unspent = 0;
   unspent += ran + 1;  // a wave that sleeps runs none
   if (unspent < kAtATime) return ran;
@@ -70,11 +86,11 @@ uint64_t run_within_budget(emulator::Wave& wave) {
   return ran;
 }
 
-template <bool kDeep>
+template <Watch kWatch>
 const emulator::Backend& budget_backend() {
   static const emulator::Backend backend = [] {
-    emulator::Backend copy = plain_backend<kDeep>();
-    copy.run = run_within_budget<kDeep>;
+    emulator::Backend copy = plain_backend<kWatch>();
+    copy.run = run_within_budget<kWatch>;
     return copy;
   }();
   return backend;
@@ -90,21 +106,27 @@ Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
 // One pass over a trace.
 class TraceCheck {
  public:
-  TraceCheck(const format::Trace& trace, const CheckOptions& options, Selection selection)
+  // `analysis`: in place of findings; may be null.
+  TraceCheck(const format::Trace& trace, const CheckOptions& options, Selection selection,
+             Budget& budget, TraceAnalysis* analysis)
       : trace_(trace),
         options_(options),
         selection_(std::move(selection)),
-        budget_(options.limits),
+        budget_(budget),
+        analysis_(analysis),
         memory_(trace.events(), budget_),
         race_(selection_.has(Tool::kRacecheck)
                   ? std::make_unique<RaceCheck>(memory_.map(), sites_, budget_)
                   : nullptr),
         init_(selection_.has(Tool::kInitcheck) ? std::make_unique<InitCheck>(sites_, budget_)
                                                : nullptr),
-        observer_(memory_.map(), sites_,
-                  {options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
-                   options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
-                  race_.get(), init_.get(), budget_),
+        observer_(budget_, memory_.map(), sites_,
+                  LaneObserver::Options{
+                      options.masked_lane != MaskedLaneMode::kOff && selection_.has(Tool::kLanes),
+                      options.masked_lane == MaskedLaneMode::kLiteral, &waits_, &memory_.freed()},
+                  race_.get(), init_.get()),
+        provenance_(budget_, analysis == nullptr ? nullptr : analysis->words(),
+                    analysis == nullptr ? nullptr : analysis->order()),
         events_(trace, memory_, budget_, report_.notes) {
     report_.tools = options.selection.tools;
     sites_.set_filter([this](uint32_t kernel, const LaneEvent& event) {
@@ -122,6 +144,7 @@ class TraceCheck {
     const std::vector<format::Event>& events = trace_.events();
     for (size_t at = 0; at < events.size(); ++at) {
       sequence_ = events[at].sequence;
+      if (analysis_ != nullptr) analysis_->next_event(sequence_);
       launches_before_ = report_.launches;
       Result<void> done = within_budget();
       if (done) {
@@ -183,13 +206,8 @@ class TraceCheck {
     engine_options.give_scratch = [this, with_shadow](uint64_t size_bytes) {
       budget_.give_memory(with_shadow(size_bytes));
     };
-    // A backend takes a pointer to its own observer.
-    engine_ = deep()
-                  ? emulator::create_engine(memory_.map(), engine_options, budget_backend<true>(),
-                                            static_cast<DeepObserver*>(&observer_))
-                  : emulator::create_engine(memory_.map(), engine_options, budget_backend<false>(),
-                                            static_cast<LaneObserver*>(&observer_));
-    observer_.engine = engine_.get();
+    engine_ = make_engine(engine_options);
+    observer_.engine = provenance_.engine = engine_.get();
     GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, report_.notes));
     std::set<std::string_view> launched;
     for (const format::Kernel& kernel : trace_.kernels()) launched.insert(kernel.name);
@@ -198,7 +216,7 @@ class TraceCheck {
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
-        if (!options_.watch_all && init_ == nullptr)
+        if (!options_.watch_all && init_ == nullptr && analysis_ == nullptr)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
       }
@@ -226,6 +244,18 @@ class TraceCheck {
     return {};
   }
 
+  // A backend takes a pointer to its own observer.
+  std::unique_ptr<emulator::Engine> make_engine(const emulator::EngineOptions& options) {
+    if (analysis_ != nullptr)
+      return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kProvenance>(),
+                                     static_cast<ProvenanceObserver*>(&provenance_));
+    if (deep())
+      return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kDeep>(),
+                                     static_cast<DeepObserver*>(&observer_));
+    return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kLanes>(),
+                                   static_cast<LaneObserver*>(&observer_));
+  }
+
   void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {
     const auto table = memory_.map().snapshot();
     if (waits_.add_kernel(code.load_address + kernel.entry_address, *table)) return;
@@ -239,41 +269,47 @@ class TraceCheck {
   Result<void> apply(const Action& action) {
     if constexpr (requires { events_.apply(action); }) {
       GFXGRAPH_TRY(events_.apply(action));
-      return tell_init(action);
+      return tell(action);
     }
     return {};  // streams, events, markers: sequence order is a valid order
   }
   Result<void> apply(const std::monostate&) { return {}; }
+  // An event that was carried out.
   template <typename Action>
-  Result<void> tell_init(const Action& action) {
+  Result<void> tell(const Action& action) {
+    if (analysis_ != nullptr) analysis_->apply(action);
     if (init_ == nullptr) return {};
     if constexpr (std::is_same_v<Action, format::Copy>)
       return init_events_->apply(action, report_.launches == 0 ? 0 : report_.launches - 1);
     else
       return init_events_->apply(action);
   }
-  bool deep() const { return race_ != nullptr || init_ != nullptr; }
+  bool deep() const { return analysis_ != nullptr || race_ != nullptr || init_ != nullptr; }
   Result<void> apply(const format::AllocationBegin& allocation) {
     if (allocation.kind != format::AllocationKind::kModuleGlobal) {
       GFXGRAPH_TRY(events_.apply(allocation));
-      return tell_init(allocation);
+      return tell(allocation);
     }
     format::AllocationBegin placed = allocation;
     if (allocation.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
       point_to_managed(code_, allocation, memory_);
       placed.kind = format::AllocationKind::kManaged;
-      return events_.apply(placed);
+    } else {
+      placed.recorded_address = global_address(code_, allocation);
     }
-    placed.recorded_address = global_address(code_, allocation);
-    return events_.apply(placed);
+    GFXGRAPH_TRY(events_.apply(placed));
+    if (analysis_ != nullptr) analysis_->apply(placed);
+    return {};
   }
   Result<void> apply(const format::Launch& launch) { return run_launch(launch); }
   Result<void> apply(const format::GraphLaunch& launch) {
     if (launch.graph == 0 || launch.graph > trace_.graphs().size()) {
       return fail(Status::kCorrupt, fmt::format("graph {} does not exist", launch.graph));
     }
+    uint32_t index = 0;
     for (const format::GraphNode& node : trace_.graphs()[launch.graph - 1].nodes) {
       GFXGRAPH_TRY(within_budget());
+      if (analysis_ != nullptr) analysis_->next_node(launch.graph, index++);
       GFXGRAPH_TRY(std::visit([this](const auto& action) { return apply(action); }, node.action));
     }
     return {};
@@ -355,7 +391,8 @@ class TraceCheck {
     write_packet(memory_.own_bytes(packet_).first(kPacketBytes), shape, packet);
 
     static std::atomic<uint64_t> launches{0};
-    observer_.launch = ++launches;
+    observer_.launch = provenance_.launch = ++launches;
+    if (analysis_ != nullptr) analysis_->begin_launch(index, launch, kernarg_);
     observer_.next_launch(index, launch.kernel);
     if (race_ != nullptr)
       race_->next_launch(index, launch.kernel, code.has_fences, order_.unordered[index],
@@ -364,6 +401,7 @@ class TraceCheck {
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
     const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
+    if (analysis_ != nullptr) analysis_->end_launch(ran ? ran->wave_instructions : 0);
     for (const WaitCheck::Place& place :
          waits_.reached_places(code.load_address + found->entry_address))
       sites_.add(launch.kernel, wait_event(place, index, code_));
@@ -481,6 +519,12 @@ class TraceCheck {
                        return std::tuple(-static_cast<int>(a.severity), a.launch, a.code_address) <
                               std::tuple(-static_cast<int>(b.severity), b.launch, b.code_address);
                      });
+    const CallSites calls(trace_);
+    for (const Finding& finding : report_.findings) {
+      report_.calls.push_back(
+          {calls.of_event(finding.event_sequence),
+           finding.nearest ? calls.of_allocation(finding.nearest->allocation) : std::string()});
+    }
     report_.empty_exec_scalar_loads = observer_.empty_exec_loads();
     report_.buffers_compared = events_.comparison().compared;
     report_.buffers_equal = events_.comparison().equal;
@@ -502,7 +546,8 @@ class TraceCheck {
   const CheckOptions& options_;
   Selection selection_;
   Report report_;
-  Budget budget_;
+  Budget& budget_;
+  TraceAnalysis* const analysis_;
   DeviceMemory memory_;
   Sites sites_;
   WaitCheck waits_;
@@ -511,6 +556,7 @@ class TraceCheck {
   std::unique_ptr<InitCheck> init_;  // null: not asked for
   std::optional<InitEvents> init_events_;
   BudgetObserver observer_;
+  BudgetProvenance provenance_;
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
@@ -527,7 +573,14 @@ class TraceCheck {
 
 Result<Report> check_trace(const format::Trace& trace, const CheckOptions& options) {
   GFXGRAPH_ASSIGN_OR_RETURN(Selection selection, Selection::make(trace, options.selection));
-  return TraceCheck(trace, options, std::move(selection)).run();
+  Budget budget(options.limits);
+  return TraceCheck(trace, options, std::move(selection), budget, nullptr).run();
+}
+
+Result<Report> run_analysis(const format::Trace& trace, const CheckOptions& options, Budget& budget,
+                            TraceAnalysis& analysis) {
+  GFXGRAPH_ASSIGN_OR_RETURN(Selection selection, Selection::make(trace, options.selection));
+  return TraceCheck(trace, options, std::move(selection), budget, &analysis).run();
 }
 
 Result<MaskedLaneMode> parse_masked_lane_mode(std::string_view text) {

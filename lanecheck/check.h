@@ -62,10 +62,17 @@ struct KernelTotals {
   uint64_t dropped_lanes = 0;  // B1: lanes that a buffer's range check dropped
 };
 
+// The program's calls of HIP that a finding comes from; empty: not known.
+struct FindingCalls {
+  std::string launched_by;   // of its first event: "decode+0x1f4"
+  std::string allocated_by;  // of the buffer that it is nearest to: "load_model+0x2c#3"
+};
+
 struct Report {
   static constexpr size_t kMaxFailed = 1000;
   ToolSet tools = kDefaultTools;
   std::vector<Finding> findings;     // errors first, then by first launch and code address
+  std::vector<FindingCalls> calls;   // of each finding
   std::vector<FailedLaunch> failed;  // the first kMaxFailed
   uint64_t failed_launches = 0;      // all of them
   std::optional<Stop> stopped;

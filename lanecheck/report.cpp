@@ -77,7 +77,8 @@ std::string place_text(const Finding& finding) {
                      finding.wave);
 }
 
-void render_finding(const Finding& finding, const std::string& trace_name, std::string& out) {
+void render_finding(const Finding& finding, const FindingCalls& calls,
+                    const std::string& trace_name, std::string& out) {
   append(out, "{}: {} {}: kernel {}, pc {:#x} {}: ", trace_name, severity_name(finding.severity),
          class_text(finding.finding_class).code, readable_name(finding.kernel),
          finding.code_address, finding.mnemonic);
@@ -95,6 +96,9 @@ void render_finding(const Finding& finding, const std::string& trace_name, std::
   if (finding.places.size() > 1)
     append(out, ", at {} of this line", plural(finding.places.size(), "instruction"));
   out += '\n';
+  if (!calls.launched_by.empty()) append(out, "    launched by {}\n", calls.launched_by);
+  if (!calls.allocated_by.empty())
+    append(out, "    {} allocated by {}\n", finding.nearest->name, calls.allocated_by);
   append(out, "    fix: {}\n", class_text(finding.finding_class).fix);
 }
 
@@ -119,8 +123,11 @@ std::string describe(const Finding& finding) {
 
 std::string render_text(const Report& report, const std::string& trace_name) {
   std::string out;
-  for (const Finding& finding : report.findings)
-    if (finding.suppressed_by.empty()) render_finding(finding, trace_name, out);
+  for (size_t n = 0; n < report.findings.size(); ++n) {
+    if (!report.findings[n].suppressed_by.empty()) continue;
+    const FindingCalls calls = n < report.calls.size() ? report.calls[n] : FindingCalls();
+    render_finding(report.findings[n], calls, trace_name, out);
+  }
   for (const FailedLaunch& failed : report.failed) {
     if (failed.finding) {
       append(out,

@@ -28,7 +28,7 @@ Json nearest_json(const NearestBuffer& nearest) {
           {"freed", nearest.freed}};
 }
 
-Json finding_json(const Finding& finding) {
+Json finding_json(const Finding& finding, const FindingCalls& calls) {
   const ClassText& text = class_text(finding.finding_class);
   Json json = {{"class", text.code},
                {"name", text.name},
@@ -52,8 +52,10 @@ Json finding_json(const Finding& finding) {
                    {"address_class", finding.address_class},
                    {"access_bytes", finding.access_bytes},
                    {"write", finding.write}};
+  if (!calls.launched_by.empty()) json["first"]["launched_by"] = calls.launched_by;
   if (finding.source) json["source"] = source_json(*finding.source);
   if (finding.nearest) json["nearest"] = nearest_json(*finding.nearest);
+  if (!calls.allocated_by.empty()) json["nearest"]["allocated_by"] = calls.allocated_by;
   if (finding.written_by != 0) json["address_written_at_bytes"] = finding.written_by;
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   json["fix"] = text.fix;
@@ -86,7 +88,10 @@ std::string render_json(const Report& report, const std::string& trace_name) {
   json["buffers"] = {{"compared", report.buffers_compared}, {"equal", report.buffers_equal}};
   json["empty_exec_scalar_loads"] = report.empty_exec_scalar_loads;
   json["findings"] = Json::array();
-  for (const Finding& finding : report.findings) json["findings"].push_back(finding_json(finding));
+  for (size_t n = 0; n < report.findings.size(); ++n) {
+    const FindingCalls calls = n < report.calls.size() ? report.calls[n] : FindingCalls();
+    json["findings"].push_back(finding_json(report.findings[n], calls));
+  }
   json["not_checked"] = Json::array();
   for (const FailedLaunch& failed : report.failed) {
     json["not_checked"].push_back({{"launch", failed.launch},

@@ -67,9 +67,19 @@ gfxgraph_status_t open_trace(const gfxgraph_trace_options_t* options, gfxgraph_t
     GFXGRAPH_TRY(require_flags(
         "gfxgraph_trace_options_t",
         {{"allow_torn", chosen.allow_torn}, {"allow_incomplete", chosen.allow_incomplete}}));
-    GFXGRAPH_TRY(require(chosen.reserved == 0, "reserved of gfxgraph_trace_options_t is not zero"));
-    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> file,
-                              open(format::ReadOptions{chosen.allow_torn != 0, 0, true}));
+    GFXGRAPH_TRY(require(chosen.pointers <= GFXGRAPH_POINTERS_MATCHED,
+                         "pointers of gfxgraph_trace_options_t is no GFXGRAPH_POINTERS_..."));
+    format::ReadOptions read;
+    read.allow_torn = chosen.allow_torn != 0;
+    read.lazy = true;
+    read.pointers = chosen.pointers == GFXGRAPH_POINTERS_TYPED     ? format::PointerUse::kTyped
+                    : chosen.pointers == GFXGRAPH_POINTERS_MATCHED ? format::PointerUse::kRecorded
+                                                                   : format::PointerUse::kProven;
+    GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const format::Trace> file, open(read));
+    if (chosen.pointers == GFXGRAPH_POINTERS_PROVEN && !file->provenance().made)
+      return fail(Status::kInvalidArgument,
+                  "the trace does not say which words are pointers; `gfxgraph provenance TRACE "
+                  "--write` finds out");
     const uint64_t most =
         chosen.max_operations == 0 ? kDefaultMaxOperations : chosen.max_operations;
     GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Program::build(file, most));

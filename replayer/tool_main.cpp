@@ -47,6 +47,7 @@ struct Arguments {
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
   std::string ambiguous = "relocate";
+  std::string pointers;
   std::string fresh = "zero";
   std::string memory = "auto";
   bool verify = false;
@@ -64,6 +65,10 @@ struct Arguments {
   bool list = false;
   bool quiet = false;
 };
+
+constexpr const char* kNothingProven =
+    ": the trace does not say which words are pointers; gfxgraph provenance TRACE --write finds "
+    "out";
 
 void say(const Arguments& arguments, const std::string& text) {
   if (!arguments.quiet) print(stderr, "gfxgraph-replay: {}\n", text);
@@ -101,6 +106,9 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   format::ReadOptions options;
   options.allow_torn = arguments.allow_torn;
   options.lazy = true;
+  options.pointers = arguments.pointers == "typed"     ? format::PointerUse::kTyped
+                     : arguments.pointers == "matched" ? format::PointerUse::kRecorded
+                                                       : format::PointerUse::kProven;
   Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(arguments.trace, options);
   if (!trace) {
@@ -108,6 +116,8 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
     if (error.status == Status::kTruncated) error.message += "; --allow-torn replays what is there";
     return tl::unexpected<Error>(std::move(error));
   }
+  if (arguments.pointers == "proven" && !(*trace)->provenance().made)
+    return fail(Status::kInvalidArgument, arguments.trace + kNothingProven);
   if (!(*trace)->sealed()) say(arguments, fmt::format("torn trace: {}", (*trace)->torn_reason()));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                             Program::build(std::move(*trace), arguments.max_operations));
@@ -440,6 +450,11 @@ int run_tool(int argc, char** argv) {
                "replay a damaged or unfinished trace up to the damage");
   app.add_option("--device", arguments.device, "real, emulated (the software agent), or auto")
       ->check(CLI::IsMember({"auto", "real", "emulated"}));
+  app.add_option("--pointers", arguments.pointers,
+                 "which words are relocated: proven: as gfxgraph provenance --write found, typed: "
+                 "those whose type says so, matched: all that look like addresses (default: proven "
+                 "if the trace says it, else matched)")
+      ->check(CLI::IsMember({"proven", "typed", "matched"}));
   app.add_option("--ambiguous", arguments.ambiguous,
                  "words that only look like pointers: relocate or keep them")
       ->check(CLI::IsMember({"relocate", "keep"}));

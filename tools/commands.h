@@ -3,6 +3,10 @@
 // stderr.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace gfxgraph::tools {
 
 int record_command(int argc, char** argv);
@@ -10,6 +14,14 @@ int replay_command(int argc, char** argv);
 int run_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int check_command(int argc, char** argv);
+int provenance_command(int argc, char** argv);
+// The same; makes the trace by `record` once the command line is known to be right. `record`
+// returns -1, or the exit code to end with.
+int check_recorded(int argc, char** argv, const std::function<int()>& record);
+// gfxgraph run --check: records the program into a temporary trace and checks that. `options`:
+// those of gfxgraph check.
+int check_program(const std::string& device, const std::vector<std::string>& options,
+                  const std::vector<char*>& program);
 int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);

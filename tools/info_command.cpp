@@ -19,6 +19,7 @@
 #include "tools/ambiguous_report.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
+#include "tools/dag_report.h"
 #include "tools/event_json.h"
 #include "tools/json_stream.h"
 #include "tools/lint_report.h"
@@ -97,10 +98,12 @@ void print_contents(const format::Trace& trace, const TraceSummary& summary) {
   }
 }
 
-void print_relocations(const TraceSummary& summary, bool list) {
+void print_relocations(const format::Trace& trace, const TraceSummary& summary, bool list) {
   const RelocationCounts& counts = summary.relocations;
   print("\nrelocations: {} typed, {} proven, {} matched, {} of these ambiguous\n", counts.typed,
         counts.proven, counts.matched, counts.ambiguous);
+  if (const uint64_t data = count_data(trace.provenance()))
+    print("  proven to be data: {} words that look like addresses\n", data);
   if (!list) {
     for (const std::string& line : ambiguous_lines(summary)) print("  {}\n", line);
     return;
@@ -188,13 +191,15 @@ Json site_json(const RelocationSite& site) {
           {"count", site.count},       {"example", site.example}};
 }
 
-void print_relocations_json(JsonStream& json, const TraceSummary& summary) {
+void print_relocations_json(JsonStream& json, const format::Trace& trace,
+                            const TraceSummary& summary) {
   const RelocationCounts& counts = summary.relocations;
   json.object("relocations", [&](JsonStream& fields) {
     fields.field("typed", counts.typed);
     fields.field("proven", counts.proven);
     fields.field("matched", counts.matched);
     fields.field("ambiguous", counts.ambiguous);
+    if (trace.provenance().made) fields.field("data", count_data(trace.provenance()));
     fields.list("sites", summary.sites.size(),
                 [&](size_t n) { return site_json(summary.sites[n]); });
   });
@@ -261,7 +266,7 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   json.list("graphs", trace.graphs().size(), [&](size_t n) -> Json {
     return {{"id", trace.graphs()[n].id}, {"nodes", trace.graphs()[n].nodes.size()}};
   });
-  print_relocations_json(json, summary);
+  print_relocations_json(json, trace, summary);
   const std::vector<BufferSummary> buffers = summarize_buffers(trace);
   json.list("buffers", buffers.size(), [&](size_t n) { return buffer_json(buffers[n]); });
   if (sections.ranges || sections.lint) {
@@ -281,7 +286,7 @@ void print_text(const std::string& path, const format::Trace& trace, const Trace
                 const Sections& sections) {
   print_overview(path, trace, summary);
   print_contents(trace, summary);
-  print_relocations(summary, sections.relocations);
+  print_relocations(trace, summary, sections.relocations);
   if (sections.buffers) print_buffers(summarize_buffers(trace), trace.events().size());
   if (sections.ranges || sections.lint) {
     const TraceSteps steps(trace);
@@ -335,6 +340,7 @@ int info_command(int argc, char** argv) {
   ReadLimits limits;
   Sections sections;
   bool json = false;
+  std::string dag;
   const std::map<std::string, TableFormat> formats = {
       {"table", TableFormat::kTable}, {"json", TableFormat::kJson}, {"csv", TableFormat::kCsv}};
   std::string table_format;
@@ -364,6 +370,11 @@ int info_command(int argc, char** argv) {
       ->check(CLI::IsMember({"table", "json", "csv"}));
   app.add_flag("--lint-summary", sections.lint_summary,
                "print only a line of --lint for each of the first steps");
+  app.add_option(
+         "--dag", dag,
+         "execute the launches in the emulator and print which need each other's data, what "
+         "synchronisation is missing and which order is not needed: text, json or dot")
+      ->check(CLI::IsMember({"text", "json", "dot"}));
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
@@ -379,10 +390,17 @@ int info_command(int argc, char** argv) {
   if (const auto manifest = read_manifest(path))
     return info_of_manifest(path, *manifest, sections, json);
   const Result<std::shared_ptr<const format::Trace>> opened =
-      format::Trace::open(path, {.allow_torn = true});
+      format::Trace::open(path, {.allow_torn = true, .pointers = format::PointerUse::kProven});
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
   const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
+  if (!dag.empty()) {
+    const Result<lanecheck::DataOrderReport> order = lanecheck::order_by_data(trace, {});
+    if (!order) return report(order.error());
+    write_text(stdout, render_dag(trace, *order, path, dag));
+    if (!order->stopped.empty()) return kExitDataLost;
+    return order->failed_launches != 0 ? kExitFailed : code;
+  }
   if (sections.lint_summary) {
     print_lint_summary(trace, lint(trace, TraceSteps(trace)));
     return code;

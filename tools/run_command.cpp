@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/device.h"
@@ -86,12 +88,20 @@ int run_command(int argc, char** argv) {
   const SplitArguments split = split_arguments(argc, argv);
   CLI::App app(
       "Runs a HIP program on gfxgraph's software agent, without a GPU. The program's output and\n"
-      "exit code pass through unchanged.\n\nExample: gfxgraph run -- ./app --size 4096",
+      "exit code pass through unchanged. With --check, what it did is then checked as by gfxgraph\n"
+      "check, whose options may be given, too; the exit code is that of the check, or the "
+      "program's\n"
+      "where the check has nothing to report.\n\n"
+      "Example: gfxgraph run -- ./app --size 4096\n"
+      "Example: gfxgraph run --check --tool all -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
   app.add_option("--device", device, "auto, real or emulated")
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
+  bool check = false;
+  app.add_flag("--check", check, "check the program's kernels when it has ended");
+  app.allow_extras(std::ranges::find(split.own, std::string_view("--check")) != split.own.end());
   app.footer("The program and its arguments follow after --.");
   const int code =
       parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()), true);
@@ -100,6 +110,7 @@ int run_command(int argc, char** argv) {
     print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
     return kExitUsage;
   }
+  if (check) return check_program(device, app.remaining(), split.program);
   const Result<bool> emulated = select_device(device);
   if (!emulated) return report(emulated.error());
   return report(start({split.program.begin(), split.program.end()}, *emulated));

@@ -95,11 +95,19 @@ typedef struct gfxgraph_step_s* gfxgraph_step_t;
 /* ---- trace -------------------------------------------------------------------------------------
  */
 
+/* Which words that look like addresses are relocated. */
+#define GFXGRAPH_POINTERS_DEFAULT 0 /* as PROVEN if the trace says it, else MATCHED */
+#define GFXGRAPH_POINTERS_PROVEN                                       \
+  1 /* as `gfxgraph provenance --write` found; where it found nothing, \
+     * all; a trace without its record is refused */
+#define GFXGRAPH_POINTERS_TYPED 2   /* those whose type says that they are pointers */
+#define GFXGRAPH_POINTERS_MATCHED 3 /* all, as the recorder found them */
+
 typedef struct gfxgraph_trace_options_t {
   uint32_t struct_size;      /* bytes */
   uint32_t allow_torn;       /* 1: read a damaged or unfinished file up to the damage */
   uint32_t allow_incomplete; /* 1: accept traces whose recording missed calls, or did not finish */
-  uint32_t reserved;         /* zero */
+  uint32_t pointers;         /* GFXGRAPH_POINTERS_..., default DEFAULT */
   uint64_t max_operations;   /* of one run; nodes of launched graphs count at each launch; a trace
                                 with more is rejected; 0, the default: 4,000,000 */
 } gfxgraph_trace_options_t;

@@ -201,6 +201,13 @@ std::string dump_json(const Trace& trace) {
     json["sites"].push_back({s.id, s.module, s.build_id, s.symbol, s.offset_bytes,
                              s.symbol_offset_bytes, s.program, s.symbol_unique});
   }
+  for (const KnownWords& known : trace.provenance().places) {
+    Json words = Json::array();
+    for (const KnownWord& word : known.words)
+      words.push_back({word.offset_bytes, static_cast<int>(word.verdict)});
+    json["provenance"].push_back({known.place.event, known.place.graph, known.place.node,
+                                  static_cast<int>(known.place.part), words});
+  }
   json["events"] = Json::array();
   for (const Event& event : trace.events()) {
     json["events"].push_back({{"sequence", event.sequence},

@@ -280,9 +280,9 @@ TEST_F(CApi, OptionsOfANewerCallerAreRefusedByTheirFirstByte) {
         {&StepOptionsC::keep_memory, "keep_memory of gfxgraph_step_options_t"}})
     expect_flag_refused(gfxgraph_step_options_default(), field, name, create_step);
   gfxgraph_trace_options_t trace_options = gfxgraph_trace_options_default();
-  trace_options.reserved = 1;
+  trace_options.pointers = 9;
   EXPECT_EQ(open(&trace_options), GFXGRAPH_INVALID_ARGUMENT);
-  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("reserved of gfxgraph_trace_options_t is not zero"));
+  EXPECT_THAT(gfxgraph_last_error(), HasSubstr("pointers of gfxgraph_trace_options_t"));
   gfxgraph_session_options_t session_options = gfxgraph_session_options_default();
   session_options.reserved = 1;
   EXPECT_EQ(create_session(&session_options), GFXGRAPH_INVALID_ARGUMENT);

@@ -1,0 +1,28 @@
+#include "lanecheck/call_sites.h"
+
+#include <variant>
+
+#include "format/site_name.h"
+
+namespace gfxgraph::lanecheck {
+
+CallSites::CallSites(const format::Trace& trace) : trace_(trace) {
+  for (const format::Event& event : trace.events()) {
+    const auto* const begin = std::get_if<format::AllocationBegin>(&event.action);
+    if (begin != nullptr && begin->site != 0) begins_.emplace(begin->id, begin);
+  }
+}
+
+std::string CallSites::of_event(uint64_t sequence) const {
+  if (sequence >= trace_.events().size()) return {};
+  const format::SiteId site = trace_.events()[sequence].site;
+  if (site == 0 || site > trace_.sites().size()) return {};
+  return format::site_name(trace_.sites()[site - 1]);
+}
+
+std::string CallSites::of_allocation(format::AllocationId id) const {
+  const auto found = begins_.find(id);
+  return found == begins_.end() ? std::string() : format::made_name(trace_.sites(), *found->second);
+}
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,356 @@
+#include "lanecheck/provenance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gfxgraph::lanecheck {
+namespace {
+
+constexpr size_t kMostRelated = 1 << 20;
+// How far behind a variable of a code object its other objects, its tables and code may lie.
+constexpr uint64_t kCodeReach = UINT64_C(1) << 30;
+
+// Visits the rows of a copy or memset: offsets of one end, from where it begins.
+struct Rows {
+  uint64_t width = 0, height = 1, depth = 1;
+  template <typename Visit>
+  void visit(const Visit& visit) const {
+    if (width == 0) return;
+    for (uint64_t z = 0; z < depth; ++z)
+      for (uint64_t y = 0; y < height; ++y) visit(y, z);
+  }
+  uint64_t offset(const format::CopyEnd& end, uint64_t y, uint64_t z) const {
+    const uint64_t pitch = end.pitch_bytes != 0 ? end.pitch_bytes : width;
+    const uint64_t slice = end.slice_bytes != 0 ? end.slice_bytes : pitch * height;
+    return end.offset_bytes + z * slice + y * pitch;
+  }
+};
+
+}  // namespace
+
+uint64_t Provenance::address_of(format::AllocationId id) const {
+  const auto found = addresses_.find(id);
+  return found == addresses_.end() ? 0 : found->second;
+}
+
+const Provenance::Allocation* Provenance::find(uint64_t address, uint64_t* start) const {
+  auto next = live_.upper_bound(address);
+  if (next == live_.begin()) return nullptr;
+  --next;
+  if (start != nullptr) *start = next->first;
+  return address - next->first < next->second.bytes ? &next->second : nullptr;
+}
+
+uint32_t Provenance::place(format::WordPart part) {
+  place_.part = part;
+  if (places_.empty() || places_.back() != place_) places_.push_back(place_);
+  return static_cast<uint32_t>(places_.size() - 1);
+}
+
+uint32_t Provenance::add_word(const format::Relocation& relocation, format::WordPart part,
+                              uint64_t value) {
+  // A node's words are those of all launches of its graph.
+  if (place_.graph != 0) {
+    const uint64_t node = uint64_t{place_.graph} << 32 | place_.node;
+    uint32_t& known =
+        node_words_[{node, relocation.offset_bytes << 3 | static_cast<unsigned>(part)}];
+    if (known != 0) return known;
+    known = static_cast<uint32_t>(words_.size());
+  }
+  if (words_.size() > Tags::kMostWords ||
+      (words_.size() % 1024 == 0 &&
+       !budget_.take_memory(1024 * sizeof(Word), "what is known of words"))) {
+    lost_ = true;
+    return 0;
+  }
+  Word word;
+  word.value = value;
+  word.offset = relocation.offset_bytes;
+  word.place = place(part);
+  word.allocation = relocation.allocation;
+  word.typed = relocation.source == format::RelocationSource::kTyped;
+  word.outside = relocation.outside;
+  const auto target = live_.find(address_of(relocation.allocation));
+  word.code = target != live_.end() && target->second.code;
+  words_.push_back(word);
+  return static_cast<uint32_t>(words_.size() - 1);
+}
+
+// ---- events ----
+
+void Provenance::add_content(const format::Content& content, format::WordPart part,
+                             uint64_t address) {
+  memory_.clear(address, content.size_bytes);
+  for (const format::Relocation& relocation : content.relocations) {
+    const uint64_t value =
+        address_of(relocation.allocation) + static_cast<uint64_t>(relocation.addend);
+    if (const uint32_t word = add_word(relocation, part, value))
+      memory_.set_word(address + relocation.offset_bytes, word);
+  }
+}
+
+void Provenance::apply(const format::AllocationBegin& action) {
+  if (action.size_bytes == 0) return;
+  addresses_[action.id] = action.recorded_address;
+  live_[action.recorded_address] = {action.id, std::max(action.size_bytes, action.mapped_bytes),
+                                    action.kind == format::AllocationKind::kModuleGlobal};
+  add_content(action.initial, format::WordPart::kInitial, action.recorded_address);
+}
+
+void Provenance::apply(const format::AllocationEnd& action) {
+  const uint64_t address = address_of(action.id);
+  const auto live = live_.find(address);
+  if (live == live_.end() || live->second.id != action.id) return;
+  add_final(action.post, format::WordPart::kFinal, address);
+  memory_.clear(address, live->second.bytes);
+  live_.erase(live);
+}
+
+void Provenance::add_final(const format::Content& content, format::WordPart part,
+                           uint64_t address) {
+  for (const format::Relocation& relocation : content.relocations) {
+    Final final;
+    final.place = place(part);
+    final.offset = relocation.offset_bytes;
+    const auto target = live_.find(address_of(relocation.allocation));
+    final.code = target != live_.end() && target->second.code;
+    Tags::Elements elements;
+    const uint64_t at = address + relocation.offset_bytes;
+    if (!tags_.elements(tags_.unite(memory_.get(at + 4), memory_.get(at)), elements)) continue;
+    for (unsigned n = 0; n < elements.count; ++n)
+      final.words.push_back(Tags::word_of(elements.element[n]));
+    finals_.push_back(std::move(final));
+  }
+}
+
+void Provenance::apply(const format::HostWrite& action) {
+  add_content(action.content, format::WordPart::kHostWrite,
+              address_of(action.allocation) + action.offset_bytes);
+}
+
+void Provenance::apply(const format::Copy& action) {
+  const Rows rows{action.width_bytes, action.height, action.depth};
+  const format::CopyEnd& to = action.destination;
+  const format::CopyEnd& from = action.source;
+  const uint64_t target = address_of(to.allocation), source = address_of(from.allocation);
+  if (to.allocation == 0) {
+    if (from.allocation != 0 && rows.height == 1 && rows.depth == 1)
+      add_final(action.host_result, format::WordPart::kCopyResult, source + from.offset_bytes);
+    return;
+  }
+  if (from.allocation != 0) {
+    rows.visit([&](uint64_t y, uint64_t z) {
+      memory_.copy(target + rows.offset(to, y, z), source + rows.offset(from, y, z), rows.width);
+    });
+    return;
+  }
+  rows.visit(
+      [&](uint64_t y, uint64_t z) { memory_.clear(target + rows.offset(to, y, z), rows.width); });
+  for (const format::Relocation& relocation : action.host_source.relocations) {
+    // Rows are packed; a word across two of them is no word there.
+    const uint64_t row = relocation.offset_bytes / rows.width;
+    const uint64_t in_row = relocation.offset_bytes % rows.width;
+    const uint64_t value =
+        address_of(relocation.allocation) + static_cast<uint64_t>(relocation.addend);
+    const uint32_t word = add_word(relocation, format::WordPart::kCopySource, value);
+    if (word == 0 || in_row + sizeof(uint64_t) > rows.width) continue;
+    memory_.set_word(target + rows.offset(to, row % rows.height, row / rows.height) + in_row, word);
+  }
+}
+
+void Provenance::apply(const format::Memset& action) {
+  const Rows rows{action.width_elements * action.element_bytes, action.height, action.depth};
+  const format::CopyEnd to{action.allocation, action.offset_bytes, action.pitch_bytes,
+                           action.slice_bytes};
+  const uint64_t target = address_of(action.allocation);
+  rows.visit(
+      [&](uint64_t y, uint64_t z) { memory_.clear(target + rows.offset(to, y, z), rows.width); });
+}
+
+void Provenance::launch(const format::Launch& action, uint64_t address) {
+  memory_.clear(address, action.kernarg.size());
+  for (const format::Relocation& relocation : action.relocations) {
+    uint64_t value = 0;
+    if (relocation.offset_bytes + sizeof(value) > action.kernarg.size()) continue;
+    std::memcpy(&value, action.kernarg.data() + relocation.offset_bytes, sizeof(value));
+    if (const uint32_t word = add_word(relocation, format::WordPart::kArguments, value))
+      memory_.set_word(address + relocation.offset_bytes, word);
+  }
+}
+
+// ---- kernels ----
+
+void Provenance::prove(Word& word, format::AllocationId target) {
+  word.proven = true;
+  word.target = target;
+}
+
+void Provenance::judge(Tag high, Tag low, uint64_t address) {
+  Tags::Elements elements;
+  const auto reached = [&](uint32_t word) { words_[word].reached = true; };
+  if (!tags_.elements(high, elements)) return tags_.visit_once(high, reached);
+  uint64_t start = 0;
+  const Allocation* const at = find(address, &start);
+  uint32_t candidates[Tags::kMostElements];
+  unsigned count = 0;
+  for (unsigned n = 0; n < elements.count; ++n) {
+    const Tag element = elements.element[n];
+    if (Tags::is_weak(element) || Tags::half_of(element) != 1) continue;
+    const Word& word = words_[Tags::word_of(element)];
+    const bool there = at != nullptr && (at->id == word.allocation || word.outside);
+    // Tables and constants of a code object lie beside its variables.
+    const bool in_code = word.code && address - word.value + kCodeReach < 2 * kCodeReach;
+    if (there || in_code) candidates[count++] = Tags::word_of(element);
+  }
+  if (count > 1) {
+    // One of them may be the one that the lower half comes from, too.
+    Tags::Elements lower;
+    unsigned kept = 0;
+    if (tags_.elements(low, lower)) {
+      for (unsigned n = 0; n < count; ++n) {
+        const Tag half = Tags::of(candidates[n], 0);
+        if (std::find(lower.element, lower.element + lower.count, half) !=
+            lower.element + lower.count)
+          candidates[kept++] = candidates[n];
+      }
+    }
+    if (kept == 1) count = 1;
+  }
+  if (count == 1) {
+    Word& word = words_[candidates[0]];
+    if (!word.proven) prove(word, at != nullptr ? at->id : word.allocation);
+  }
+  for (unsigned n = 0; n < elements.count; ++n) {
+    Word& word = words_[Tags::word_of(elements.element[n])];
+    if (word.proven) continue;
+    word.reached = true;
+    word.elsewhere = word.elsewhere || (count == 0 && elements.count == 1);
+  }
+}
+
+void Provenance::jump(Tag high) {
+  Tags::Elements elements;
+  if (!tags_.elements(high, elements)) return;
+  for (unsigned n = 0; n < elements.count; ++n) {
+    Word& word = words_[Tags::word_of(elements.element[n])];
+    if (elements.count == 1 && !word.proven) prove(word, word.allocation);
+    word.reached = true;
+  }
+}
+
+void Provenance::untraced(uint64_t address, uint64_t pc) {
+  if (untraced_.contains(pc)) return;
+  const Allocation* const at = find(address);
+  if (at != nullptr && !at->code) untraced_.insert(pc);
+}
+
+void Provenance::relate(Tag a, Tag b) {
+  Tags::Elements first, second;
+  if (!tags_.elements(a, first) || !tags_.elements(b, second)) return;
+  for (unsigned n = 0; n < first.count; ++n) {
+    for (unsigned m = 0; m < second.count; ++m) {
+      const uint32_t one = Tags::word_of(first.element[n]),
+                     other = Tags::word_of(second.element[m]);
+      if (one == other) continue;
+      if (related_.size() == kMostRelated) {
+        lost_ = true;
+        return;
+      }
+      related_.insert(std::minmax(one, other));
+    }
+  }
+}
+
+Tag Provenance::narrow(Tag tag, uint32_t value) const {
+  // No upper dword of an address, and what it was computed from does not matter any more.
+  if (value == 0 || value == ~0U) return 0;
+  if (Tags::is_single(tag) && !Tags::is_weak(tag)) return tag;
+  Tags::Elements elements;
+  if (!tags_.elements(tag, elements)) return tag;
+  for (unsigned n = 0; n < elements.count; ++n) {
+    const Tag element = elements.element[n] & ~Tags::kWeak;
+    const uint64_t word = words_[Tags::word_of(element)].value;
+    if (static_cast<uint32_t>(Tags::half_of(element) == 0 ? word : word >> 32) == value)
+      return element;
+  }
+  return tag;
+}
+
+// ---- the result ----
+
+const char* Provenance::reason_of(const Word& word, bool related, bool all_ran) const {
+  if (word.elsewhere) return "it reached an address in other memory than it points to";
+  if (word.reached) return "an address was computed from it, and not by adding to it alone";
+  if (!all_ran) return "not all launches were executed";
+  if (tags_.lost() || memory_.lost() || lost_) return "not all values were followed";
+  if (related) return "it was compared with a pointer into the same memory";
+  return nullptr;
+}
+
+void Provenance::finish(ProvenanceReport& report, bool list) {
+  const bool all_ran = report.failed_launches == 0 && report.stopped.empty();
+  // The ends of ranges: never followed, and moved all the same.
+  std::vector<bool> related(words_.size());
+  for (const auto& [a, b] : related_) {
+    if (words_[a].allocation != words_[b].allocation) continue;
+    if (words_[a].proven) related[b] = true;
+    if (words_[b].proven) related[a] = true;
+  }
+  std::map<format::WordPlace, std::vector<format::KnownWord>> known;
+  for (uint32_t n = 1; n < words_.size(); ++n) {
+    const Word& word = words_[n];
+    ++report.words;
+    const auto say = [&](const char* verdict) {
+      if (list) report.list.push_back({places_[word.place], word.offset, word.value, verdict});
+    };
+    format::KnownWord one;
+    one.offset_bytes = word.offset;
+    if (word.proven) {
+      say("proven");
+      ++report.proven;
+      report.rebased += word.target != word.allocation ? 1 : 0;
+      known[places_[word.place]].push_back(one);
+      continue;
+    }
+    if (!word.read && !word.reached && all_ran) {
+      say("never read");
+      ++report.unread;
+      continue;
+    }
+    if (const char* const reason = reason_of(word, related[n], all_ran)) {
+      say("unclear");
+      ++report.unclear;
+      ++report.reasons[reason];
+      if (report.examples.size() < ProvenanceReport::kMostExamples)
+        report.examples.push_back({places_[word.place], word.offset, word.allocation, reason});
+      continue;
+    }
+    say("data");
+    ++report.data;
+    if (word.typed) continue;  // its type says what it is
+    one.verdict = format::WordVerdict::kData;
+    known[places_[word.place]].push_back(one);
+  }
+  for (const Final& final : finals_) {
+    const auto is_data = [&](uint32_t n) {
+      const Word& word = words_[n];
+      return !word.proven && !word.typed && word.read &&
+             reason_of(word, related[n], all_ran) == nullptr;
+    };
+    if (!all_ran || final.code || !std::ranges::all_of(final.words, is_data)) continue;
+    format::KnownWord one;
+    one.offset_bytes = final.offset;
+    one.verdict = format::WordVerdict::kData;
+    known[places_[final.place]].push_back(one);
+  }
+  for (auto& [where, words] : known) {
+    std::ranges::sort(words, {}, &format::KnownWord::offset_bytes);
+    report.facts.places.push_back({where, std::move(words)});
+  }
+  report.facts.made = true;
+  report.untraced_instructions = untraced_.size();
+}
+
+}  // namespace gfxgraph::lanecheck

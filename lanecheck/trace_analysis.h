@@ -1,0 +1,61 @@
+// A run of all launches of a trace that finds nothing wrong, but learns something: where words
+// lead (provenance.h), which data launches share (data_order.h).
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "format/reader.h"
+#include "lanecheck/budget.h"
+#include "lanecheck/check.h"
+#include "lanecheck/data_order.h"
+#include "lanecheck/provenance.h"
+#include "lanecheck/provenance_observer.h"
+
+namespace gfxgraph::lanecheck {
+
+// What to learn, either or both; what it points to must outlive the run. Events are told after they
+// were carried out, in the order of the trace.
+class TraceAnalysis {
+ public:
+  TraceAnalysis(Provenance* words, DataOrder* order) : words_(words), order_(order) {}
+
+  Provenance* words() const { return words_; }
+  DataOrder* order() const { return order_; }
+
+  void next_event(uint64_t sequence);
+  void next_node(format::GraphId graph, uint32_t node);
+  // A variable of a module: where it stands now.
+  void apply(const format::AllocationBegin& action);
+  void apply(const format::AllocationEnd& action);
+  void apply(const format::HostWrite& action);
+  void apply(const format::Copy& action);
+  void apply(const format::Memset& action);
+  template <typename Other>
+  void apply(const Other&) {}
+  // The arguments stand at `kernarg_address`.
+  void begin_launch(uint64_t number, const format::Launch& action, uint64_t kernarg_address);
+  void end_launch(uint64_t wave_instructions);
+
+ private:
+  uint64_t address_of(format::AllocationId id) const {
+    const auto found = addresses_.find(id);
+    return found == addresses_.end() ? 0 : found->second.address;
+  }
+  void begin_node(DataNode::Kind kind, format::StreamId stream);
+
+  Provenance* const words_;
+  DataOrder* const order_;
+  uint64_t event_ = 0;
+  struct Memory {
+    uint64_t address = 0, bytes = 0;
+  };
+  std::unordered_map<format::AllocationId, Memory> addresses_;
+};
+
+// As check_trace(), with this analysis in place of findings.
+Result<Report> run_analysis(const format::Trace& trace, const CheckOptions& options, Budget& budget,
+                            TraceAnalysis& analysis);
+
+}  // namespace gfxgraph::lanecheck
