@@ -26,10 +26,11 @@ const char* kind_name(DataNode::Kind kind) {
   return "unknown";
 }
 
+constexpr size_t kNameLength = 60;
+
 std::string kernel_name(const format::Trace& trace, const DataNode& node) {
   if (node.kernel == 0 || node.kernel > trace.kernels().size()) return {};
-  const std::string name = demangle(trace.kernels()[node.kernel - 1].name);
-  return name.substr(0, name.find('('));
+  return short_function_name(demangle(trace.kernels()[node.kernel - 1].name), kNameLength);
 }
 
 std::string node_text(const format::Trace& trace, const DataNode& node) {

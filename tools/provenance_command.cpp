@@ -126,10 +126,10 @@ int provenance_command(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--max-instructions", limits.instructions,
-                 "stop after so many instructions of waves, of all launches together; 0: no limit")
+                 "stop after this many wave instructions in all launches together; 0: no limit")
       ->capture_default_str();
   app.add_option("--max-memory", limits.memory_bytes,
-                 "stop when buffers and code need more at a time: bytes, or a number with KiB, MiB "
+                 "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
   if (const int code = parse(app, argc, argv); code >= 0) return code;

@@ -103,7 +103,9 @@ TEST_P(Livelock, TheCallerMayEndThemByTime) {
   EngineOptions options;
   std::atomic<unsigned> asked{0};
   options.long_run = [&](const LongRun& run) {
-    if (GetParam().threads == 1) EXPECT_FALSE(run.blocked);
+    if (GetParam().threads == 1) {
+      EXPECT_FALSE(run.blocked);
+    }
     return ++asked < 3 ? LongRunAnswer::kGoOn : LongRunAnswer::kEnd;
   };
   make_device(options);

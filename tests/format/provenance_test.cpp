@@ -17,7 +17,8 @@ class KnownWordsTest : public testing::Test {
     const std::vector<std::byte> bytes = trace_bytes([](Writer& writer) {
       GFXGRAPH_CHECK(add_preamble(writer).has_value());
       AllocationBegin begin = sample_allocation(1, 8192);
-      begin.initial = Content{.size_bytes = 8192, .fill = 0};
+      begin.initial.size_bytes = 8192;
+      begin.initial.fill = 0;
       for (uint64_t n = 0; n < 3; ++n)
         begin.initial.relocations.push_back({8 * n, 1, 0, RelocationSource::kMatched, true});
       GFXGRAPH_CHECK(writer.add(event_of(begin)).has_value());
