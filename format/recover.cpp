@@ -45,30 +45,33 @@ RecoverReport report_of(const LoadedTrace& trace, uint64_t file_bytes) {
 
 // `finding`: whether the last one of the report is still to be written.
 Result<void> finish(ContainerWriter& out, const RecoverReport& report, uint64_t graphs,
-                    bool finding) {
+                    bool finding, uint64_t index_min_records = kMinIndexedRecords) {
   Packer packer;
   if (finding) {
     GFXGRAPH_TRY(
         out.append(PreparedRecord(RecordKind::kFinding, packer.pack(report.findings.back()))));
   }
-  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t index, out.append_index());
+  GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t index, out.append_index(index_min_records));
   return out.seal(PreparedRecord(
       RecordKind::kSummary,
       packer.pack_summary(report.statistics, graphs, report.findings.size(), index)));
 }
 
-Result<void> copy_records(std::span<const std::byte> file, const LoadedTrace& trace,
+// Whether there was an index, which is not copied.
+Result<bool> copy_records(std::span<const std::byte> file, const LoadedTrace& trace,
                           ContainerWriter& out) {
+  bool indexed = false;
   RecordScanner scanner(file);
   GFXGRAPH_TRY(scanner.read_head());
   for (uint64_t i = 0; i < trace.whole_records; ++i) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<RecordView> record, scanner.next());
     GFXGRAPH_CHECK(record.has_value());
     if (record->kind == RecordKind::kSummary) break;  // the output gets its own
+    indexed |= record->kind == RecordKind::kIndex;
     if (record->kind == RecordKind::kIndex) continue;
     GFXGRAPH_TRY(out.append(PreparedRecord(record->kind, record->payload, {}, record->flags)));
   }
-  return {};
+  return indexed;
 }
 
 Finding loss(const LoadedTrace& trace, uint64_t lost_bytes) {
@@ -96,9 +99,10 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
                             create_partial_file(out, ".recovered.partial"));
   ContainerWriter writer(std::move(file));
   GFXGRAPH_TRY(writer.write_head());
-  GFXGRAPH_TRY(copy_records(mapped.bytes(), trace, writer));
+  GFXGRAPH_ASSIGN_OR_RETURN(const bool indexed, copy_records(mapped.bytes(), trace, writer));
   if (!trace.sealed) report.findings.push_back(loss(trace, report.lost_bytes));
-  GFXGRAPH_TRY(finish(writer, report, trace.graphs.size(), !trace.sealed));
+  GFXGRAPH_TRY(
+      finish(writer, report, trace.graphs.size(), !trace.sealed, indexed ? 0 : kMinIndexedRecords));
   return report;
 }
 
