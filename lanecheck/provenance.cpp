@@ -204,6 +204,7 @@ void Provenance::judge(Tag high, Tag low, uint64_t address) {
     const bool in_code = word.code && address - word.value + kCodeReach < 2 * kCodeReach;
     if (there || in_code) candidates[count++] = Tags::word_of(element);
   }
+  bool told_by_lower = false;
   if (count > 1) {
     // One of them may be the one that the lower half comes from, too.
     Tags::Elements lower;
@@ -216,6 +217,7 @@ void Provenance::judge(Tag high, Tag low, uint64_t address) {
           candidates[kept++] = candidates[n];
       }
     }
+    told_by_lower = kept == 1 && count == elements.count;
     if (kept == 1) count = 1;
   }
   if (count == 1) {
@@ -224,7 +226,8 @@ void Provenance::judge(Tag high, Tag low, uint64_t address) {
   }
   for (unsigned n = 0; n < elements.count; ++n) {
     Word& word = words_[Tags::word_of(elements.element[n])];
-    if (word.proven) continue;
+    // Others of which the lower half is not there have only the same upper one.
+    if (word.proven || told_by_lower) continue;
     word.reached = true;
     word.elsewhere = word.elsewhere || (count == 0 && elements.count == 1);
   }
@@ -263,19 +266,21 @@ void Provenance::relate(Tag a, Tag b) {
   }
 }
 
-Tag Provenance::narrow(Tag tag, uint32_t value) const {
+Tag Provenance::narrow(Tag tag, uint32_t value) {
   // No upper dword of an address, and what it was computed from does not matter any more.
   if (value == 0 || value == ~0U) return 0;
   if (Tags::is_single(tag) && !Tags::is_weak(tag)) return tag;
   Tags::Elements elements;
   if (!tags_.elements(tag, elements)) return tag;
+  // Several words have the same upper half: the lower one tells which of them it is, see judge().
+  Tag same = 0;
   for (unsigned n = 0; n < elements.count; ++n) {
     const Tag element = elements.element[n] & ~Tags::kWeak;
     const uint64_t word = words_[Tags::word_of(element)].value;
     if (static_cast<uint32_t>(Tags::half_of(element) == 0 ? word : word >> 32) == value)
-      return element;
+      same = tags_.unite(same, element);
   }
-  return tag;
+  return same != 0 ? same : tag;
 }
 
 // ---- the result ----

@@ -93,7 +93,7 @@ class Provenance {
   // Compared, or subtracted from each other.
   void relate(Tag a, Tag b);
   // A tag of what holds `value`, where that tells more.
-  Tag narrow(Tag tag, uint32_t value) const;
+  Tag narrow(Tag tag, uint32_t value);
 
   // ---- the result ----
   // `list`: with a list of all words.

@@ -31,12 +31,25 @@ void TagMemory::set(uint64_t address, Tag tag) {
 void TagMemory::store(uint64_t address, unsigned bytes, Tag tag) {
   if (!unaligned_.empty()) [[unlikely]]
     clear_unaligned(address, bytes);
-  if (bytes == 4 && address % 4 == 0) return set(address, tag);
+  if (bytes == 4 && address % 4 == 0) {
+    if (!rewritten_.empty()) [[unlikely]]
+      rewritten_.erase(address);
+    return set(address, tag);
+  }
   const uint64_t first = address & ~UINT64_C(3);
   for (uint64_t at = first; at < address + bytes; at += 4) {
     const Tag old = get(at);
     if (old == 0 && tag == 0) continue;
-    set(at, tags_.unite(tags_.weaken(old), tags_.weaken(tag)));
+    Rewritten& now = rewritten_[at];
+    now.tag = tags_.unite(now.tag, tags_.weaken(tag));
+    for (uint64_t byte = std::max(at, address); byte < std::min(at + 4, address + bytes); ++byte)
+      now.bytes |= 1U << (byte - at);
+    if (now.bytes == 0xf) {  // nothing of what stood there is left
+      set(at, now.tag);
+      rewritten_.erase(at);
+    } else {
+      set(at, tags_.unite(tags_.weaken(old), tags_.weaken(tag)));
+    }
   }
   if (bytes == 4 && tag != 0) unaligned_[address] = tag;
 }
@@ -47,6 +60,7 @@ void TagMemory::set_word(uint64_t address, uint32_t word) {
 
 void TagMemory::clear(uint64_t address, uint64_t bytes) {
   if (!unaligned_.empty()) clear_unaligned(address, bytes);
+  rewritten_.clear();
   const uint64_t end = address + bytes;
   for (uint64_t at = address; at < end;) {
     Chunk* const chunk = find(at);

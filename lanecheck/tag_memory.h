@@ -56,6 +56,12 @@ class TagMemory {
   Budget& budget_;
   std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_;
   std::map<uint64_t, Tag> unaligned_;  // by address of their first byte
+  // Dwords that are being stored in parts: the tags of these, and which bytes they are.
+  struct Rewritten {
+    Tag tag = 0;
+    uint32_t bytes = 0;
+  };
+  std::unordered_map<uint64_t, Rewritten> rewritten_;
   uint64_t last_key_ = UINT64_MAX;
   Chunk* last_ = nullptr;
   bool lost_ = false;

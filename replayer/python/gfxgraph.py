@@ -43,7 +43,7 @@ def _structure(name: str, *fields: tuple[str, Any]) -> type[ctypes.Structure]:
 
 _LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 _TraceOptions = _structure("_TraceOptions", ("allow_torn", c_uint32), ("allow_incomplete", c_uint32),
-                           ("reserved", c_uint32), ("max_operations", c_uint64))
+                           ("pointers", c_uint32), ("max_operations", c_uint64))
 _SessionOptions = _structure(
     "_SessionOptions", ("layout", c_int32), ("device", c_int32), ("keep_ambiguous", c_uint32), ("zero_unknown", c_uint32),
     ("poison_fresh", c_uint32), ("concurrent_steps", c_uint32), ("max_load_seconds", c_uint32),
@@ -291,13 +291,15 @@ class _Owner:
 
 
 class Trace(_Owner):
-    """A trace file; `source` is a path or an open descriptor."""
+    """A trace file; `source` is a path or an open descriptor. `pointers`: which words that look like
+    addresses are relocated, GFXGRAPH_POINTERS_... of gfxgraph.h."""
 
     _destroy = "trace_destroy"
 
     def __init__(self, source: Union[str, os.PathLike[str], int], *, allow_torn: bool = False,
-                 allow_incomplete: bool = False, max_operations: int = 0) -> None:
-        options = _options("trace", allow_torn=allow_torn, allow_incomplete=allow_incomplete, max_operations=max_operations)
+                 allow_incomplete: bool = False, pointers: int = 0, max_operations: int = 0) -> None:
+        options = _options("trace", allow_torn=allow_torn, allow_incomplete=allow_incomplete, pointers=pointers,
+                           max_operations=max_operations)
         handle = c_void_p()
         if isinstance(source, int):
             _call("trace_open_descriptor", source, byref(options), byref(handle))

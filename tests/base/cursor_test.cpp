@@ -60,7 +60,7 @@ TEST(ByteCursor, ReadsTextsUpToTheirNul) {
   ByteCursor cursor(data);
   EXPECT_EQ(cursor.read_c_string().value(), "ab");
   EXPECT_EQ(cursor.read_c_string().value(), "");
-  EXPECT_THAT(cursor.read_c_string().error().message, HasSubstr("without end"));
+  EXPECT_THAT(cursor.read_c_string().error().message, HasSubstr("unterminated"));
   EXPECT_EQ(cursor.position(), 4u);
   EXPECT_FALSE(ByteCursor({}).read_c_string());
 }

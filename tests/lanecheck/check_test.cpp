@@ -334,6 +334,7 @@ TEST(Launches, ThoseThatRunWithoutAnEndAreEnded) {
   trace.launch("counts_in_vain", 3, 64, {words, words});
   trace.launch("locks_in_vain", 3, 64, {lock});
   CheckOptions options;
+  options.threads = 1;  // where the waves stand when the limit is reached
   options.livelock_instructions = 1 << 22;
   const Result<Report> report = trace.try_check(options);
   ASSERT_TRUE(report) << report.error().message;
