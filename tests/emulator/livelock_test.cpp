@@ -49,7 +49,10 @@ class Livelock : public ::testing::TestWithParam<Case> {
     const auto result = device_->launch(kernel, s, words_);
     if (result) return "it ended";
     EXPECT_EQ(result.error().kind, FaultKind::kDeadlock);
-    EXPECT_FALSE(result.error().proven);
+    // With several threads the waves of all of them can come back to the same state in one look.
+    if (GetParam().threads == 1) {
+      EXPECT_FALSE(result.error().proven);
+    }
     return result.error().to_string();
   }
   template <typename... Args>
