@@ -7,6 +7,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
+constexpr size_t kOwnBytes = 4096;
+
 // Of this thread.
 struct Mine {
   uint64_t owner = 0;
@@ -85,6 +87,10 @@ LaunchLane* LaunchLanes::take() noexcept {
       lane = std::make_shared<LaunchLane>();
       lane->pending.reserve();
       lane->draining.reserve();
+      // Larger than the pieces that malloc puts side by side: what two threads write at each launch
+      // must not share a cache line.
+      lane->kernarg.reserve(kOwnBytes);
+      lane->relocations.reserve(kOwnBytes / sizeof(format::Relocation));
       lane->next = first_.load(std::memory_order_relaxed);
       all_.push_back(lane);
       first_.store(lane.get(), std::memory_order_release);
