@@ -1,7 +1,11 @@
 #include "format/content_writer.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,30 +20,124 @@ bool uniform(std::span<const std::byte> bytes) {
   return std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
+// Contents of up to this many chunks are not worth waking a thread.
+constexpr uint64_t kFewChunks = 4;
+
 }  // namespace
 
 struct ContentWriter::State {
+  struct Piece {
+    BlobQueue::Buffer buffer;
+    size_t size_bytes = 0;
+    Look look;
+  };
+
   State(Writer::Impl& given, uint64_t size, bool keep)
-      : writer(given), size_bytes(size), store(keep) {}
-  ~State() { writer.queue.give_back(std::move(job.buffer)); }
+      : writer(given),
+        size_bytes(size),
+        store(keep),
+        ahead(size > kFewChunks * given.queue.buffer_bytes()) {}
+  ~State() {
+    wait();
+    writer.queue.give_back(std::move(room));
+  }
 
   Writer::Impl& writer;
   const uint64_t size_bytes;
   const bool store;
-  uint64_t done_bytes = 0;
-  BlobQueue::Job job;  // its buffer is the room
+  const bool ahead;  // pieces are taken on the writer's thread
+  uint64_t put_bytes = 0;
+  BlobQueue::Buffer room;
+
+  // Of pieces that were put: by one thread at a time, in order.
   std::vector<BlobId> chunks;
   uint64_t after = 0;  // the last of the chunks that are on their way
   RunningBlobId whole;
 
+  std::mutex mutex;  // of what follows
+  std::condition_variable taken;
+  std::deque<Piece> waiting;
+  size_t unfinished = 0;
+  Result<void> result;  // the first error
+
   [[nodiscard]] size_t room_bytes() const {
-    return std::min<uint64_t>(writer.queue.buffer_bytes(), size_bytes - done_bytes);
+    return std::min<uint64_t>(writer.queue.buffer_bytes(), size_bytes - put_bytes);
   }
   [[nodiscard]] bool one_byte() const {
     return !chunks.empty() && is_fill_chunk(chunks[0]) &&
            std::ranges::all_of(chunks, [&](const BlobId& id) { return id == chunks[0]; });
   }
+  Result<void> take(Piece& piece);
+  Result<void> take_later(Piece piece);
+  void take_next() noexcept;
+  void wait() {
+    std::unique_lock lock(mutex);
+    taken.wait(lock, [this] { return unfinished == 0; });
+  }
 };
+
+// Leaves the buffer with the piece if its bytes need not be written.
+Result<void> ContentWriter::State::take(Piece& piece) {
+  const std::span<const std::byte> bytes(piece.buffer.get(), piece.size_bytes);
+  if (piece.look) piece.look(bytes);
+  whole.add(bytes);
+  if ((store || one_byte() || chunks.empty()) && uniform(bytes)) {
+    chunks.push_back(fill_chunk(static_cast<uint8_t>(bytes[0])));
+    return {};
+  }
+  if (!store) {
+    chunks.assign(1, BlobId{0, 1});  // not of one byte
+    return {};
+  }
+  BlobQueue::Job job;
+  // Of a content of one chunk it is the content's hash.
+  job.id = bytes.size() == size_bytes ? whole.value() : hash_bytes(bytes);
+  job.size_bytes = bytes.size();
+  job.buffer = std::move(piece.buffer);
+  chunks.push_back(job.id);
+  const Result<uint64_t> number = writer.submit(job);
+  piece.buffer = std::move(job.buffer);
+  if (!number) return tl::unexpected<Error>(number.error());
+  after = std::max(after, *number);
+  return {};
+}
+
+Result<void> ContentWriter::State::take_later(Piece piece) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!result) return result;
+    waiting.push_back(std::move(piece));
+    ++unfinished;
+  }
+  try {
+    writer.looks.add([this] { take_next(); });
+  } catch (const std::exception&) {
+    // The thread takes those before it; this one is taken here.
+    std::unique_lock lock(mutex);
+    taken.wait(lock, [this] { return unfinished == 1; });
+    lock.unlock();
+    take_next();
+  }
+  return {};
+}
+
+void ContentWriter::State::take_next() noexcept {
+  Piece piece;
+  bool sound = false;
+  {
+    const std::lock_guard lock(mutex);
+    piece = std::move(waiting.front());
+    waiting.pop_front();
+    sound = result.has_value();
+  }
+  Result<void> outcome;
+  if (sound) outcome = writer.guarded([&] { return take(piece); });
+  writer.queue.give_back(std::move(piece.buffer));
+  const std::lock_guard lock(mutex);
+  if (!outcome && result) result = std::move(outcome);
+  // With the lock: whoever waits may end this object.
+  if (--unfinished <= 1) taken.notify_all();
+}
 
 ContentWriter::ContentWriter(Writer& writer, uint64_t size_bytes, bool store)
     : state_(std::make_unique<State>(*writer.impl_, size_bytes, store)) {}
@@ -51,43 +149,33 @@ Result<std::span<std::byte>> ContentWriter::room() {
   return state.writer.guarded([&]() -> Result<std::span<std::byte>> {
     const size_t size = state.room_bytes();
     if (size == 0) return std::span<std::byte>();
-    if (!state.job.buffer) state.job.buffer = state.writer.queue.take_buffer();
-    return std::span(state.job.buffer.get(), size);
+    if (!state.room) state.room = state.writer.queue.take_buffer();
+    return std::span(state.room.get(), size);
   });
 }
 
-Result<void> ContentWriter::put() {
+Result<void> ContentWriter::put(Look look) {
   State& state = *state_;
   return state.writer.guarded([&]() -> Result<void> {
     const size_t size = state.room_bytes();
-    if (size == 0 || !state.job.buffer) return fail(Status::kInvalidArgument, "no room was taken");
-    const std::span<const std::byte> bytes(state.job.buffer.get(), size);
-    state.whole.add(bytes);
-    state.done_bytes += size;
-    if ((state.store || state.one_byte() || state.chunks.empty()) && uniform(bytes)) {
-      state.chunks.push_back(fill_chunk(static_cast<uint8_t>(bytes[0])));
-      return {};
-    }
-    if (!state.store) {
-      state.chunks.assign(1, BlobId{0, 1});  // not of one byte
-      return {};
-    }
-    // Of a content of one chunk it is the content's hash.
-    state.job.id = size == state.size_bytes ? state.whole.value() : hash_bytes(bytes);
-    state.job.size_bytes = size;
-    state.chunks.push_back(state.job.id);
-    GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t number, state.writer.submit(state.job));
-    state.after = std::max(state.after, number);
-    return {};
+    if (size == 0 || !state.room) return fail(Status::kInvalidArgument, "no room was taken");
+    State::Piece piece{std::move(state.room), size, std::move(look)};
+    state.put_bytes += size;
+    if (state.ahead) return state.take_later(std::move(piece));
+    const Result<void> outcome = state.take(piece);
+    state.room = std::move(piece.buffer);
+    return outcome;
   });
 }
 
 Result<Content> ContentWriter::finish() {
   State& state = *state_;
   return state.writer.guarded([&]() -> Result<Content> {
-    if (state.done_bytes != state.size_bytes) {
+    if (state.put_bytes != state.size_bytes) {
       return fail(Status::kInvalidArgument, "a content ended before its last byte");
     }
+    state.wait();
+    GFXGRAPH_TRY(state.result);
     Content content;
     content.size_bytes = state.size_bytes;
     content.hash = state.whole.value();

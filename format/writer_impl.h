@@ -25,6 +25,7 @@
 #include "format/container_writer.h"
 #include "format/event_codec.h"
 #include "format/pack.h"
+#include "format/serial_worker.h"
 #include "format/trace.h"
 #include "format/writer.h"
 
@@ -94,7 +95,8 @@ struct Writer::Impl {
   std::atomic<bool> failed = false;
   std::atomic<bool> abandoned = false;
 
-  BlobQueue queue;  // last: its threads use all the rest
+  BlobQueue queue;     // near the end: its threads use all the rest
+  SerialWorker looks;  // hashes large contents (content_writer.cpp), and uses the queue
 
   Result<void> usable() {
     if (abandoned.load(std::memory_order_acquire)) {

@@ -1,5 +1,6 @@
-// Contents that are large are read in pieces, which the writer's threads compress and write while
-// the next one is read. What is in memory is bounded; who reads waits for who writes.
+// Contents that are large are read in pieces, which the writer's threads search for pointers, hash,
+// compress and write while the next one is read. What is in memory is bounded; who reads waits for
+// who writes.
 #include "recorder/contents/contents.h"
 
 #include <fmt/format.h>
@@ -191,8 +192,7 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
     for (uint64_t offset = 0; offset < size_bytes;) {
       const std::span<std::byte> piece = check(writer.room());
       if (!read(offset, piece)) return std::nullopt;
-      found.add(piece);
-      check(writer.put());
+      check(writer.put([&found](std::span<const std::byte> bytes) { found.add(bytes); }));
       offset += piece.size();
     }
     content = check(writer.finish());

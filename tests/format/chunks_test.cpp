@@ -35,14 +35,15 @@ WriterOptions small_chunks(unsigned threads = 1) {
   return options;
 }
 
-Result<Content> put(Writer& writer, std::span<const std::byte> bytes) {
+Result<Content> put(Writer& writer, std::span<const std::byte> bytes,
+                    const ContentWriter::Look& look = {}) {
   ContentWriter content(writer, bytes.size());
   while (true) {
     GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> room, content.room());
     if (room.empty()) return content.finish();
     std::ranges::copy(bytes.first(room.size()), room.begin());
     bytes = bytes.subspan(room.size());
-    GFXGRAPH_TRY(content.put());
+    GFXGRAPH_TRY(content.put(look));
   }
 }
 
@@ -70,6 +71,58 @@ std::vector<std::byte> visited(const Trace& trace, const Content& content) {
   });
   EXPECT_TRUE(done) << done.error().message;
   return bytes;
+}
+
+// What looks at the chunks sees each of them once, in order, on whichever thread.
+TEST(Chunks, LooksSeeAllChunksInOrder) {
+  for (const size_t count : {1, 4, 5, 40}) {
+    TemporaryFolder folder;
+    const auto writer = Writer::create(folder / "t.gfxg", small_chunks(2)).value();
+    ASSERT_TRUE(add_preamble(*writer));
+    const std::vector<std::byte> bytes = many_chunks(count * kChunk - 3);
+    std::vector<std::byte> seen;
+    const Result<Content> content = put(*writer, bytes, [&](std::span<const std::byte> piece) {
+      seen.insert(seen.end(), piece.begin(), piece.end());
+    });
+    ASSERT_TRUE(content) << content.error().message;
+    EXPECT_EQ(seen, bytes) << count << " chunks";
+    EXPECT_EQ(content->hash, hash_bytes(bytes));
+    ASSERT_TRUE(writer->seal());
+  }
+}
+
+TEST(Chunks, WhatALookThrowsIsAnError) {
+  for (const size_t count : {2, 20}) {
+    TemporaryFolder folder;
+    const auto writer = Writer::create(folder / "t.gfxg", small_chunks(2)).value();
+    ASSERT_TRUE(add_preamble(*writer));
+    size_t looks = 0;
+    const Result<Content> content =
+        put(*writer, many_chunks(count * kChunk), [&](std::span<const std::byte>) {
+          if (++looks == 2) throw std::bad_alloc();
+        });
+    ASSERT_FALSE(content);
+    EXPECT_EQ(content.error().status, Status::kOutOfMemory);
+    EXPECT_EQ(looks, 2u) << "nobody looks on after an error";
+  }
+}
+
+// Who gives up has nobody use its look any more.
+TEST(Chunks, AContentThatIsGivenUpIsLookedAtNoMore) {
+  TemporaryFolder folder;
+  const auto writer = Writer::create(folder / "t.gfxg", small_chunks(2)).value();
+  ASSERT_TRUE(add_preamble(*writer));
+  auto looks = std::make_unique<std::atomic<size_t>>(0);
+  {
+    ContentWriter content(*writer, 1000 * kChunk);
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(content.room());
+      ASSERT_TRUE(content.put([&](std::span<const std::byte>) { ++*looks; }));
+    }
+  }
+  EXPECT_EQ(*looks, 50u);
+  looks.reset();
+  ASSERT_TRUE(writer->seal());
 }
 
 TEST(Chunks, EveryWayOfReadingGivesTheBytes) {

@@ -1,0 +1,62 @@
+#include "format/serial_worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <exception>
+#include <utility>
+
+namespace gfxgraph::format {
+
+SerialWorker::~SerialWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  there_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SerialWorker::add(std::function<void()> task) {
+  {
+    std::unique_lock lock(mutex_);
+    if (!started_) start();
+    if (thread_.joinable()) {
+      tasks_.push_back(std::move(task));
+      lock.unlock();
+      there_.notify_one();
+      return;
+    }
+  }
+  task();
+}
+
+// Threads of ours take none of the program's signals.
+void SerialWorker::start() {
+  started_ = true;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::exception&) {
+    // The callers run their tasks.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void SerialWorker::work() noexcept {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    there_.wait(lock, [this] { return !tasks_.empty() || stop_; });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+}  // namespace gfxgraph::format
