@@ -29,6 +29,7 @@
 #include "replayer/fingerprint.h"
 #include "replayer/tool_iterate.h"
 #include "replayer/tool_progress.h"
+#include "replayer/tool_prove.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
 #include "replayer/tool_schedule.h"
@@ -43,6 +44,7 @@ struct Arguments {
   std::string layout = "same";
   std::string device = "auto";
   std::string json;
+  int report = -1;  // a file descriptor that gets the JSON report, too
   size_t repeat = 1;
   uint32_t graph_max_nodes = 0;
   bool graph_linear = false;
@@ -63,6 +65,7 @@ struct Arguments {
   std::string range;
   IterateRequest iterate;
   bool list = false;
+  bool prove = false;
   bool quiet = false;
 };
 
@@ -369,6 +372,7 @@ Result<int> replay_trace(const Arguments& arguments) {
     if (iterated && text) print("{}", Lines{iterations_text(facts)});
   }
   if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
+  if (arguments.report >= 0) GFXGRAPH_TRY(send_report(arguments.report, json_report(facts)));
   if (!iterated) return tl::unexpected<Error>(std::move(iterated).error());
   if (verdict.code == kExitFailed && !ambiguous.empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
@@ -376,6 +380,24 @@ Result<int> replay_trace(const Arguments& arguments) {
                                options.keep_ambiguous ? "relocate" : "keep"));
   }
   return verdict.code;
+}
+
+int replay_or_say_why(const Arguments& arguments) {
+  const Result<int> result = replay_trace(arguments);
+  if (result) return *result;
+  print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);
+  return exit_code(result.error().status);
+}
+
+// One of the replays of --prove.
+int replay_for_proof(Arguments arguments, const ProveSetting& setting, int report) {
+  arguments.layout = setting.layout;
+  arguments.fresh = setting.fresh;
+  arguments.report = report;
+  arguments.json.clear();
+  arguments.quiet = true;
+  if (arguments.mode == "auto") arguments.mode = "batch";  // nothing is to be measured
+  return replay_or_say_why(arguments);
 }
 
 int run_tool(int argc, char** argv) {
@@ -399,25 +421,29 @@ int run_tool(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
       ->check(CLI::Range(1, 1000000000));
-  app.add_option("--layout", arguments.layout,
-                 "same: as the allocator places buffers (recorded addresses cannot be requested; "
-                 "the report counts the equal ones); "
-                 "shift: put every buffer at another address")
-      ->check(CLI::IsMember({"same", "shift"}));
+  auto* layout =
+      app.add_option(
+             "--layout", arguments.layout,
+             "same: as the allocator places buffers (recorded addresses cannot be requested; "
+             "the report counts the equal ones); "
+             "shift: put every buffer at another address")
+          ->check(CLI::IsMember({"same", "shift"}));
   auto* range =
       app.add_option("--range", arguments.range,
                      "only this range of the trace: NAME, the first one of that name, or "
                      "NAME#N; without markers period#P, or period#P#N, a repetition of period P of "
                      "gfxgraph info --ranges. The part of the trace before it runs once, to "
                      "prepare memory");
-  app.add_flag("--list", arguments.list,
-               "print the parameters and buffers of the trace or range, and do nothing else");
-  app.add_option(
-         "--iterations", arguments.iterate.iterations,
-         "after a verified replay, run the range this many times, the first time as recorded; "
-         "parameters advance as they did between the recorded iterations")
-      ->check(CLI::Range(1, 1000000000))
-      ->needs(range);
+  auto* list =
+      app.add_flag("--list", arguments.list,
+                   "print the parameters and buffers of the trace or range, and do nothing else");
+  auto* iterations =
+      app.add_option(
+             "--iterations", arguments.iterate.iterations,
+             "after a verified replay, run the range this many times, the first time as recorded; "
+             "parameters advance as they did between the recorded iterations")
+          ->check(CLI::Range(1, 1000000000))
+          ->needs(range);
   app.add_option("--set", arguments.iterate.set,
                  "PARAMETER=VALUE (may be negative) in all iterations, or PARAMETER=+STEP from one "
                  "to the next (a negative step: =+-5)")
@@ -433,8 +459,9 @@ int run_tool(int argc, char** argv) {
   auto* verify =
       app.add_flag("--verify", arguments.verify,
                    "compare memory after every run, not only after the first and the last");
-  app.add_flag("--no-verify", arguments.no_verify, "never compare; suppresses timings")
-      ->excludes(verify);
+  auto* no_verify =
+      app.add_flag("--no-verify", arguments.no_verify, "never compare; suppresses timings")
+          ->excludes(verify);
   app.add_flag("--bisect", arguments.bisect, "if memory differs, find the launch");
   app.add_option("--memory", arguments.memory,
                  "apart: each buffer in its own memory (default if memory is compared); packed: "
@@ -458,11 +485,22 @@ int run_tool(int argc, char** argv) {
   app.add_option("--ambiguous", arguments.ambiguous,
                  "words that only look like pointers: relocate or keep them")
       ->check(CLI::IsMember({"relocate", "keep"}));
-  app.add_option("--fresh", arguments.fresh,
-                 fmt::format("initial bytes of memory that was unwritten when the program got it: "
-                             "zeros, or {:#x}",
-                             kPoison))
-      ->check(CLI::IsMember({"zero", "poison"}));
+  auto* fresh =
+      app.add_option(
+             "--fresh", arguments.fresh,
+             fmt::format("initial bytes of memory that was unwritten when the program got it: "
+                         "zeros, or {:#x}",
+                         kPoison))
+          ->check(CLI::IsMember({"zero", "poison"}));
+  app.add_flag("--prove", arguments.prove,
+               "replay and compare three times, each time in a process of its own: with the "
+               "buffers at two sets of addresses, and over poisoned memory. Mode batch unless "
+               "--mode names another one")
+      ->excludes(layout)
+      ->excludes(no_verify)
+      ->excludes(list)
+      ->excludes(iterations)
+      ->excludes(fresh);
   app.add_option(
       "--graph-max-nodes", arguments.graph_max_nodes,
       fmt::format("split graphs into parts of at most this many nodes; 0: {}, because long chains "
@@ -500,10 +538,14 @@ int run_tool(int argc, char** argv) {
     print(stderr, "gfxgraph-replay: --bisect needs separate buffers; omit --memory packed\n");
     return kExitUsage;
   }
-  const Result<int> result = replay_trace(arguments);
-  if (result) return *result;
-  print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);
-  return exit_code(result.error().status);
+  if (!arguments.prove) return replay_or_say_why(arguments);
+  const Result<int> proven = prove({arguments.trace, arguments.json, arguments.quiet},
+                                   [&](const ProveSetting& setting, int report) {
+                                     return replay_for_proof(arguments, setting, report);
+                                   });
+  if (proven) return *proven;
+  print(stderr, "gfxgraph-replay: {}\n", proven.error().message);
+  return exit_code(proven.error().status);
 }
 
 }  // namespace
