@@ -106,7 +106,9 @@ Result<void> Instance::prepare() {
 
 Result<void> Instance::prepare_launch(const Operation& operation, uint64_t& arena_offset) {
   const LaunchShape& recorded = *operation.launch;
-  operations_.push_back({OperationKind::kLaunch, false, static_cast<uint32_t>(launches_.size())});
+  operations_.push_back({.kind = OperationKind::kLaunch,
+                         .empty = false,
+                         .index = static_cast<uint32_t>(launches_.size())});
   PreparedLaunch& launch = launches_.emplace_back();
   launch.kernel = recorded.kernel;
   launch.grid = {recorded.grid[0], recorded.grid[1], recorded.grid[2]};
@@ -182,7 +184,9 @@ std::string Instance::name_of(const Operation& operation) const {
 Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) {
   const format::Copy& recorded = *operation.copy;
   const uint64_t packed = packed_bytes(recorded);
-  operations_.push_back({OperationKind::kCopy, packed == 0, static_cast<uint32_t>(copies_.size())});
+  operations_.push_back({.kind = OperationKind::kCopy,
+                         .empty = packed == 0,
+                         .index = static_cast<uint32_t>(copies_.size())});
   PreparedCopy& copy = copies_.emplace_back();
   copy.width = recorded.width_bytes;
   copy.height = recorded.height;
@@ -302,7 +306,9 @@ Result<void> Instance::prepare_memset(const Operation& operation) {
         small_rows_.get(memory().source(), memset.element_bytes, memset.value));
     memset.small_row = pattern->pointer;
   }
-  operations_.push_back({OperationKind::kMemset, empty, static_cast<uint32_t>(memsets_.size())});
+  operations_.push_back({.kind = OperationKind::kMemset,
+                         .empty = empty,
+                         .index = static_cast<uint32_t>(memsets_.size())});
   memsets_.push_back(memset);
   return {};
 }

@@ -88,10 +88,11 @@ struct PreparedMemset {
 struct PreparedOperation {
   OperationKind kind = OperationKind::kLaunch;
   bool empty = false;     // moves or sets nothing
-  uint32_t index = 0;     // in the vector of its kind
   bool turns = false;     // turnovers come before it
   bool streamed = false;  // a copy that goes through the ring
+  uint32_t index = 0;     // in the vector of its kind
 };
+static_assert(sizeof(PreparedOperation) == 8);
 
 struct PreparedHostWrite {
   uint8_t* destination = nullptr;
