@@ -112,13 +112,14 @@ class DagBuilder {
   }
 
   void apply_graph(const Call& call) {
+    const std::vector<format::GraphNode>& nodes = program_.graph_of(call).nodes;
     const OperationSet before = front(call.stream);
-    std::vector<OperationSet> after(call.graph->nodes.size());  // what a node's followers wait for
-    std::vector<bool> has_follower(call.graph->nodes.size(), false);
+    std::vector<OperationSet> after(nodes.size());  // what a node's followers wait for
+    std::vector<bool> has_follower(nodes.size(), false);
     uint32_t operation = call.first_operation;
     uint32_t function = call.first_host_function;
-    for (size_t node = 0; node < call.graph->nodes.size(); ++node) {
-      const format::GraphNode& description = call.graph->nodes[node];
+    for (size_t node = 0; node < nodes.size(); ++node) {
+      const format::GraphNode& description = nodes[node];
       OperationSet dependencies = description.dependencies.empty() ? before : OperationSet{};
       for (const uint32_t dependency : description.dependencies) {
         unite(dependencies, after[dependency]);
@@ -131,13 +132,13 @@ class DagBuilder {
         after[node] = {operation++};
       } else {
         const bool runs = std::holds_alternative<format::HostFunction>(description.action);
-        if (runs && call.host_function_count != 0 && program_.awaited(function++)) {
+        if (runs && call.first_host_function != 0 && program_.awaited(function++)) {
           ran_[function - 1] = dependencies;
         }
         after[node] = std::move(dependencies);
       }
     }
-    OperationSet leaves = call.graph->nodes.empty() ? before : OperationSet{};
+    OperationSet leaves = nodes.empty() ? before : OperationSet{};
     for (size_t node = 0; node < after.size(); ++node) {
       if (!has_follower[node]) leaves.insert(leaves.end(), after[node].begin(), after[node].end());
     }

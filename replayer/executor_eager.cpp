@@ -124,7 +124,8 @@ class EagerExecutor : public Executor {
         slot_of.erase(found);
         if (--waits[slot] == 0) free.push_back(slot);
       }
-      for (uint32_t i = 0; i < call.host_function_count; ++i) {
+      const uint32_t functions = program.host_functions_of(call);
+      for (uint32_t i = 0; i < functions; ++i) {
         if (!program.awaited(call.first_host_function + i)) continue;
         if (slot == kNoSlot) {
           if (free.empty()) {

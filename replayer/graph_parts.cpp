@@ -135,7 +135,8 @@ std::vector<Stretch> find_launched_again(const Instance& instance, const Dag& da
   std::map<const format::Graph*, std::vector<Stretch>> launches;
   for (const Call& call : instance.program().calls()) {
     if (call.kind == CallKind::kGraphLaunch && call.operation_count > 1)
-      launches[call.graph].push_back({call.first_operation, call.operation_count, false});
+      launches[&instance.program().graph_of(call)].push_back(
+          {call.first_operation, call.operation_count, false});
   }
   std::vector<Stretch> again;
   for (const auto& [graph, all] : launches) {

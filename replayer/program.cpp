@@ -239,7 +239,6 @@ class ProgramBuilder {
     Call call = new_call(CallKind::kHostFunction);
     call.stream = function.stream;
     call.first_host_function = function.id;
-    call.host_function_count = 1;
     program_->calls_.push_back(call);
     return {};
   }
@@ -290,15 +289,8 @@ class ProgramBuilder {
     const format::Graph& graph = program_->trace_->graphs()[launch.graph - 1];
     Call call = new_call(CallKind::kGraphLaunch);
     call.stream = launch.stream;
-    call.graph = &graph;
-    if (launch.first_host_function != 0) {
-      const auto functions =
-          std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const format::GraphNode& node) {
-            return std::holds_alternative<format::HostFunction>(node.action);
-          });
-      call.first_host_function = launch.first_host_function;
-      call.host_function_count = static_cast<uint32_t>(functions);
-    }
+    call.graph = launch.graph - 1;
+    call.first_host_function = launch.first_host_function;
     for (size_t node = 0; node < graph.nodes.size(); ++node) {
       const size_t before = program_->operations_.size();
       const auto add = [&](const auto& action) -> Result<void> {
@@ -420,6 +412,16 @@ class ProgramBuilder {
 Result<std::shared_ptr<const Program>> Program::build(std::shared_ptr<const format::Trace> trace,
                                                       uint64_t max_operations) {
   return ProgramBuilder(std::move(trace)).build(max_operations);
+}
+
+uint32_t Program::host_functions_of(const Call& call) const {
+  if (call.first_host_function == 0) return 0;
+  if (call.kind != CallKind::kGraphLaunch) return 1;
+  const auto functions =
+      std::ranges::count_if(graph_of(call).nodes, [](const format::GraphNode& node) {
+        return std::holds_alternative<format::HostFunction>(node.action);
+      });
+  return static_cast<uint32_t>(functions);
 }
 
 bool Program::awaited(format::HostFunctionId id) const {

@@ -66,14 +66,14 @@ struct Call {
   uint64_t sequence = 0;
   uint32_t first_operation = 0;  // kOperation, kGraphLaunch: the index; else: operations before it
   uint32_t operation_count = 0;  // kOperation: 1; kGraphLaunch: one per node with an action
-  // kHostFunction, kGraphLaunch: the ids of the host functions that the host was seen to know of.
+  // kHostFunction, kGraphLaunch: the id of the first host function that the host was seen to know
+  // of (Program::host_functions_of); 0: none.
   uint32_t first_host_function = 0;
-  uint32_t host_function_count = 0;
-  union {                                  // that of its kind
-    const format::Graph* graph = nullptr;  // kGraphLaunch
-    uint32_t event;                        // kEventRecord, kStreamWait
-    uint32_t object;                       // kSynchronize
-    uint32_t host_write;                   // kHostWrite: index into host_writes()
+  union {                 // that of its kind
+    uint32_t graph = 0;   // kGraphLaunch: Program::graph_of
+    uint32_t event;       // kEventRecord, kStreamWait
+    uint32_t object;      // kSynchronize
+    uint32_t host_write;  // kHostWrite: index into host_writes()
   };
 
   // Whether it may change memory.
@@ -82,7 +82,7 @@ struct Call {
            kind == CallKind::kHostWrite;
   }
 };
-static_assert(sizeof(Call) == 40);
+static_assert(sizeof(Call) == 32);
 
 // Operations between two places where the host must act. Before the first of them all earlier
 // operations are complete and the host writes are applied, in order.
@@ -152,6 +152,10 @@ class Program {
   const format::Trace& trace() const { return *trace_; }
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<Call>& calls() const { return calls_; }
+  // Of a graph launch.
+  const format::Graph& graph_of(const Call& call) const { return trace_->graphs()[call.graph]; }
+  // How many, from Call::first_host_function on.
+  uint32_t host_functions_of(const Call& call) const;
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<const format::HostWrite*>& host_writes() const { return host_writes_; }
   const std::vector<CheckpointInfo>& checkpoints() const { return checkpoints_; }
