@@ -118,10 +118,40 @@ GFXGRAPH_INLINE V div_fixup(V s0, V s1, V s2) {
   return as<V>(static_cast<Bits>((bits_of(s0) & ~X::kSign) | sign));
 }
 
+// Whether all active lanes are so far from what div_scale and div_fixup treat apart that the first
+// hands on `a`, and the second gives `a` the sign of the quotient c / b: normal numbers whose
+// quotient is normal, too. One pass without branches, for the usual case.
+GFXGRAPH_INLINE bool usual_division(const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                                    const uint32_t* c) {
+  constexpr uint32_t kLeastDenominator = 1, kMostDenominator = 252;  // its inverse is normal
+  constexpr uint32_t kLeastNumerator = Format<float>::kTinyNumerator + 1, kMostNumerator = 254;
+  constexpr uint32_t kLeastRatio = static_cast<uint32_t>(-124);
+  constexpr uint32_t kMostRatio = Format<float>::kBigRatio - 1;
+  uint32_t unusual = 0;
+  GFXGRAPH_LANES {
+    const uint32_t denominator = b[l] >> 23 & 0xff;
+    const uint32_t numerator = c[l] >> 23 & 0xff;
+    const uint32_t bad =
+        static_cast<uint32_t>(denominator - kLeastDenominator >
+                              kMostDenominator - kLeastDenominator) |
+        static_cast<uint32_t>(numerator - kLeastNumerator > kMostNumerator - kLeastNumerator) |
+        static_cast<uint32_t>(numerator - denominator - kLeastRatio > kMostRatio - kLeastRatio) |
+        static_cast<uint32_t>((a[l] & 0x7fffffffu) > Format<float>::kInfinity);
+    unusual |= (0u - bad) & mask[l];
+  }
+  return unusual == 0;
+}
+
 template <class V>
 uint32_t div_scale_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                           const uint32_t* c, uint32_t) {
   constexpr T type = Format<V>::kType;
+  if constexpr (type == T::kF32) {
+    if (usual_division(mask, a, b, c)) {
+      GFXGRAPH_LANES d[l] = (a[l] & mask[l]) | (d[l] & ~mask[l]);
+      return 0;
+    }
+  }
   uint32_t bits = 0;
   for (unsigned l = 0; l < kLanes; ++l) {
     bool flag;
@@ -141,6 +171,22 @@ uint32_t div_fmas_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, c
                          load<type>(RowSource{c}, l), (bits >> l & 1) != 0);
     store<type>(d, l, mask[l], r);
   }
+  return 0;
+}
+
+uint32_t div_fixup_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
+                          const uint32_t* c, uint32_t) {
+  constexpr uint32_t kSign = Format<float>::kSign;
+  if (usual_division(mask, a, b, c)) {
+    GFXGRAPH_LANES {
+      const uint32_t r = (a[l] & ~kSign) | ((b[l] ^ c[l]) & kSign);
+      d[l] = (r & mask[l]) | (d[l] & ~mask[l]);
+    }
+    return 0;
+  }
+  for (unsigned l = 0; l < kLanes; ++l)
+    store<T::kF32>(d, l, mask[l],
+                   div_fixup<float>(as<float>(a[l]), as<float>(b[l]), as<float>(c[l])));
   return 0;
 }
 
@@ -170,13 +216,12 @@ GFXGRAPH_INLINE float div_fixup16(float s0, float s1, float s2) {
 }  // namespace
 
 void add_division(VectorTable& t) {
-  constexpr T F = T::kF32, D = T::kF64, H = T::kF16;
+  constexpr T D = T::kF64, H = T::kF16;
   t[Op::v_div_scale_f32] = division<float>(div_scale_kernel<float>, VectorOp::kBitsToSdst);
   t[Op::v_div_scale_f64] = division<double>(div_scale_kernel<double>, VectorOp::kBitsToSdst);
   t[Op::v_div_fmas_f32] = division<float>(div_fmas_kernel<float>, VectorOp::kBitsFromVcc);
   t[Op::v_div_fmas_f64] = division<double>(div_fmas_kernel<double>, VectorOp::kBitsFromVcc);
-  t[Op::v_div_fixup_f32] =
-      lane<[](float a, float b, float c) { return div_fixup<float>(a, b, c); }, F, F, F, F>();
+  t[Op::v_div_fixup_f32] = division<float>(div_fixup_kernel, 0);
   t[Op::v_div_fixup_f64] =
       lane<[](double a, double b, double c) { return div_fixup<double>(a, b, c); }, D, D, D, D>();
   t[Op::v_div_fixup_f16] =

@@ -319,6 +319,22 @@ void random_state(Random& r, const Instance& i, State& s) {
       if (t == 'd' || t == 'q') s.sgpr[i.src[n] + 1] = static_cast<uint32_t>(v >> 32);
     }
   }
+  // Divisions of which all lanes are of one kind take another way: one exponent per operand, near
+  // a border of what the guide treats apart.
+  if (i.row->mnemonic.starts_with("v_div_") && i.dst_type() == 'f' && chance(r, 2)) {
+    static constexpr int kExponents[] = {1, 2, 23, 24, 25, 127, 251, 252, 253, 254};
+    static constexpr int kDistances[] = {-151, -150, -126, -125, -124, -123, 94, 95, 96, 97};
+    const int first = kExponents[below(r, 10)];
+    for (unsigned n = 0; n < i.sources(); ++n) {
+      const int exponent = n == 2 && chance(r, 2)
+                               ? std::clamp(first + kDistances[below(r, 10)], 1, 254)
+                           : n == 0 ? kExponents[below(r, 10)]
+                                    : first;
+      if (i.src[n] < 256) continue;
+      for (uint32_t& lane : s.vgpr[i.src[n] - 256])
+        lane = (random32(r) & 0x807fffffu) | static_cast<uint32_t>(exponent) << 23;
+    }
+  }
   // Divisions look at equal operands.
   if (i.row->mnemonic.starts_with("v_div_scale") && i.src[0] >= 256) {
     const unsigned from = i.src[chance(r, 2) ? 1 : 2];
