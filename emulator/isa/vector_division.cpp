@@ -73,9 +73,12 @@ GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   return quiet(s0);
 }
 
+GFXGRAPH_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+GFXGRAPH_INLINE double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
 // a * b + c, times 2^64 or 2^-64, rounded once.
 GFXGRAPH_INLINE float div_fmas(float a, float b, float c, bool flag) {
-  if (!flag) return __builtin_fmaf(a, b, c);
+  if (!flag) return fma(a, b, c);
   const double product = static_cast<double>(a) * static_cast<double>(b);  // exact
   const double sum = product + static_cast<double>(c);
   const double part = sum - product;
@@ -87,7 +90,7 @@ GFXGRAPH_INLINE float div_fmas(float a, float b, float c, bool flag) {
   return static_cast<float>(as<double>(u) * (exponent(c) > 127 ? 0x1p64 : 0x1p-64));
 }
 GFXGRAPH_INLINE double div_fmas(double a, double b, double c, bool flag) {
-  if (!flag) return __builtin_fma(a, b, c);
+  if (!flag) return fma(a, b, c);
   const double scale = exponent(c) > 1023 ? 0x1p128 : 0x1p-128;
   const double r = __builtin_fma(a, b, c);
   const double scaled = r * scale;
@@ -166,6 +169,12 @@ template <class V>
 uint32_t div_fmas_kernel(uint32_t* d, const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                          const uint32_t* c, uint32_t bits) {
   constexpr T type = Format<V>::kType;
+  if (bits == 0) {
+    GFXGRAPH_LANES store<type>(
+        d, l, mask[l],
+        fma(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l), load<type>(RowSource{c}, l)));
+    return 0;
+  }
   for (unsigned l = 0; l < kLanes; ++l) {
     const V r = div_fmas(load<type>(RowSource{a}, l), load<type>(RowSource{b}, l),
                          load<type>(RowSource{c}, l), (bits >> l & 1) != 0);
