@@ -81,12 +81,15 @@ struct Kernel {
   uint32_t kernarg_bytes = 0;  // of the segment
 };
 
-// Between two host writes.
+constexpr uint32_t kNone = UINT32_MAX;
+
+// Between two host writes, or copies that go through the staging ring.
 struct Part {
   uint32_t first_host_write = 0;
   uint32_t host_write_count = 0;  // applied first, after a wait
   uint32_t first_packet = 0;
   uint32_t packet_count = 0;
+  uint32_t streamed = kNone;  // operation behind the packets: a copy of HIP's, on the stream
 };
 
 // A copy or fill that is no operation of the program: memory passes from one buffer to another.
@@ -138,7 +141,9 @@ class PacketExecutor : public Executor {
 
   Result<void> wait(hip::Stream stream) override {
     if (last_run_ != 0) GFXGRAPH_TRY(queue_->wait(last_run_, last_stream_));
-    return instance_.library().wait_for(stream);
+    GFXGRAPH_TRY(instance_.library().wait_for(stream));
+    instance_.collect_results();
+    return {};
   }
 
   Result<bool> is_complete(hip::Stream stream) override {
@@ -184,12 +189,9 @@ class PacketExecutor : public Executor {
   }
 
  private:
-  static constexpr uint32_t kNoPacket = UINT32_MAX;
-
   // Without HSA: what the trace and HIP say.
   const char* reason_against(uint32_t index) const {
     const PreparedOperation& operation = instance_.operation(index);
-    if (operation.streamed) return "host copy that goes through the staging ring";
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const PreparedLaunch& launch = instance_.launch(operation.index);
     const SpecialLaunch* const special = instance_.special(launch);
@@ -287,7 +289,7 @@ class PacketExecutor : public Executor {
 
   // Which packet each operation is, and where its arguments stand in a set.
   void lay_out() {
-    packet_of_.assign(limit_, kNoPacket);
+    packet_of_.assign(limit_, kNone);
     kernarg_of_.assign(limit_, 0);
     std::vector<uint32_t> packets_before(limit_ + 1);
     uint32_t packets = 0;
@@ -300,7 +302,8 @@ class PacketExecutor : public Executor {
         kernarg_bytes_ += 2 * kCacheLine;
         turns_.push_back(turn);
       }
-      if (operation.kind != OperationKind::kLaunch && operation.empty) continue;
+      if (operation.kind != OperationKind::kLaunch && (operation.empty || operation.streamed))
+        continue;
       packet_of_[i] = packets++;
       kernarg_of_[i] = kernarg_bytes_;
       uint64_t bytes = sizeof(CopyArguments);
@@ -315,14 +318,26 @@ class PacketExecutor : public Executor {
     for (const Segment& segment : instance_.program().segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
-      const uint32_t first = packets_before[segment.first_operation];
-      parts_.push_back(
-          {segment.first_host_write, segment.host_write_count, first, packets_before[end] - first});
+      Part part{segment.first_host_write, segment.host_write_count,
+                packets_before[segment.first_operation]};
+      const auto add_until = [&](uint32_t operation) {
+        part.packet_count = packets_before[operation] - part.first_packet;
+        parts_.push_back(part);
+        part = {0, 0, packets_before[operation]};
+      };
+      for (uint32_t i = segment.first_operation; i < end; ++i) {
+        const PreparedOperation& operation = instance_.operation(i);
+        if (!operation.streamed || operation.empty) continue;
+        part.streamed = i;
+        add_until(i + 1);  // the packets of its turns, too
+      }
+      add_until(end);
     }
+    streams_ = std::ranges::any_of(parts_, [](const Part& part) { return part.streamed != kNone; });
     forwards_.resize(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
       const PreparedOperation& operation = instance_.operation(i);
-      if (operation.kind == OperationKind::kCopy &&
+      if (operation.kind == OperationKind::kCopy && packet_of_[i] != kNone &&
           instance_.copy(operation.index).staged != nullptr)
         host_copies_.push_back(i);
     }
@@ -376,7 +391,7 @@ class PacketExecutor : public Executor {
 
   // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
   Result<void> write(Set& set, uint32_t index) {
-    if (packet_of_[index] == kNoPacket) return {};
+    if (packet_of_[index] == kNone) return {};
     const PreparedOperation& operation = instance_.operation(index);
     Packet& packet = set.packets[packet_of_[index]];
     std::byte* const kernarg = set.kernargs + kernarg_of_[index];
@@ -501,23 +516,36 @@ class PacketExecutor : public Executor {
                   "mode packets: a run without fences cannot copy to pageable memory: give pinned "
                   "memory, or read the output from the step");
     }
+    if (!fenced && streams_) {
+      return fail(Status::kUnsupported,
+                  "mode packets: a run without fences cannot copy through the staging ring (more "
+                  "than 64 MiB from or to plain memory)");
+    }
     last_stream_ = stream;
     Set& set = sets_[current_];
     for (size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
+      const bool behind_stream = i == 0 || parts_[i - 1].streamed != kNone;
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(wait(stream));
         for (uint32_t n = 0; n < part.host_write_count; ++n)
           instance_.apply_host_write(part.first_host_write + n);
       }
-      PacketQueue::Run run;
-      run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
-      run.stream = stream;
-      // The parts follow each other in the queue, and the host waits between them.
-      run.fenced_before = fenced && i == 0;
-      run.fenced_behind = fenced && i + 1 == parts_.size();
-      GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
-      set.last_run = last_run_;
+      if (part.packet_count != 0 || part.streamed == kNone || !behind_stream) {
+        PacketQueue::Run run;
+        run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
+        run.stream = stream;
+        // The parts follow each other in the queue; the host waits between them, or the stream does
+        // what lies between them.
+        run.fenced_before = fenced && behind_stream;
+        run.fenced_behind = fenced && (part.streamed != kNone || i + 1 == parts_.size());
+        GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
+        set.last_run = last_run_;
+      }
+      if (part.streamed == kNone) continue;
+      const hip::Error code = instance_.submit_streamed(part.streamed, stream);
+      if (code != hip::kSuccess) [[unlikely]]
+        return instance_.failure(code, part.streamed);
     }
     return forward(stream);
   }
@@ -552,6 +580,7 @@ class PacketExecutor : public Executor {
   uint32_t packets_ = 0;
   std::vector<Turn> turns_;
   std::vector<Part> parts_;
+  bool streams_ = false;  // one of them does
   std::array<Set, kSets> sets_;
   size_t current_ = 0;
   uint64_t last_run_ = 0;  // of the queue

@@ -147,7 +147,9 @@ class Instance {
   // Submits one operation to a stream. Allocates nothing, takes no lock of this library, except for
   // copies that use the ring: their bytes are read from the trace, and they wait for space there.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
-  // Converts the return value of submit() to an error.
+  // Submits a copy that uses the ring, without the turnovers before it.
+  hip::Error submit_streamed(uint32_t operation, hip::Stream stream) noexcept;
+  // Converts the return value of submit() or submit_streamed() to an error.
   tl::unexpected<Error> failure(hip::Error code, uint32_t operation);
   // All submitted work is complete: bytes that came through the ring go to their HostResult.
   void collect_results() noexcept {
@@ -230,7 +232,6 @@ class Instance {
   hip::Error submit_launch(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
-  hip::Error submit_streamed(uint32_t operation, hip::Stream stream) noexcept;
   hip::Error stream_to_device(const format::Copy& recorded, const PreparedCopy& copy,
                               hip::Stream stream);
   hip::Error stream_to_host(const PreparedCopy& copy, hip::Stream stream);
