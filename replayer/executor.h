@@ -45,6 +45,8 @@ class Executor {
   // Values of this operation have changed: the next apply_changes() makes later runs use them.
   // Allocates nothing.
   virtual void changed(uint32_t operation) noexcept { (void)operation; }
+  // The same where nothing has but bytes of a launch's arguments.
+  virtual void arguments_changed(uint32_t operation) noexcept { changed(operation); }
   // Runs in flight keep the values that they were submitted with.
   virtual Result<void> apply_changes() { return {}; }
   virtual GraphStatistics graph_statistics() const { return {}; }

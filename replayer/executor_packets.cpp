@@ -15,6 +15,7 @@
 
 #include "replayer/executor.h"
 #include "replayer/hidden_arguments.h"
+#include "replayer/packet_boxes.h"
 #include "replayer/packet_queue.h"
 
 namespace gfxgraph::replayer {
@@ -29,50 +30,6 @@ constexpr uint16_t kDispatchHeader = hsa_abi::kPacketDispatch | hsa_abi::kBarrie
 constexpr uint32_t kMostWorkItems = 1024;  // of a workgroup
 constexpr uint32_t kMostReasons = 3;
 
-// Arguments of gfxgraph_copy and gfxgraph_fill (scripts/make-own-code).
-struct Box {
-  uint64_t width, height, depth, pitch, slice;
-  uint32_t unit, groups_x, groups_y, groups_z;
-};
-struct CopyArguments {
-  const void* to;
-  const void* from;
-  uint64_t from_pitch, from_slice;
-  Box box;
-};
-struct FillArguments {
-  const void* to;
-  uint64_t pattern;
-  Box box;
-};
-static_assert(sizeof(CopyArguments) == 88 && sizeof(FillArguments) == 72);
-
-constexpr uint32_t kBoxBlock = 64;
-constexpr uint64_t kMostGroups = 32768;  // of a box in one direction; lanes go on from there
-
-// The largest unit that all distances are multiples of.
-uint32_t unit_of(uint64_t distances) {
-  if (distances % 16 == 0) return 16;
-  return distances % 4 == 0 ? 4 : 1;
-}
-
-Box box_of(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice,
-           uint64_t distances) {
-  Box box{width, height, depth, pitch, slice, 1, 1, 1, 1};
-  distances |= width;
-  if (height > 1) distances |= pitch;
-  if (depth > 1) distances |= slice;
-  box.unit = unit_of(distances);
-  const uint64_t bytes_of_group = uint64_t{kBoxBlock} * box.unit;
-  const auto groups = [](uint64_t count) {
-    return static_cast<uint32_t>(std::clamp<uint64_t>(count, 1, kMostGroups));
-  };
-  box.groups_x = groups(width / bytes_of_group + (width % bytes_of_group != 0));
-  box.groups_y = groups(height);
-  box.groups_z = groups(depth);
-  return box;
-}
-
 uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 struct Kernel {
@@ -81,12 +38,15 @@ struct Kernel {
   uint32_t kernarg_bytes = 0;  // of the segment
 };
 
-// Between two host writes.
+constexpr uint32_t kNone = UINT32_MAX;
+
+// Between two host writes, or copies that go through the staging ring.
 struct Part {
   uint32_t first_host_write = 0;
   uint32_t host_write_count = 0;  // applied first, after a wait
   uint32_t first_packet = 0;
   uint32_t packet_count = 0;
+  uint32_t streamed = kNone;  // operation behind the packets: a copy of HIP's, on the stream
 };
 
 // A copy or fill that is no operation of the program: memory passes from one buffer to another.
@@ -102,9 +62,19 @@ struct Turn {
 struct Set {
   std::vector<Packet> packets;
   std::byte* kernargs = nullptr;
-  uint64_t last_run = 0;             // of the queue
-  std::vector<uint32_t> outdated;    // operations, each once
-  std::vector<uint8_t> is_outdated;  // by operation
+  uint64_t last_run = 0;           // of the queue
+  std::vector<uint32_t> outdated;  // operations, each once
+};
+
+enum Change : uint8_t { kUnchanged, kArguments, kEverything };
+
+// What setting an operation's values looks at, in one cache line.
+struct Place {
+  uint32_t packet = kNone;
+  uint32_t plain_bytes = 0;  // of a launch's arguments, if none of them is a hidden one; or 0
+  uint64_t kernarg = 0;      // in a set's memory
+  Change change = kUnchanged;
+  uint8_t outdated = 0;  // a bit for each set
 };
 
 class PacketExecutor : public Executor {
@@ -138,7 +108,9 @@ class PacketExecutor : public Executor {
 
   Result<void> wait(hip::Stream stream) override {
     if (last_run_ != 0) GFXGRAPH_TRY(queue_->wait(last_run_, last_stream_));
-    return instance_.library().wait_for(stream);
+    GFXGRAPH_TRY(instance_.library().wait_for(stream));
+    instance_.collect_results();
+    return {};
   }
 
   Result<bool> is_complete(hip::Stream stream) override {
@@ -147,49 +119,76 @@ class PacketExecutor : public Executor {
     return instance_.library().is_idle(stream);
   }
 
-  void changed(uint32_t operation) noexcept override {
-    if (operation >= limit_ || is_changed_[operation] != 0) return;
-    is_changed_[operation] = 1;
-    changed_.push_back(operation);  // reserved
-  }
+  void changed(uint32_t operation) noexcept override { note(operation, kEverything); }
+  void arguments_changed(uint32_t operation) noexcept override { note(operation, kArguments); }
 
   Result<void> apply_changes() override {
     if (changed_.empty()) [[likely]]
       return {};
-    Set* set = &sets_[current_];
-    if (set->last_run != 0 && !queue_->is_complete(set->last_run)) {
-      const size_t next = (current_ + 1) % kSets;
-      if (sets_[next].last_run != 0) GFXGRAPH_TRY(queue_->wait(sets_[next].last_run, last_stream_));
-      set = &sets_[next];
-      for (const uint32_t operation : set->outdated) {
+    size_t chosen = current_;
+    if (sets_[chosen].last_run > ended_run_ && !has_ended(sets_[chosen].last_run)) {
+      chosen = (current_ + 1) % kSets;
+      Set& next = sets_[chosen];
+      if (next.last_run > ended_run_) GFXGRAPH_TRY(queue_->wait(next.last_run, last_stream_));
+      for (const uint32_t operation : next.outdated) {
         // Those that have changed again are written below.
-        if (is_changed_[operation] == 0) GFXGRAPH_TRY(write(*set, operation));
+        if (places_[operation].change == kUnchanged) GFXGRAPH_TRY(write(next, operation));
       }
-      for (const uint32_t operation : set->outdated) set->is_outdated[operation] = 0;
-      set->outdated.clear();
-      current_ = next;
+      for (const uint32_t operation : next.outdated) places_[operation].outdated &= all_but(chosen);
+      next.outdated.clear();
+      current_ = chosen;
     }
-    for (const uint32_t operation : changed_) GFXGRAPH_TRY(write(*set, operation));
-    for (Set& other : sets_) {
-      if (&other == set) continue;
-      for (const uint32_t operation : changed_) {
-        if (other.is_outdated[operation] != 0) continue;
-        other.is_outdated[operation] = 1;
-        other.outdated.push_back(operation);  // reserved
+    Set& set = sets_[chosen];
+    for (const uint32_t operation : changed_) {
+      const Place& place = places_[operation];
+      if (place.change == kArguments && place.plain_bytes != 0) [[likely]] {
+        std::memcpy(set.kernargs + place.kernarg,
+                    instance_.launch(instance_.operation(operation).index).kernarg,
+                    place.plain_bytes);
+      } else {
+        GFXGRAPH_TRY(write(set, operation));
       }
     }
-    for (const uint32_t operation : changed_) is_changed_[operation] = 0;
+    // Nothing fails from here on.
+    const uint8_t others = all_but(chosen);
+    for (const uint32_t operation : changed_) {
+      Place& place = places_[operation];
+      place.change = kUnchanged;
+      if ((place.outdated & others) == others) [[likely]]
+        continue;
+      for (size_t i = 0; i < kSets; ++i) {
+        if ((others & ~place.outdated & (1u << i)) != 0)
+          sets_[i].outdated.push_back(operation);  // reserved
+      }
+      place.outdated |= others;
+    }
     changed_.clear();
     return {};
   }
 
  private:
-  static constexpr uint32_t kNoPacket = UINT32_MAX;
+  // Of sets, as Place::outdated has them.
+  static constexpr uint8_t all_but(size_t set) {
+    return static_cast<uint8_t>(((1u << kSets) - 1) & ~(1u << set));
+  }
+
+  void note(uint32_t operation, Change change) noexcept {
+    if (operation >= limit_) return;
+    Place& place = places_[operation];
+    if (place.change == kUnchanged) changed_.push_back(operation);  // reserved
+    place.change = std::max(place.change, change);
+  }
+
+  // Reading the queue's signal is a call into HSA.
+  bool has_ended(uint64_t run) noexcept {
+    if (!queue_->is_complete(run)) return false;
+    ended_run_ = run;
+    return true;
+  }
 
   // Without HSA: what the trace and HIP say.
   const char* reason_against(uint32_t index) const {
     const PreparedOperation& operation = instance_.operation(index);
-    if (operation.streamed) return "host copy that goes through the staging ring";
     if (operation.kind != OperationKind::kLaunch) return nullptr;
     const PreparedLaunch& launch = instance_.launch(operation.index);
     const SpecialLaunch* const special = instance_.special(launch);
@@ -287,8 +286,7 @@ class PacketExecutor : public Executor {
 
   // Which packet each operation is, and where its arguments stand in a set.
   void lay_out() {
-    packet_of_.assign(limit_, kNoPacket);
-    kernarg_of_.assign(limit_, 0);
+    places_.resize(limit_);
     std::vector<uint32_t> packets_before(limit_ + 1);
     uint32_t packets = 0;
     for (uint32_t i = 0; i < limit_; ++i) {
@@ -300,13 +298,20 @@ class PacketExecutor : public Executor {
         kernarg_bytes_ += 2 * kCacheLine;
         turns_.push_back(turn);
       }
-      if (operation.kind != OperationKind::kLaunch && operation.empty) continue;
-      packet_of_[i] = packets++;
-      kernarg_of_[i] = kernarg_bytes_;
+      if (operation.kind != OperationKind::kLaunch && (operation.empty || operation.streamed))
+        continue;
+      Place& place = places_[i];
+      place.packet = packets++;
+      place.kernarg = kernarg_bytes_;
       uint64_t bytes = sizeof(CopyArguments);
       if (operation.kind == OperationKind::kLaunch) {
         const PreparedLaunch& launch = instance_.launch(operation.index);
-        bytes = std::max(kernels_[launch.kernel].kernarg_bytes, launch.kernarg_bytes);
+        const Kernel& kernel = kernels_[launch.kernel];
+        bytes = std::max(kernel.kernarg_bytes, launch.kernarg_bytes);
+        const bool plain = std::ranges::none_of(kernel.hidden, [&](const HiddenField& field) {
+          return field.offset_bytes < launch.kernarg_bytes;
+        });
+        if (plain) place.plain_bytes = launch.kernarg_bytes;
       }
       kernarg_bytes_ += (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
@@ -315,18 +320,29 @@ class PacketExecutor : public Executor {
     for (const Segment& segment : instance_.program().segments()) {
       if (limit_ < total && segment.first_operation >= limit_) break;
       const uint32_t end = std::min(limit_, segment.first_operation + segment.operation_count);
-      const uint32_t first = packets_before[segment.first_operation];
-      parts_.push_back(
-          {segment.first_host_write, segment.host_write_count, first, packets_before[end] - first});
+      Part part{segment.first_host_write, segment.host_write_count,
+                packets_before[segment.first_operation]};
+      const auto add_until = [&](uint32_t operation) {
+        part.packet_count = packets_before[operation] - part.first_packet;
+        parts_.push_back(part);
+        part = {0, 0, packets_before[operation]};
+      };
+      for (uint32_t i = segment.first_operation; i < end; ++i) {
+        const PreparedOperation& operation = instance_.operation(i);
+        if (!operation.streamed || operation.empty) continue;
+        part.streamed = i;
+        add_until(i + 1);  // the packets of its turns, too
+      }
+      add_until(end);
     }
+    streams_ = std::ranges::any_of(parts_, [](const Part& part) { return part.streamed != kNone; });
     forwards_.resize(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
       const PreparedOperation& operation = instance_.operation(i);
-      if (operation.kind == OperationKind::kCopy &&
+      if (operation.kind == OperationKind::kCopy && places_[i].packet != kNone &&
           instance_.copy(operation.index).staged != nullptr)
         host_copies_.push_back(i);
     }
-    is_changed_.resize(limit_);
     changed_.reserve(limit_);
   }
 
@@ -335,7 +351,6 @@ class PacketExecutor : public Executor {
                               device_->allocate(kernarg_bytes_, "arguments of kernels"));
     std::memset(set.kernargs, 0, kernarg_bytes_);
     set.packets.resize(packets_);
-    set.is_outdated.resize(limit_);
     set.outdated.reserve(limit_);
     for (uint32_t i = 0; i < limit_; ++i) {
       GFXGRAPH_TRY(instance_.deadline().check("building the packets"));
@@ -376,10 +391,11 @@ class PacketExecutor : public Executor {
 
   // Packet and arguments of an operation as it is now. Allocates nothing unless it fails.
   Result<void> write(Set& set, uint32_t index) {
-    if (packet_of_[index] == kNoPacket) return {};
+    const Place& place = places_[index];
+    if (place.packet == kNone) return {};
     const PreparedOperation& operation = instance_.operation(index);
-    Packet& packet = set.packets[packet_of_[index]];
-    std::byte* const kernarg = set.kernargs + kernarg_of_[index];
+    Packet& packet = set.packets[place.packet];
+    std::byte* const kernarg = set.kernargs + place.kernarg;
     begin(packet, kernarg);
     if (operation.kind == OperationKind::kLaunch)
       return write_launch(packet, kernarg, index, instance_.launch(operation.index));
@@ -501,23 +517,36 @@ class PacketExecutor : public Executor {
                   "mode packets: a run without fences cannot copy to pageable memory: give pinned "
                   "memory, or read the output from the step");
     }
+    if (!fenced && streams_) {
+      return fail(Status::kUnsupported,
+                  "mode packets: a run without fences cannot copy through the staging ring (more "
+                  "than 64 MiB from or to plain memory)");
+    }
     last_stream_ = stream;
     Set& set = sets_[current_];
     for (size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
+      const bool behind_stream = i == 0 || parts_[i - 1].streamed != kNone;
       if (part.host_write_count != 0) {
         GFXGRAPH_TRY(wait(stream));
         for (uint32_t n = 0; n < part.host_write_count; ++n)
           instance_.apply_host_write(part.first_host_write + n);
       }
-      PacketQueue::Run run;
-      run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
-      run.stream = stream;
-      // The parts follow each other in the queue, and the host waits between them.
-      run.fenced_before = fenced && i == 0;
-      run.fenced_behind = fenced && i + 1 == parts_.size();
-      GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
-      set.last_run = last_run_;
+      if (part.packet_count != 0 || part.streamed == kNone || !behind_stream) {
+        PacketQueue::Run run;
+        run.packets = std::span(set.packets).subspan(part.first_packet, part.packet_count);
+        run.stream = stream;
+        // The parts follow each other in the queue; the host waits between them, or the stream does
+        // what lies between them.
+        run.fenced_before = fenced && behind_stream;
+        run.fenced_behind = fenced && (part.streamed != kNone || i + 1 == parts_.size());
+        GFXGRAPH_ASSIGN_OR_RETURN(last_run_, queue_->submit(run));
+        set.last_run = last_run_;
+      }
+      if (part.streamed == kNone) continue;
+      const hip::Error code = instance_.submit_streamed(part.streamed, stream);
+      if (code != hip::kSuccess) [[unlikely]]
+        return instance_.failure(code, part.streamed);
     }
     return forward(stream);
   }
@@ -546,18 +575,18 @@ class PacketExecutor : public Executor {
   std::unique_ptr<PacketQueue> queue_;
   std::map<format::KernelId, Kernel> kernels_;
   PacketKernel copy_kernel_, fill_kernel_;
-  std::vector<uint32_t> packet_of_;   // by operation
-  std::vector<uint64_t> kernarg_of_;  // by operation, in a set's memory
+  std::vector<Place> places_;  // by operation
   uint64_t kernarg_bytes_ = 0;
   uint32_t packets_ = 0;
   std::vector<Turn> turns_;
   std::vector<Part> parts_;
+  bool streams_ = false;  // one of them does
   std::array<Set, kSets> sets_;
   size_t current_ = 0;
   uint64_t last_run_ = 0;  // of the queue
   hip::Stream last_stream_ = nullptr;
+  uint64_t ended_run_ = 0;  // this one and those before it have ended
   std::vector<uint32_t> changed_;
-  std::vector<uint8_t> is_changed_;
   std::vector<uint32_t> host_copies_;  // operations with an end outside of buffers
   std::vector<uint8_t> forwards_;      // by operation: to memory that kernels cannot reach
 };

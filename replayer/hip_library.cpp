@@ -96,8 +96,9 @@ Result<std::shared_ptr<const HipLibrary>> HipLibrary::load(int recorded_version,
 }
 
 Result<std::shared_ptr<const HipLibrary>> HipLibrary::from_table(const HipTable& table,
-                                                                 std::string path) {
+                                                                 std::string path, Lookup find) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<HipLibrary> library, make(table, std::move(path)));
+  library->lookup_ = find;
   return std::shared_ptr<const HipLibrary>(std::move(library));
 }
 

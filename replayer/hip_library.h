@@ -43,12 +43,14 @@ class HipLibrary {
   // returns the functions of the runtime, or wrappers of them.
   static Result<std::shared_ptr<const HipLibrary>> load(int recorded_version = 0,
                                                         Lookup find = &dlsym);
-  // For tests and for programs that bring their own table. REQUIRED rows must be filled.
+  // For tests and for programs that bring their own table. REQUIRED rows must be filled. `find`
+  // gives HSA's functions; null: mode packets is refused.
   static Result<std::shared_ptr<const HipLibrary>> from_table(const HipTable& table,
-                                                              std::string path);
+                                                              std::string path,
+                                                              Lookup find = nullptr);
 
   const HipTable& table() const { return table_; }
-  // What load() was given; null: from_table().
+  // What load() or from_table() was given.
   Lookup lookup() const { return lookup_; }
   const std::string& path() const { return path_; }
   int runtime_version() const { return runtime_version_; }

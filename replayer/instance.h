@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -148,7 +149,9 @@ class Instance {
   // Submits one operation to a stream. Allocates nothing, takes no lock of this library, except for
   // copies that use the ring: their bytes are read from the trace, and they wait for space there.
   hip::Error submit(uint32_t operation, hip::Stream stream) noexcept;
-  // Converts the return value of submit() to an error.
+  // Submits a copy that uses the ring, without the turnovers before it.
+  hip::Error submit_streamed(uint32_t operation, hip::Stream stream) noexcept;
+  // Converts the return value of submit() or submit_streamed() to an error.
   tl::unexpected<Error> failure(hip::Error code, uint32_t operation);
   // All submitted work is complete: bytes that came through the ring go to their HostResult.
   void collect_results() noexcept {
@@ -197,13 +200,41 @@ class Instance {
   void set_host_write(uint32_t index, std::span<const std::byte> bytes) noexcept;
   // Applies bindings of the session since the last call, and tells `executor` the changes; null:
   // nobody. Work in flight has ended.
-  void follow_moves(Executor* executor) noexcept;
+  void follow_moves(Executor* executor) noexcept {
+    if (moves_followed_ != session_->moves().size()) [[unlikely]]
+      follow_new_moves(executor);
+  }
   // Changes one value of an operation; the next submit uses it. Returns whether it differs.
   // kInvalidArgument: the operation would leave its buffers; kUnsupported: such a place cannot be
   // set; the message has the reason.
   Result<bool> set_place(const PlaceTarget& target, const PlaceValue& value);
+  // Fast path for a number of four or eight bytes in a launch's arguments, the most frequent
+  // change. nullopt: set_place() decides.
+  std::optional<bool> set_number(const PlaceTarget& target, const PlaceValue& value) noexcept {
+    if (target.kind != ranges::PlaceKind::kArgument || value.allocation != 0) return std::nullopt;
+    const PreparedOperation& prepared = operations_[target.operation];
+    if (prepared.kind != OperationKind::kLaunch) return std::nullopt;
+    const PreparedLaunch& launch = launches_[prepared.index];
+    if (uint64_t{target.offset_bytes} + target.size_bytes > launch.kernarg_bytes)
+      return std::nullopt;
+    uint8_t* const at = launch.kernarg + target.offset_bytes;
+    if (target.size_bytes == sizeof(uint32_t))
+      return store(at, static_cast<uint32_t>(value.number));
+    if (target.size_bytes == sizeof(uint64_t))
+      return store(at, static_cast<uint64_t>(value.number));
+    return std::nullopt;
+  }
 
  private:
+  // Returns whether the value differs from the one before.
+  template <typename Word>
+  static bool store(uint8_t* at, Word word) noexcept {
+    Word before;
+    std::memcpy(&before, at, sizeof(before));
+    std::memcpy(at, &word, sizeof(word));
+    return before != word;
+  }
+  void follow_new_moves(Executor* executor) noexcept;
   Instance(std::shared_ptr<Session> session, std::shared_ptr<const Program> program);
   Result<void> check_contents() const;
   Result<void> prepare();
@@ -231,7 +262,6 @@ class Instance {
   hip::Error submit_launch(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_special(const PreparedLaunch& launch, hip::Stream stream) noexcept;
   hip::Error submit_copy(const PreparedCopy& copy, hip::Stream stream) noexcept;
-  hip::Error submit_streamed(uint32_t operation, hip::Stream stream) noexcept;
   hip::Error stream_to_device(const format::Copy& recorded, const PreparedCopy& copy,
                               hip::Stream stream);
   hip::Error stream_to_host(const PreparedCopy& copy, hip::Stream stream);

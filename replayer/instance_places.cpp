@@ -51,7 +51,7 @@ Result<uint64_t> Instance::address(const PlaceValue& value, uint64_t size_bytes,
   return reinterpret_cast<uint64_t>(base) + static_cast<uint64_t>(value.number);
 }
 
-void Instance::follow_moves(Executor* executor) noexcept {
+void Instance::follow_new_moves(Executor* executor) noexcept {
   const std::vector<Move>& moves = session_->moves();
   for (; moves_followed_ < moves.size(); ++moves_followed_)
     follow(moves[moves_followed_], executor);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <optional>
 
 namespace gfxgraph::replayer {
 namespace {
@@ -15,6 +17,8 @@ using hsa_abi::Packet;
 constexpr uint32_t kSlots = 16384;  // as many as HIP 6.4 has
 // How long a wait sleeps before it looks for errors, in ticks of HSA (10 or 1 ns).
 constexpr uint64_t kSliceTicks = 20'000'000;
+// How long a run may wait for a fence of a stream that does not exist any more.
+constexpr std::chrono::seconds kLostFence(5);
 // What the fence word of a queue in error holds: everybody who waits for a run goes on.
 constexpr uint64_t kReleased = INT64_MAX;
 
@@ -183,6 +187,7 @@ Result<uint64_t> PacketQueue::submit(const Run& run) {
     GFXGRAPH_TRY(device_->hip().check(on_stream(store_function_, run.stream, in_, number),
                                       "mode packets: the fence before a run"));
     fence.in = {reinterpret_cast<uint64_t>(in_), number};
+    last_in_ = number;
     fences[0] =
         fence_packet(wait_kernel_, fence.in, hsa_abi::kAcquireSystem | hsa_abi::kReleaseAgent);
     pieces[0] = std::span(&fences[0], 1);
@@ -211,22 +216,39 @@ Result<uint64_t> PacketQueue::submit(const Run& run) {
 }
 
 Result<void> PacketQueue::wait(uint64_t run, hip::Stream stream) const {
+  const hsa_abi::Table& hsa = device_->hsa().table();
+  const HipTable& hip = device_->hip().table();
   const auto below = static_cast<int64_t>(1 - run);
+  std::optional<std::chrono::steady_clock::time_point> destroyed;
+  bool lost = false;
   while (!is_complete(run)) {
-    if (device_->hsa().table().hsa_signal_wait_scacquire(
-            done_, hsa_abi::kConditionLess, below, kSliceTicks, hsa_abi::kWaitBlocked) < below)
+    if (hsa.hsa_signal_wait_scacquire(done_, hsa_abi::kConditionLess, below, kSliceTicks,
+                                      hsa_abi::kWaitBlocked) < below)
       break;
     GFXGRAPH_TRY(check());
     // Where the stream got into an error, the run would wait for it forever.
-    const hip::Error code = device_->hip().table().hipStreamQuery(stream);
-    if (code == hip::kSuccess || code == hip::kErrorNotReady ||
-        code == hip::kErrorContextIsDestroyed) {
-      device_->hip().table().hipGetLastError();
+    const hip::Error code = hip.hipStreamQuery(stream);
+    if (code == hip::kSuccess || code == hip::kErrorNotReady) {
+      hip.hipGetLastError();
       continue;
     }
-    return device_->hip().check(code, "mode packets: the stream of a run");
+    if (code != hip::kErrorContextIsDestroyed)
+      return device_->hip().check(code, "mode packets: the stream of a run");
+    hip.hipGetLastError();
+    // HIP performs a stream's work before it destroys it. Where it drops the fence, as a device
+    // reset may, the run is released: the queue must end before its memory does.
+    const auto now = std::chrono::steady_clock::now();
+    if (!destroyed) destroyed = now;
+    const std::atomic_ref<uint64_t> in(*in_);
+    if (now - *destroyed < kLostFence || in.load(std::memory_order_acquire) >= last_in_) continue;
+    in.store(last_in_, std::memory_order_seq_cst);
+    lost = true;
   }
-  return check();
+  GFXGRAPH_TRY(check());
+  if (!lost) return {};
+  return fail(Status::kDevice,
+              "mode packets: the stream of a run was destroyed before the run began, and its work "
+              "is lost: restore before the next run");
 }
 
 }  // namespace gfxgraph::replayer

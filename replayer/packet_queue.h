@@ -42,7 +42,8 @@ class PacketQueue {
   // The number of the run, from 1. Allocates nothing unless it fails. Waits if the ring is full, or
   // if kFences runs are in flight.
   Result<uint64_t> submit(const Run& run);
-  // An error if the queue gets into one, or the stream whose work precedes the run.
+  // An error if the queue gets into one, or the stream whose work precedes the run, or if that
+  // stream was destroyed and its fence never came.
   Result<void> wait(uint64_t run, hip::Stream stream) const;
   bool is_complete(uint64_t run) const noexcept { return completed() >= run; }
   bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != 0; }
@@ -83,6 +84,7 @@ class PacketQueue {
   hip::Stream stream_ = nullptr;  // of the last run
   uint64_t runs_ = 0;             // submitted
   uint64_t numbers_ = 0;          // of fences; never used twice, also where a submission failed
+  uint64_t last_in_ = 0;          // the last number that a fence before a run waits for
   uint64_t written_ = 0;          // packets
   std::atomic<int> failure_ = 0;  // the status of the error callback
 };

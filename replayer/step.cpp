@@ -202,7 +202,7 @@ Result<void> Step::set_kernarg(uint32_t launch_index, uint64_t offset,
                                std::span<const std::byte> bytes) {
   GFXGRAPH_ASSIGN_OR_RETURN(const bool changed,
                             instance_->set_kernarg(launch_index, offset, bytes));
-  if (changed) operation_changed(instance_->program().launch_operation(launch_index));
+  if (changed) arguments_changed(instance_->program().launch_operation(launch_index));
   return {};
 }
 
@@ -222,8 +222,17 @@ Result<void> Step::set_grid(uint32_t launch_index, const hip::Dim3& grid) {
 }
 
 Result<void> Step::set_place(const PlaceTarget& target, const PlaceValue& value) {
+  if (const std::optional<bool> set = instance_->set_number(target, value)) [[likely]] {
+    if (*set) arguments_changed(target.operation);
+    return {};
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const bool changed, instance_->set_place(target, value));
-  if (changed) operation_changed(target.operation);
+  if (!changed) return {};
+  if (target.kind == ranges::PlaceKind::kArgument) [[likely]] {
+    arguments_changed(target.operation);
+  } else {
+    operation_changed(target.operation);
+  }
   return {};
 }
 
@@ -289,6 +298,11 @@ Result<void> Step::read_output(const Transfer& output, std::span<std::byte> byte
 
 void Step::operation_changed(uint32_t operation) {
   executor_->changed(operation);
+  origins_.reset();
+}
+
+void Step::arguments_changed(uint32_t operation) {
+  executor_->arguments_changed(operation);
   origins_.reset();
 }
 

@@ -118,6 +118,7 @@ class Step : public SessionStep {
   void log_prepared() const;
   Result<void> choose_mode(const StepOptions& options);
   void operation_changed(uint32_t operation);
+  void arguments_changed(uint32_t operation);
   Result<void> use(Mode mode);
 
   std::unique_ptr<Instance> instance_;

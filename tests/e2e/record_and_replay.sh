@@ -6,7 +6,7 @@
 # it printed; exits 0 when none did.
 #
 # RECORD_OPTIONS: words that gfxgraph-record gets as well. PACKETS_MAY_BE_REFUSED=1: mode packets may refuse any program by
-# name; other compilers than this machine's list other hidden arguments.
+# name; other compilers than this machine's list other hidden arguments. PACKETS_ONLY=1: batch mode and mode packets alone.
 set -uo pipefail
 read -ra options <<<"${RECORD_OPTIONS:-}"
 bin=$1 trace=$2 program=$3
@@ -25,15 +25,20 @@ must() {
 }
 
 must "$bin/gfxgraph-record" --device emulated --force "${options[@]}" -o "$trace" -- "$program" "$@" || exit 1
-for mode in eager batch graph; do
+modes=(eager batch graph)
+if [ "${PACKETS_ONLY:-0}" = 1 ]; then modes=(batch); fi
+for mode in "${modes[@]}"; do
   for layout in same shift; do
     must "$bin/gfxgraph-replay" "$trace" --device emulated --mode "$mode" --layout "$layout" --verify
   done
 done
-# Mode packets refuses what only HIP can do: packets_refused.txt holds for which programs, and why.
+# Mode packets refuses what only HIP can do: packets_refused.txt holds for which programs, and why. Packets run in another
+# order than submitted where they allow that, in one of the layouts.
 refusal=$(sed -n "s/^$(basename "$trace" .gfxg)  *//p" "$(dirname "$0")/packets_refused.txt")
 for layout in same shift; do
-  replay=("$bin/gfxgraph-replay" "$trace" --device emulated --mode packets --layout "$layout" --verify)
+  order=submitted
+  if [ "$layout" = same ]; then order=reversed; fi
+  replay=(env "GFXGRAPH_PACKET_ORDER=$order" "$bin/gfxgraph-replay" "$trace" --device emulated --mode packets --layout "$layout" --verify)
   if [ -z "$refusal" ] && [ "${PACKETS_MAY_BE_REFUSED:-0}" = 1 ] && ! timeout 300 "${replay[@]}" >"$trace.out" 2>&1 </dev/null &&
     grep -F "mode packets: " "$trace.out"; then
     continue
@@ -45,6 +50,7 @@ for layout in same shift; do
     failed=1
   fi
 done
+if [ "${PACKETS_ONLY:-0}" = 1 ]; then exit "$failed"; fi
 # What a graph launch spoils shows when the same graph is launched again (HIP 6.4.3: memset nodes, from the second on).
 must "$bin/gfxgraph-replay" "$trace" --device emulated --mode graph --repeat 20 --verify
 exit "$failed"

@@ -137,12 +137,38 @@ def in_flight(build, scratch):
 
 
 def packet_faults(build, scratch):
-    """Mode packets when each call of HSA fails once, when its queue does, and when nobody waits."""
+    """Mode packets when each call of HSA fails, when its queue does, without its device or stream, and when nobody waits."""
     trace = scratch / "t.gfxg"
     run(build.record(trace, build.samples / "streams_events"))
-    done = run([build.root / "tests" / "packet_faults", trace], expect={0, 1})
+    plain = scratch / "plain.gfxg"
+    run(build.record(plain, build.samples / "saxpy"))
+    for words in ((trace,), (trace, "reset"), (trace, "stream"), (plain, "ring")):
+        done = run([build.root / "tests" / "packet_faults", *words], expect={0, 1})
+        require("packet_faults: PASS" in done.stdout, f"{words}: {done.stdout}{done.stderr}")
+
+
+def packet_order(build, scratch):
+    """Without their barrier bits packets give other bytes, and small scopes are faults, where the agent reverses what it may."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "streams_events"))
+    program = build.root / "tests" / "packet_faults"
+    done = run([program, trace, "order"], expect={0, 1})
     require("packet_faults: PASS" in done.stdout, done.stdout + done.stderr)
+    # The agent makes 1 of 0. It skips the faulted queue's packets, so its watchdog ends the stream's wait for them.
+    done = run([program, trace, "scopes"], expect=1, env={"GFXGRAPH_LIVELOCK_SECONDS": "1"})
+    require("a dispatch in front of it released nothing" in done.stderr, done.stdout + done.stderr)
+
+
+def packets_like_hip(build, scratch):
+    """Packets and arguments equal those that HIP wrote into its ring. This machine's compiler gives these kernels no hidden ones."""
+    traces = []
+    for program in (build.samples / "saxpy", build.samples / "streams_events", build.samples / "struct_args", build.samples / "decode_step",
+                    build.samples / "matmul_tiled", build.samples / "masked_tail"):
+        traces.append(scratch / f"{program.name}.gfxg")
+        run(build.record(traces[-1], program))
+    done = run([build.root / "tests" / "packets_like_hip", *traces], expect={0, 1})
+    require("packets_like_hip: PASS" in done.stdout, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
-    main({"packet_faults": packet_faults, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})
+    main({"packet_faults": packet_faults, "packet_order": packet_order, "packets_like_hip": packets_like_hip, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})

@@ -35,6 +35,7 @@ class Runner:
         self.root = Path(root).resolve()
         self.scratch = Path(scratch)
         self.options = options
+        self.packets = [0, 0]  # replays, and those that were refused by name
         self.folder = self.root / "tests" / "programs_random"
         self.program = str(self.folder / "random_program")
         agent = str(self.root / "lib" / "gfxgraph")
@@ -113,10 +114,18 @@ class Runner:
         packed = ["--packed"] if self.options.packed else []
         code, out, err = self.run([self.folder / "replay_many", *packed, *traces], self.agent, self.options.timeout + 2 * len(traces))
         good = set(re.findall(r"/([^/]+) ok$", out, re.M))
+        out = self.without_packets(out)
         wrong = [line.rsplit("/", 1)[-1] for line in out.splitlines() if not line.endswith(" ok")]
         if len(good) + len({line.split(" ")[0] for line in wrong}) != len(traces):
             wrong.append(f"replay: {ending(code)}: {tail(err)}")
         return wrong
+
+    def without_packets(self, out):
+        """What replay_many printed, but for the line that is counted here."""
+        for replayed, refused in re.findall(r"^packets: (\d+) replayed, (\d+) refused$", out, re.M):
+            self.packets[0] += int(replayed)
+            self.packets[1] += int(refused)
+        return re.sub(r"^packets: .*\n", "", out, flags=re.M)
 
     def replay(self, seeds, automatic=False):
         """What went wrong, by seed."""
@@ -125,6 +134,7 @@ class Runner:
         command = [self.folder / "replay_many", *(["--auto"] if automatic else []),
                    *(["--packed"] if self.options.packed else []), *map(self.trace, seeds)]
         code, out, err = self.run(command, self.agent, self.options.timeout + 2 * len(seeds))
+        out = self.without_packets(out)
         wrong = {}
         good = set(re.findall(r"(\d+)\.gfxg ok$", out, re.M))
         for line in re.findall(r"^.*\.gfxg (?!ok$).*$", out, re.M):
@@ -283,6 +293,7 @@ def main():
         failed, refused = run_all(runner, options)
     print(f"{options.count - failed - refused} of {options.count} random programs agree, {refused} were refused by name, "
           f"{failed} failed")
+    print("mode packets: {} replays, {} refused by name".format(*runner.packets))
     return 1 if failed else 0
 
 
