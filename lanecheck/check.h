@@ -36,6 +36,7 @@ struct CheckOptions {
   // test the difference.
   bool watch_all = false;
   BudgetLimits limits;
+  LaunchProgress progress = {};
 };
 
 // A launch that could not run to its end.

@@ -98,7 +98,8 @@ void print_json(const std::vector<FileCoverage>& files, const Totals& totals) {
                        {"instructions", opcode.instructions},
                        {"kernels", opcode.kernels}});
   }
-  const Json document = {{"kernels", totals.kernels},
+  const Json document = {{"schema", "gfxgraph-coverage/1"},
+                         {"kernels", totals.kernels},
                          {"complete", totals.complete},
                          {"missing", std::move(missing)},
                          {"files", std::move(list)}};
@@ -143,12 +144,17 @@ int coverage_command(int argc, char** argv) {
 
   std::vector<FileCoverage> files;
   Totals totals;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
   for (const std::string& path : paths) {
-    files.push_back(cover_file(path));
+    progress->at("reading " + path);
+    files.push_back(cover_file(path, [&](uint64_t object, uint64_t of) {
+      progress->at(path + ": code object", object, of);
+    }));
     totals.kernels += files.back().kernels();
     totals.complete += files.back().complete();
     totals.damaged |= files.back().damaged();
   }
+  progress->clear();
   if (json) {
     print_json(files, totals);
   } else {

@@ -40,11 +40,14 @@ constexpr Command kCommands[] = {
     {"coverage", "FILE... [--kernels] [--json]",
      "list which kernels of programs, libraries and traces the emulator supports",
      coverage_command},
-    {"verify", "TRACE", "read a whole trace and check its hashes", verify_command},
-    {"recover", "TRACE [-o NEW]", "copy the intact records of a damaged trace to a new one",
-     recover_command},
+    {"verify", "TRACE [--json]", "read a whole trace and check its hashes", verify_command},
+    {"recover", "TRACE [-o NEW] [--json]",
+     "copy the intact records of a damaged trace to a new one", recover_command},
     {"diff", "FIRST SECOND [--json]", "compare kernels, launches and buffers of two traces",
      diff_command},
+    {"extract", "TRACE -o NEW --range NAME|--launches N:M|--kernel GLOB [--standalone FOLDER]",
+     "write a part of a trace as a trace that replays alone, or one kernel as a HIP program",
+     extract_command},
     {"export", "TRACE --format perfetto|jsonl|dot|code [-o FILE]",
      "convert a trace: timeline, JSON lines, graphs, code objects", export_command},
     {"report", "TRACE [RESULT.json...] [-o FILE.html]",
@@ -59,11 +62,17 @@ void print_help() {
       "  gfxgraph check app.gfxg                 check its kernels for memory and barrier errors\n"
       "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n");
   for (const Command& command : kCommands) {
-    print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
+    print("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "", command.summary);
   }
   print(
       "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
       "errors\n");
+}
+
+// A file in place of a command: the command that takes it.
+std::string file_hint(std::string_view name) {
+  return fmt::format("; for a {} use gfxgraph {}{}", name.ends_with(".gfxg") ? "trace" : "program",
+                     name.ends_with(".gfxg") ? "info " : "run -- ", name);
 }
 
 int dispatch(int argc, char** argv) {
@@ -85,7 +94,8 @@ int dispatch(int argc, char** argv) {
     std::vector<std::string> known;
     for (const Command& command : kCommands) known.emplace_back(command.name);
     print(stderr, "gfxgraph: unknown command '{}'{}\nsee gfxgraph --help\n", name,
-          did_you_mean(name, known));
+          name.find('/') == name.npos && !name.ends_with(".gfxg") ? did_you_mean(name, known)
+                                                                  : file_hint(name));
   }
   return kExitUsage;
 }
