@@ -20,17 +20,18 @@
 namespace gfxgraph {
 namespace {
 
-// Each reference to an earlier part at most doubles what is before it.
+// Each reference to an earlier part at most doubles the text before it.
 constexpr size_t kFewReferences = 10;
 constexpr size_t kShortBytes = 1 << 12;
 constexpr size_t kMaxReadableBytes = 1 << 16;
 constexpr size_t kMaxMangledBytes = 1 << 16;
 constexpr int kMaxMilliseconds = 1000;
 constexpr rlim_t kMaxChildBytes = rlim_t{1} << 30;
-// A file may hold many such names; after so long, none is tried again.
+// A file may hold many such names: after this total time, none is tried again.
 constexpr std::chrono::milliseconds kMaxTogether{5000};
 
-// "S_", "S12_", "T_", "T3_": perhaps more than there are, as identifiers count, too.
+// Counts "S_", "S12_", "T_", "T3_". May overestimate, because identifiers that look like references
+// count too.
 size_t count_references(std::string_view name) {
   size_t count = 0;
   for (size_t at = 0; at + 1 < name.size(); ++at) {
@@ -70,7 +71,7 @@ std::optional<std::string> demangle_here(const std::string& name) {
   ::_exit(0);
 }
 
-// What the child writes until it ends; nothing when that takes too long.
+// The child's complete output; nothing if reading takes too long.
 std::optional<std::string> read_all(int pipe) {
   std::string text;
   char buffer[4096];

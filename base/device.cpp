@@ -65,7 +65,7 @@ Result<fs::path> private_library(std::string_view file_name) {
     const fs::path root = own.parent_path().parent_path();
     // bin/x -> lib/gfxgraph, and build/<preset>/tests/x -> build/<preset>/lib/gfxgraph.
     if (exists_in(root / "lib/gfxgraph")) return root / "lib/gfxgraph" / file_name;
-    // An installation whose libraries stand elsewhere: lib64, lib/x86_64-linux-gnu.
+    // Installations with another library directory, such as lib64 or lib/x86_64-linux-gnu.
     const fs::path installed = root / GFXGRAPH_INSTALL_LIBDIR "/gfxgraph";
     if (installed != root / "lib/gfxgraph" && exists_in(installed)) return installed / file_name;
   }

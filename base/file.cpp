@@ -33,8 +33,8 @@ tl::unexpected<Error> not_regular(const std::filesystem::path& path) {
                           path.string()));
 }
 
-// A write past RLIMIT_FSIZE kills the process by SIGXFSZ unless it is ignored; a library may not
-// change a program's signals, so it looks at the limit first.
+// A write past RLIMIT_FSIZE raises SIGXFSZ, which kills the process unless ignored. A library must
+// not change the program's signal handling, so it checks the limit before the write.
 bool exceeds_file_size_limit(uint64_t offset, uint64_t more_bytes) {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
@@ -90,7 +90,7 @@ Result<File> File::open_write(const std::filesystem::path& path) {
 }
 
 Result<File> File::open_guarded(const std::filesystem::path& path) {
-  // O_NONBLOCK: opening a pipe that nobody reads would wait for ever.
+  // O_NONBLOCK: opening a pipe without a reader would block indefinitely.
   const int fd =
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   if (fd < 0 && (errno == ELOOP || errno == ENXIO)) return not_regular(path);
@@ -116,7 +116,7 @@ Result<File> File::open_unnamed(const std::filesystem::path& folder) {
   const std::filesystem::path name = in / "(temporary file)";
   int fd = ::open(in.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-    std::string pattern = (in / ".gfxgraph-XXXXXX").string();  // not every file system has the flag
+    std::string pattern = (in / ".gfxgraph-XXXXXX").string();  // some file systems lack the flag
     fd = ::mkostemp(pattern.data(), O_CLOEXEC);
     if (fd >= 0) (void)::unlink(pattern.c_str());
   }
@@ -129,7 +129,7 @@ Result<File> File::open_unnamed(const std::filesystem::path& folder) {
 Result<void> File::guard() {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    // Higher ones would make the kernel's table of descriptors large.
+    // Higher numbers would enlarge the kernel's descriptor table.
     const int highest = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, kHighestGuarded));
     const int moved = ::fcntl(fd_, F_DUPFD_CLOEXEC, std::max(highest - kGuardedRange, 0));
     if (moved >= 0) {
@@ -256,7 +256,7 @@ Result<void> File::sync() {
   GFXGRAPH_TRY(check_intact());
   while (::fsync(fd_) != 0) {
     if (errno == EINTR) continue;
-    if (errno == EINVAL || errno == ENOTSUP) return {};  // a pipe, /dev/null: nothing to sync
+    if (errno == EINVAL || errno == ENOTSUP) return {};  // a pipe or /dev/null: nothing to sync
     return fail_errno("sync", path_, errno);
   }
   return {};
@@ -329,7 +329,7 @@ Result<void> rename_in(const File& folder, const File& file, const std::string& 
 Result<void> sync_folder(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder.empty() ? std::filesystem::path(".") : folder;
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder that may be written but not read cannot be synced; the rename itself stands.
+  // A folder without read permission cannot be synced; the rename itself is done.
   if (fd < 0) return errno == EACCES ? Result<void>() : fail_errno("open", path, errno);
   const int result = ::fsync(fd);
   const int error = errno;
@@ -343,7 +343,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, uint
   std::vector<std::byte> bytes;
   GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t expected, file.size());
   if (expected <= limit_bytes) bytes.reserve(expected);
-  // Read to the end rather than trust the size: files in /proc say 0.
+  // Read to the end and do not rely on the size: files in /proc report 0.
   std::array<std::byte, 65536> buffer;
   while (true) {
     const ssize_t got = ::read(file.fd(), buffer.data(), buffer.size());
@@ -389,7 +389,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   struct stat status{};
-  // Opening a pipe that nobody writes to would wait for ever.
+  // Opening a pipe without a writer would block indefinitely.
   if (::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) {
     return fail(Status::kIo, fmt::format("open {}: not a regular file", path.string()));
   }

@@ -1,6 +1,6 @@
-// fmt's own code, once, for the modules of libgfxgraph.so (gfxgraph_small): with fmt in headers
-// only, each of their files had a copy, 0.6 MB together. As fmt's src/format.cc, which Debian
-// installs compiled for programs only.
+// One copy of fmt's own code for the modules of libgfxgraph.so (gfxgraph_small): with header-only
+// fmt, each module had its own copy, 0.6 MB together. Like fmt's src/format.cc, which Debian ships
+// compiled for programs only.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -5,7 +5,7 @@
 namespace gfxgraph {
 namespace {
 
-// From `at`, which holds an opening bracket's partner, back to that; npos: there is none.
+// Searches back from the closing bracket at `at` for its opening bracket; npos: there is none.
 size_t opening(std::string_view text, size_t at, char open, char close) {
   size_t depth = 0;
   for (size_t i = at + 1; i-- > 0;) {
@@ -22,7 +22,7 @@ std::string_view without_types(std::string_view name) {
     const size_t open = opening(name, close, '(', ')');
     if (open != std::string_view::npos && open != 0) name = name.substr(0, open);
   }
-  // Behind the last space that stands in no brackets: only templates show their return type.
+  // After the last space outside brackets: only templates show their return type.
   size_t depth = 0;
   for (size_t i = name.size(); i-- > 0;) {
     if (name[i] == '>' || name[i] == ')' || name[i] == '}') ++depth;
@@ -44,7 +44,7 @@ std::string_view without_template(std::string_view name) {
 bool matches_glob(std::string_view glob, std::string_view name) noexcept {
   size_t g = 0;
   size_t n = 0;
-  // Behind the last '*': where it goes on when what follows does not match.
+  // After the last '*': matching resumes there on a mismatch.
   size_t star = std::string_view::npos;
   size_t resume = 0;
   while (n < name.size()) {

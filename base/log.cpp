@@ -37,8 +37,8 @@ struct Sink {
   void* context = nullptr;
 };
 
-// Never destroyed: messages are still written from static destructors of the host program. Nothing
-// here allocates: a message may be about memory that has run out.
+// Never destroyed: static destructors of the host program may still write messages. Nothing here
+// allocates, because a message may report that memory has run out.
 Sink& sink() noexcept {
   alignas(Sink) static std::byte storage[sizeof(Sink)];
   static Sink* instance = new (storage) Sink;
@@ -53,7 +53,7 @@ bool has_controls(std::string_view text) {
 }
 
 void write_to_stderr(std::string_view text) noexcept {
-  // Names in it may come from files. Ordinary text is not copied: memory may have run out.
+  // Names in the message may come from files. Ordinary text is not copied: memory may have run out.
   std::string escaped;
   if (has_controls(text)) {
     try {
@@ -68,7 +68,7 @@ void write_to_stderr(std::string_view text) noexcept {
   const iovec parts[] = {{begin, sizeof(begin) - 1},
                          {const_cast<char*>(text.data()), text.size()},
                          {end, sizeof(end) - 1}};
-  // One write, so that lines of several threads do not mix; a failure has nowhere to be reported.
+  // One write, so that lines of several threads do not mix. There is nowhere to report a failure.
   [[maybe_unused]] const ssize_t written = ::writev(STDERR_FILENO, parts, 3);
 }
 

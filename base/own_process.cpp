@@ -64,7 +64,8 @@ fs::path file_mapped_at(const void* address) {
 }
 
 fs::path own_program() {
-  // A loader that was given the program corrects the kernel's values, which are its own.
+  // If the program was started through its dynamic loader, the kernel's values describe the loader;
+  // the loader corrects them.
   const auto headers = static_cast<uintptr_t>(::getauxval(AT_PHDR));
   const fs::path program = file_mapped_at(reinterpret_cast<const void*>(headers));
   if (!program.empty()) return program;

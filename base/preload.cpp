@@ -34,8 +34,8 @@ DlsymFunction system_dlsym() noexcept {
   static std::atomic<DlsymFunction> cached{nullptr};
   DlsymFunction function = cached.load(std::memory_order_relaxed);
   if (function != nullptr) return function;
-  // dlvsym, because this library's dlsym is the first one that a plain lookup finds. 2.34 moved
-  // dlsym into libc.so.6 under a new version; 2.2.5 is the first of x86-64.
+  // dlvsym, because a plain lookup finds this library's own dlsym first. 2.34 moved dlsym into
+  // libc.so.6 under a new version; 2.2.5 is the first x86-64 version.
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {
     void* found = dlvsym(RTLD_NEXT, "dlsym", version);
     if (found == nullptr) continue;

@@ -9,10 +9,10 @@ namespace {
 
 struct Character {
   char32_t code = 0;
-  size_t bytes = 0;  // 0: no UTF-8
+  size_t bytes = 0;  // 0: not UTF-8
 };
 
-// Source: RFC 3629, section 4; overlong forms, surrogates and what is above U+10FFFF are refused.
+// Source: RFC 3629, section 4. Rejects overlong forms, surrogates and code points above U+10FFFF.
 Character decode(std::string_view text) {
   const auto byte = [&](size_t n) { return static_cast<unsigned char>(text[n]); };
   const unsigned char first = byte(0);
@@ -31,7 +31,7 @@ Character decode(std::string_view text) {
 
 bool is_control(char32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
-  // Marks of direction, line and paragraph separators, and the byte order mark.
+  // Direction marks, line and paragraph separators, and the byte order mark.
   return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }

@@ -83,7 +83,7 @@ ProgramFile inspect_program(const fs::path& path) {
     if (segment.p_type != PT_INTERP || segment.p_filesz < 2 || segment.p_filesz > kLongestPath) {
       continue;
     }
-    std::string text(segment.p_filesz - 1, '\0');  // less its closing NUL
+    std::string text(segment.p_filesz - 1, '\0');  // without its closing NUL
     file.seekg(static_cast<std::streamoff>(segment.p_offset));
     if (file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
       program.interpreter = std::move(text);

@@ -36,7 +36,7 @@ uint32_t Reachability::choose_lane(std::vector<uint32_t>& dependencies) const {
     }
   }
   if (lane_tails_.size() < kMaxLanes) return static_cast<uint32_t>(lane_tails_.size());
-  // Too wide: follow the operation that has waited longest.
+  // Too many lanes: append to the one whose last operation has waited longest.
   const auto oldest = std::min_element(lane_tails_.begin(), lane_tails_.end());
   dependencies.push_back(*oldest);
   minimise(dependencies);

@@ -8,10 +8,11 @@
 namespace gfxgraph {
 namespace {
 
-constexpr size_t kLongestWord = 64;  // nobody types a longer one, and the work grows as its square
+constexpr size_t kLongestWord =
+    64;  // longer words are no typing errors, and the work grows quadratically
 
-// Letters left out, put in, exchanged, or swapped with the next one (the optimal string alignment
-// distance).
+// Edit distance that counts missing, extra, exchanged and transposed letters (optimal string
+// alignment distance).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -36,7 +37,8 @@ size_t distance(std::string_view a, std::string_view b) {
 std::string closest_word(std::string_view given, std::span<const std::string> known) {
   std::string best;
   if (given.size() < 2 || given.size() > kLongestWord) return best;
-  size_t least = std::max<size_t>(given.size() / 3, 1) + 1;  // as many differences are too many
+  size_t least =
+      std::max<size_t>(given.size() / 3, 1) + 1;  // more differences are not a typing error
   for (const std::string& word : known) {
     if (word.size() > kLongestWord) continue;
     const bool begins = given.size() >= 4 && (word.starts_with(given) || given.starts_with(word));

@@ -26,10 +26,10 @@ constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr std::string_view kElfMagic = "\177ELF";
 constexpr uint64_t kMaxEntries = 4096;
 constexpr uint64_t kMaxIdBytes = 4096;
-// Of one decompressed bundle; the largest of ROCm's libraries stay below 4 GiB.
+// Limit for one decompressed bundle; the largest ROCm libraries stay below 4 GiB.
 constexpr uint64_t kMaxPlainBytes = uint64_t{8} << 30;
 
-// Reads little-endian fields of a header one after the other; the first missing byte is an error.
+// Reads the little-endian fields of a header in order; a missing byte is an error.
 class Header {
  public:
   explicit Header(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -80,7 +80,7 @@ struct PlainLayout {
   uint64_t total_bytes = 0;
 };
 
-// Checks the header against `limit`, the bytes that may exist; entries need not be readable yet.
+// Reads and checks the header. The entries it describes need not be readable yet.
 Result<PlainLayout> plain_layout(std::span<const std::byte> bytes) {
   Header header(bytes);
   header.skip(kPlainMagic.size());
@@ -144,7 +144,7 @@ Result<uint64_t> read_plain(std::span<const std::byte> bytes, std::vector<Bundle
 
 struct CompressedHeader {
   uint64_t header_bytes = 0;
-  uint64_t total_bytes = 0;  // 0: version 1 does not say
+  uint64_t total_bytes = 0;  // 0: version 1 does not store it
   uint64_t plain_bytes = 0;
   uint64_t hash = 0;  // low half of the MD5 of the plain bytes
   Compression method = Compression::kZlib;
@@ -228,7 +228,7 @@ Result<uint64_t> read_compressed(std::span<const std::byte> bytes,
 // ---- sizes --------------------------------------------------------------------------------------
 
 Result<uint64_t> elf_size(std::span<const std::byte> bytes) {
-  // Only the headers' own fields are needed: the tables need not be readable to be measured.
+  // Computes the file size from the raw headers: section contents need not be valid.
   llvm::object::ELF64LE::Ehdr header;
   if (bytes.size() < sizeof header) return fail(Status::kTruncated, "elf header is cut off");
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -295,7 +295,7 @@ std::string_view generic_target(std::string_view processor) {
   return "";
 }
 
-// How well code for `code` suits `gpu`; 0: it does not.
+// How well code for `code` suits `gpu`; 0: it cannot run there.
 int suitability(const Target& code, const Target& gpu) {
   int score = 0;
   if (code.processor == gpu.processor) {
@@ -313,7 +313,8 @@ int suitability(const Target& code, const Target& gpu) {
   return score;
 }
 
-// What a file is that has no device code by itself, and what to do; "": no known kind.
+// For files that contain no device code directly: the file type and the next step. "": unknown
+// type.
 std::string_view kind_of_archive(std::span<const std::byte> file) {
   struct Kind {
     std::string_view magic;
@@ -359,7 +360,7 @@ Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes) {
                       offset));
     }
     offset += used;
-    // The linker puts zeros between the bundles of several object files.
+    // The linker pads between the bundles of several object files with zeros.
     while (offset < bytes.size() && bytes[offset] == std::byte{0}) ++offset;
   }
   return entries;

@@ -19,7 +19,7 @@ constexpr uint64_t kDescriptorBytes = 64;
 constexpr uint64_t kEntryAlign = 256;
 constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
 
-// "" for a number that this build does not know.
+// "" for a number unknown to this build.
 std::string_view processor_name(uint32_t flags) {
   switch (flags & llvm::ELF::EF_AMDGPU_MACH) {
 #define GFXGRAPH_MACH(value, name) \
@@ -155,7 +155,7 @@ class ParsedCodeObject final : public CodeObject {
                   fmt::format("code object: amdhsa.target {} names no processor", target_));
     }
     if (header_processor == gpu_arch_) return {};
-    // A processor that is in no table of this build has a number that is not either.
+    // A processor unknown to this build also has an unknown number.
     if (header_processor.empty() && !is_known_processor(gpu_arch_)) return {};
     return fail(Status::kCorrupt,
                 fmt::format("code object: the elf header says {} (e_flags {:#x}), the metadata's "
@@ -247,7 +247,7 @@ class ParsedCodeObject final : public CodeObject {
     return {};
   }
 
-  // Metadata and descriptor come from one kernel: where both say something, they say the same.
+  // Checks that the metadata and the descriptor of one kernel agree where both state a value.
   // Kernels written in assembly may leave the descriptor's kernarg_size at zero.
   Result<void> check_agreement(const Kernel& kernel, const internal::FixedSizes& sizes) const {
     const KernelDescriptor& d = kernel.descriptor;
@@ -266,14 +266,14 @@ class ParsedCodeObject final : public CodeObject {
     if (sizes.private_segment_bytes && *sizes.private_segment_bytes != d.private_segment_bytes)
       return differ(".private_segment_fixed_size", *sizes.private_segment_bytes,
                     "private_segment_fixed_size", d.private_segment_bytes);
-    // Granules and wave sizes as GFX10 has them.
+    // The granules and wave sizes below are those of GFX10.
     if (!gpu_arch_.starts_with("gfx10")) return {};
     const uint32_t lanes = d.wave32() ? 32 : 64;
     if (kernel.wavefront_size != lanes)
       return differ(".wavefront_size", kernel.wavefront_size, "wave size", lanes);
     if (kernel.vgpr_count > d.vgpr_count(d.wave32()))
       return differ(".vgpr_count", kernel.vgpr_count, "allocated VGPRs", d.vgpr_count(d.wave32()));
-    constexpr uint32_t kSgprs = 108;  // a wave has all of them, whatever it uses; VCC included
+    constexpr uint32_t kSgprs = 108;  // every GFX10 wave gets all of them; includes VCC
     if (kernel.sgpr_count > kSgprs)
       return differ(".sgpr_count", kernel.sgpr_count, "allocated SGPRs", kSgprs);
     return check_gfx10(kernel);

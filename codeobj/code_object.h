@@ -22,28 +22,29 @@ namespace gfxgraph::codeobj {
 struct BundleEntry {
   std::string id;  // "hipv4-amdgcn-amd-amdhsa--gfx1030"
   std::string
-      target;  // "amdgcn-amd-amdhsa--gfx1030", with :xnack+ and the like kept; "" for the host
+      target;  // "amdgcn-amd-amdhsa--gfx1030", with features such as :xnack+; "" for the host
   std::vector<std::byte> bytes;
 };
 
-// Plain ("__CLANG_OFFLOAD_BUNDLE__") and compressed ("CCOB", zlib or zstd) bundles. Several bundles
-// in a row, as in a .hip_fatbin section of a program linked from several files, give all entries.
+// Unpacks plain ("__CLANG_OFFLOAD_BUNDLE__") and compressed ("CCOB", zlib or zstd) bundles. Returns
+// the entries of all bundles if several follow each other, as in the .hip_fatbin section of a
+// program linked from several files.
 Result<std::vector<BundleEntry>> unbundle(std::span<const std::byte> bytes);
 
-// The number of bytes of the bundle that starts at `bytes`: registration calls hand over a pointer
-// without a length. Reads only what its own headers declare.
+// The size in bytes of the bundle at `bytes`, for registration calls, which pass a pointer without
+// a length. Reads only what the bundle's headers declare.
 Result<uint64_t> bundle_size(const std::byte* bytes, uint64_t readable_bytes);
 
-// Every device ELF in any file that can hold one: an ELF for AMDGPU itself, an offload bundle, or a
-// host executable or library (its .hip_fatbin section).
+// Every device ELF in a file: the file itself if it is an AMDGPU ELF, else the entries of an
+// offload bundle or of a host executable's or library's .hip_fatbin section.
 Result<std::vector<BundleEntry>> extract_device_elves(std::span<const std::byte> file);
 
-// The best entry for a GPU: exact target first, then one whose features are unset ("any").
+// The best entry for a GPU: an exact target wins over one whose features are unset ("any").
 const BundleEntry* select_entry(const std::vector<BundleEntry>& entries,
                                 const std::string& gpu_arch);
 
-// Why nothing in a program's file can run on `gpu_arch`: which targets it has code for instead, and
-// what to do. "" when it has code for that GPU, or no device code at all, or is no such file.
+// Explains why no code in a program's file can run on `gpu_arch`: the targets it was built for and
+// the next step. "" if it has code for that GPU, has no device code, or is not such a file.
 std::string explain_other_targets(const std::filesystem::path& program,
                                   const std::string& gpu_arch);
 
@@ -62,24 +63,24 @@ struct KernelDescriptor {
   uint32_t group_segment_bytes = 0;    // static LDS
   uint32_t private_segment_bytes = 0;  // scratch per lane
   uint32_t kernarg_bytes = 0;
-  int64_t entry_offset_bytes = 0;  // of the first instruction, from the descriptor's address
+  int64_t entry_offset_bytes = 0;  // from the descriptor's address to the first instruction
   uint32_t compute_pgm_rsrc1 = 0;
   uint32_t compute_pgm_rsrc2 = 0;
   uint32_t compute_pgm_rsrc3 = 0;
   uint16_t kernel_code_properties = 0;
-  uint16_t kernarg_preload = 0;  // of other GPUs
+  uint16_t kernarg_preload = 0;  // for other GPUs only
 
   uint32_t vgpr_count(bool wave32) const;  // allocated, from GRANULATED_WORKITEM_VGPR_COUNT
   bool wave32() const { return (kernel_code_properties >> 10 & 1) != 0; }
   bool dynamic_stack() const { return (kernel_code_properties >> 11 & 1) != 0; }
   uint32_t user_sgpr_count() const { return compute_pgm_rsrc2 >> 1 & 31; }
-  // How many of those kernel_code_properties asks for.
+  // The number of user SGPRs that kernel_code_properties enables.
   uint32_t user_sgprs_asked() const;
-  // Which field has a value that no GFX10 kernel can have, and why; "": none.
+  // Names the field whose value is invalid for GFX10 kernels and the reason; "": none.
   std::string gfx10_error() const;
 };
 
-// Decodes 64 bytes in memory; reserved bits that must be zero and are not give kCorrupt.
+// Decodes 64 bytes in memory; returns kCorrupt if a reserved bit is set.
 Result<KernelDescriptor> decode_descriptor(std::span<const std::byte> bytes);
 
 struct Kernel {
@@ -87,7 +88,7 @@ struct Kernel {
   std::string symbol;               // with ".kd"
   uint64_t descriptor_address = 0;  // virtual address in the ELF
   uint64_t entry_address = 0;       // descriptor_address + entry_offset_bytes
-  uint64_t code_bytes = 0;          // from the STT_FUNC symbol; 0 when there is none (Tensile)
+  uint64_t code_bytes = 0;          // from the STT_FUNC symbol; 0 if there is none (Tensile)
   KernelDescriptor descriptor;
   // From the metadata note:
   uint32_t kernarg_size_bytes = 0;
@@ -99,7 +100,7 @@ struct Kernel {
   bool uses_dynamic_stack = false;
   std::vector<Argument> arguments;  // explicit and hidden, in order of offset
 
-  // The end of the last explicit argument: what a launch's argument buffer holds.
+  // The end of the last explicit argument: the size of a launch's argument buffer.
   uint32_t explicit_size_bytes() const;
   const Argument* find_hidden(std::string_view value_kind) const;
 };
@@ -114,7 +115,7 @@ struct Segment {  // PT_LOAD
   bool executable = false;
 };
 
-struct Symbol {  // of .dynsym; for stripped-of-dynsym objects, .symtab
+struct Symbol {  // from .dynsym, or from .symtab if there is no .dynsym
   std::string name;
   uint64_t address = 0;
   uint64_t size_bytes = 0;
@@ -140,27 +141,28 @@ struct SourceLocation {
 // Immutable after parse(); all methods are thread-safe. Owns a copy of the bytes.
 class CodeObject {
  public:
-  // `bytes` is one ELF64 for EM_AMDGPU. Every offset, size and count in it is checked.
+  // `bytes` is one ELF64 for EM_AMDGPU. parse() checks every offset, size and count in it.
   static Result<std::shared_ptr<const CodeObject>> parse(std::span<const std::byte> bytes);
   virtual ~CodeObject() = default;
 
-  virtual const std::string& target() const = 0;  // "amdgcn-amd-amdhsa--gfx1030", features included
+  virtual const std::string& target() const = 0;    // "amdgcn-amd-amdhsa--gfx1030", with features
   virtual const std::string& gpu_arch() const = 0;  // "gfx1030"
   virtual uint32_t abi_version() const = 0;         // ELFABIVERSION: 1 = V3, 2 = V4, 3 = V5, 4 = V6
   virtual const std::vector<Kernel>& kernels() const = 0;
   virtual const Kernel* find_kernel(std::string_view name) const = 0;  // with or without ".kd"
-  // The kernel whose code holds `address` (by entry and size, else the nearest entry before it).
+  // The kernel whose code contains `address` (by entry and size, else the nearest entry before it).
   virtual const Kernel* kernel_at(uint64_t address) const = 0;
   virtual const std::vector<Segment>& segments() const = 0;
   virtual const std::vector<Symbol>& symbols() const = 0;
   virtual const std::vector<DynamicRelocation>& relocations() const = 0;
   virtual std::span<const std::byte> bytes() const = 0;
-  // [min address, max address + size) over all segments: what a loader must reserve.
+  // [min address, max address + size) over all segments: the range a loader must reserve.
   virtual uint64_t load_size_bytes() const = 0;
-  // Device printf format strings and other notes are not interpreted.
+  // The object does not interpret device printf format strings and other notes.
 
-  // The DWARF line of the instruction at ELF virtual address `address`; inlined frames: the
-  // innermost. Nothing when the object has no line table. First use parses DWARF (not thread-hot).
+  // The DWARF line of the instruction at ELF virtual address `address`; for inlined code, the
+  // innermost frame. Empty if the object has no line table. The first call parses the DWARF
+  // sections: do not call it on a hot path.
   virtual std::optional<SourceLocation> source_location(uint64_t address) const = 0;
 };
 

@@ -63,7 +63,8 @@ uint32_t KernelDescriptor::vgpr_count(bool wave32) const {
 }
 
 uint32_t KernelDescriptor::user_sgprs_asked() const {
-  // Private segment buffer; dispatch, queue and kernarg pointer, dispatch id, flat scratch; size.
+  // SGPRs of: private segment buffer; dispatch, queue and kernarg pointer; dispatch id; flat
+  // scratch; private segment size.
   constexpr uint32_t kSgprs[7] = {4, 2, 2, 2, 2, 2, 1};
   uint32_t count = 0;
   for (unsigned bit = 0; bit < 7; ++bit)
@@ -74,7 +75,7 @@ uint32_t KernelDescriptor::user_sgprs_asked() const {
 std::string KernelDescriptor::gfx10_error() const {
   constexpr uint32_t kVgprs = 256;
   constexpr uint32_t kUserSgprs = 16;
-  // PRIV, DEBUG_MODE, BULKY, CDBG_USER; the exceptions of address watch and memory violation.
+  // PRIV, DEBUG_MODE, BULKY, CDBG_USER; the address watch and memory violation exceptions.
   constexpr uint32_t kZeroInRsrc1 = 1u << 20 | 1u << 22 | 1u << 24 | 1u << 25;
   constexpr uint32_t kZeroInRsrc2 = 1u << 13 | 1u << 14 | 1u << 31;
   if (vgpr_count(wave32()) > kVgprs)

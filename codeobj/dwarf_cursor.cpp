@@ -42,7 +42,7 @@ DwarfCursor DwarfCursor::unit(bool& wide) {
   if (wide) length = number(8);
   const uint64_t start = offset_;
   skip(length);
-  // Offsets stay those of the section; the end is the unit's.
+  // Offsets remain relative to the section; reading ends at the unit's end.
   return failed_ ? DwarfCursor({}, 1) : DwarfCursor(bytes_.first(start + length), start);
 }
 

@@ -7,7 +7,7 @@
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-constexpr size_t kMaxAttributes = 256;  // of one abbreviation
+constexpr size_t kMaxAttributes = 256;  // per abbreviation
 constexpr size_t kMaxRangesPerEntry = 1 << 16;
 constexpr uint32_t kMaxDepth = 1 << 12;
 
@@ -56,7 +56,7 @@ Abbreviations read_abbreviations(ByteSpan section, uint64_t offset) {
 }
 
 struct Unit {
-  uint64_t offset = 0;  // of its header, in .debug_info
+  uint64_t offset = 0;  // offset of its header in .debug_info
   bool wide = false;
   uint16_t version = 0;
   uint8_t address_bytes = 8;
@@ -79,7 +79,7 @@ struct Value {
   } kind = Kind::kNumber;
 };
 
-// Reads one attribute value; nothing for a form that is not known.
+// Reads one attribute value; nothing if the form is unknown.
 std::optional<Value> read_value(DwarfCursor& cursor, uint64_t form, int64_t implicit,
                                 const Unit& unit, const DwarfSections& sections) {
   using Kind = Value::Kind;
@@ -138,7 +138,7 @@ std::optional<Value> read_value(DwarfCursor& cursor, uint64_t form, int64_t impl
     case 0x2b:
     case 0x2c:
       return number(cursor.number(static_cast<unsigned>(form - 0x28)), Kind::kAddressIndex);
-    default: return std::nullopt;  // indirect forms are not made by compilers for this target
+    default: return std::nullopt;  // compilers for this target emit no indirect forms
   }
 }
 
@@ -175,7 +175,7 @@ class Reader {
       const uint8_t type = cursor.u8();
       unit_.address_bytes = cursor.u8();
       abbreviations_at = cursor.sized(unit_.wide);
-      if (type != 1 && type != 3) return;  // compile and partial units hold functions
+      if (type != 1 && type != 3) return;  // only compile and partial units contain functions
     } else {
       abbreviations_at = cursor.sized(unit_.wide);
       unit_.address_bytes = cursor.u8();
@@ -368,7 +368,8 @@ class Reader {
     }
   }
 
-  // Inlined entries and out-of-line definitions are named by what they refer to; two steps at most.
+  // Inlined entries and out-of-line definitions take the name of the entry they refer to; compilers
+  // emit chains of at most two references.
   void resolve_names() {
     for (const auto& [offset, first_origin] : origins_) {
       uint64_t origin = first_origin;

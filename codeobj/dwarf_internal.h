@@ -1,9 +1,9 @@
 // A small reader of DWARF 2-5: line tables, and the names and ranges of (inlined) functions.
 //
-// No library does this here: LLVM 19.1 ends the process on a wrong byte in a line table's header,
-// and libdw 0.188 cannot be linked into a shared library from Debian's archive.
-// docs/code-objects.md, "Source lines", has the commands and the figures. Source: DWARF 5,
-// sections 2.17, 6.2, 7.
+// gfxgraph does not use a library for this: LLVM 19.1 aborts the process on a wrong byte in a line
+// table's header, and Debian's static libdw 0.188 cannot be linked into a shared library.
+// docs/code-objects.md, "Source lines", has the commands and the figures. Source: DWARF 5, sections
+// 2.17, 6.2, 7.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace gfxgraph::codeobj::internal {
 
 using ByteSpan = std::span<const std::byte>;
 
-// The sections that are read; empty when absent. Bytes are not owned.
+// The sections the reader uses; empty if absent. Does not own the bytes.
 struct DwarfSections {
   ByteSpan info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
 };
 
-// Reads forward; the first read past the end makes it fail and give zeros from then on.
+// Reads forward. The first read past the end sets the failed state; all later reads return zeros.
 class DwarfCursor {
  public:
   explicit DwarfCursor(ByteSpan bytes, uint64_t offset = 0)
@@ -47,7 +47,7 @@ class DwarfCursor {
   void skip(uint64_t size) { take(size); }
   // A section offset or length: 4 or 8 bytes.
   uint64_t sized(bool wide) { return number(wide ? 8 : 4); }
-  // The initial length of a unit; the cursor of its contents, which end where it says.
+  // Reads the initial length of a unit; returns a cursor over its contents that ends with the unit.
   DwarfCursor unit(bool& wide);
 
  private:
@@ -73,13 +73,13 @@ std::string_view dwarf_text(ByteSpan section, uint64_t offset);
 struct DwarfRange {
   uint64_t low = 0;
   uint64_t high = 0;
-  uint32_t depth = 0;  // of the entry in the tree: the deepest is the innermost
+  uint32_t depth = 0;  // depth of the entry in the tree: the deepest is the innermost
   uint64_t entry = 0;  // offset in .debug_info
 };
 
 struct DwarfFunctions {
   std::vector<DwarfRange> ranges;
-  // Linkage name, else plain name, of an entry; entries that refer to another one are resolved.
+  // Linkage name, else plain name, of an entry; references to other entries are resolved.
   std::map<uint64_t, std::string_view> names;
   // Compile directory by offset of the unit's line table.
   std::map<uint64_t, std::string_view> directories;
@@ -87,7 +87,7 @@ struct DwarfFunctions {
   std::string_view name_at(uint64_t address) const;
 };
 
-// Damaged units are left out, from the damage on.
+// Skips damaged units from the damage on.
 DwarfFunctions read_dwarf_functions(const DwarfSections& sections);
 
 // ---- lines (dwarf_lines.cpp) ----

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMaxFiles = 1 << 20;
 constexpr uint64_t kMaxFormats = 16;
 
-// What a version 5 table says of one directory or file.
+// One directory or file entry of a version 5 table.
 struct PathEntry {
   std::string_view path;
   uint64_t directory = 0;
@@ -177,7 +177,7 @@ class Reader {
   void add_row(const Program& program, const Registers& now, DwarfSequence& sequence) const {
     DwarfRow row;
     row.address = now.address;
-    // A file number that the table lacks: the line is worth nothing without it.
+    // The table lacks this file number: the line is useless without its file.
     row.line = now.file < program.files.size() ? static_cast<uint32_t>(now.line) : 0;
     row.file = row.line == 0 ? 0 : program.files[now.file];
     row.column = static_cast<uint32_t>(now.column);
@@ -265,7 +265,7 @@ const DwarfRow* DwarfLines::find(uint64_t address) const {
   auto next = std::upper_bound(
       sequences.begin(), sequences.end(), address,
       [](uint64_t value, const DwarfSequence& sequence) { return value < sequence.low; });
-  // Sequences of one object do not overlap, but for those of discarded functions at address 0.
+  // Sequences of one object do not overlap, except those of discarded functions at address 0.
   for (int tries = 0; next != sequences.begin() && tries < 16; ++tries) {
     --next;
     if (address >= next->high) continue;

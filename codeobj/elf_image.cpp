@@ -11,7 +11,7 @@
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-// A code object that asks for more address space than any gfx1030 card has memory is damaged.
+// A code object that needs more address space than any gfx1030 card has memory is damaged.
 constexpr uint64_t kMaxLoadBytes = uint64_t{64} << 30;
 
 std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }
@@ -157,8 +157,8 @@ Result<std::vector<Segment>> ElfImage::segments() const {
   return segments;
 }
 
-// Variables, kernels and functions lie in a segment: loaders and HIP hand out load address +
-// st_value without a further look. An empty one may stand at a segment's end.
+// Variables, kernels and functions must lie in a segment: loaders and HIP return load address +
+// st_value unchecked. An empty symbol may stand at a segment's end.
 static Result<void> check_place(const Symbol& symbol, bool placed,
                                 const std::vector<Segment>& segments) {
   if (symbol.undefined ||
@@ -218,7 +218,8 @@ Result<std::vector<Symbol>> ElfImage::symbols(const std::vector<Segment>& segmen
   return symbols;
 }
 
-// Calls `visit` with each function of .symtab and its name, until it answers true. Whether it did.
+// Calls `visit` with each function of .symtab and its name until it returns true. Returns whether
+// it did.
 bool ElfImage::find_function(
     const std::function<bool(const Symbol64&, std::string_view)>& visit) const {
   llvm::Expected<ElfFile::Elf_Shdr_Range> sections = file_.sections();
@@ -278,7 +279,7 @@ std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> 
            entry.st_size != 0;
   };
   const auto local = [](const Entry& entry) { return entry.getBinding() == llvm::ELF::STB_LOCAL; };
-  std::vector<size_t> order(addresses.size());  // of addresses, rising
+  std::vector<size_t> order(addresses.size());  // indices into addresses, by ascending address
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return addresses[i]; });
   std::vector<const Entry*> holders(addresses.size());
@@ -287,12 +288,12 @@ std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> 
     auto at = std::ranges::lower_bound(order, uint64_t{entry.st_value}, {},
                                        [&](size_t i) { return addresses[i]; });
     for (; at != order.end() && addresses[*at] - entry.st_value < entry.st_size; ++at) {
-      // Of aliases, the first one that other files see.
+      // Of several aliases, take the first that is visible to other files.
       const Entry*& holder = holders[*at];
       if (holder == nullptr || (local(*holder) && !local(entry))) holder = &entry;
     }
   }
-  std::unordered_map<std::string_view, size_t> names;  // of local functions: how often
+  std::unordered_map<std::string_view, size_t> names;  // number of local functions with each name
   for (size_t i = 0; i < holders.size(); ++i) {
     if (holders[i] == nullptr) continue;
     auto name = holders[i]->getName(*strings);
@@ -305,7 +306,7 @@ std::vector<HostFunction> ElfImage::host_functions_at(std::span<const uint64_t> 
     if (local(*holders[i])) names[view(*name)] = 0;
   }
   if (names.empty()) return found;
-  // A linker keeps one global function of a name, and all local ones.
+  // The linker keeps one global function per name, but all local ones.
   for (const Entry& entry : *entries) {
     if (!function(entry)) continue;
     auto name = entry.getName(*strings);

@@ -1,5 +1,5 @@
-// One ELF64 file with every range checked: what the rest of codeobj/ reads bytes through. Uses
-// LLVM Object's field types and checked readers; nothing here can abort on bad input.
+// One ELF64 file with every range checked; all of codeobj/ reads bytes through it. Uses LLVM
+// Object's field types and checked readers; bad input cannot abort the process.
 #pragma once
 
 #include <llvm/Object/ELF.h>
@@ -21,7 +21,7 @@ namespace gfxgraph::codeobj::internal {
 using ElfFile = llvm::object::ELF64LEFile;
 using SectionHeader = llvm::object::ELF64LE::Shdr;
 
-// Turns an llvm::Error into ours and so consumes it. `what` names the object that was being read.
+// Converts an llvm::Error to an Error and consumes it. `what` names the object being read.
 Error corrupt(llvm::Error error, std::string_view what);
 
 // A view: `bytes` must outlive it.
@@ -36,20 +36,20 @@ class ElfImage {
   uint8_t abi_version() const { return file_.getHeader().e_ident[llvm::ELF::EI_ABIVERSION]; }
   uint16_t type() const { return file_.getHeader().e_type; }
 
-  // PT_LOAD segments in order of address, without overlaps, each inside the file.
+  // PT_LOAD segments in order of address: they do not overlap, and each lies inside the file.
   Result<std::vector<Segment>> segments() const;
-  // .dynsym, else .symtab; nameless symbols are left out.
+  // .dynsym, else .symtab, without nameless symbols.
   Result<std::vector<Symbol>> symbols(const std::vector<Segment>& segments) const;
-  // The sized function of .symtab that holds `address`; "" when there is none.
+  // The sized function of .symtab that contains `address`; "" if there is none.
   std::string function_at(uint64_t address) const;
   bool has_function(std::string_view name) const;
-  // As HostProgram::functions_at().
+  // See HostProgram::functions_at().
   std::vector<HostFunction> host_functions_at(std::span<const uint64_t> addresses) const;
   Result<std::vector<DynamicRelocation>> relocations() const;
-  // The descriptors, none of them empty, of all notes with this name and type, from the program
-  // headers or, when there are none, from the sections.
+  // The non-empty descriptors of all notes with this name and type: from the program headers, or
+  // from the sections if there are no program headers.
   Result<std::vector<std::span<const std::byte>>> notes(std::string_view name, uint32_t type) const;
-  // Contents of the section with this name; nothing when there is none.
+  // Contents of the section with this name; nothing if there is none.
   Result<std::optional<std::span<const std::byte>>> section(std::string_view name) const;
 
   struct NamedSection {
@@ -57,7 +57,7 @@ class ElfImage {
     std::span<const std::byte> bytes;
     bool compressed = false;
   };
-  // All sections whose name starts with `prefix`; those with damaged ranges are left out.
+  // All sections whose name starts with `prefix`, without those with damaged ranges.
   std::vector<NamedSection> sections_with_prefix(std::string_view prefix) const;
 
  private:
@@ -70,8 +70,7 @@ class ElfImage {
   std::span<const std::byte> bytes_;
 };
 
-// The bytes of [address, address + size) as the file holds them, or nothing when no segment's file
-// part covers them.
+// The file's bytes for [address, address + size); nothing if no segment's file part contains them.
 std::optional<std::span<const std::byte>> bytes_at(const std::vector<Segment>& segments,
                                                    std::span<const std::byte> file,
                                                    uint64_t address, uint64_t size);

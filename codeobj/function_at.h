@@ -1,4 +1,4 @@
-// The functions of a code object, kernels and what they call.
+// The functions of a code object: kernels and the functions they call.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace gfxgraph::codeobj {
 
-// The name, as the linker wrote it, of the function in .symtab whose bytes hold the ELF virtual
-// address `address`. "" when there is none: symbols are stripped from a code object, or damaged.
-// Thread-safe; reads the whole table each time.
+// The name, as the linker wrote it, of the function in .symtab that contains ELF virtual address
+// `address`. "" if there is none, e.g. because symbols are stripped or damaged. Thread-safe; reads
+// the whole table on every call.
 std::string function_at(const CodeObject& code, uint64_t address);
 
-// Whether .symtab has a function of that name; false when symbols are stripped. As above.
+// Whether .symtab has a function of that name; false if symbols are stripped. Same cost as above.
 bool has_function(const CodeObject& code, std::string_view name);
 
 }  // namespace gfxgraph::codeobj

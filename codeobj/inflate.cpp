@@ -26,7 +26,7 @@ Result<Inflated> inflate_zstd(std::span<const std::byte> input, uint64_t size_by
   ZSTD_inBuffer in{input.data(), input.size(), 0};
   size_t made = 0;
   while (true) {
-    // One byte more than declared, so that too much data shows.
+    // One byte more than declared, to detect excess data.
     const size_t room = static_cast<size_t>(std::min<uint64_t>(kStepBytes, size_bytes + 1 - made));
     result.bytes.resize(made + room);
     ZSTD_outBuffer out{result.bytes.data() + made, room, 0};

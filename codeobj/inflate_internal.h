@@ -1,4 +1,4 @@
-// Decompression with an output that grows with the data, so that a declared size alone costs
+// Decompression into a buffer that grows with the data, so a large declared size alone allocates
 // nothing.
 #pragma once
 
@@ -14,10 +14,10 @@ enum class Compression { kZlib, kZstd };
 
 struct Inflated {
   std::vector<std::byte> bytes;
-  uint64_t consumed_bytes = 0;  // of the input: where the frame ends
+  uint64_t consumed_bytes = 0;  // where the frame ends in the input
 };
 
-// One zlib stream or zstd frame at the start of `input`, of exactly `size_bytes` plain bytes.
+// Decompresses one zlib stream or zstd frame at the start of `input` to exactly `size_bytes` bytes.
 Result<Inflated> inflate_frame(std::span<const std::byte> input, Compression method,
                                uint64_t size_bytes);
 

@@ -26,9 +26,9 @@ llvm::StringRef text_of(std::span<const std::byte> note) {
   return {reinterpret_cast<const char*>(note.data()), note.size()};
 }
 
-// What llvm::msgpack::Document takes on trust: that keys are scalars (comparing others is undefined
-// behaviour in it; here they must be strings), that containers are as long as they say, and that
-// nesting ends. Also says what is wrong, which Document does not.
+// Checks what llvm::msgpack::Document assumes: keys are scalars (its comparison of other types is
+// undefined behaviour; here keys must be strings), containers are as long as declared, and nesting
+// depth is bounded. Also returns an error message, which Document does not.
 Result<void> check_note(std::span<const std::byte> note) {
   struct Level {
     uint64_t left;  // tokens, keys included
@@ -36,7 +36,7 @@ Result<void> check_note(std::span<const std::byte> note) {
   };
   llvm::msgpack::Reader reader(text_of(note));
   std::vector<Level> levels = {{1, false}};
-  uint64_t promised = 0;  // tokens, each of which takes a byte at least
+  uint64_t promised = 0;  // tokens; each takes at least one byte
   while (!levels.empty()) {
     Level& level = levels.back();
     if (level.left == 0) {
@@ -218,7 +218,7 @@ Result<void> check_version(const DocNode& root) {
                                                 major.isScalar() ? major.toString() : "?"));
 }
 
-// Adds the note's kernels to `metadata`; `names` holds those of the notes before.
+// Adds the note's kernels to `metadata`; `names` contains the kernels of earlier notes.
 Result<void> read_note(std::span<const std::byte> note, Metadata& metadata,
                        std::set<std::string>& names) {
   GFXGRAPH_TRY(check_note(note));

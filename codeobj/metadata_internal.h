@@ -1,5 +1,5 @@
-// The AMDGPU metadata notes (code object V3-V6): MessagePack maps, read with LLVM's MsgPackDocument
-// behind a check of what it cannot take.
+// The AMDGPU metadata notes (code object V3-V6): MessagePack maps. LLVM's MsgPackDocument reads
+// them after a check for input that it cannot handle.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gfxgraph::codeobj::internal {
 
-// What the notes say twice: it must be in the descriptor too. Nothing: not said.
+// Values of a note that must match the descriptor's. Nothing: the note has no such field.
 struct FixedSizes {
   std::optional<uint32_t> group_segment_bytes;
   std::optional<uint32_t> private_segment_bytes;
@@ -21,14 +21,14 @@ struct FixedSizes {
 
 struct Metadata {
   std::string target;             // "amdhsa.target"; empty in V3
-  std::vector<FixedSizes> sizes;  // of each of `kernels`
+  std::vector<FixedSizes> sizes;  // one per element of `kernels`
   // Names, sizes and arguments; descriptor and addresses are still zero.
   std::vector<Kernel> kernels;
 };
 
-// The kernels of all notes: an object that was linked from several, as Tensile's libraries are, has
-// one note for each. Checks what the notes alone can contradict: missing fields, arguments that
-// overlap or lie outside the kernarg segment, counts that no GPU can have. Errors name the kernel
+// Parses the kernels of all notes: an object linked from several, such as Tensile's libraries, has
+// one note for each. Rejects notes that contradict themselves: missing fields, arguments that
+// overlap or lie outside the kernarg segment, counts that no GPU supports. Errors name the kernel
 // and the field.
 Result<Metadata> parse_metadata(std::span<const std::span<const std::byte>> notes);
 

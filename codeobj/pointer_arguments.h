@@ -1,5 +1,6 @@
-// Arguments that are pointers although a kernel's metadata calls them numbers: whose compilers or
-// generators write the metadata by rules of their own, and what those rules are.
+// Arguments that are pointers although the kernel's metadata calls them numbers, because some
+// compilers and generators write metadata by their own rules; pointer_arguments.inc lists the
+// rules.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace gfxgraph::codeobj {
 
-// Why the argument is a pointer, for a reader; nullptr: no rule says so. `kernel` is the symbol.
+// Why the argument is a pointer, as text for users; nullptr: no rule applies. `kernel` is the
+// symbol.
 const char* pointer_argument(std::string_view kernel, std::string_view argument,
                              uint32_t size_bytes) noexcept;
 

@@ -16,7 +16,7 @@ struct Field {
   uint32_t bytes = 0;
 };
 
-// In the manual's letters: S the symbol's address, A the addend, P the place's address, B the load
+// Letters as in AMDGPUUsage: S symbol address, A addend, P address of the relocated place, B load
 // address.
 std::optional<Field> relocated(uint32_t type, uint64_t s, uint64_t a, uint64_t p, uint64_t b) {
   switch (type) {

@@ -10,7 +10,7 @@
 namespace gfxgraph::codeobj::internal {
 namespace {
 
-// More debug information than this in one section is taken for damage.
+// A section with more debug information than this counts as damaged.
 constexpr uint64_t kMaxSectionBytes = uint64_t{4} << 30;
 constexpr size_t kMaxMangledBytes = 4096;
 
@@ -87,7 +87,7 @@ std::optional<SourceLocation> SourceLines::find(std::span<const std::byte> file,
   location.line = row->line;
   location.column = row->column;
   const std::string_view function = state_->functions.name_at(address);
-  // The demangler recurses: names that no compiler makes are given as they are.
+  // The demangler recurses: names longer than any compiler emits are returned mangled.
   location.function =
       function.size() <= kMaxMangledBytes ? llvm::demangle(function) : std::string(function);
   return location;

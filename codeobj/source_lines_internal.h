@@ -11,7 +11,7 @@
 
 namespace gfxgraph::codeobj::internal {
 
-// Thread-safe. Nothing is parsed before the first find().
+// Thread-safe. The first find() parses the sections.
 class SourceLines {
  public:
   SourceLines();

@@ -12,7 +12,7 @@ using internal::SectionHeader;
 
 struct Found {
   Variable variable;
-  uint64_t next_section = 0;  // where it begins
+  uint64_t next_section = 0;  // where the next section begins
 };
 
 uint64_t next_section(llvm::ArrayRef<SectionHeader> sections, const SectionHeader& section) {
@@ -30,7 +30,7 @@ bool is_data(const SectionHeader& section) {
          (section.sh_type == llvm::ELF::SHT_PROGBITS || section.sh_type == llvm::ELF::SHT_NOBITS);
 }
 
-// False: the table is damaged.
+// Returns false if the table is damaged.
 bool add_variables(const ElfFile& file, const SectionHeader& table,
                    llvm::ArrayRef<SectionHeader> sections, std::vector<Found>& found) {
   auto entries = file.symbols(&table);
@@ -70,7 +70,7 @@ std::vector<Variable> variables_of(const CodeObject& code) {
   for (size_t n = 0; n < found.size(); ++n) {
     Variable variable = std::move(found[n].variable);
     const uint64_t end = variable.address + variable.size_bytes;
-    // Two names of one variable, or a part of one.
+    // An alias of the previous variable, or a part of it.
     if (!result.empty() && variable.address < result.back().address + result.back().size_bytes)
       continue;
     uint64_t next = found[n].next_section;

@@ -1,4 +1,4 @@
-// The variables of a code object, those that it does not export included.
+// The variables of a code object, including those it does not export.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Variable {
   uint64_t room_bytes = 0;  // to the next variable or section: >= size_bytes
 };
 
-// Those in writable sections, in order of address and without overlaps, by .symtab. Empty when
-// symbols are stripped or damaged: what lies between exported variables is not known then.
+// The variables in writable sections, from .symtab, in order of address and without overlaps. Empty
+// if symbols are stripped or damaged: the exported variables alone do not cover the sections.
 std::vector<Variable> variables_of(const CodeObject& code);
 
 }  // namespace gfxgraph::codeobj

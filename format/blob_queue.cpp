@@ -64,7 +64,7 @@ void BlobQueue::add(Job job) {
   perform_(std::move(job));
 }
 
-// Threads of ours take none of the program's signals.
+// These threads block all signals, which belong to the program.
 void BlobQueue::start_threads() {
   started_ = true;
   sigset_t all;
@@ -74,7 +74,7 @@ void BlobQueue::start_threads() {
   try {
     while (threads_.size() < most_threads_) threads_.emplace_back([this] { work(); });
   } catch (const std::exception&) {
-    // Those that there are do.
+    // The existing threads do the work.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -16,9 +16,9 @@
 namespace gfxgraph::format {
 namespace {
 
-// Hashing goes as fast as memory does: more threads would not be faster.
+// Memory bandwidth limits hashing: more threads would not be faster.
 constexpr size_t kMostThreads = 4;
-// Less is not worth a thread.
+// Smaller work is not worth a thread.
 constexpr uint64_t kBytesPerThread = UINT64_C(4) << 20;
 
 }  // namespace
@@ -137,7 +137,7 @@ Result<void> BlobStore::check(std::span<const BlobId> ids) const {
   const auto work = [&]() noexcept {
     for (size_t i = next++; i < blobs.size(); i = next++) {
       try {
-        if (found_right(blobs[i].view.header.id)) continue;  // it was named twice
+        if (found_right(blobs[i].view.header.id)) continue;  // it was listed twice
         results[i] = check_blob(blobs[i].view, blobs_);
         const std::lock_guard lock(mutex_);
         if (results[i]) enter(blobs[i].view, nullptr);
@@ -152,7 +152,7 @@ Result<void> BlobStore::check(std::span<const BlobId> ids) const {
     while (helpers.size() + 1 < most && bytes / kBytesPerThread > helpers.size())
       helpers.emplace_back(work);
   } catch (const std::system_error&) {
-    // Those that there are do it all.
+    // The existing threads do all the work.
   }
   work();
   helpers.clear();

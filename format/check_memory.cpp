@@ -1,4 +1,4 @@
-// Contents, relocations, copies and memsets: everything that is a range in an allocation.
+// Contents, relocations, copies and memsets: every record with a range in an allocation.
 #include <fmt/format.h>
 
 #include <optional>
@@ -16,7 +16,7 @@ std::optional<uint64_t> product(uint64_t a, uint64_t b, uint64_t c) {
   return ab ? checked_mul(*ab, c) : std::nullopt;
 }
 
-// Bytes from the first to the last of a box; nothing when its pitches are impossible.
+// Bytes from the first to the last of a box; nothing if its pitches are impossible.
 std::optional<uint64_t> extent(uint64_t pitch, uint64_t slice, uint64_t width, uint64_t height,
                                uint64_t depth) {
   if (width == 0 || height == 0 || depth == 0) return 0;

@@ -209,7 +209,7 @@ Result<RecordHeader> read_header_at(std::span<const std::byte> file, uint64_t of
   return decode_record_header(bytes);
 }
 
-// The bytes of a record with this header; `end`: behind its padding. Checks that they are there.
+// The bytes of a record with this header; `end`: after its padding. Checks that they exist.
 Result<RecordView> take_record(std::span<const std::byte> file, const RecordHeader& header,
                                uint64_t offset, uint64_t index, uint64_t& end) {
   RecordView record{offset, index, header.kind, header.flags, {}, header.payload_hash};
@@ -229,7 +229,7 @@ Result<RecordView> take_record(std::span<const std::byte> file, const RecordHead
   return record;
 }
 
-// The footer's padding is the closing magic.
+// The footer's padding contains the closing magic.
 Result<void> check_padding(std::span<const std::byte> file, const RecordView& record,
                            uint64_t end) {
   const uint64_t payload_end = record.offset + kRecordHeaderBytes + record.payload.size();

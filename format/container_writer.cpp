@@ -37,8 +37,8 @@ class PartialFile : public OutputFile {
     GFXGRAPH_TRY(file_.sync());
     GFXGRAPH_TRY(read_back());
     GFXGRAPH_TRY(rename_in(folder_, file_, file_.path().filename(), final_path_.filename()));
-    // In a program that has changed its root or its user the folder cannot be opened by its name;
-    // the rename itself stands.
+    // If the program has changed its root or its user, the folder cannot be opened by name; the
+    // rename itself is done.
     (void)sync_folder(final_path_.parent_path());
     return {};
   }
@@ -50,7 +50,7 @@ class PartialFile : public OutputFile {
   }
 
  private:
-  // The file may have been cut or written over by the program that this runs in.
+  // The program that this runs in may have truncated or overwritten the file.
   Result<void> read_back() const {
     GFXGRAPH_ASSIGN_OR_RETURN(const uint64_t size, file_.size());
     std::array<std::byte, kFooterBytes> footer{};
@@ -78,7 +78,7 @@ Result<std::unique_ptr<OutputFile>> create_partial_file(const std::filesystem::p
   const std::filesystem::path partial = path.string() + suffix;
   GFXGRAPH_TRY(check_output_path(path));
   GFXGRAPH_TRY(check_output_path(partial));
-  // Another round when the file was renamed between open and lock, by its owner or by one like us.
+  // Retry if the file was renamed between open and lock, by its owner or by a process like this.
   for (int round = 0; round < 8; ++round) {
     GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_guarded(partial));
     GFXGRAPH_ASSIGN_OR_RETURN(const bool locked, file.try_lock());

@@ -20,7 +20,7 @@ bool uniform(std::span<const std::byte> bytes) {
   return std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-// Contents of up to this many chunks are not worth waking a thread.
+// Contents of up to this many chunks are not worth waking a thread for.
 constexpr uint64_t kFewChunks = 4;
 
 }  // namespace
@@ -45,16 +45,16 @@ struct ContentWriter::State {
   Writer::Impl& writer;
   const uint64_t size_bytes;
   const bool store;
-  const bool ahead;  // pieces are taken on the writer's thread
+  const bool ahead;  // the writer's thread takes the pieces
   uint64_t put_bytes = 0;
   BlobQueue::Buffer room;
 
   // Of pieces that were put: by one thread at a time, in order.
   std::vector<BlobId> chunks;
-  uint64_t after = 0;  // the last of the chunks that are on their way
+  uint64_t after = 0;  // the last of the chunks in flight
   RunningBlobId whole;
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // protects the members below
   std::condition_variable taken;
   std::deque<Piece> waiting;
   size_t unfinished = 0;
@@ -76,7 +76,7 @@ struct ContentWriter::State {
   }
 };
 
-// Leaves the buffer with the piece if its bytes need not be written.
+// Leaves the buffer with the piece if its bytes need no write.
 Result<void> ContentWriter::State::take(Piece& piece) {
   const std::span<const std::byte> bytes(piece.buffer.get(), piece.size_bytes);
   if (piece.look) piece.look(bytes);
@@ -86,11 +86,11 @@ Result<void> ContentWriter::State::take(Piece& piece) {
     return {};
   }
   if (!store) {
-    chunks.assign(1, BlobId{0, 1});  // not of one byte
+    chunks.assign(1, BlobId{0, 1});  // marks that the content is not one repeated byte
     return {};
   }
   BlobQueue::Job job;
-  // Of a content of one chunk it is the content's hash.
+  // For a content of one chunk, the content's hash.
   job.id = bytes.size() == size_bytes ? whole.value() : hash_bytes(bytes);
   job.size_bytes = bytes.size();
   job.buffer = std::move(piece.buffer);
@@ -112,7 +112,7 @@ Result<void> ContentWriter::State::take_later(Piece piece) {
   try {
     writer.looks.add([this] { take_next(); });
   } catch (const std::exception&) {
-    // The thread takes those before it; this one is taken here.
+    // The thread takes the earlier ones; this call takes this one.
     std::unique_lock lock(mutex);
     taken.wait(lock, [this] { return unfinished == 1; });
     lock.unlock();
@@ -135,7 +135,7 @@ void ContentWriter::State::take_next() noexcept {
   writer.queue.give_back(std::move(piece.buffer));
   const std::lock_guard lock(mutex);
   if (!outcome && result) result = std::move(outcome);
-  // With the lock: whoever waits may end this object.
+  // Under the lock, because a waiting thread may destroy this object.
   if (--unfinished <= 1) taken.notify_all();
 }
 

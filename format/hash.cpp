@@ -1,4 +1,4 @@
-// XXH3, compiled into this file alone: no symbol of it meets the xxhash of a foreign program.
+// XXH3, compiled into this file only: its symbols cannot clash with the xxhash of another program.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

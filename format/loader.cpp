@@ -101,8 +101,8 @@ Result<void> Loader::add_blob(const RecordView& record) {
   return {};
 }
 
-// Growing step by step would touch each page of the events twice. A file that has many events at
-// its beginning only may not ask for much more than it fills.
+// Growing step by step would touch each page of the events twice. A file with many events only at
+// its beginning must not request much more than it fills.
 void Loader::make_room(size_t more, uint64_t offset) {
   const size_t now = trace_.events.size() + more;
   if (now <= trace_.events.capacity()) return;
@@ -132,7 +132,7 @@ Result<void> Loader::add_events(const RecordView& record, std::span<const std::b
   return {};
 }
 
-// Whoever reads by the index sees what a walk does.
+// Checks that the index gives readers the same records as a walk.
 Result<void> Loader::compare_index() const {
   GFXGRAPH_ASSIGN_OR_RETURN(const RecordIndex index,
                             RecordIndex::decode(index_->payload, index_->offset));
@@ -245,7 +245,7 @@ Result<void> Loader::add_payload(const RecordView& record) {
     case RecordKind::kIndex: index_ = record; return {};
     case RecordKind::kFooter: trace_.sealed = true; return {};
   }
-  return {};  // unknown and optional: the scanner has refused all others
+  return {};  // unknown and optional: the scanner rejected all others
 }
 
 Result<void> Loader::add(const RecordView& record) {
@@ -265,7 +265,7 @@ Error damaged(Error error, uint64_t before) {
 
 namespace {
 
-// By the index alone, without a look at blobs.
+// Uses only the index and reads no blobs.
 Result<LoadedTrace> load_indexed(std::span<const std::byte> file, FoundIndex found,
                                  const ReadOptions& options) {
   Loader loader(file.size(), options.max_decompressed_bytes, options.keep_events);
@@ -421,7 +421,7 @@ Result<void> check_blob(const BlobView& blob, const BlobTable& table) {
   return compare_id(blob.header.id, id.value());
 }
 
-// Chunks are unpacked to where they belong, and compared as a whole.
+// Unpacks chunks to their final place and compares them as a whole.
 Result<void> decode_blob_into(const BlobView& blob, std::span<std::byte> out,
                               const BlobTable& table, bool trusted) {
   GFXGRAPH_CHECK(out.size() == blob.header.size_bytes);

@@ -3,10 +3,10 @@
 namespace gfxgraph::format {
 namespace {
 
-// Generous: what a table with its vtable and offsets may take besides its vectors.
+// Generous upper bound for a table with its vtable and offsets, without its vectors.
 constexpr uint64_t kTableBytes = 256;
 constexpr uint64_t kRelocationBytes = 8 + 4 + 8 + 1 + 1;
-// In the column of sources: the word points outside of its allocation.
+// In the column of sources: the word points outside its allocation.
 constexpr uint8_t kOutsideSource = static_cast<uint8_t>(fbs::RelocationSource::typed_outside);
 
 uint64_t bound(const std::string& text) { return text.size() + 16; }

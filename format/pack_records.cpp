@@ -1,4 +1,4 @@
-// Payloads of all records but events.
+// Payloads of all records except events.
 #include "format/pack_internal.h"
 
 namespace gfxgraph::format {

@@ -15,7 +15,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// Of one event or node.
+// For one event or node.
 class Pointers {
  public:
   Pointers(const Provenance& known, PointerUse use, WordPlace place)
@@ -66,7 +66,7 @@ bool changes_nothing(const Provenance& known, PointerUse use) {
   return use == PointerUse::kRecorded || (use == PointerUse::kProven && known.places.empty());
 }
 
-// All but the summary, and what was known before.
+// All records except the summary and the earlier provenance.
 Result<void> copy_records(std::span<const std::byte> file, ContainerWriter& out) {
   RecordScanner scanner(file, true);  // the hashes have been checked
   GFXGRAPH_TRY(scanner.read_head());
@@ -74,14 +74,14 @@ Result<void> copy_records(std::span<const std::byte> file, ContainerWriter& out)
     GFXGRAPH_ASSIGN_OR_RETURN(const std::optional<RecordView> record, scanner.next());
     GFXGRAPH_CHECK(record.has_value());
     if (record->kind == RecordKind::kSummary) return {};
-    // An index of the records as they were would be wrong: a file need not have one.
+    // An index of the original records would be wrong: a file may lack an index.
     if (record->kind == RecordKind::kProvenance || record->kind == RecordKind::kIndex) continue;
     GFXGRAPH_TRY(out.append(PreparedRecord(record->kind, record->payload, {}, record->flags)));
   }
 }
 
 Result<void> append(const Provenance& known, ContainerWriter& out) {
-  // Far below the limit of a payload.
+  // Far below the limit for a payload.
   constexpr size_t kWordsPerRecord = 1 << 22;
   Packer packer;
   size_t from = 0;

@@ -17,8 +17,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// Gives back the memory that the pages of a mapping take which were read so far; they can be read
-// again.
+// Frees the memory of the mapping's pages read so far; the pages can be read again.
 void forget(const MappedFile& mapped) noexcept {
   const std::span<const std::byte> bytes = mapped.bytes();
   if (!bytes.empty()) ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
@@ -26,7 +25,7 @@ void forget(const MappedFile& mapped) noexcept {
 
 class FileTrace : public Trace {
  public:
-  // `mapped`, `copy` or the caller holds the bytes that `trace` points into.
+  // `mapped`, `copy` or the caller owns the bytes that `trace` points into.
   FileTrace(MappedFile mapped, std::unique_ptr<AlignedBytes> copy, LoadedTrace trace,
             std::string name, const ReadOptions& options)
       : mapped_(std::move(mapped)),
@@ -133,7 +132,7 @@ class FileTrace : public Trace {
  private:
   Result<void> decode_events(ActionKinds kinds,
                              const std::function<Result<void>(Event&&)>& take) const {
-    EventDecompressor decompressor(UINT64_MAX);  // open() has seen how much it is
+    EventDecompressor decompressor(UINT64_MAX);  // open() has checked the size
     for (const EventChunk& chunk : trace_.chunks) {
       if ((chunk.kinds & kinds) == 0) continue;
       std::span<const std::byte> payload = chunk.payload;
@@ -153,7 +152,7 @@ class FileTrace : public Trace {
 
   MappedFile mapped_;
   std::unique_ptr<AlignedBytes> copy_;
-  mutable LoadedTrace trace_;  // its events come later
+  mutable LoadedTrace trace_;  // its events are added later
   mutable std::mutex loading_;
   mutable std::atomic<bool> events_kept_;
   mutable std::atomic<uint64_t> events_decoded_;
@@ -167,7 +166,7 @@ Result<std::shared_ptr<const Trace>> make_trace(std::span<const std::byte> bytes
                                                 const ReadOptions& options) {
   Result<LoadedTrace> trace = load_trace(bytes, options);
   if (!trace && options.lazy && trace.error().status != Status::kOutOfMemory) {
-    // What is wrong may follow from a damaged blob before it, which is to be named.
+    // The error may follow from an earlier damaged blob: report that one.
     ReadOptions thorough = options;
     thorough.lazy = false;
     Result<LoadedTrace> looked_at = load_trace(bytes, thorough);

@@ -134,7 +134,7 @@ Result<std::optional<FoundIndex>> find_index(std::span<const std::byte> file) {
   if (file.size() < kHeadBytes + kRecordAlignment + kFooterBytes ||
       file.size() % kRecordAlignment != 0)
     return kNone;
-  // What is wrong with the file's end, a walk says.
+  // A walk reports errors at the file's end.
   const Result<Footer> footer = read_footer(file);
   if (!footer) return kNone;
   const uint64_t footer_offset = file.size() - kFooterBytes;

@@ -13,7 +13,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// The partial file of a living recording has more to come; half of it would look like the whole.
+// The partial file of a running recording will grow; a copy of half of it would look complete.
 Result<void> check_not_recording(const std::filesystem::path& path) {
   GFXGRAPH_ASSIGN_OR_RETURN(File file, File::open_read(path));
   GFXGRAPH_ASSIGN_OR_RETURN(const bool free, file.try_lock());
@@ -43,7 +43,7 @@ RecoverReport report_of(const LoadedTrace& trace, uint64_t file_bytes) {
   return report;
 }
 
-// `finding`: whether the last one of the report is still to be written.
+// `finding`: whether the report's last finding is still to be written.
 Result<void> finish(ContainerWriter& out, const RecoverReport& report, uint64_t graphs,
                     bool finding, uint64_t index_min_records = kMinIndexedRecords) {
   Packer packer;
@@ -57,7 +57,7 @@ Result<void> finish(ContainerWriter& out, const RecoverReport& report, uint64_t 
       packer.pack_summary(report.statistics, graphs, report.findings.size(), index)));
 }
 
-// Whether there was an index, which is not copied.
+// Whether the file had an index; the copy omits it.
 Result<bool> copy_records(std::span<const std::byte> file, const LoadedTrace& trace,
                           ContainerWriter& out) {
   bool indexed = false;
@@ -94,7 +94,7 @@ Result<RecoverReport> recover_file(const std::filesystem::path& in,
   GFXGRAPH_ASSIGN_OR_RETURN(const LoadedTrace trace, load(mapped, in));
   RecoverReport report = report_of(trace, mapped.bytes().size());
 
-  // `in` is often the .partial of `out`: another name, so that it stays.
+  // `in` is often the .partial of `out`: use another name, so that it remains.
   GFXGRAPH_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
                             create_partial_file(out, ".recovered.partial"));
   ContainerWriter writer(std::move(file));
@@ -141,7 +141,7 @@ Result<void> seal_in_place(const std::filesystem::path& partial, const std::file
                            std::move(whole.index));
     sealed = finish(writer, report, graphs, true);
   }
-  // A full disk: half a record must not stay behind the whole ones.
+  // On a full disk: remove the partial record after the complete ones.
   if (!sealed) (void)continue_partial_file(partial, out, whole.bytes);
   return sealed;
 }
@@ -158,7 +158,7 @@ Result<RecoverReport> close_file(const std::filesystem::path& partial,
     return fail(Status::kInvalidArgument,
                 fmt::format("{}: left from an earlier recording", partial.string()));
   }
-  // Death cuts a file; what is damaged otherwise may have more behind the damage.
+  // A killed process truncates the file; other damage may have more records after it.
   if (trace.torn_status == Status::kCorrupt) {
     return fail(Status::kCorrupt, fmt::format("{}: {}", partial.string(), trace.torn_reason));
   }
@@ -176,12 +176,12 @@ Result<RecoverReport> close_file(const std::filesystem::path& partial,
                    closing.reason, whole.count)});
   const uint64_t graphs = trace.graphs.size();
   trace = LoadedTrace();
-  mapped = MappedFile();  // the file must not be cut while it is mapped
+  mapped = MappedFile();  // the file must not be truncated while mapped
   GFXGRAPH_TRY(seal_in_place(partial, out, report, graphs, std::move(whole)));
   return report;
 }
 
-// Files of strangers may ask for any memory.
+// Untrusted files may request any amount of memory.
 template <typename Work>
 Result<RecoverReport> with_memory_for(const std::filesystem::path& path, const Work& work) {
   try {

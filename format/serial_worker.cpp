@@ -31,7 +31,7 @@ void SerialWorker::add(std::function<void()> task) {
   task();
 }
 
-// Threads of ours take none of the program's signals.
+// These threads block all signals, which belong to the program.
 void SerialWorker::start() {
   started_ = true;
   sigset_t all;
@@ -41,7 +41,7 @@ void SerialWorker::start() {
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::exception&) {
-    // The callers run their tasks.
+    // The callers run their tasks themselves.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

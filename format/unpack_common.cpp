@@ -3,7 +3,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// In the column of sources: the word points outside of its allocation.
+// In the column of sources: the word points outside its allocation.
 constexpr uint8_t kOutsideSource = static_cast<uint8_t>(fbs::RelocationSource::typed_outside);
 
 }  // namespace
@@ -53,7 +53,7 @@ std::vector<Relocation> Unpacker::relocations(const fbs::Relocations* from) {
     return {};
   }
   if (count == 0 || !spend(uint64_t{count} * 22)) return {};
-  // The FlatBuffers verifier looks at the alignment of a vector's length only.
+  // The FlatBuffers verifier checks only the alignment of a vector's length.
   const auto misaligned = [](const auto* column) {
     return reinterpret_cast<uintptr_t>(column->Data()) % alignof(uint64_t) != 0;
   };

@@ -1,4 +1,4 @@
-// Payloads of all records but events.
+// Payloads of all records except events.
 #include "format/unpack_internal.h"
 
 namespace gfxgraph::format {
@@ -148,7 +148,7 @@ Result<std::vector<KnownWords>> unpack_provenance(std::span<const std::byte> pay
     if (offsets == nullptr || data == nullptr || offsets->size() != data->size()) {
       unpacker.refuse(Status::kCorrupt, "provenance: columns of different length");
     } else if (reinterpret_cast<uintptr_t>(offsets->Data()) % alignof(uint64_t) != 0) {
-      // The FlatBuffers verifier looks at the alignment of a vector's length only.
+      // The FlatBuffers verifier checks only the alignment of a vector's length.
       unpacker.refuse(Status::kCorrupt, "provenance: a column of 64-bit numbers is not aligned");
     } else if (unpacker.spend(uint64_t{offsets->size()} * 9)) {
       known.words.reserve(offsets->size());

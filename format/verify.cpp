@@ -58,7 +58,7 @@ class Verifier {
       if (!meaning_) add_at(record, blob.error());
       return;
     }
-    // Behind damage a list may name what was not taken in.
+    // After damage, a list may name blobs that were not loaded.
     if (!meaning_ && blob->header.codec == BlobCodec::kChunks) return;
     ++report_.blobs;
     if (Result<void> right = gfxgraph::format::check_blob(*blob, loader_.trace().blobs); !right) {

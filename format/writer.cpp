@@ -17,7 +17,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// Of events that wait for their blobs: who adds more waits, too.
+// Limit for events that wait for their blobs: a thread that adds more has to wait.
 constexpr uint64_t kMostWaitingBytes = 16u << 20;
 
 unsigned writing_threads() {
@@ -95,14 +95,14 @@ Result<void> Writer::Impl::write_pending(std::unique_lock<std::mutex>& state,
   return append_events_locked(spare);
 }
 
-// A record that must stand before what refers to it. `accept` runs under state_mutex.
+// Writes a record that must precede the records that refer to it. `accept` runs under state_mutex.
 template <typename Item, typename Accept>
 Result<void> Writer::Impl::add_record(RecordKind kind, const Item& item, Accept accept) {
   return guarded([&]() -> Result<void> {
     std::unique_lock state(state_mutex);
     GFXGRAPH_TRY(open_for_more());
     if constexpr (std::is_same_v<Item, Graph>) {
-      // It names blobs, and allocations whose events may still wait here.
+      // It refers to blobs, and to allocations whose events may still wait here.
       blob_done.wait(state, [this, given = last_blob] {
         return failed.load(std::memory_order_acquire) ||
                (batches.empty() && written_up_to(std::max(given, pending_after)));
@@ -140,7 +140,7 @@ Result<uint64_t> Writer::Impl::add_event(Event event) {
   std::unique_lock<std::mutex> io;
   std::unique_lock state(state_mutex);
   GFXGRAPH_TRY(open_for_more());
-  // What is complete need not wait for what is not.
+  // Complete events need not wait for incomplete ones.
   const auto waits = [&] {
     const uint64_t after = last_named(event.action);
     return after > pending_after && !pending.empty() && !written_up_to(after);
@@ -185,7 +185,7 @@ Result<void> Writer::Impl::seal() {
   std::unique_lock state(state_mutex);
   GFXGRAPH_TRY(open_for_more());
   closed = true;
-  // What is on its way into the file is counted when it has arrived.
+  // Bytes in flight to the file count when they have arrived.
   settle(state);
   const Statistics last = statistics;
   const uint64_t last_graphs = graphs;
@@ -204,8 +204,8 @@ Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Writer::~Writer() {
   if (impl_->abandoned.load(std::memory_order_acquire)) {
-    // Another thread of the parent may have been in the middle of anything: nothing here is safe to
-    // touch, not even to free.
+    // Another thread of the parent may have been anywhere in this code: nothing here is safe to
+    // access, not even to free.
     (void)impl_.release();
     return;
   }

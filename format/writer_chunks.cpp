@@ -1,4 +1,4 @@
-// Blobs, and what waits for those that are on their way.
+// Blobs, and events that wait for blobs in flight.
 #include <algorithm>
 #include <array>
 
@@ -14,8 +14,8 @@ Result<BlobId> Writer::Impl::add_blob(std::span<const std::byte> bytes) {
   if (bytes.size() > kMaxBlobBytes) {
     return refuse("blob", {Status::kInvalidArgument, "blob: larger than 1 TiB"});
   }
-  // Another thread may be writing the same bytes: the caller may write a record that names the id
-  // as soon as it has it.
+  // Another thread may be writing the same bytes: the caller may write a record with this id as
+  // soon as it has the id.
   blob_done.wait(state, [&] { return !blobs_in_progress.contains(id); });
   if (Result<void> ready = usable(); !ready) return tl::unexpected<Error>(ready.error());
   GFXGRAPH_TRY(open_for_more());
@@ -108,7 +108,7 @@ void Writer::Impl::perform(BlobQueue::Job job) noexcept {
   try {
     write_waiting(state);
   } catch (const std::exception&) {
-    // Not even the error could be copied; it is latched.
+    // Copying even the error failed; it is latched.
     set_error({Status::kOutOfMemory, kNoMemory});
     blob_done.notify_all();
   }

@@ -11,7 +11,7 @@
 namespace gfxgraph::format {
 namespace {
 
-// Buffers of random-looking floats do not compress; finding that out on a sample costs little.
+// Random-looking floats do not compress; testing a sample costs little.
 constexpr size_t kSampleBytes = 1u << 15;
 
 }  // namespace
@@ -29,7 +29,7 @@ std::optional<std::vector<std::byte>> compress(std::span<const std::byte> bytes,
     if (ZSTD_isError(got) != 0 && ZSTD_isError(head) != 0) return std::nullopt;
   }
   if (bytes.size() < 2) return std::nullopt;
-  // Too small a target makes zstd fail, which is exactly the "not smaller" case.
+  // zstd fails if the target is too small, which is the "not smaller" case.
   out.resize(std::min(bytes.size() - 1, ZSTD_compressBound(bytes.size())));
   const size_t got = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
   if (ZSTD_isError(got) != 0) return std::nullopt;

@@ -19,7 +19,7 @@ using namespace gfxgraph::hsa;  // NOLINT
 
 namespace {
 
-// Two words that HIP writes to flush its host data path: there is none here.
+// Two words that HIP writes to flush the host data path (HDP): the agent has no HDP.
 uint32_t* hdp_registers() {
   alignas(64) static uint32_t words[2];
   return words;
@@ -47,8 +47,8 @@ hsa_status_t structured_agent_info(bool gpu, uint32_t attribute, Answer& value) 
     }
     case HSA_AGENT_INFO_ISA: return value.put(gpu ? kIsa : hsa_isa_t{0});
     case HSA_AGENT_INFO_EXTENSIONS: {
-      // HIP refuses hipMallocPitch and hipMalloc3D without the bit. Images are refused: their
-      // limits are 0, and what HIP makes of the bit is taken back (hsa/hip_errors).
+      // HIP rejects hipMallocPitch and hipMalloc3D without this bit. Images are unsupported: their
+      // limits are 0, and hsa/hip_errors corrects the attribute that HIP derives from the bit.
       std::array<uint8_t, 128> bits{};
       if (gpu) bits[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
       return value.put(bits);
@@ -113,7 +113,7 @@ hsa_status_t system_info(uint32_t attribute, Answer& value) {
     case attribute::HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
-      lock_at_host_addresses();  // only HIP 6 and newer ask
+      lock_at_host_addresses();  // only HIP 6 and newer query it
       return value.put(false);   // see docs/software-agent.md
     case attribute::HSA_AMD_SYSTEM_INFO_XNACK_ENABLED: return value.put(false);
     case attribute::HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR: return value.put(uint16_t{1});
@@ -322,7 +322,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent,
   });
 }
 
-// Everything is coherent here, whatever is asked for.
+// All memory is coherent, whatever type the caller sets.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent,
                                                             hsa_amd_coherency_type_t) {
   return entry("hsa_amd_coherency_set_type",
@@ -338,13 +338,13 @@ hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback, 
   });
 }
 
-// Scratch is the emulator's: no limit of the program's applies.
+// The emulator owns scratch memory: limits set by the program have no effect.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t) {
   return entry("hsa_amd_agent_set_async_scratch_limit",
                [&] { return is_gpu(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT; });
 }
 
-// The agent logs through GFXGRAPH_LOG.
+// The agent logs as GFXGRAPH_LOG sets.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_enable_logging(uint8_t*, void*) {
   return HSA_STATUS_SUCCESS;
 }

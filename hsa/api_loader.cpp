@@ -30,7 +30,7 @@ hsa_status_t kernel_info(const LoadedSymbol& symbol, uint32_t attribute, Answer&
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
       return value.put(symbol.descriptor.dynamic_stack());
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION: return value.put(uint32_t{0});
-    // HIP 6.4 asks these of kernels as well.
+    // HIP 6.4 queries these for kernels as well.
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return value.put(uint32_t{64});
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return value.put(true);
     default: return value.unknown();
@@ -261,7 +261,7 @@ hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name,
     if (agent != nullptr && !is_agent(*agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!executable_exists(executable.handle)) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
     const auto found = find_symbol(executable.handle, name);
-    // HIP asks for symbols that need not be there: no message.
+    // HIP looks up symbols that may be absent: no message.
     if (!found) return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
     symbol->handle = *found;
     return HSA_STATUS_SUCCESS;

@@ -68,7 +68,7 @@ hsa_status_t pool_info(const PoolRow& row, uint32_t attribute, Answer& value) {
   }
 }
 
-// The CPU reaches device memory through copies only, as without a large BAR.
+// The CPU accesses device memory only through copies, as without a large BAR.
 bool can_access(bool gpu_agent, const PoolRow& row) {
   return row.segment == HSA_AMD_SEGMENT_GLOBAL && (gpu_agent || !row.gpu);
 }
@@ -101,7 +101,7 @@ hsa_status_t agent_pool_info(bool gpu_agent, const PoolRow& row, uint32_t attrib
   }
 }
 
-// Regions are the pools under their older name.
+// Regions are the older HSA name of pools.
 hsa_status_t region_info(const PoolRow& row, uint32_t attribute, Answer& value) {
   switch (attribute) {
     case HSA_REGION_INFO_SEGMENT:
@@ -119,7 +119,7 @@ hsa_status_t allocate_from(const char* call, uint64_t pool, size_t bytes, void**
     if (row == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
     if (pointer == nullptr || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (row->segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    // Host memory is still given: HIP 5.2 frees a bad pointer when a staging buffer of its own
+    // Host memory stays available: HIP 5.2 frees a bad pointer if allocating its own staging buffer
     // fails.
     if (row->pool == Pool::kDevice && Device::faulted()) return refuse_after_fault(call);
     const auto memory = allocate(row->pool, bytes);
@@ -158,7 +158,7 @@ hsa_amd_pointer_info_t describe(const std::optional<Allocation>& allocation) {
   return info;
 }
 
-// The dependencies that are not open signals are done.
+// Collects the signals to wait for; null handles count as satisfied dependencies.
 bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& dependencies) {
   if (count != 0 && handles == nullptr) return false;
   for (uint32_t i = 0; i < count; ++i) {
@@ -170,8 +170,7 @@ bool collect(uint32_t count, const hsa_signal_t* handles, std::vector<Signal*>& 
 constexpr const char* kNoRange =
     "the range is not inside one allocation of the agent or locked host memory";
 
-// After a fault a copy would hand out results of kernels that did not run to their end: it is
-// refused.
+// Rejected after a fault: the copy would return results of kernels that did not finish.
 hsa_status_t copy_linear(const char* call, void* to, const void* from, size_t bytes,
                          uint32_t dependency_count, const hsa_signal_t* dependencies,
                          hsa_signal_t completion) {
@@ -300,7 +299,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_memory_free(void* pointer) {
   return free_allocation("hsa_memory_free", pointer);
 }
 
-// There is one device, and it sees everything.
+// There is only one device, and it can access all memory.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t count,
                                                              const hsa_agent_t* agents,
                                                              const uint32_t*, const void* pointer) {
@@ -376,8 +375,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void* pointer,
     }
     const std::optional<Allocation> allocation = find_allocation(pointer);
     hsa_amd_pointer_info_t answer = describe(allocation);
-    // Only the fields that the caller knows; a newer caller learns from `size` which of its own are
-    // set.
+    // Fills only the fields known to the caller; `size` tells a newer caller which fields are set.
     answer.size = std::min<uint32_t>(info->size, sizeof(answer));
     std::memcpy(info, &answer, answer.size);
     if (alloc == nullptr || agent_count == nullptr || agents == nullptr) return HSA_STATUS_SUCCESS;
@@ -443,7 +441,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t
                      completion);
 }
 
-// Of newer headers: there is one engine, whatever is asked for.
+// Only in newer headers. There is one engine, so the requested one is ignored.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(
     void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t size, uint32_t dependency_count,
     const hsa_signal_t* dependencies, hsa_signal_t completion, uint32_t, bool) {

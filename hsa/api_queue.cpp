@@ -13,7 +13,7 @@ using namespace gfxgraph::hsa;  // NOLINT
 
 namespace {
 
-// The ring's indexes are in the memory at the handle: no look-up on the path of every launch.
+// The ring's indexes are in the memory at the handle: launches need no lookup.
 std::atomic<uint64_t>& read_index(const hsa_queue_t* queue) {
   auto* const shared = reinterpret_cast<amd_queue_t*>(const_cast<hsa_queue_t*>(queue));
   return *reinterpret_cast<std::atomic<uint64_t>*>(
@@ -51,8 +51,8 @@ hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
       return refuse(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, kCall,
                     "the size is outside the agent's limits");
     }
-    // Also after a fault: HIP 7 makes queues late, and follows a null pointer where it gets none.
-    // The device runs no kernel of theirs.
+    // Allowed after a fault: HIP 7 creates queues late and dereferences a null pointer if that
+    // fails. The device runs no kernels from these queues.
     const auto created = Queue::create(size, type, callback, data);
     if (!created) return refuse(HSA_STATUS_ERROR_OUT_OF_RESOURCES, kCall, created.error());
     *queue = (*created)->handle();
@@ -74,7 +74,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_queue_inactivate(hsa_queue_t* queue) {
   });
 }
 
-// Priorities and compute unit masks change nothing in the emulator's results.
+// Priorities and compute unit masks do not affect the emulator's results.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue,
                                                             hsa_amd_queue_priority_t) {
   return queue_entry("hsa_amd_queue_set_priority", queue,
@@ -95,7 +95,7 @@ GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* qu
   });
 }
 
-// Of newer headers.
+// Only in newer headers.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, uint32_t attribute,
                                                         void* value) {
   constexpr const char* kCall = "hsa_amd_queue_get_info";
@@ -149,7 +149,7 @@ GFXGRAPH_QUEUE_STORE(write_index, relaxed)
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_QUEUE_ADD)
 GFXGRAPH_FOR_EACH_ORDER(GFXGRAPH_QUEUE_CAS)
 
-// Times are always taken.
+// Timestamps are always recorded.
 GFXGRAPH_HSA_EXPORT hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int) {
   return queue_entry("hsa_amd_profiling_set_profiler_enabled", queue,
                      [](Queue&) { return HSA_STATUS_SUCCESS; });

@@ -35,7 +35,7 @@ void store(hsa_signal_t handle, int64_t value, bool silent) {
   if (!silent) signal->notify();
 }
 
-// Sequentially consistent whatever order was asked for: notify() looks at the watch count next.
+// Sequentially consistent for every requested order: notify() reads the watch count next.
 template <typename Operation>
 int64_t update(hsa_signal_t handle, const Operation& operation) {
   Signal* const signal = Signal::from(handle);
@@ -54,8 +54,8 @@ int64_t wait(hsa_signal_t handle, hsa_signal_condition_t condition, int64_t comp
   return wait_any(conditions, timeout, hint == HSA_WAIT_STATE_ACTIVE).value;
 }
 
-// Waits for one of them. No status can be answered: without memory for the list it is as if the
-// time was over.
+// Waits for one of the signals. The call returns no status, so running out of memory for the list
+// looks like a timeout.
 WaitResult wait_for_any(uint32_t count, const hsa_signal_t* signals,
                         const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values,
                         uint64_t timeout, bool active) noexcept {
@@ -133,7 +133,8 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_
   return static_cast<uint32_t>(result.index);
 }
 
-// Of newer headers: 0 when all conditions were seen to hold, UINT32_MAX after the timeout.
+// Only in newer headers. Returns 0 once every condition was seen to hold, UINT32_MAX after the
+// timeout.
 GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals,
                                                      hsa_signal_condition_t* conditions,
                                                      hsa_signal_value_t* values, uint64_t timeout,
@@ -152,7 +153,7 @@ GFXGRAPH_HSA_EXPORT uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_
   return 0;
 }
 
-// One function per name; acquire, release and acq_rel are the old spellings.
+// One function per name; acquire, release and acq_rel are the old names.
 #define GFXGRAPH_SIGNAL_LOAD(order)                                                     \
   GFXGRAPH_HSA_EXPORT hsa_signal_value_t hsa_signal_load_##order(hsa_signal_t signal) { \
     return load(signal);                                                                \

@@ -1,5 +1,5 @@
-// Virtual memory (ROCr 1.6 and newer). The headers of Debian 12 do not have these calls yet: their
-// types are written out here, as hsa_ext_amd.h of ROCr 1.10 has them.
+// Virtual memory (ROCr 1.6 and newer). Debian 12's headers lack these calls, so their types are
+// declared here, as in hsa_ext_amd.h of ROCr 1.10.
 #include "hsa/attributes.h"
 #include "hsa/device.h"
 #include "hsa/runtime.h"

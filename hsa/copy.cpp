@@ -65,7 +65,7 @@ class CopyThread {
         idle = jobs_.empty();
       }
       if (job.empty()) {
-        // With jobs open, a look now and then: device code may store to a signal without a message.
+        // With open jobs, poll: device code may store to a signal without a message.
         point_.wait(ticket, idle ? std::chrono::nanoseconds(std::chrono::hours(1))
                                  : std::chrono::nanoseconds(std::chrono::milliseconds(10)));
         continue;
@@ -98,7 +98,7 @@ void copy_now(const CopyShape& shape) noexcept {
 }
 
 void copy_later(const CopyShape& shape, std::vector<Signal*> dependencies, Signal* completion) {
-  // A small copy that may run at once costs less here than a hand-over to the thread.
+  // Running a small ready copy here costs less than handing it to the thread.
   constexpr uint64_t kInlineBytes = 256 * 1024;
   const uint64_t bytes = shape.row_bytes * shape.rows * shape.planes;
   if (bytes <= kInlineBytes && is_ready(dependencies)) return run(shape, completion);

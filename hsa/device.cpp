@@ -30,13 +30,13 @@ struct State {
   std::atomic<emulator::Engine*> engine{nullptr};
   bool null_device = false;
 
-  // Kernels that run now, and code to forget when none does.
+  // Kernels that run now, and code to release once none runs.
   std::mutex code_mutex;
   uint32_t running = 0;
   std::vector<std::pair<uint64_t, std::byte*>> retired;
   // Code of HIP's own kernels (fills, copies), which the program did not launch: [begin, end).
   std::vector<std::pair<uint64_t, uint64_t>> runtime_code;
-  // All code that is loaded, by its address.
+  // All loaded code, by address.
   std::vector<std::pair<uint64_t, std::shared_ptr<const codeobj::CodeObject>>> code;
   uint64_t launches = 0;  // of other kernels
 
@@ -45,7 +45,7 @@ struct State {
   std::string fault_text;
 };
 
-// The first one. Not of the state, for which there may be no memory.
+// The first fault. Not a member of State, because memory for that may be exhausted.
 constinit std::atomic<uint32_t> first_fault{GFXGRAPH_AGENT_FAULT_NONE};
 
 constinit std::atomic<bool> stopped{false};  // Device::stop() was called
@@ -60,7 +60,7 @@ State& state() {
   return *instance;
 }
 
-// A kernel whose call is refused waits for its answer, so the device stops.
+// A kernel whose host call is unsupported would wait forever for the reply, so the device stops.
 void deliver() {
   const std::optional<std::string> refused = deliver_host_calls();
   if (!refused || Device::faulted()) return;
@@ -72,7 +72,7 @@ emulator::Engine& engine() {
   State& s = state();
   std::call_once(s.engine_once, [&s] {
     emulator::EngineOptions options;
-    // Device code that sends a message has written a signal that host threads may wait for.
+    // Device code sends a message after it wrote a signal that host threads may be waiting for.
     options.on_message = [](uint32_t, uint32_t) {
       if (host_calls_denied()) deliver();
       notify_all_watchers();
@@ -120,7 +120,7 @@ class RunningKernel {
     if (--s.running != 0) return;
     try {
       for (const auto& code : s.retired) forget(code);
-    } catch (const std::bad_alloc&) {  // the rest of it stays
+    } catch (const std::bad_alloc&) {  // the rest stays
     }
     s.retired.clear();
   }
@@ -136,13 +136,13 @@ class RunningKernel {
   uint64_t launch_ = 0;
 };
 
-// The exit status that the program asked for, for at_exit().
+// The exit status that the program requested, for at_exit().
 std::atomic<int> exit_status{0};
 void note_exit_status(int status, void*) { exit_status.store(status); }
 
-// Runs after HIP's own destructors. Without hip_errors/ no HIP runtime tells the program that a
-// kernel faulted (copies and synchronisations answer success), and with it a program may not look:
-// one that found nothing wrong must not look like a good one, so its exit status becomes 1.
+// Runs after HIP's own destructors. Without hip_errors/, no HIP runtime reports a kernel's fault
+// (copies and synchronisations return success); with it, the program may ignore the error. A
+// faulted run must not look successful, so exit status 0 becomes 1.
 __attribute__((destructor)) void at_exit() {
   if (Runtime::forked()) return;
   Device::stop();
@@ -164,9 +164,9 @@ std::pair<std::shared_ptr<const codeobj::CodeObject>, uint64_t> code_at(uint64_t
   return {nullptr, 0};
 }
 
-// HIP 5.2.3 takes a small hipMemset at an odd address for one of nearly 2^64 bytes. Its first
-// dispatch faults, and HIP would hand over billions more before the call returns and any error
-// could be seen.
+// HIP 5.2.3 treats a small hipMemset at an odd address as one of nearly 2^64 bytes. Its first
+// dispatch faults, and HIP would submit billions more before the call returns and an error is
+// visible.
 void end_hopeless_fill(const emulator::Dispatch& dispatch) {
   constexpr uint32_t kHugeGrid = 1u << 31;
   constexpr uint32_t kMostDispatches = 1000;
@@ -180,8 +180,8 @@ void end_hopeless_fill(const emulator::Dispatch& dispatch) {
   _exit(1);
 }
 
-// Whether the instruction belongs to the assert of HIP's device library: a function of its own,
-// which prints and traps.
+// Whether the instruction belongs to the assert function of HIP's device library, which prints and
+// traps.
 bool in_assert(uint64_t pc) {
   const auto [code, address] = code_at(pc);
   return code != nullptr && codeobj::function_at(*code, address) == "__assert_fail";
@@ -322,7 +322,7 @@ void Device::stop() noexcept {
 
 }  // namespace gfxgraph::hsa
 
-// The memory of the word is the process's.
+// The word stays valid for the lifetime of the process.
 extern "C" __attribute__((visibility("default"))) const uint32_t* gfxgraph_agent_fault_state() {
   return gfxgraph::hsa::Device::fault_state();
 }

@@ -27,7 +27,7 @@ class Handler final : public Watcher {
   Handler(HandlerThread& thread, SignalCondition when, hsa_amd_signal_handler function, void* arg)
       : thread_(thread), when_(when), function_(function), arg_(arg) {}
   void signalled() noexcept override;
-  // Called by the thread: false when the handler is finished and must be removed.
+  // Called by the thread; returns false if the handler is finished and must be removed.
   bool look();
   Signal& signal() { return *when_.signal; }
 
@@ -102,8 +102,8 @@ class HandlerThread {
     if (running) wait_for_turns(turn, 1, limit_ns);
   }
 
-  // Waits until the handlers that are due have been called, or one takes longer than `limit_ns`.
-  // While that one runs, later calls do not wait.
+  // Waits until all due handlers have been called or one takes longer than `limit_ns`. While that
+  // handler runs, later calls return immediately.
   void settle(uint64_t limit_ns) noexcept {
     uint32_t turn = 0;
     uint32_t due = 0;
@@ -136,7 +136,8 @@ class HandlerThread {
   }
 
  private:
-  // Device code may change a signal without a message: all are polled now and then.
+  // Device code may change a signal without a message: the thread polls all signals at this
+  // interval.
   static constexpr auto kSlowLook = std::chrono::milliseconds(100);
 
   void loop() {
@@ -167,7 +168,7 @@ class HandlerThread {
     return running_;
   }
 
-  // False: the handler is detached.
+  // Returns false if the handler is detached.
   bool finish_turn(Handler* handler, bool keep) {
     const std::lock_guard lock(mutex_);
     running_ = nullptr;
@@ -184,14 +185,14 @@ class HandlerThread {
 
   using Handlers = std::unordered_multimap<const Signal*, Handler*>;
 
-  // With the lock held. Nobody queues a detached handler, so it may be ended without the lock.
+  // Requires the lock. Nothing queues a detached handler, so end() may delete it without the lock.
   void detach(Handlers::iterator place) {
     place->second->cancelled_ = true;
     std::erase(ready_, place->second);
     handlers_.erase(place);
   }
 
-  // With the lock held: detaches a handler of `signal` (null: of any) that is not running, or
+  // Requires the lock. Detaches a handler of `signal` (null: of any signal) that is not running;
   // returns nullptr if there is none.
   Handler* detach_one(const Signal* signal) {
     const auto [first, last] = signal == nullptr ? std::pair(handlers_.begin(), handlers_.end())
@@ -205,8 +206,8 @@ class HandlerThread {
     return nullptr;
   }
 
-  // Deletes a detached handler. The lock must not be held: the watch list holds its own when it
-  // calls push().
+  // Deletes a detached handler. The caller must not hold the lock: the watch list holds its own
+  // lock when it calls push().
   static void end(Handler* handler) noexcept {
     unwatch(handler->signal(), *handler);
     delete handler;
@@ -243,7 +244,7 @@ class HandlerThread {
       if (handler->cancelled_ || handler->queued_.exchange(true)) continue;
       try {
         ready_.push_back(handler);
-      } catch (const std::bad_alloc&) {  // until the next look
+      } catch (const std::bad_alloc&) {  // until the next poll
         handler->queued_.store(false);
         return;
       }
@@ -255,8 +256,8 @@ class HandlerThread {
   std::mutex mutex_;
   bool started_ = false;
   std::atomic<std::thread::id> thread_id_{};
-  Handler* running_ = nullptr;        // taken from the ready list, and not finished
-  std::atomic<uint32_t> turns_{0};    // handlers that were taken and have finished
+  Handler* running_ = nullptr;        // taken from the ready list and not finished
+  std::atomic<uint32_t> turns_{0};    // handlers taken from the list that have finished
   uint32_t stuck_turn_ = UINT32_MAX;  // value of turns_ when settle() gave up
   Handlers handlers_;
   std::deque<Handler*> ready_;
@@ -272,7 +273,7 @@ bool Handler::look() {
   if (!condition_holds(when_.condition, value, when_.compare)) return true;
   note_activity();
   if (!function_(value, arg_)) return false;
-  signalled();  // armed again: the condition may still hold
+  signalled();  // rearmed: the condition may still hold
   return true;
 }
 

@@ -23,8 +23,8 @@
 namespace gfxgraph::hsa {
 namespace {
 
-// The buffer as the device library of HIP and its listener share it. Stacks hold packet numbers
-// with a tag above.
+// The buffer layout that HIP's device library and its host listener share. Stacks hold packet
+// numbers with a tag in the upper bits.
 struct Buffer {
   uint64_t headers;
   uint64_t payloads;
@@ -39,7 +39,7 @@ struct Header {
   uint32_t service;
   uint32_t control;
 };
-constexpr uint32_t kReady = 1;  // of Header::control
+constexpr uint32_t kReady = 1;  // bit of Header::control
 constexpr uint64_t kLanesOfPacket = 64;
 constexpr uint64_t kLaneBytes = 64;
 constexpr uint64_t kPayloadBytes = kLanesOfPacket * kLaneBytes;
@@ -59,9 +59,9 @@ std::atomic_ref<T> shared(std::byte* at) {
   return std::atomic_ref<T>(*reinterpret_cast<T*>(at));
 }
 
-// A buffer of HIP and the device's copy of it.
+// A HIP buffer and the device's copy of it.
 struct Guard {
-  uint64_t address = 0;  // of HIP's buffer, and of the device's
+  uint64_t address = 0;  // of HIP's buffer, and as the device sees it
   uint64_t bytes = 0;
   uint64_t headers = 0;  // offset
   uint64_t payloads = 0;
@@ -72,7 +72,7 @@ struct Guard {
   std::byte* copy = nullptr;
 
   std::byte* real() const { return reinterpret_cast<std::byte*>(address); }
-  // It is not if HIP has freed the buffer.
+  // False once HIP has freed the buffer.
   bool installed() const {
     const auto table = Device::memory_map().snapshot();
     const emulator::Region* const region = table->find(address);
@@ -81,7 +81,7 @@ struct Guard {
 };
 
 struct Guards {
-  std::mutex mutex;  // also orders the deliveries
+  std::mutex mutex;  // also serializes the deliveries
   std::vector<std::unique_ptr<Guard>> list;
 };
 Guards& guards() {
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Guard>> describe(uint64_t address) {
   return guard;
 }
 
-// The device's region of the buffer gets the copy's bytes.
+// Redirects the device's region of the buffer to the copy.
 Result<void> install(Guard& guard) {
   constexpr uint64_t kAlignment = 4096;
   guard.storage = std::make_unique<std::byte[]>(guard.bytes + kAlignment);
@@ -148,7 +148,7 @@ const char* service_name(uint32_t service) {
   return service == kFunctionCall ? "call of a host function" : "unknown";
 }
 
-// Takes all packets that the device has made ready. A text: one of them is refused.
+// Takes all packets that the device has marked ready. Returns a text if one of them is unsupported.
 std::optional<std::string> take_packets(Guard& guard, std::vector<Packet>& packets) {
   const uint64_t top = shared<uint64_t>(guard.copy + offsetof(Buffer, ready_stack))
                            .exchange(0, std::memory_order_acq_rel);
@@ -225,7 +225,7 @@ Result<void> guard_host_calls(const codeobj::Kernel& kernel, uint64_t kernarg_ad
   const auto place = find_allocation(kernarg);
   if (!place || !range_fits(kernarg_address - place->address + argument->offset_bytes,
                             sizeof(uint64_t), place->mapped_bytes))
-    return {};  // the emulator refuses such arguments
+    return {};  // the emulator rejects such arguments
   const auto address = load<uint64_t>(kernarg + argument->offset_bytes);
   if (address == 0) return {};
   Guards& all = guards();
@@ -248,7 +248,7 @@ std::optional<std::string> deliver_host_calls() {
     std::vector<Packet> packets;
     if (auto refused = take_packets(*guard, packets)) return refused;
     if (packets.empty()) continue;
-    // In the order in which they were made.
+    // In order of creation.
     for (auto packet = packets.rbegin(); packet != packets.rend(); ++packet)
       push_real(*guard, *packet);
     guard->doorbell->value().fetch_add(1, std::memory_order_seq_cst);

@@ -19,7 +19,7 @@ using emulator::Inst;
 using emulator::Op;
 using emulator::OpInfo;
 
-// The bytes of the file at `address`, up to the end of their segment.
+// The bytes of the file from `address` to the end of its segment.
 std::span<const std::byte> bytes_at(const codeobj::CodeObject& object, uint64_t address) {
   for (const codeobj::Segment& segment : object.segments()) {
     if (!segment.executable || address < segment.address) continue;
@@ -80,7 +80,7 @@ extern "C" __attribute__((visibility("default"))) uint32_t
 gfxgraph_agent_kernel_code(const void* elf, size_t elf_bytes, const char* kernel) {
   try {
     return gfxgraph::hsa::code_of({static_cast<const std::byte*>(elf), elf_bytes}, kernel);
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // out of memory
     return gfxgraph::kernel_code::kOther;
   }
 }

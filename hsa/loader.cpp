@@ -17,7 +17,7 @@ namespace gfxgraph::hsa {
 namespace {
 
 constexpr const char* kArch = "gfx1030";
-// More than any real code object, so that a corrupt header does not reserve the machine.
+// Larger than any real code object; keeps a corrupt header from reserving too much memory.
 constexpr uint64_t kMaxLoadBytes = uint64_t{4} << 30;
 
 struct Reader {
@@ -58,7 +58,7 @@ uint64_t add_reader(std::shared_ptr<Reader> reader) {
   return handle;
 }
 
-// The lowest address of all segments, and the size from there.
+// The lowest address of all segments, and the size from there to the end.
 Result<std::pair<uint64_t, uint64_t>> load_range(const codeobj::CodeObject& code) {
   uint64_t first = UINT64_MAX;
   for (const codeobj::Segment& segment : code.segments()) first = std::min(first, segment.address);
@@ -121,7 +121,7 @@ std::vector<LoadedSymbol> describe_symbols(const codeobj::CodeObject& code, uint
   return symbols;
 }
 
-// Memory that is given back unless it is kept.
+// Owns code memory and frees it unless it is kept.
 class CodeMemory {
  public:
   explicit CodeMemory(std::byte* memory) : memory_(memory) {}
@@ -158,7 +158,7 @@ Result<LoadedObject> load(const Reader& reader,
     if (defined == definitions.end()) return std::nullopt;
     return defined->second;
   };
-  // The block begins at a page; the first segment may begin inside of it.
+  // The block begins at a page boundary; the first segment may begin inside the page.
   const uint64_t begin = code->segments().front().address - first;
   GFXGRAPH_TRY(codeobj::load_segments(*code, span.subspan(begin), load_address, resolve));
   GFXGRAPH_TRY(Device::add_code(load_address, code));

@@ -15,7 +15,7 @@
 namespace gfxgraph::hsa {
 namespace {
 
-// Device memory is host memory here.
+// Device memory is host memory.
 hsa_status_t query_host_address(const void* device_address, const void** host_address_out) {
   return entry("hsa_ven_amd_loader_query_host_address", [&] {
     if (device_address == nullptr || host_address_out == nullptr)

@@ -24,17 +24,17 @@ namespace {
 using emulator::Region;
 using emulator::RegionKind;
 
-// Allocations below it share arenas: one mapping each would exhaust the kernel's limit of mappings.
+// Smaller allocations share arenas: one mapping each would exhaust the kernel's limit on mappings.
 constexpr uint64_t kArenaLimitBytes = 1u << 20;
 constexpr uint64_t kArenaBytes = 64u << 20;
-// Between two allocations: a run past the end of one does not reach the next.
+// Gap between allocations: small overruns do not reach the next allocation.
 constexpr uint64_t kGuardBytes = kPageBytes;
-// Where mappings are placed: far from what a program's numbers look like, below kLockedBit.
+// Base of the mappings: unlike typical program values, and below kLockedBit.
 constexpr uint64_t kPlacementBegin = uint64_t{1} << 44;
 constexpr uint64_t kPlacementEnd = uint64_t{1} << 46;
 constexpr uint64_t kPlacementAlign = 2u << 20;
 #ifdef __SANITIZE_THREAD__
-constexpr bool kChoosesAddresses = false;  // the sanitizer allows few
+constexpr bool kChoosesAddresses = false;  // the sanitizer allows few addresses
 #else
 constexpr bool kChoosesAddresses = true;
 #endif
@@ -44,11 +44,11 @@ std::atomic<uint64_t> locked_bit{kLockedBit};
 struct Block {
   Allocation allocation;
   RegionKind kind = RegionKind::kDevice;
-  uint64_t arena_bytes = 0;  // what it takes from an arena; 0: its own mapping
-  bool mapping = false;      // of virtual_memory.h, which gives it back itself
+  uint64_t arena_bytes = 0;  // bytes taken from an arena; 0: its own mapping
+  bool mapping = false;      // owned by virtual_memory.h, which frees it
 };
 
-// A lock call's range, and the pieces of it that it added to the memory map.
+// The range of a lock call, and the pieces it added to the memory map.
 struct Lock {
   uint64_t bytes = 0;
   uint64_t count = 0;
@@ -56,8 +56,8 @@ struct Lock {
   std::vector<uint64_t> pieces;
 };
 
-// Small allocations of one kind: the neighbours of a buffer are buffers of the same kind, as
-// messages about an access past its end should say.
+// Small allocations of one kind. A buffer's neighbours are buffers of the same kind, so messages
+// about out-of-bounds accesses name the right kind.
 struct Arena {
   std::multimap<uint64_t, uint64_t> free_blocks;  // size -> address
   uint64_t next = 0;
@@ -77,7 +77,7 @@ struct Heap {
 Heap& heap() {
   static Heap* const instance = [] {
     auto* const made = new Heap();
-    // Another seed gives another layout: results that depend on addresses then differ.
+    // Another seed changes the layout, and with it results that depend on addresses.
     if (const char* seed = std::getenv("GFXGRAPH_LAYOUT_SEED")) {
       made->random_state ^= std::strtoull(seed, nullptr, 0) * 0xbf58476d1ce4e5b9u;
     }
@@ -116,7 +116,7 @@ Result<uint64_t> map_memory(Heap& h, uint64_t bytes) {
               fmt::format("the system has no {} bytes of memory left", bytes));
 }
 
-// Exact fit: sizes repeat, so what was freed fits a later one.
+// Exact fit: sizes repeat, so later allocations reuse freed blocks.
 Result<uint64_t> take_from_arena(Heap& h, RegionKind kind, uint64_t bytes) {
   Arena& arena = h.arenas[static_cast<size_t>(kind)];
   const auto free_block = arena.free_blocks.find(bytes);
@@ -140,7 +140,7 @@ void give_back(Heap& h, const Block& block) {
     munmap(memory, block.allocation.mapped_bytes + kGuardBytes);
     return;
   }
-  // The next owner finds zeroes, as with a mapping of its own.
+  // The next owner gets zeroed memory, as in a new mapping.
   madvise(memory, block.allocation.mapped_bytes, MADV_DONTNEED);
   h.arenas[static_cast<size_t>(block.kind)].free_blocks.emplace(block.arena_bytes,
                                                                 block.allocation.address);
@@ -187,7 +187,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
     GFXGRAPH_ASSIGN_OR_RETURN(block.allocation.address, map_memory(h, *mapped + kGuardBytes));
   }
   auto* const memory = reinterpret_cast<std::byte*>(block.allocation.address);
-  // First, so that a region of the map always has its block.
+  // Insert first, so that every region of the map has a block.
   h.blocks.emplace(block.allocation.address, block);
   const Result<void> added = add_region({.address = block.allocation.address,
                                          .requested_bytes = bytes,
@@ -206,7 +206,7 @@ Result<std::byte*> allocate_block(Pool pool, RegionKind kind, uint64_t bytes,
   return memory;
 }
 
-// With the lock held. The block that holds the address, or end().
+// Requires the lock. The block that contains the address, or end().
 std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
   auto next = h.blocks.upper_bound(address);
   if (next == h.blocks.begin()) return h.blocks.end();
@@ -214,7 +214,7 @@ std::map<uint64_t, Block>::iterator find_block(Heap& h, uint64_t address) {
   return address - next->first < next->second.allocation.mapped_bytes ? next : h.blocks.end();
 }
 
-// With the lock held. A range may go from one mapping into those behind it.
+// Requires the lock. A range may span adjacent mappings.
 bool fits_blocks(const Heap& h, std::map<uint64_t, Block>::const_iterator block, uint64_t address,
                  uint64_t bytes) {
   while (true) {
@@ -231,7 +231,7 @@ bool fits_blocks(const Heap& h, std::map<uint64_t, Block>::const_iterator block,
 }
 
 std::optional<Allocation> find_lock(const Heap& h, uint64_t address) {
-  // Locks are few and may nest: the smallest that holds the address is the one meant.
+  // Locks are few and may nest: use the smallest that contains the address.
   std::optional<Allocation> best;
   for (const auto& [key, held] : h.locks) {
     if (key.first > address) break;
@@ -264,7 +264,7 @@ Result<void> release_block(uint64_t address, bool agent_memory) {
   return {};
 }
 
-// The parts of [address, address + bytes) that no region of the memory map holds yet.
+// The parts of [address, address + bytes) that no region of the memory map contains.
 std::vector<std::pair<uint64_t, uint64_t>> uncovered_parts(uint64_t address, uint64_t bytes) {
   std::vector<std::pair<uint64_t, uint64_t>> parts;
   const auto table = Device::memory_map().snapshot();
@@ -303,7 +303,7 @@ void remove_pieces(const Lock& lock) {
   }
 }
 
-// Locks that overlap one that goes away may have relied on its pieces.
+// Locks that overlap a removed one may have relied on its pieces.
 void restore_pieces(Heap& h, uint64_t address, uint64_t bytes) {
   for (auto& [key, held] : h.locks) {
     if (key.first >= address + bytes || key.first + held.bytes <= address) continue;
@@ -316,7 +316,7 @@ void restore_pieces(Heap& h, uint64_t address, uint64_t bytes) {
 
 uint64_t device_memory_bytes() noexcept {
   static const uint64_t bytes = []() -> uint64_t {
-    constexpr uint64_t kCard = uint64_t{16} << 30;  // what boards with this chip carry
+    constexpr uint64_t kCard = uint64_t{16} << 30;  // memory size of boards with this chip
     if (const char* given = std::getenv("GFXGRAPH_DEVICE_MEMORY_GIB")) {
       const uint64_t gib = std::strtoull(given, nullptr, 10);
       if (gib >= 1 && gib <= 1024) return gib << 30;
@@ -357,7 +357,7 @@ void release_agent_memory(std::byte* memory) noexcept {
   try {
     const Result<void> released = release_block(reinterpret_cast<uint64_t>(memory), true);
     if (!released) log(LogLevel::kWarning, "{}", released.error().message);
-  } catch (const std::bad_alloc&) {  // it stays mapped: forgetting it takes memory, too
+  } catch (const std::bad_alloc&) {  // stays mapped: releasing it needs memory, too
   }
 }
 

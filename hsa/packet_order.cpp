@@ -61,7 +61,7 @@ const char* PacketScopes::next(uint16_t header, bool completes) noexcept {
   const uint32_t releases = bits_of(header, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE,
                                     HSA_PACKET_HEADER_WIDTH_SCRELEASE_FENCE_SCOPE);
   const char* wrong = nullptr;
-  // Packets without the bit are not ordered, and need no scope for it.
+  // Packets without the barrier bit are not ordered and need no acquire or release scope for it.
   const bool ordered = dispatches && has_barrier_bit(header);
   if (ordered && unreleased_) wrong = "a dispatch in front of it released nothing";
   if (acquires >= HSA_FENCE_SCOPE_AGENT) stale_ = false;

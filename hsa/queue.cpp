@@ -28,8 +28,8 @@ static_assert(sizeof(hsa_kernel_dispatch_packet_t) == kPacketBytes);
 static_assert(sizeof(hsa_barrier_and_packet_t) == kPacketBytes);
 static_assert(sizeof(hsa_amd_barrier_value_packet_t) == kPacketBytes);
 
-// How long the thread keeps looking for the next packet before it sleeps, and waits between looks
-// at whether it shall stop while a dependency is open.
+// Time for which the thread polls for the next packet before it sleeps, and interval at which it
+// checks for a stop request while a dependency is open.
 constexpr uint64_t kSpinNs = 20'000;
 constexpr uint64_t kStopCheckNs = 50'000'000;
 
@@ -39,7 +39,7 @@ struct Registry {
   uint64_t next_id = 0;
 };
 
-// Never destroyed; in place, because Queue::from() must not need memory.
+// Never destroyed, and in static storage because Queue::from() must not allocate.
 Registry& registry() {
   alignas(Registry) static std::byte storage[sizeof(Registry)];
   static auto* const instance = new (storage) Registry();
@@ -54,7 +54,7 @@ constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER
 
 Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueErrorCallback callback,
                              void* data) {
-  // amd_queue_t first, the ring behind it on a page of its own.
+  // amd_queue_t comes first; the ring follows on its own page.
   const uint64_t ring_offset = kPageBytes;
   static_assert(sizeof(amd_queue_t) <= kPageBytes);
   std::unique_ptr<Queue> queue(new Queue());
@@ -94,7 +94,7 @@ Result<Queue*> Queue::create(uint32_t slots, hsa_queue_type32_t type, QueueError
       registry().queues.emplace(queue->handle(), queue.get());
     }
     std::thread([made = queue.get()] { made->loop(); }).detach();
-  } catch (...) {  // no memory, or no thread
+  } catch (...) {  // out of memory, or no thread
     {
       const std::lock_guard lock(registry().mutex);
       registry().queues.erase(queue->handle());
@@ -171,8 +171,8 @@ void Queue::loop() {
 void Queue::sleep_until_bell(std::atomic<uint16_t>& header) {
   const uint32_t ticket = bell_.ticket();
   sleeping_.store(true, std::memory_order_seq_cst);
-  // The other side stores the header, then the doorbell, then looks at sleeping_: one of us sees
-  // the other.
+  // The producer stores the header, then the doorbell, then reads sleeping_, so at least one side
+  // sees the other's store.
   const bool empty =
       packet_type(header.load(std::memory_order_seq_cst)) == HSA_PACKET_TYPE_INVALID ||
       inactive_.load(std::memory_order_relaxed);
@@ -195,7 +195,7 @@ uint64_t Queue::unordered_from(uint64_t index) const noexcept {
 void Queue::process_reversed(uint64_t first, uint64_t count) {
   bool good = true;
   for (uint64_t i = 0; i < count && good; ++i) good = check_scopes(first + i);
-  // Slots are free in the ring's order only: all of them when the first packet, the last one, is
+  // The ring frees slots only in order: all become free when the first packet, which runs last, is
   // done.
   for (uint64_t i = count; i-- != 0 && !stopping();)
     process(first + i, i == 0 ? first + count : first);
@@ -217,7 +217,7 @@ bool Queue::check_scopes(uint64_t index) {
 bool Queue::process(uint64_t index, uint64_t next) {
   std::byte* const slot = slot_at(index);
   std::atomic<uint16_t>& header = header_at(index);
-  // All packets have their completion signal in the last eight bytes.
+  // Every packet type has its completion signal in the last eight bytes.
   hsa_signal_t completion{};
   std::memcpy(&completion, slot + kPacketBytes - sizeof(completion), sizeof(completion));
   Signal* const done = Signal::from(completion);
@@ -248,7 +248,7 @@ bool Queue::execute(const std::byte* slot, uint64_t index, uint64_t& start) {
     case HSA_PACKET_TYPE_BARRIER_OR: {
       const bool good = run_barrier(*reinterpret_cast<const hsa_barrier_and_packet_t*>(slot),
                                     packet_type(bits) == HSA_PACKET_TYPE_BARRIER_AND);
-      // HIP takes a marker's end for the time of an event.
+      // HIP uses a marker's end time as the event's time.
       if (start != 0) start = timestamp_ns();
       return good;
     }
@@ -338,7 +338,7 @@ bool Queue::run_barrier_value(const hsa_amd_barrier_value_packet_t& packet) {
     held = condition_holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask,
                            packet.value);
     if (held) break;
-    // Kernels and copies tell when they end; the host may write the value without any call.
+    // Kernels and copies notify when they end; the host may write the value without a call.
     point.wait(ticket, std::chrono::nanoseconds(kStopCheckNs));
   }
   unwatch(*signal, point);

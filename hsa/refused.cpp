@@ -1,6 +1,6 @@
-// The entry points that the agent does not support: each says so by name, once, and answers its
-// status. The HSA headers are not included here: these functions ignore their arguments, and the
-// caller cleans them up (System V ABI).
+// The entry points that the agent does not support: each logs its name once and returns its status.
+// Does not include the HSA headers: the functions ignore their arguments, and the caller cleans
+// them up (System V ABI).
 #include <atomic>
 #include <cstdint>
 

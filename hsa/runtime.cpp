@@ -46,7 +46,7 @@ State& state() {
 }
 
 void before_fork() {
-  constexpr uint64_t kLimitNs = 100'000'000;  // fork() may be called from a handler
+  constexpr uint64_t kLimitNs = 100'000'000;  // a handler may call fork()
   if (Runtime::ready() && !Runtime::forked()) drain_handlers(kLimitNs);
 }
 
@@ -114,7 +114,7 @@ void Runtime::report_memory_fault(uint64_t address) {
 hsa_status_t refuse(hsa_status_t status, const char* call, const char* why) noexcept {
   try {
     log(LogLevel::kWarning, "{}: {}", call, why);
-  } catch (const std::bad_alloc&) {  // then without a word
+  } catch (const std::bad_alloc&) {  // then no message
   }
   return status;
 }
@@ -149,7 +149,7 @@ hsa_status_t status_of(const Error& error) noexcept {
 hsa_status_t refuse_for_memory(const char* call) noexcept {
   try {
     log(LogLevel::kError, "{}: out of host memory", call);
-  } catch (const std::bad_alloc&) {  // then without a word
+  } catch (const std::bad_alloc&) {  // then no message
   }
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }

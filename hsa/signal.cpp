@@ -17,7 +17,7 @@ static_assert(sizeof(Signal) == sizeof(amd_signal_t) && sizeof(Signal) == 64);
 static_assert(sizeof(std::atomic<int64_t>) == 8 && std::atomic<int64_t>::is_always_lock_free);
 
 constexpr size_t kSlabBytes = 64 * 1024;
-// s_sendmsg carries it in m0; any number but 0 makes device code send the message.
+// Passed by s_sendmsg in M0; device code sends the message if it is not 0.
 constexpr uint32_t kEventId = 1;
 
 struct SignalPool {
@@ -31,7 +31,7 @@ SignalPool& pool() {
   return *instance;
 }
 
-// With the pool's lock held.
+// Requires the pool's lock.
 Result<void> grow(SignalPool& signals) {
   GFXGRAPH_ASSIGN_OR_RETURN(std::byte* const slab,
                             allocate_system_memory(kSlabBytes, "signals of the agent"));
@@ -54,7 +54,7 @@ Result<Signal*> take_signal(amd_signal_kind64_t kind) {
   Signal* const signal = signals.free.back();
   signals.free.pop_back();
   amd_signal_t& raw = signal->raw();
-  // The watch count stays: somebody may still watch the signal that had this memory before.
+  // Keep the watch count: a previous signal in this memory may still be watched.
   raw.event_mailbox_ptr = kind == AMD_SIGNAL_KIND_USER ? signals.mailbox : 0;
   raw.event_id = kind == AMD_SIGNAL_KIND_USER ? kEventId : 0;
   raw.start_ts = 0;
@@ -65,7 +65,7 @@ Result<Signal*> take_signal(amd_signal_kind64_t kind) {
   return signal;
 }
 
-// Looks at the conditions once.
+// Checks the conditions once.
 WaitResult check(std::span<const SignalCondition> conditions) noexcept {
   for (size_t i = 0; i < conditions.size(); ++i) {
     const SignalCondition& c = conditions[i];
@@ -78,8 +78,8 @@ WaitResult check(std::span<const SignalCondition> conditions) noexcept {
                   : conditions[0].signal->value().load(std::memory_order_relaxed)};
 }
 
-// No device will ever change a signal in a forked child: pretend it did, so that HIP's exit code
-// ends.
+// No device will change a signal in a forked child: satisfies a condition so that HIP's exit code
+// does not wait forever.
 WaitResult satisfy_first(std::span<const SignalCondition> conditions) noexcept {
   for (size_t i = 0; i < conditions.size(); ++i) {
     const SignalCondition& c = conditions[i];
@@ -111,7 +111,7 @@ class WatchAll {
   }
   WatchAll(const WatchAll&) = delete;
   WatchAll& operator=(const WatchAll&) = delete;
-  // False: some signals change without the watcher being told.
+  // False: the watcher is not notified of changes of some signals.
   bool complete() const { return complete_; }
 
  private:
@@ -149,7 +149,7 @@ Result<Signal*> create_signal(int64_t initial_value) {
 
 Result<Signal*> create_doorbell(Queue& queue) {
   GFXGRAPH_ASSIGN_OR_RETURN(Signal* const signal, take_signal(AMD_SIGNAL_KIND_DOORBELL));
-  // HSA: the initial value of a doorbell is -1 for "no packet yet".
+  // HSA: a doorbell starts at -1, "no packet yet".
   signal->value().store(-1, std::memory_order_seq_cst);
   signal->raw().queue_ptr = reinterpret_cast<amd_queue_t*>(&queue);
   return signal;
@@ -159,7 +159,7 @@ void destroy_signal(Signal* signal) noexcept {
   if (signal == nullptr) return;
   signal->raw().queue_ptr = nullptr;
   if (signal->kind().exchange(AMD_SIGNAL_KIND_INVALID) == AMD_SIGNAL_KIND_INVALID) return;
-  // Before the memory becomes another signal.
+  // Before the memory is reused for another signal.
   if (signal->watchers().load(std::memory_order_seq_cst) != 0) cancel_handlers(*signal);
   SignalPool& signals = pool();
   const std::lock_guard lock(signals.mutex);
@@ -193,7 +193,7 @@ WaitResult wait_any(std::span<const SignalCondition> conditions, uint64_t timeou
 
   WaitPoint point;
   const WatchAll watching(conditions, point);
-  // The device may store to a signal without a message; a slow look now and then finds it.
+  // Polls as well, because device code may store to a signal without a message.
   uint64_t nap_ns = 1'000'000;
   const uint64_t longest_nap_ns = watching.complete() ? 64'000'000 : nap_ns;
   while (true) {

@@ -20,7 +20,7 @@ struct Memory {
   uint32_t type = 0;
   uint64_t holds = 1;
   uint64_t mappings = 0;
-  bool imported = false;  // counted where it was made
+  bool imported = false;  // its creator already counts the bytes
 };
 
 struct Mapping {
@@ -32,7 +32,7 @@ struct Mapping {
 
 struct State {
   std::mutex mutex;
-  std::map<uint64_t, uint64_t> reservations;  // bytes by address
+  std::map<uint64_t, uint64_t> reservations;  // address -> bytes
   std::map<uint64_t, Mapping> mappings;       // by address
   std::map<uint64_t, Memory> memories;        // by number
   uint64_t next_memory = 1;
@@ -64,7 +64,7 @@ void drop_unused(State& s, uint64_t number) {
   s.memories.erase(found);
 }
 
-// The mapping that holds the address.
+// The mapping that contains the address.
 Result<std::map<uint64_t, Mapping>::iterator> mapping_at(State& s, const void* address) {
   const uint64_t at = number(address);
   const auto found = holder(s.mappings, at);
@@ -74,7 +74,7 @@ Result<std::map<uint64_t, Mapping>::iterator> mapping_at(State& s, const void* a
   return found;
 }
 
-// From the device.
+// Unmaps the mapping from the device.
 Result<void> hide(std::pair<const uint64_t, Mapping>& mapping) {
   if (mapping.second.device == Access::kNone) return {};
   GFXGRAPH_TRY(hide_mapping(reinterpret_cast<std::byte*>(mapping.first)));

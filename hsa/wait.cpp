@@ -27,8 +27,8 @@ struct Shard {
 
 constexpr size_t kShards = 32;
 
-// Never destroyed: HIP waits on signals in its static destructors. In place: what wakes and
-// unwatches must not need memory.
+// Never destroyed: HIP waits on signals in its static destructors. In static storage: wake and
+// unwatch must not allocate.
 std::array<Shard, kShards>& shards() {
   using List = std::array<Shard, kShards>;
   alignas(List) static std::byte storage[sizeof(List)];
@@ -118,13 +118,13 @@ MemoryWait::MemoryWait() noexcept { memory_waits.fetch_add(1, std::memory_order_
 MemoryWait::~MemoryWait() { memory_waits.fetch_sub(1, std::memory_order_seq_cst); }
 
 void notify_memory_waits() noexcept {
-  // Behind the stores: either this sees the count, or who counts sees the stores. No fence, which
-  // the thread sanitizer does not know.
+  // Runs after the stores: either this sees the count, or the counting thread sees the stores. Uses
+  // no fence, because the thread sanitizer does not support fences.
   if (memory_waits.fetch_add(0, std::memory_order_seq_cst) != 0) notify_all_watchers();
 }
 
 void reset_watch_list_after_fork() noexcept {
-  // A lock may be held by a thread that the child does not have. Nothing of the list is used there.
+  // Another thread of the parent may have held a lock. The child never uses the list itself.
   for (Shard& shard : shards()) new (&shard.mutex) std::mutex();
 }
 

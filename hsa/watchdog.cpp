@@ -14,12 +14,12 @@
 namespace gfxgraph::hsa {
 namespace {
 
-// A display driver resets a hanging GPU after 2 to 10 seconds; a host that computes before it lets
-// a kernel go on gets more.
+// Display drivers reset a hung GPU after 2 to 10 seconds. The default is longer, because a host may
+// compute before it unblocks a kernel.
 constexpr double kDefaultSeconds = 30;
-// For waves that run: the emulator is much slower than a GPU, and such a run may be right.
+// For running waves: the emulator is much slower than a GPU, so a long run may be correct.
 constexpr double kDefaultHangSeconds = 600;
-// A blocked kernel says so much more often.
+// A blocked kernel reports much more often than this.
 constexpr uint64_t kFreshNs = 2'000'000'000;
 
 double read_seconds(const char* variable, double otherwise) {
@@ -43,7 +43,7 @@ struct State {
   std::mutex mutex;
   uint64_t activity = 0;
   uint64_t quiet_since_ns = 0;
-  std::map<const emulator::Dispatch*, uint64_t> blocked;  // when it said so last, ns
+  std::map<const emulator::Dispatch*, uint64_t> blocked;  // time of its last report, ns
 };
 
 State& state() {
@@ -51,7 +51,7 @@ State& state() {
   return *instance;
 }
 
-// Since something happened, as far as it was looked. With the mutex held.
+// Seconds since the last detected activity. Requires the mutex.
 double quiet_seconds(State& s, uint64_t now) {
   const uint64_t activity = internal::activity.load(std::memory_order_relaxed);
   if (s.quiet_since_ns == 0 || activity != s.activity) s.quiet_since_ns = now;

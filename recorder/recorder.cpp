@@ -21,10 +21,11 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint32_t kSignalTimeoutMs = 2'000;  // who presses Ctrl-C does not wait for a kernel
-constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
+constexpr uint32_t kSignalTimeoutMs =
+    2'000;  // a user who presses Ctrl-C should not wait for a kernel
+constexpr uint32_t kFlushTimeoutMs = 1'000;  // for each lock, at abort()
 
-// For ends of the process that cannot wait for ever: when time is up it does not own the lock.
+// For process exits that must not wait indefinitely: on timeout it does not own the lock.
 std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
   for (const uint64_t end = monotonic_ns() + uint64_t{milliseconds} * 1'000'000u;;) {
     std::unique_lock lock(mutex, std::try_to_lock);
@@ -202,7 +203,7 @@ void Recorder::note(const std::vector<Device::Bypass>& bypasses) {
   }
 }
 
-// On the flusher's thread, as what follows.
+// Runs on the flusher's thread, like the functions below.
 bool Recorder::flush_round() noexcept {
   if (!active()) return false;
   if (pending_end_signal() != 0) end_by_signal();
@@ -235,7 +236,7 @@ void Recorder::end_by_signal() noexcept {
   die_by(pending_end_signal());
 }
 
-// Another thread may hold the locks and wait for a device that never ends: none is waited for
+// Another thread may hold the locks and wait for a hung device: this is the longest wait for each.
 // longer than this.
 void Recorder::flush() noexcept {
   guarded_unlocked([&] {
@@ -338,7 +339,7 @@ void Recorder::finish() noexcept {
   if (finished_) write_report_file();
 }
 
-// With both locks.
+// Requires both locks.
 void Recorder::end_trace() {
   if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
@@ -355,16 +356,16 @@ void Recorder::end_trace() {
   if (!active()) return;
   report_.sealed = true;
   (void)guard_.stop();
-  elsewhere_.store(true);  // what this process does from now on is not in the trace
+  elsewhere_.store(true);  // the trace does not contain what this process does from now on
 }
 
-// Allocates little and takes no lock: in a forked child, locks may be held by threads that it
-// lacks.
+// Allocates little and takes no lock: in a forked child, threads that no longer exist may hold
+// locks.
 void Recorder::unrecorded_work(std::string_view call) noexcept {
   static constinit std::atomic<pid_t> noted{0};
   const pid_t self = getpid();
   if (options_.status_folder.empty() || noted.exchange(self) == self) return;
-  if (pending_end_signal() != 0) return;  // the program is being ended
+  if (pending_end_signal() != 0) return;  // the program is being terminated
   try {
     char program[64] = "";
     (void)pthread_getname_np(pthread_self(), program, sizeof(program));

@@ -1,4 +1,4 @@
-// Ranges and marks: what the program says of itself.
+// Ranges and marks: annotations by the program.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -45,7 +45,7 @@ void Recorder::append_early_markers() {
   early_markers_.clear();
 }
 
-// A recorded range begins before its marker, and ends behind it.
+// A recorded range begins before its marker and ends after it.
 void Recorder::place_marker(format::Marker marker) {
   const format::RangeId range = marker.range;
   if (marker.kind == format::MarkerKind::kRangeBegin) {

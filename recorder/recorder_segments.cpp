@@ -1,6 +1,5 @@
-// The flight recorder: between two segments one file is sealed as the end of a recorded range is,
-// and another one begins, with numbers, code objects and memory of its own. No call of the program
-// is under way then.
+// The flight recorder: between two segments it seals one file like the end of a recorded range and
+// begins another one with its own numbers, code objects and memory. No program call runs meanwhile.
 #include <unordered_set>
 
 #include "recorder/queue/end_signals.h"
@@ -31,7 +30,7 @@ bool Recorder::next_segment(uint32_t own) noexcept {
         if (!journal_.begun() || finished_ || graphs_.captures().any()) return;
         host_writes_.look_before_wait();
       }
-      // Without the locks: what the device waits for may need them.
+      // Without the locks: the work that the device waits for may need them.
       if (!device_->synchronize(kIdleTimeoutMs) || !runs_.runs_to_come().empty()) {
         waited_ns = journal_.now_ns() - begin_ns;
         return;

@@ -1,4 +1,4 @@
-// Lists what a program relocates although nothing but the values mark the words as pointers.
+// Lists the words that a program relocates although only their values mark them as pointers.
 #include <fmt/format.h>
 
 #include <map>

@@ -1,11 +1,11 @@
-// What all of the C ABI shares: errors, the version, the HIP runtime.
+// Common parts of the C ABI: errors, the version, the HIP runtime.
 #include "replayer/c_api_internal.h"
 
 namespace gfxgraph::replayer {
 namespace {
 
 thread_local std::string last_message;
-thread_local const char* last_error = "";  // last_message's text, or one that needs no memory
+thread_local const char* last_error = "";  // last_message's text, or one that needs no allocation
 thread_local int32_t last_hip_error = 0;
 
 std::mutex library_mutex;

@@ -15,14 +15,14 @@ gfxgraph_session_s::~gfxgraph_session_s() {
   OnDevice scope(*library, device.ordinal);
   try {
     (void)scope.enter();
-  } catch (...) {  // no memory for an error's text
+  } catch (...) {  // out of memory for an error's text
   }
   session.reset();
 }
 
 namespace {
 
-// The body of a function of a session, on its device.
+// Runs the body of a session function on the session's device.
 template <typename Body>
 gfxgraph_status_t on_session(gfxgraph_session_t session, Body&& body) noexcept {
   return guarded([&]() -> Result<void> {

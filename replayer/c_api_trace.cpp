@@ -1,4 +1,4 @@
-// The C ABI of traces: opening them, and what is in them.
+// The C ABI of traces: opening them and querying their contents.
 #include "replayer/c_api_internal.h"
 
 namespace gfxgraph::replayer {
@@ -137,7 +137,7 @@ gfxgraph_status_t count_of(gfxgraph_trace_t trace, gfxgraph_range_t range, uint3
   });
 }
 
-// Where in its list something with this name stands.
+// The index of the element with this name in its list.
 template <typename Find>
 gfxgraph_status_t find_in(gfxgraph_trace_t trace, gfxgraph_range_t range, const char* name,
                           uint32_t* found, Find&& find) noexcept {
@@ -357,7 +357,7 @@ gfxgraph_status_t gfxgraph_trace_range(gfxgraph_trace_t trace, gfxgraph_range_t 
     result.memsets = summary->memsets;
     result.host_writes = summary->host_writes;
     result.ended = summary->ended ? 1 : 0;
-    if (result.shape == 0) {  // a period's, which knows its events only
+    if (result.shape == 0) {  // a period's range, which only knows its events
       GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const Range> open, open_range(trace, range));
       count_work(*open->program, result);
     }

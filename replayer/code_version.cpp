@@ -12,11 +12,11 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// ELFABIVERSION_AMDGPU_HSA_V6; V5 is 3, and so on downwards.
+// ELFABIVERSION_AMDGPU_HSA_V6; V5 is 3, earlier versions count down.
 constexpr unsigned kAbiVersion6 = 4;
 constexpr size_t kMaxNameBytes = 80;
 
-// "clang version 21.1.0 ..." of the section .comment, or nothing. Only for messages.
+// "clang version 21.1.0 ..." from the section .comment, or nothing. Used only in messages.
 std::string compiler(std::span<const std::byte> elf) {
   const std::string_view text(reinterpret_cast<const char*>(elf.data()), elf.size());
   const size_t at = text.find("clang version ");

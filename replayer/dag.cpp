@@ -68,7 +68,8 @@ class DagBuilder {
         break;
       case CallKind::kGraphLaunch: apply_graph(call); break;
       case CallKind::kEventRecord:
-        // On the null stream a record is work like any other: what blocking streams do later waits.
+        // On the null stream a record is ordinary work: later work of blocking streams waits for
+        // it.
         captured_[call.event] = front(call.stream);
         if (call.stream == 0) tails_[0] = captured_[call.event];
         break;
@@ -81,7 +82,7 @@ class DagBuilder {
         if (program_.awaited(call.first_host_function)) {
           ran_[call.first_host_function] = front(call.stream);
         }
-        // As an event record: on the null stream it joins the blocking streams.
+        // Like an event record: on the null stream it joins the blocking streams.
         if (call.stream == 0) tails_[0] = front(0);
         break;
       case CallKind::kHostWrite:
@@ -154,8 +155,8 @@ class DagBuilder {
   Dag dag_;
   Reachability reach_;
   std::vector<OperationSet> tails_;                 // by stream: the last work issued to it
-  std::vector<OperationSet> captured_;              // by event: what it stands for
-  OperationSet host_;                               // what the host has seen complete
+  std::vector<OperationSet> captured_;              // by event: the work it represents
+  OperationSet host_;                               // the work the host has seen complete
   std::unordered_map<uint32_t, OperationSet> ran_;  // by host function: what was done by then
 };
 

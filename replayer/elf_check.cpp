@@ -15,7 +15,7 @@ namespace gfxgraph::replayer {
 namespace {
 
 constexpr uint16_t kMachineAmdgpu = 224;  // EM_AMDGPU
-// Of a code object in memory: the agent and HIP take it as a whole.
+// Limit for a code object in memory: the agent and HIP load it as a whole.
 constexpr uint64_t kMaxLoadBytes = uint64_t{1} << 32;
 
 // Unaligned: a blob begins anywhere in the mapped file.
@@ -56,7 +56,7 @@ class Tables {
                                   segment.p_memsz, segment.p_vaddr));
       }
       if (segment.p_type == PT_LOAD) {
-        // As the System V ABI demands: runtimes take the last one for the end of the image.
+        // Required by the System V ABI: runtimes take the last one's end as the end of the image.
         if (!loaded_.empty() && segment.p_vaddr < loaded_.back().p_vaddr + loaded_.back().p_memsz) {
           return refuse(fmt::format("segment {} at {:#x} overlaps or precedes the one before it", i,
                                     segment.p_vaddr));
@@ -90,7 +90,7 @@ class Tables {
   Elf64_Phdr segment(uint64_t index) const {
     return load<Elf64_Phdr>(bytes_, header_.e_phoff + index * sizeof(Elf64_Phdr));
   }
-  // Whether so many bytes in memory belong to one loaded segment.
+  // Whether this memory range belongs to one loaded segment.
   bool is_loaded(uint64_t address, uint64_t size) const {
     const auto after = std::ranges::upper_bound(loaded_, address, {}, &Elf64_Phdr::p_vaddr);
     if (after == loaded_.begin()) return false;
@@ -117,7 +117,7 @@ class Tables {
     }
   }
 
-  // A name of a string table: it begins and ends in there.
+  // A name in a string table: it must begin and end inside the table.
   Result<void> check_name(uint64_t table, uint64_t offset, const char* what, uint64_t index) const {
     if (table >= header_.e_shnum || section(table).sh_type != SHT_STRTAB) {
       return refuse(fmt::format("the name table of its {}s is not a string table", what));
@@ -130,7 +130,7 @@ class Tables {
     return refuse(fmt::format("the name of {} {} lies outside of its string table", what, index));
   }
 
-  // How many entries a table has; an error when it is no table of such entries.
+  // The number of entries of a table; an error if the size does not fit such entries.
   template <typename Entry>
   Result<uint64_t> entries(uint16_t index, const Elf64_Shdr& table) const {
     if (table.sh_entsize == sizeof(Entry) && table.sh_size % sizeof(Entry) == 0) {
@@ -153,7 +153,7 @@ class Tables {
     return {};
   }
 
-  // Programs and replays read and write variables at the load address plus their value.
+  // Programs and replays access variables at the load address plus their value.
   Result<void> check_place(uint64_t n, const Elf64_Sym& symbol) const {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_FUNC)) return {};
@@ -166,7 +166,8 @@ class Tables {
                               symbol.st_size, symbol.st_value));
   }
 
-  // How many bytes it writes; 0 for what no tool makes. Source: AMDGPUUsage, "Relocation Records".
+  // The number of bytes it writes; 0 for types no tool emits. Source: AMDGPUUsage, "Relocation
+  // Records".
   static uint64_t relocated_bytes(uint64_t type) {
     switch (type) {
       case 1:             // R_AMDGPU_ABS32_LO
@@ -201,7 +202,7 @@ class Tables {
       if (symbol != 0 && symbol >= symbols) {
         return refuse(fmt::format("relocation {}: symbol {} of {}", n, symbol, symbols));
       }
-      // Those of a section (--emit-relocs) were applied by the linker.
+      // The linker already applied those of a section (--emit-relocs).
       if (table.sh_info != 0 || ELF64_R_TYPE(one.r_info) == kNoRelocation) continue;
       const uint64_t size = relocated_bytes(ELF64_R_TYPE(one.r_info));
       if (size == 0) {
@@ -217,7 +218,7 @@ class Tables {
     return {};
   }
 
-  // Source: System V ABI, "Hash Table Section". A chain that is a ring would be followed for ever.
+  // Source: System V ABI, "Hash Table Section". A cyclic chain would be followed forever.
   Result<void> check_hash(uint16_t index, const Elf64_Shdr& table) const {
     const uint64_t words = table.sh_size / sizeof(uint32_t);
     const auto word = [&](uint64_t n) {
@@ -230,7 +231,7 @@ class Tables {
     if (2 + buckets + chains > words) return wrong();
     uint64_t followed = 0;
     for (uint64_t n = 0; n < buckets; ++n) {
-      // All chains together have each symbol once.
+      // All chains together contain each symbol once.
       for (uint64_t at = word(2 + n); at != 0; at = word(2 + buckets + at)) {
         if (at >= chains || ++followed > chains) return wrong();
       }

@@ -1,5 +1,5 @@
-// Batch: every operation in recorded order on one stream. The order of the calls is an order in
-// which all of them may run, so one stream satisfies every dependency between the recorded streams.
+// Batch: every operation in recorded order on one stream. The order of the calls is one in which
+// all operations may run, so one stream satisfies every dependency between the recorded streams.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// HIP keeps about 600 bytes for each operation that is not known to be complete: of long programs
-// between this and twice as many are in flight.
+// HIP keeps about 600 bytes for each operation that is not known to be complete: in long programs,
+// between this number and twice as many are in flight.
 constexpr uint32_t kInFlight = 8192;
 // hipEventBlockingSync (8,192 operations are left to do: nothing is lost by sleeping),
 // hipEventDisableTiming.

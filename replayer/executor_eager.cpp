@@ -1,6 +1,7 @@
-// Eager: the calls in recorded order, on streams and events made like the recorded ones. The null
-// stream is the null stream. A synchronous copy is its asynchronous form and a wait. Where the host
-// knew that a host function ran, it waits for an event at the function's place in its stream.
+// Eager: the calls in recorded order, on streams and events created like the recorded ones. The
+// null stream remains the null stream. A synchronous copy becomes its asynchronous form and a wait.
+// Where the host knew that a host function ran, replay waits for an event at the function's place
+// in its stream.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ class EagerExecutor : public Executor {
   }
 
   Result<void> run(hip::Stream stream) override {
-    // What the caller queued on its own stream comes first.
+    // Work that the caller queued on its own stream comes first.
     if (stream != nullptr) {
       GFXGRAPH_TRY(instance_.library().check(instance_.hip().hipStreamSynchronize(stream),
                                              "hipStreamSynchronize"));
@@ -119,7 +120,7 @@ class EagerExecutor : public Executor {
       if (call.kind == CallKind::kSynchronize &&
           call.synchronize == format::SynchronizeKind::kHostFunction) {
         const auto found = slot_of.find(call.object);
-        if (found == slot_of.end()) continue;  // it was waited for before
+        if (found == slot_of.end()) continue;  // an earlier call waited for it
         slot = found->second;
         slot_of.erase(found);
         if (--waits[slot] == 0) free.push_back(slot);
@@ -141,8 +142,8 @@ class EagerExecutor : public Executor {
     }
   }
 
-  // The host may have learned anything from kernels that reach its memory: what it issued later, to
-  // whatever stream, follows them.
+  // The host may have read results of kernels that write its memory: work that it issued later, on
+  // any stream, follows these kernels.
   hip::Error follow_host(format::StreamId stream) {
     if (seen_[stream] == epoch_ || streams_.size() < 2) return hip::kSuccess;
     seen_[stream] = epoch_;
@@ -202,8 +203,8 @@ class EagerExecutor : public Executor {
     return {};
   }
 
-  // Not the whole device: others may have work on it that never ends. Nor the null stream without
-  // need, which waits for the blocking streams of all.
+  // Not the whole device: other users may have work on it that never ends. Nor, unless needed, the
+  // null stream, which waits for everyone's blocking streams.
   hip::Error synchronize_streams() const {
     for (size_t id = uses_null_stream_ ? 0 : 1; id < streams_.size(); ++id) {
       const hip::Error code = instance_.hip().hipStreamSynchronize(streams_[id]);
@@ -237,7 +238,7 @@ class EagerExecutor : public Executor {
   std::vector<hip::Event> own_events_;
   std::vector<uint32_t> call_slots_;  // by call
   uint32_t slots_ = 0;
-  uint32_t slot_ = kNoSlot;     // of the call at hand
+  uint32_t slot_ = kNoSlot;     // of the current call
   uint64_t epoch_ = 0;          // kernels that reached the host's memory
   std::vector<uint64_t> seen_;  // by stream: the last of them that it follows
 };

@@ -6,8 +6,8 @@
 // Built by one thread, with explicit dependencies, counted afterwards: runtimes are known to drop
 // nodes silently. Never captured (HIP 5.2 executes module launches instead of capturing them).
 //
-// Changed values are set in the executable graph where a trial has shown that the runtime does it
-// (graph_updates.h); else the graph with that node is built again.
+// Changed values are set in the executable graph if a trial has shown that the runtime supports it
+// (graph_updates.h); otherwise the graph that contains the node is rebuilt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,11 +30,12 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// Beyond so many rows a memset that needs a node per row is not worth its nodes.
+// With more rows than this, a memset that needs a node per row is not worth its nodes.
 constexpr uint64_t kMaxRowNodes = 256;
 
 // Updates leak in some runtimes, most of it until the executable graph is destroyed: 128 to 480
-// bytes each in HIP 6.4. After so many a graph is built again, when something waits for it.
+// bytes each in HIP 6.4. After this many updates a graph is rebuilt, the next time its completion
+// is awaited.
 constexpr uint64_t kUpdatesOfOneGraph = 100'000;
 
 // One thing to do in a run, in order.
@@ -49,7 +50,7 @@ struct Part {
   uint32_t shared = 1;  // of the first one: parts that launch its graph
   hip::Graph graph = nullptr;
   hip::GraphExec executable = nullptr;
-  bool stale = false;  // to be built again before the next run
+  bool stale = false;  // must be rebuilt before the next run
   uint64_t updates = 0;
   uint64_t nodes = 0;
   uint64_t edges = 0;
@@ -147,9 +148,9 @@ class GraphExecutor : public Executor {
     for (const uint32_t operation : changed_) {
       is_changed_[operation] = 0;
       Part& part = part_of(operation);
-      if (!part.in_graph() || part.stale) continue;  // direct ones read their values when submitted
+      if (!part.in_graph() || part.stale) continue;  // direct ones read their values on submission
       if (parts_[part.same].shared == 1 && update(part, operation)) continue;
-      // What launched the same graph may do something else now.
+      // Launches of the same graph may now do something different.
       for (Part& other : parts_) other.stale |= other.in_graph() && other.same == part.same;
       any_stale_ = true;
     }
@@ -219,7 +220,7 @@ class GraphExecutor : public Executor {
     }
   }
 
-  // Among the parts whose graphs are to be built.
+  // Finds equal parts among those whose graphs must be built.
   void find_shared() {
     std::vector<uint32_t> stale;
     std::vector<Stretch> stretches;
@@ -239,15 +240,15 @@ class GraphExecutor : public Executor {
   Part& part_of(uint32_t operation) {
     const auto behind = std::ranges::upper_bound(parts_, operation, {}, &Part::first_operation);
     Part* part = &*std::prev(behind);
-    while (part->operation_count == 0) --part;  // of host writes alone
+    while (part->operation_count == 0) --part;  // skips parts with only host writes
     return *part;
   }
 
-  // In place; no: it cannot be done so.
+  // Updates in place; returns false if that is impossible.
   bool update(Part& part, uint32_t index) {
     const PreparedOperation& operation = instance_.operation(index);
     const hip::GraphNode node = nodes_[index];
-    // Made of several nodes, or of none.
+    // It consists of several nodes, or of none.
     if (operation.empty || node == nullptr) return false;
     const HipTable& hip = instance_.hip();
     hip::Error code = hip::kSuccess;
@@ -279,7 +280,7 @@ class GraphExecutor : public Executor {
     }
     ++statistics_.nodes_updated;
     if (++part.updates >= kUpdatesOfOneGraph) many_updates_ = true;
-    if (part.updates >= 2 * kUpdatesOfOneGraph) return false;  // nobody has waited for it
+    if (part.updates >= 2 * kUpdatesOfOneGraph) return false;  // nothing has waited for it
     return true;
   }
 
@@ -388,8 +389,8 @@ class GraphExecutor : public Executor {
     return operation.empty && !operation.turns;
   }
 
-  // The operations of the part that each has to wait for, by their numbers in it; empty operations
-  // hand on what they wait for.
+  // For each operation, the operations of the part that it must wait for, by their numbers in the
+  // part; empty operations pass on their dependencies.
   std::vector<std::vector<uint32_t>> predecessors(const Part& part) const {
     std::vector<std::vector<uint32_t>> waits(part.operation_count);
     std::optional<uint32_t> previous;
@@ -401,7 +402,7 @@ class GraphExecutor : public Executor {
         continue;
       }
       for (const uint32_t dependency : dag_.dependencies[part.first_operation + i]) {
-        if (dependency < part.first_operation) continue;  // ordered by the stream
+        if (dependency < part.first_operation) continue;  // the stream orders it
         const uint32_t before = dependency - part.first_operation;
         if (ends_nothing(part, before)) {
           wait.insert(wait.end(), waits[before].begin(), waits[before].end());
@@ -429,7 +430,7 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  // Adds a node behind `dependencies`, which becomes it.
+  // Adds a node after `dependencies`, which becomes that node.
   auto chain_of(uint32_t index, std::vector<hip::GraphNode>& dependencies, size_t& count) {
     return
         [this, index, &dependencies, &count](hip::Error code, hip::GraphNode node) -> Result<void> {
@@ -443,7 +444,7 @@ class GraphExecutor : public Executor {
         };
   }
 
-  // Instance::turnovers() of an operation, a chain. `dependencies` becomes its last node.
+  // Adds Instance::turnovers() of an operation as a chain. `dependencies` becomes its last node.
   Result<void> add_turnovers(hip::Graph graph, uint32_t index,
                              std::vector<hip::GraphNode>& dependencies, size_t& count) {
     const auto chain = chain_of(index, dependencies, count);
@@ -467,8 +468,8 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  // Adds the nodes of one operation, usually one; a chain otherwise. `dependencies` becomes its
-  // last.
+  // Adds the nodes of one operation: usually one, otherwise a chain. `dependencies` becomes the
+  // last one.
   Result<void> add_nodes(hip::Graph graph, uint32_t index,
                          std::vector<hip::GraphNode>& dependencies, size_t& count) {
     const PreparedOperation& operation = instance_.operation(index);
@@ -510,8 +511,8 @@ class GraphExecutor : public Executor {
     return {};
   }
 
-  // A memset as copies: the first from a buffer that holds the pattern, the others double what is
-  // there. Rows one after another.
+  // A memset as copies: the first copies from a buffer with the pattern, each later one doubles the
+  // filled bytes. Rows follow one after another.
   template <typename Chain>
   Result<void> add_copies_of_pattern(hip::Graph graph, const PreparedMemset& memset,
                                      std::vector<hip::GraphNode>& dependencies,

@@ -16,7 +16,7 @@ struct Range {
   uint64_t recorded = 0;
 };
 
-// By address, so that a word is found by one search.
+// Sorted by address, so that one search finds a word.
 std::vector<Range> ranges_of(const Instance& instance) {
   std::vector<Range> ranges;
   const Memory& memory = instance.memory();

@@ -11,7 +11,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// What an operation does, as bytes: equal ones do the same.
+// An operation's effect as bytes: equal bytes mean equal effects.
 class Words {
  public:
   void add_operation(const Instance& instance, uint32_t index) {
@@ -53,7 +53,7 @@ class Words {
   }
   void add_launch(const PreparedLaunch& launch) {
     add(launch.kernel);
-    add(launch.special);  // each is like no other
+    add(launch.special);  // each one is unique
     for (const hip::Dim3& size : {launch.grid, launch.block}) {
       add(size.x);
       add(size.y);
@@ -71,7 +71,7 @@ class Words {
       add(size);
     }
     add(copy.kind);
-    add(copy.streamed);  // each is like no other
+    add(copy.streamed);  // each one is unique
   }
   void add_memset(const PreparedMemset& memset) {
     add(memset.destination);
@@ -93,7 +93,7 @@ Key key_of(const Words& words) {
   return {hash.low, hash.high};
 }
 
-// More than that are not looked through for what repeats.
+// Limit for the search for repetitions.
 constexpr uint32_t kMostLooked = 1'000'000;
 
 // Of too many operations for one graph. What repeats most begins a stretch, and each of its

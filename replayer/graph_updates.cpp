@@ -17,7 +17,7 @@ namespace {
 enum Place : size_t { kKernel = 0, kCopy = 4, kSet = 8, kOther = 16, kSources = 48, kWords = 64 };
 using Words = std::array<uint32_t, kWords>;
 
-// What the three nodes are told to write: one word each, `shift` words behind their places.
+// The values that the three nodes write: one word each, `shift` words after their places.
 struct Values {
   size_t shift = 0;
   uint32_t kernel = 0;
@@ -37,7 +37,7 @@ class Trial {
     if (module_ != nullptr) hip_.hipModuleUnload(module_);
     if (device_ != nullptr) hip_.hipFree(device_);
     if (host_ != nullptr) hip_.hipHostFree(host_);
-    hip_.hipGetLastError();  // what failed here is not the program's
+    hip_.hipGetLastError();  // clear an error that the program did not cause
   }
 
   GraphUpdates run(const std::string& architecture) {
@@ -64,10 +64,10 @@ class Trial {
     void* host = nullptr;
     if (hip_.hipHostMalloc(&host, sizeof(Words), 0) != hip::kSuccess) return false;
     host_ = new (host) Words();
-    // Non-blocking: the null stream and the caller's streams do not wait for it.
+    // Non-blocking: neither the null stream nor the caller's streams wait for it.
     if (hip_.hipStreamCreateWithFlags(&stream_, hip::kStreamNonBlocking) != hip::kSuccess)
       return false;
-    // Without the kernel, the other two are tried.
+    // Without the kernel, test the other two.
     if (code_.empty() || hip_.hipModuleLoadData(&module_, code_.data()) != hip::kSuccess ||
         hip_.hipModuleGetFunction(&function_, module_, "gfxgraph_trial") != hip::kSuccess) {
       function_ = nullptr;
@@ -114,7 +114,7 @@ class Trial {
     return hip_.hipGraphInstantiate(&executable_, graph_, nullptr, nullptr, 0) == hip::kSuccess;
   }
 
-  // An update that is refused changes nothing.
+  // A rejected update changes nothing.
   void update(GraphUpdates& works) {
     if (works.kernels) {
       const hip::KernelNodeParams parameters = kernel();

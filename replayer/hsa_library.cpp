@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kName = "libhsa-runtime64.so.1";
 
-// Wheels carry the runtime under a changed file name.
+// Python wheels contain the runtime under a different file name.
 int find_loaded(dl_phdr_info* info, size_t, void* path) {
   const std::string_view name(info->dlpi_name == nullptr ? "" : info->dlpi_name);
   const std::string_view file = name.substr(name.rfind('/') + 1);
@@ -29,7 +29,7 @@ void* open_loaded() {
 }  // namespace
 
 Result<std::shared_ptr<const HsaLibrary>> HsaLibrary::load(Lookup find) {
-  void* const handle = open_loaded();  // never closed, as HIP's
+  void* const handle = open_loaded();  // never closed, like HIP's
   if (handle == nullptr)
     return fail(Status::kUnsupported, "mode packets: the process has no libhsa-runtime64");
   std::shared_ptr<HsaLibrary> library(new HsaLibrary());

@@ -12,7 +12,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Of a kernarg segment; what a launch passes is copied by the runtime.
+// Limit for a kernarg segment; the runtime copies what a launch passes.
 constexpr uint64_t kKernargAlignment = 16;
 
 uint64_t aligned(uint64_t size, uint64_t alignment) {
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Instance>> Instance::load(std::shared_ptr<Session> sessio
   return instance;
 }
 
-// All in one go, which several threads can share.
+// In a single pass, which several threads can share.
 Result<void> Instance::check_contents() const {
   std::vector<format::BlobId> blobs;
   for (const Operation& operation : program_->operations()) {
@@ -140,7 +140,7 @@ Result<void> Instance::prepare_special(const Operation& operation, PreparedLaunc
     const uint32_t remainder = recorded.grid_remainder[i];
     const uint64_t whole = uint64_t{recorded.grid[i]} * recorded.block[i];
     if (remainder != 0) special.partial = true;
-    // The last workgroup of the grid is the partial one.
+    // The grid's last workgroup is the partial one.
     const uint64_t total = remainder == 0 ? whole : whole - recorded.block[i] + remainder;
     if (remainder >= std::max(recorded.block[i], 1u) || total > UINT32_MAX) {
       if (!special.partial) continue;  // the plain launch counts workgroups
@@ -248,7 +248,7 @@ Result<void> Instance::prepare_copy(uint32_t index, const Operation& operation) 
       copy.kind = hip::kHostToDevice;
     }
   }
-  // A copy into the caller's kind of host memory goes by the address that the host knows.
+  // A copy into the caller's kind of host memory uses the address known to the host.
   if (recorded.destination.allocation != 0 &&
       memory().host_pointer(recorded.destination.allocation) != nullptr) {
     copy.destination =
@@ -288,7 +288,7 @@ Result<void> Instance::prepare_memset(const Operation& operation) {
   memset.pitch = recorded.pitch_bytes == 0 ? recorded.width_elements * recorded.element_bytes
                                            : recorded.pitch_bytes;
   memset.slice = recorded.slice_bytes == 0 ? memset.pitch * recorded.height : recorded.slice_bytes;
-  // Rows and slices without gaps are one row: fewer calls, and no pitched node where it is broken.
+  // Rows and slices without gaps form one row: fewer calls, and no pitched node where those fail.
   if (memset.pitch == memset.width * memset.element_bytes) {
     if (memset.slice == memset.pitch * memset.height) {
       memset.height *= memset.depth;
@@ -429,7 +429,7 @@ void Instance::apply_host_write(uint32_t index) noexcept {
     const bool stands = std::memcmp(write.destination, write.bytes.data(), write.bytes.size()) == 0;
     // In later runs it may stand there since the one before.
     if (stands && runs_ == 1) write.made = true;
-    // What a kernel makes of other arguments is not undone.
+    // Effects of a kernel with other arguments are not undone.
     if (stands || write.made) {
       ++doubtful_.made;
       return;

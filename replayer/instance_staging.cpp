@@ -68,7 +68,7 @@ uint8_t* Instance::stage(const format::Copy& recorded, PreparedCopy& copy) {
 
 hip::Error Instance::submit_streamed(uint32_t operation, hip::Stream stream) noexcept {
   const PreparedCopy& copy = copies_[operations_[operation].index];
-  // The caller's bytes, or memory for them, instead.
+  // The caller's bytes, or memory for them, replace it.
   if (copy.source != copy.staged && copy.destination != copy.staged)
     return submit_copy(copy, stream);
   try {
@@ -126,7 +126,7 @@ hip::Error Instance::stream_to_device(const format::Copy& recorded, const Prepar
     done = fail(Status::kCorrupt, "host source: fewer bytes than the copy moves");
   if (done) return hip::kSuccess;
   streamed_error_ = std::move(done).error();
-  return hip::kErrorOutOfMemory;  // failure() says what it is
+  return hip::kErrorOutOfMemory;  // failure() has the description
 }
 
 tl::unexpected<Error> Instance::failure(hip::Error code, uint32_t operation) {

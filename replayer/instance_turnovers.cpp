@@ -1,4 +1,4 @@
-// Where the bytes of the arena pass from one allocation to another.
+// Where bytes of the arena change from one allocation to another.
 #include <fmt/format.h>
 
 #include <algorithm>

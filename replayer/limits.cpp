@@ -11,11 +11,11 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Tables of this library and nodes of the runtime, for one operation; an estimate.
+// Estimated bytes per operation in this library's tables and the runtime's nodes.
 constexpr uint64_t kOperationBytes = 1024;
 constexpr uint32_t kCallsPerLook = 64;
 
-// A sum that stays empty once it has overflowed.
+// A sum that stays empty after an overflow.
 class Sum {
  public:
   void add(std::optional<uint64_t> bytes) {
@@ -40,7 +40,7 @@ uint64_t device_memory(const HipLibrary& library) {
   return total;
 }
 
-// What packing saves, or would save.
+// The bytes that packing saves, or would save.
 std::string packing_text(const Program& program, const SessionOptions& options,
                          const MemoryNeed& need) {
   if (options.memory == MemoryUse::kPacked) {

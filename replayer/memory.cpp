@@ -17,7 +17,7 @@ namespace {
 using format::AllocationBegin;
 using format::AllocationKind;
 
-// hipMalloc gives at least this alignment; a shifted buffer keeps it, and no more.
+// hipMalloc guarantees this alignment; a shifted buffer keeps it, but not more.
 constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kShiftSteps = 15;
 constexpr uint64_t kCopiedFillBytes = 64 << 10;
@@ -150,7 +150,7 @@ Result<Memory::Buffer> Memory::bind(const Program& program, const Binding& bindi
   return buffer;
 }
 
-// Memory that HIP does not know is taken as it is.
+// Memory that HIP does not know is used as it is.
 Result<void> Memory::check_device(const Binding& binding) const {
   const HipTable& hip = library_->table();
   if (hip.hipPointerGetAttribute == nullptr) return {};
@@ -177,7 +177,7 @@ Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& 
   return {};
 }
 
-// One piece of memory, in which the members stand as far from each other as recorded.
+// One block of memory, in which the members keep their recorded distances.
 Result<void> Memory::place_group(const Program& program, const RigidGroup& group, Layout layout) {
   const auto variable_of = [&](format::AllocationId id) {
     const AllocationBegin& begin = *program.allocations()[id - 1].begin;
@@ -457,7 +457,7 @@ KeptContents::~KeptContents() {
   if (!pending_) return;
   try {
     (void)write();
-  } catch (...) {  // no memory for an error's text
+  } catch (...) {  // out of memory for an error's text
     memory_->library_->table().hipGetLastError();
   }
 }
@@ -468,7 +468,7 @@ Result<void> KeptContents::put_back() {
   return written;
 }
 
-// All of them, also where one fails.
+// Processes all of them, even if one fails.
 Result<void> KeptContents::write() const {
   Result<void> first;
   for (size_t i = 0; i < bytes_.size(); ++i) {

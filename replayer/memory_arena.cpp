@@ -1,4 +1,4 @@
-// Allocations that have the bytes of one arena, one after another.
+// Allocations that occupy the bytes of one arena in turn.
 #include <fmt/format.h>
 
 #include <algorithm>

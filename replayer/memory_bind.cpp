@@ -1,4 +1,4 @@
-// Memory of the caller in place of an allocation, while a session lives.
+// Replaces an allocation with the caller's memory during a session.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kWindowBytes = 64 << 10;
 
-// Where pointers to an allocation may stand in memory: buffer, offsets.
+// Where pointers to an allocation may be stored: buffer, offsets.
 using Places = std::map<format::AllocationId, std::vector<uint64_t>>;
 
 void collect(Places& places, format::AllocationId buffer, uint64_t offset,
@@ -101,7 +101,7 @@ class MovedWords {
     for (const auto& [buffer, offsets] : places_) {
       try {
         (void)rewrite(buffer, offsets, back);
-      } catch (...) {  // no memory for an error's text
+      } catch (...) {  // out of memory for an error's text
         memory_.library_->table().hipGetLastError();
       }
     }
@@ -117,7 +117,7 @@ class MovedWords {
   void keep() { pending_ = false; }
 
  private:
-  // A word that work has overwritten with something else is left alone. Allocates nothing.
+  // Leaves alone a word that work has overwritten. Does not allocate.
   Result<void> rewrite(format::AllocationId buffer, const std::vector<uint64_t>& offsets,
                        const Move& move) {
     if (memory_.shares(buffer)) return {};  // its content comes from runs

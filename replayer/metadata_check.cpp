@@ -20,8 +20,8 @@ enum class Kind : uint8_t { kNumber, kText, kArray, kMap, kOther };
 
 struct Value {
   Kind kind = Kind::kOther;
-  uint64_t number = 0;  // negative ones: as if huge
-  uint64_t count = 0;   // of elements or pairs
+  uint64_t number = 0;  // negative numbers count as very large
+  uint64_t count = 0;   // number of elements or pairs
   std::string_view text;
 };
 
@@ -66,11 +66,11 @@ class Reader {
       case 0xdd: return group(Kind::kArray, take_number(4));
       case 0xde: return group(Kind::kMap, take_number(2));
       case 0xdf: return group(Kind::kMap, take_number(4));
-      default: return std::nullopt;  // extensions, and what is not assigned
+      default: return std::nullopt;  // extensions and unassigned formats
     }
   }
 
-  // All that follows the head of `value`.
+  // Skips everything that follows the head of `value`.
   bool skip_rest(const Value& value, unsigned depth = 0) {
     if (value.kind != Kind::kArray && value.kind != Kind::kMap) return true;
     if (depth >= kMaxDepth) return false;
@@ -110,7 +110,7 @@ class Reader {
     if (value) *value = Value{};
     return value;
   }
-  // Each element takes a byte at least.
+  // Each element takes at least one byte.
   std::optional<Value> group(Kind kind, std::optional<uint64_t> count) {
     if (!count || *count * (kind == Kind::kMap ? 2 : 1) > bytes_.size()) return std::nullopt;
     return Value{kind, 0, *count, {}};
@@ -124,7 +124,7 @@ tl::unexpected<Error> refuse(const std::string& what) {
 }
 tl::unexpected<Error> malformed() { return refuse("malformed MessagePack"); }
 
-// Calls `visit` with each key of a map and the head of its value, whose rest it has to read.
+// Calls `visit` with each key of a map and the head of its value; `visit` must read the rest.
 template <typename Visit>
 Result<void> for_each_pair(Reader& reader, const Value& map, const Visit& visit) {
   for (uint64_t n = 0; n < map.count; ++n) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kWordBytes = 8;
 
-// Memory and received copies, as a run left them.
+// Memory and received copies after a run.
 struct Leftover {
   std::vector<std::vector<std::byte>> buffers;  // index = id - 1
   std::vector<std::vector<std::byte>> copies;
@@ -157,7 +157,7 @@ Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& opt
       if (done) return;
       try {
         (void)put_back(instance, left, false);
-      } catch (...) {  // no memory for an error's text
+      } catch (...) {  // out of memory for an error's text
       }
     }
   } all{instance, left};
@@ -172,7 +172,7 @@ Result<OriginMap> OriginMap::find(Instance& instance, const ExecutorOptions& opt
 
 Result<void> OriginMap::look(Instance& instance, const ExecutorOptions& options,
                              hip::Stream stream) {
-  // `home`: the allocation whose bytes these are.
+  // `home`: the allocation that contains these bytes.
   using Visit =
       std::function<void(Origins&, std::span<const std::byte>, format::AllocationId home)>;
   std::vector<std::byte> bytes;
@@ -200,7 +200,7 @@ Result<void> OriginMap::look(Instance& instance, const ExecutorOptions& options,
         derived = compare(instance, home, now, origins) || derived;
       }));
   if (!derived) return {};
-  // What changes from run to run anyway says nothing.
+  // Bytes that change from run to run anyway give no evidence.
   GFXGRAPH_TRY(run_eager(instance, options, stream, false));
   return visit_all([&](Origins& origins, std::span<const std::byte> now, auto) {
     for (size_t i = 0; i < now.size(); ++i) {

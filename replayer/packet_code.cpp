@@ -12,7 +12,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Another thread may load the very same code at the same moment.
+// Another thread may load the same code at the same time.
 constexpr int kAttempts = 5;
 
 std::mutex& load_mutex() {

@@ -40,7 +40,7 @@ Result<std::shared_ptr<PacketDevice>> PacketDevice::open(std::shared_ptr<const H
   return found;
 }
 
-// HIP's ordinals follow HIP_VISIBLE_DEVICES; the place on the bus is the same for both.
+// HIP's ordinals follow HIP_VISIBLE_DEVICES; both APIs use the same PCI address.
 Result<void> PacketDevice::find_agents(const HipDevice& device) {
   const hsa_abi::Table& hsa = hsa_->table();
   if (hip_->table().hipDeviceGetPCIBusId == nullptr)

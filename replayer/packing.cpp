@@ -24,7 +24,7 @@ struct Life {
   size_t stretch = 0;  // between which borders it lies
 };
 
-// Nothing: the trace could not be read again.
+// Nothing: reading the trace again failed.
 std::optional<std::vector<uint64_t>> borders(const Program& program,
                                              const SessionOptions& options) {
   if (options.only_range) {
@@ -43,7 +43,7 @@ std::optional<std::vector<uint64_t>> borders(const Program& program,
   return result;
 }
 
-// How many operations were issued before the event.
+// The number of operations issued before the event.
 uint32_t issued_before(const Program& program, uint64_t event) {
   const auto found =
       std::ranges::lower_bound(program.operations(), event, {}, &Operation::sequence);
@@ -71,7 +71,7 @@ class Planner {
   Planner(const Program& program, const SessionOptions& options)
       : program_(program), life_of_(program.allocations().size(), kNone) {
     const std::optional<std::vector<uint64_t>> found = borders(program, options);
-    if (!found) return;  // then nothing shares
+    if (!found) return;  // then nothing shares memory
     find_lives(*found);
     for (const Binding& binding : options.bindings) exclude(binding.allocation);
     for (const RigidGroup& group : rigid_groups(program)) {
@@ -242,7 +242,7 @@ class Planner {
         if (!ordered(lives_[block.life], life)) at = block.end;
       }
       const std::optional<uint64_t> end = checked_add(at, life.size_bytes);
-      if (!end) return {};  // more than an address space
+      if (!end) return {};  // exceeds the address space
       packing.tenants.push_back({life.allocation, at, false, false});
       packing.turnovers.push_back({life.first_use, life.allocation, at, life.size_bytes, {}});
       take(packing, blocks, {at, *end, i, 0});
@@ -251,7 +251,7 @@ class Planner {
     return finish(std::move(packing));
   }
 
-  // Gives bytes to a new owner.
+  // Gives the bytes to a new owner.
   void take(Packing& packing, std::vector<Block>& blocks, const Block& taken) {
     std::vector<Block> now;
     now.reserve(blocks.size() + 2);

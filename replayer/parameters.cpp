@@ -23,7 +23,7 @@ std::string known_ranges(std::span<const ranges::RangeSummary> all) {
   return text;
 }
 
-// Operations stand in the order of their events, those of one graph launch in that of its nodes.
+// Operations are in the order of their events, those of one graph launch in the order of its nodes.
 const Operation* find_operation(const Program& program, uint64_t event, uint32_t node) {
   const auto& all = program.operations();
   const int32_t wanted = node == ranges::kNone ? -1 : static_cast<int32_t>(node);
@@ -165,7 +165,7 @@ std::vector<StepParameter> find_parameters(const Program& program,
     }
     for (const ranges::Place& place : parameter.places) {
       const Operation* const operation = find_operation(program, works[place.work], place.node);
-      if (operation == nullptr) continue;  // it has nothing to do, as an empty graph node
+      if (operation == nullptr) continue;  // it has no effect, like an empty graph node
       one.targets.push_back({static_cast<uint32_t>(operation - program.operations().data()),
                              place.kind, place.offset_bytes, place.size_bytes});
     }

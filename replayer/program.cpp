@@ -11,8 +11,8 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Bytes from the first to one past the last that a pitched box touches. The loader has made sure
-// that none of it overflows.
+// Bytes from the first to one past the last that a pitched box covers. The loader has checked that
+// none of it overflows.
 uint64_t box_bytes(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
                    uint64_t slice) {
   if (width == 0 || height == 0 || depth == 0) return 0;
@@ -33,8 +33,8 @@ bool host_visible(const format::AllocationBegin& begin) {
   }
 }
 
-// Of a trace whose events the loader has checked (format/check.h): what is refused here is what
-// the format allows, and no replay can do.
+// Builds from a trace whose events the loader has checked (format/check.h): it rejects what the
+// format allows but no replay supports.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::shared_ptr<const format::Trace> trace)
@@ -99,7 +99,7 @@ class ProgramBuilder {
     return {};
   }
 
-  // A kernel reaches what its arguments lead to, and whatever any memory points to.
+  // A kernel can access what its arguments point to, and whatever any memory points to.
   void mark_host_reaching() {
     const auto leads_to_host = [&](const std::vector<format::Relocation>& relocations) {
       return std::any_of(
@@ -329,7 +329,7 @@ class ProgramBuilder {
     return {};
   }
 
-  // Nodes that run nothing on the device.
+  // Nodes without work on the device.
   static Result<void> add_node(std::monostate, format::StreamId, int32_t) { return {}; }
   static Result<void> add_node(const format::HostFunction&, format::StreamId, int32_t) {
     return {};
@@ -365,7 +365,7 @@ class ProgramBuilder {
     leads(launch.relocations);
     operation.kind = OperationKind::kLaunch;
     operation.launch = program_->store_->shape(launch);
-    // A graph's nodes stay in the trace.
+    // The trace keeps a graph's nodes.
     operation.arguments = operation.graph_node >= 0 ? launch.kernarg.data()
                                                     : program_->store_->arguments(launch.kernarg);
     operation.launch_index = program_->launch_count();

@@ -5,7 +5,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Of things in the order of their events: the first one at or behind `event`.
+// For elements in the order of their events: the first one at or after `event`.
 template <typename Thing>
 size_t first_at(const std::vector<Thing>& things, uint64_t event) {
   const auto found = std::ranges::lower_bound(things, event, {}, &Thing::sequence);
@@ -58,7 +58,7 @@ std::shared_ptr<const Program> Program::cut(uint64_t first_event, uint64_t end_e
   return part;
 }
 
-// What of `whole` stands behind this program.
+// The part of `whole` after this program.
 void Program::look_behind(const Program& whole, size_t end_call, size_t end_operation) {
   next_launch_ = whole.next_launch_;
   next_writes_ = whole.next_writes_;
@@ -77,7 +77,7 @@ void Program::look_behind(const Program& whole, size_t end_call, size_t end_oper
     switch (operation.kind) {
       case OperationKind::kLaunch:
         next_launch_ = std::min(next_launch_, operation.sequence);
-        return;  // anything later does not matter
+        return;  // anything later is irrelevant
       case OperationKind::kCopy:
         writes(operation.copy->destination.allocation, operation.sequence);
         break;

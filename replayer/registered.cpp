@@ -86,7 +86,7 @@ Result<void**> RegisteredKernels::registration(const Program& program, format::C
                             make_bundle(program.trace().code_objects()[id - 1].target, elf));
   object.wrapper = std::make_unique<hip::FatBinary>();
   object.wrapper->binary = object.bundle.data();
-  objects_.reserve(objects_.size() + 1);  // what HIP knows of must be kept
+  objects_.reserve(objects_.size() + 1);  // reserved first: objects known to HIP must be kept
   object.registration = library_->table().__hipRegisterFatBinary(object.wrapper.get());
   if (object.registration == nullptr)
     return fail(Status::kDevice, fmt::format("HIP does not register code object {}", id));

@@ -29,7 +29,7 @@ class Relocator {
       inside_.back().offset_bytes -= begin;
     }
     GFXGRAPH_TRY(addresses_.apply(moved_, inside_, "pointers"));
-    // A word of which the rest comes with the next bytes.
+    // A word whose remaining bytes come with the next piece.
     uint64_t whole = end;
     if (next_ < words_.size()) whole = std::min(whole, words_[next_].offset_bytes);
     const auto size = static_cast<ptrdiff_t>(whole - begin);

@@ -96,12 +96,12 @@ Result<void> Session::bind(const Binding& binding) {
   try {
     log(kLogInfo, fmt::format("buffer {} is the caller's memory at {:#x} now", binding.allocation,
                               move.new_device));
-  } catch (const std::bad_alloc&) {  // it is bound all the same
+  } catch (const std::bad_alloc&) {  // it is bound nevertheless
   }
   return {};
 }
 
-// All in one go, which several threads can share.
+// In a single pass, which several threads can share.
 Result<void> Session::check_contents(uint64_t end_event) {
   if (end_event <= checked_until_) return {};
   std::vector<format::BlobId> blobs;

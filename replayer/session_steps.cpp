@@ -18,7 +18,7 @@ bool may_have_changed(const AllocationInfo& info) {
          !same_bytes(info.begin->initial, info.end->post);
 }
 
-// The buffers that words in each buffer lead to; index = id - 1.
+// The buffers that words in each buffer point to; index = id - 1.
 std::vector<std::vector<format::AllocationId>> links(const Program& program) {
   std::vector<std::vector<format::AllocationId>> all(program.allocations().size());
   const auto add = [&](format::AllocationId buffer, const format::Content& content) {
@@ -72,7 +72,7 @@ UsedBuffers find_used_buffers(const Program& program) {
     }
   }
   for (const format::HostWrite* write : program.host_writes()) use(write->allocation, true);
-  // Kernels reach the variables of modules without an argument.
+  // Kernels can access module variables without an argument.
   if (program.launch_count() != 0) {
     for (const AllocationInfo& info : program.allocations()) {
       if (info.begin != nullptr && info.begin->kind == format::AllocationKind::kModuleGlobal)
@@ -95,12 +95,13 @@ Result<void> SessionStep::begin_run(hip::Stream stream) {
     flight_.store(Flight::kSubmitting, std::memory_order_release);
     return {};
   }
-  // Of two that begin at the same time at least one sees the other: each says so before it looks.
+  // Of two that begin at the same time at least one sees the other: each registers before it
+  // checks.
   struct Begun {
     std::atomic<Flight>& flight;
     Flight before = flight.exchange(Flight::kSubmitting);
     bool submits = false;
-    ~Begun() {  // also where there is no memory for an error's text
+    ~Begun() {  // also if memory for an error's text runs out
       if (!submits) flight.store(before);
     }
   } begun{flight_};

@@ -123,7 +123,7 @@ hip::Error StagingRing::given_to(hip::Stream stream, uint8_t* received) noexcept
   if (code == hip::kSuccess) {
     ++count_;
   } else {
-    (void)hip.hipStreamSynchronize(stream);  // nothing else says when the piece is free
+    (void)hip.hipStreamSynchronize(stream);  // the only way to learn when the piece is free
   }
   return code;
 }

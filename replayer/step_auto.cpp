@@ -1,4 +1,4 @@
-// Mode auto: runs the step in each mode within a budget of time, and keeps the one that is faster.
+// Mode auto: runs the step in each mode within a time budget and keeps the faster one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostRuns = 9;   // of each mode, behind its first one
+constexpr size_t kMostRuns = 9;   // of each mode, after its first run
 constexpr size_t kLeastRuns = 3;  // for a spread
 
 double steady_seconds() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-// The time that measuring may take. What is begun must be expected to end in it: it takes as long
-// as the like of it has taken.
+// The time budget for measurements. A run starts only if it is expected to end within the budget,
+// judged by the duration of earlier similar runs.
 class Budget {
  public:
   Budget(double seconds, const std::function<double()>& clock)
@@ -37,8 +37,8 @@ class Budget {
 struct Candidate {
   Mode mode = Mode::kBatch;
   std::unique_ptr<Executor> executor;
-  double first_us = 0;     // with what a first run costs more than others
-  std::vector<double> us;  // of the runs behind it, end to end
+  double first_us = 0;     // includes the extra cost of a first run
+  std::vector<double> us;  // of the later runs, end to end
 };
 
 size_t fastest(const std::vector<Candidate>& candidates) {
@@ -49,7 +49,7 @@ size_t fastest(const std::vector<Candidate>& candidates) {
   return best;
 }
 
-// What was measured, and what is kept because of it.
+// The measurements, and the choice based on them.
 std::string reason(const std::vector<Candidate>& candidates, size_t best) {
   const size_t runs = candidates[0].us.size();
   std::string text;
@@ -72,8 +72,8 @@ bool clearly_faster(const std::vector<double>& runs, const std::vector<double>& 
   return summarise(runs).p90 < summarise(others).p10;
 }
 
-// The mode that comes first is the reference: another one is kept only where it leaves the same
-// bytes, and is faster.
+// The first mode is the reference: another mode is kept only if it leaves the same bytes and is
+// faster.
 Result<void> Step::choose_mode(const StepOptions& options) {
   const Budget budget(options.auto_seconds, options.auto_clock);
   GFXGRAPH_ASSIGN_OR_RETURN(KeptContents kept, KeptContents::take(instance_->memory()));
@@ -95,8 +95,8 @@ Result<void> Step::choose_mode(const StepOptions& options) {
 
   std::vector<Candidate> candidates;
   std::vector<format::BlobId> reference;
-  std::string others;  // modes that are not among them, and why
-  double longest = 0;  // of the first runs, with what they need
+  std::string others;  // the excluded modes, and why
+  double longest = 0;  // of the first runs, with their setup
   double round = 0;    // a run in each mode
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kPackets}) {
     if (mode == Mode::kEager && !options.auto_eager) continue;
@@ -133,7 +133,7 @@ Result<void> Step::choose_mode(const StepOptions& options) {
                             mode_name(candidates[0].mode));
       continue;
     }
-    // No time of a run that went wrong.
+    // A failed run has no time.
     if (options.progress.found) {
       GFXGRAPH_ASSIGN_OR_RETURN(const VerifyReport report, replayer::verify(*instance_));
       if (report.identical_throughout()) {

@@ -14,7 +14,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// What the user says of a parameter instead of its recorded pattern.
+// The user's setting for a parameter, in place of its recorded pattern.
 struct Setting {
   bool step = false;
   int64_t number = 0;
@@ -25,13 +25,13 @@ struct Stream {
   const Transfer* transfer = nullptr;
   format::AllocationId buffer = 0;
   uint64_t offset_bytes = 0;
-  uint64_t size_bytes = 0;  // as the user gave it, else to the buffer's end
+  uint64_t size_bytes = 0;  // as the user specified, else to the buffer's end
   std::string path;
   std::vector<std::byte> bytes;
 };
 
 Result<std::pair<std::string, std::string>> split(const std::string& text, const char* option) {
-  // A parameter's name may hold '=' itself, a number does not.
+  // A parameter's name may contain '=', a number cannot.
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     return fail(Status::kInvalidArgument,
@@ -62,7 +62,7 @@ Result<Setting> parse_setting(const std::string& option, std::string_view text) 
   return setting;
 }
 
-// Takes `mark` and the number behind it from the end of `name`, if that is how it ends.
+// Removes `mark` and the number after it from the end of `name`, if it ends so.
 std::optional<uint64_t> take_number(std::string& name, char mark) {
   const size_t at = name.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
@@ -96,8 +96,8 @@ Result<Stream> find_part(const Program& program, const std::string& text) {
   return Stream{nullptr, *found, begin, size.value_or(whole - begin), {}, {}};
 }
 
-// Transfers come before buffers of the same name: what a copy brings to a buffer would overwrite
-// what a file has put there.
+// Transfers take precedence over buffers of the same name: a copy into a buffer would overwrite the
+// bytes from a file.
 Result<std::vector<Stream>> streams(const Range& range, const std::vector<Transfer>& transfers,
                                     const std::vector<std::string>& texts, const char* option) {
   std::vector<Stream> result;

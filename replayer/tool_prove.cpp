@@ -29,7 +29,7 @@ constexpr ProveSetting kSettings[] = {{"same", "zero"}, {"shift", "zero"}, {"shi
 
 struct Outcome {
   int code = kExitFailed;
-  std::string ended;  // by a signal: which; else empty
+  std::string ended;  // the signal that ended it; else empty
   Json report;        // null: there is none
 };
 
@@ -48,7 +48,7 @@ Result<Outcome> run_apart(const ProveSetting& setting,
                           const std::function<int(const ProveSetting&, int)>& replay) {
   int ends[2] = {};
   if (::pipe(ends) != 0) return fail(Status::kIo, "pipe: " + errno_message(errno));
-  (void)std::fflush(nullptr);  // the child has no text of ours to write
+  (void)std::fflush(nullptr);  // keep the child from writing the parent's buffered text
   const pid_t child = ::fork();
   if (child < 0) {
     const int error = errno;
@@ -84,7 +84,7 @@ uint64_t number(const Json& report, const char* group, const char* name) {
   return report.value(Json::json_pointer(fmt::format("/{}/{}", group, name)), uint64_t{0});
 }
 
-// What its one line says.
+// The content of its one line.
 std::string line_of(const Outcome& outcome) {
   if (!outcome.ended.empty()) return "ended by " + outcome.ended;
   if (outcome.report.is_null()) return "failed";
@@ -102,7 +102,7 @@ std::string line_of(const Outcome& outcome) {
   return fmt::format("{} ({})", verdict, counts);
 }
 
-// Worst last.
+// Sorted, worst last.
 int rank(int code) { return code == kExitOk ? 0 : code == kExitDataLost ? 1 : 2; }
 
 Result<void> write_json(const ProveRequest& request, const Json& all) {
@@ -141,7 +141,7 @@ Result<int> prove(const ProveRequest& request,
                               {"fresh", setting.fresh},
                               {"exit_code", outcome.code},
                               {"report", std::move(outcome.report)}});
-    // A trace that cannot be opened or loaded will not be in other places either.
+    // A trace that fails to open or load will also fail with other layouts.
     if (all["replays"].back()["report"].is_null()) break;
   }
   all["proven"] = worst == kExitOk;

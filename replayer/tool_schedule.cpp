@@ -67,7 +67,7 @@ void answer(int socket, const Result<Fingerprints>& fingerprints) {
   }
 }
 
-// The process that waits for requests. Each is run by a child, which alone loads HIP.
+// The process that waits for requests. A child runs each one; only children load HIP.
 [[noreturn]] void serve(int socket, const Probe& probe) {
   ProbeRequest request;
   while (receive_all(socket, &request, sizeof(request))) {
@@ -75,7 +75,7 @@ void answer(int socket, const Result<Fingerprints>& fingerprints) {
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::setenv("GFXGRAPH_THREADS", std::to_string(request.threads).c_str(), 1);
-      // Waves of one workgroup that race show with long slices (docs/software-agent.md).
+      // Data races between waves of one workgroup show with long slices (docs/software-agent.md).
       if (request.threads > 1) ::setenv("GFXGRAPH_TIME_SLICE", kLongSlice, 1);
       try {
         answer(socket, probe(request));
@@ -86,7 +86,7 @@ void answer(int socket, const Result<Fingerprints>& fingerprints) {
     }
     int status = 0;
     while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    // A probe that died may have sent part of an answer: nothing more can be said here.
+    // A probe that died may have sent part of an answer: no message can follow.
     if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) break;
   }
   ::_exit(0);
@@ -94,7 +94,7 @@ void answer(int socket, const Result<Fingerprints>& fingerprints) {
 
 using Differences = std::set<size_t>;
 
-// The places in which any two of the runs differ.
+// The places where any two runs differ.
 Differences differing(const Fingerprints& runs) {
   Differences places;
   for (const std::vector<format::BlobId>& run : runs) {
@@ -112,7 +112,7 @@ Result<Differences> vary(const Probe& probe, uint32_t threads, uint32_t operatio
   return differing(runs);
 }
 
-// The first operation after which the bytes vary: they do after all of them.
+// The first operation after which the bytes vary; they vary after all later ones, too.
 std::optional<uint32_t> first_varying(const Probe& probe, uint32_t threads, uint32_t operations) {
   const auto start = std::chrono::steady_clock::now();
   uint32_t low = 0;
@@ -203,14 +203,14 @@ ScheduleReport compare_schedules(const Probe& probe, const VerifyReport& report,
 }
 
 const char* cause_name(uint32_t kernel_code) noexcept {
-  using namespace kernel_code;  // NOLINT: its bits
+  using namespace kernel_code;  // its flags
   constexpr const char* kEither = "atomics or a data race";
   const auto has = [&](uint32_t bit) { return (kernel_code & bit) != 0; };
   if (has(kOther)) return kEither;
   if (!has(kAtomics)) return has(kStores) ? "a data race" : kEither;
   if (has(kStores)) return kEither;
   if (has(kFloatAtomics)) return "floating-point atomics";
-  // Sums of integers are the same in any order: something reads them meanwhile.
+  // Integer sums do not depend on order: something reads them meanwhile.
   return has(kReturningAtomics) ? "atomics" : kEither;
 }
 

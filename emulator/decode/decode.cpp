@@ -17,7 +17,7 @@ struct TableRow {
   uint8_t flags = 0;
 };
 
-// Opcode slots of each format in the one array.
+// Opcode slots of each format in the single array.
 constexpr unsigned slot_count(Format format) {
   switch (format) {
     case Format::kVop3: return 1024;
@@ -79,7 +79,7 @@ constexpr OpInfo kOpInfo[] = {
 #undef GFXGRAPH_OP
 };
 
-// How many sources the op has in VOP3 form.
+// The number of sources of the op in VOP3 form.
 unsigned source_count(const OpInfo& info) {
   return info.src_dwords[2] != 0   ? 3
          : info.src_dwords[1] != 0 ? 2
@@ -149,7 +149,7 @@ class Decoder {
     }
   }
 
-  // Looks the opcode up; false when it is none.
+  // Looks up the opcode; returns false if it is not valid.
   bool row(Format format, unsigned opcode) {
     const TableRow& r = kRows.row[slot(format, opcode)];
     if ((r.flags & kLegal) == 0) return false;
@@ -288,7 +288,7 @@ class Decoder {
     return DecodeStatus::kOk;
   }
 
-  // ---- vector formats of one dword, with SDWA, DPP or a literal behind ----
+  // ---- vector formats of one dword, followed by SDWA, DPP or a literal ----
   DecodeStatus vector_short() {
     const unsigned vop2_opcode = first_ >> 25;
     const unsigned vdst = first_ >> 17 & 0xff;
@@ -333,7 +333,7 @@ class Decoder {
     return first_source();
   }
 
-  // src0 of VOP1, VOP2 and VOPC, which may announce another form.
+  // src0 of VOP1, VOP2 and VOPC, which may select another form.
   DecodeStatus first_source() {
     const unsigned code = first_ & 0x1ff;
     switch (code) {
@@ -533,7 +533,7 @@ class Decoder {
   uint32_t literal_ = 0;
   unsigned dwords_ = 1;
   bool has_literal_ = false;
-  bool no_register_ = false;  // a scalar destination that is none
+  bool no_register_ = false;  // the scalar destination is not a register
   uint8_t row_flags_ = 0;
   const OpInfo* info_ = nullptr;
 };

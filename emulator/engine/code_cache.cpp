@@ -27,8 +27,8 @@ bool is_direct_branch(const Inst& inst) {
   }
 }
 
-// Handlers of slots that hold no instruction yet (advance is 0). The real one runs at once, so that
-// it counts as one instruction.
+// Handlers of slots that are not decoded yet (advance is 0). They run the real handler immediately,
+// so that both count as one instruction.
 const Inst* decode_and_run(Wave& wave, const Inst* inst) {
   inst = wave.code_cache->decode_slot(wave, inst);
   return inst == nullptr ? nullptr : inst->handler.load(std::memory_order_acquire)(wave, inst);
@@ -89,7 +89,8 @@ CodeCache::Range* CodeCache::add_range(uint64_t pc) {
   auto next = std::make_unique<Ranges>();
   if (const Ranges* old = ranges_.load(std::memory_order_relaxed))
     for (const auto& r : old->sorted) {
-      // A region replaced by another one whose code was not announced: the old decode is void.
+      // A region replaced by another one without an announcement of its code: discard the old
+      // decoding.
       if (r->base < range->end && range->base < r->end)
         free_chunks(*r);
       else
@@ -188,7 +189,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
                       PendingFault{FaultKind::kUnsupported, -1, 0, 0, false,
                                    "the emulator does not have this instruction in this form"});
   Inst& target = const_cast<Inst&>(*slot);  // the cache's own memory
-  if (target.advance != 0) return slot;     // another wave was faster
+  if (target.advance != 0) return slot;     // another wave decoded it first
   const bool halves = plan != nullptr;
   if (halves) {
     if (backend_.keeps_operands)
@@ -196,7 +197,7 @@ const Inst* CodeCache::decode_slot(Wave& wave, const Inst* slot) {
         half->handler = observe(*half, half->handler.load(std::memory_order_relaxed));
     find_range(slot->pc)->plans.push_back(std::move(plan));
   }
-  // From here on the slot counts as decoded: nothing may fail any more.
+  // From here on the slot counts as decoded: nothing below may fail.
   target.copy_fields(decoded);
   if (!halves && backend_.keeps_operands) handler = observe(target, handler);
   target.handler.store(handler, std::memory_order_release);

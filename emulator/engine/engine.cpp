@@ -200,7 +200,7 @@ class EngineImpl final : public Engine {
     return "";
   }
 
-  // Fills what stands at fault.pc: instruction, source line.
+  // Fills in the instruction and the source line at fault.pc.
   void describe_place(Fault& fault) const {
     Inst inst;
     std::array<uint32_t, 5> words = {};
@@ -219,7 +219,7 @@ class EngineImpl final : public Engine {
     fault.source = object.code->source_location(fault.code_address);
   }
 
-  // Whether `pc` lies in a segment with code; also true where no object is.
+  // Whether `pc` lies in a code segment; also true if no code object contains it.
   bool in_code(uint64_t pc) const {
     const Object object = object_at(pc);
     if (object.code == nullptr) return true;

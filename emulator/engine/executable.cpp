@@ -9,7 +9,7 @@ GFXGRAPH_DECLARE_BACKENDS(kPlainBackend);
 bool is_executable(const Inst& inst) {
   Inst copy;  // binding may rewrite it
   copy.copy_fields(inst);
-  // All host instruction sets have the same handlers; this one is in every build.
+  // All host instruction sets have the same handlers; every build contains this one.
   return kPlainBackend_isa_v2.bind(copy) != nullptr && !is_refused_when_run(inst);
 }
 

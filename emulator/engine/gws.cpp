@@ -51,7 +51,8 @@ const Inst* run_gws(Wave& wave, const Inst* inst) {
   const uint32_t resource = resource_of(wave, inst);
   if (resource >= Gws::kResources) return wave.unsupported(inst, "a GWS resource past number 63");
   Gws& gws = *wave.dispatch->gws;
-  // The first active lane's value; of a wave64 without lower lanes the upper half's.
+  // The first active lane's value; for a wave64 whose lower lanes are all inactive, the upper
+  // half's.
   const Wave& half =
       wave.exec() == 0 && wave.upper != nullptr && wave.upper->exec() != 0 ? *wave.upper : wave;
   const uint32_t exec = half.exec();
@@ -70,7 +71,7 @@ const Inst* run_gws(Wave& wave, const Inst* inst) {
     wave.gws_waits = false;
     return inst->next();
   }
-  // Asked again when the other waves have had their turn.
+  // Retries after the other waves have had their turn.
   wave.resume = inst;
   wave.exit = WaveExit::kYield;
   return nullptr;

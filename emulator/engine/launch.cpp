@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint32_t kMaxWorkgroupItems = 1024;
 constexpr uint64_t kMaxScratchLaneBytes = 1 << 20;
-// What a board with 72 compute units, which are 36 workgroup processors, holds at a time. Source:
-// RDNA2 ISA guide "Work-group processor": 4 SIMDs of 16 waves, 128 KB of LDS.
+// Capacity of a board with 72 compute units (36 workgroup processors). Source: RDNA2 ISA guide
+// "Work-group processor": 4 SIMDs of 16 waves, 128 KB of LDS.
 constexpr uint32_t kWorkgroupProcessors = 36;
 constexpr uint32_t kProcessorWaves = 64;
 constexpr uint32_t kProcessorLdsBytes = 131072;
@@ -91,8 +91,8 @@ tl::expected<void, Fault> check_descriptor(const Launch& launch) {
   return {};
 }
 
-// Workgroups that wait for each other must all be there. Registers are not looked at: the runtime
-// has done that, and waves without some make no difference here.
+// Workgroups that wait for each other must all be resident. Registers are not checked: the runtime
+// already did, and waves that lack some behave the same here.
 tl::expected<void, Fault> check_cooperative(const Launch& launch) {
   uint32_t per_processor = kProcessorWaves / launch.max_waves;
   if (launch.lds_bytes != 0)
@@ -166,7 +166,7 @@ tl::expected<Launch, Fault> prepare_launch(const Dispatch& dispatch, MemoryMap& 
   launch.lds_bytes = std::max(dispatch.group_segment_bytes, descriptor->group_segment_bytes);
   launch.scratch_lane_bytes =
       std::max(dispatch.private_segment_bytes, descriptor->private_segment_bytes);
-  // The hardware hands out scratch in units of 1 KB per wave.
+  // The hardware allocates scratch in units of 1 KB per wave.
   launch.scratch_wave_bytes =
       (uint64_t{launch.scratch_lane_bytes} * launch.lanes + 1023) / 1024 * 1024;
   launch.vgprs = std::min(descriptor->vgpr_count(launch.lanes == 32), 256u);
@@ -197,7 +197,7 @@ GroupShape group_shape(const Launch& launch, uint64_t index) {
 
 namespace {
 
-// Work item ids of `lanes` items from linear item number `first` on: x, then y and z if asked for.
+// Work item ids of `lanes` items from linear item number `first`: x, plus y and z if enabled.
 void write_item_ids(const GroupShape& shape, uint32_t first, uint32_t lanes, uint32_t ids,
                     Row* vgpr) {
   const uint32_t width = shape.items[0];
@@ -221,7 +221,7 @@ void write_item_ids(const GroupShape& shape, uint32_t first, uint32_t lanes, uin
   }
 }
 
-// 32 lanes from work item `first_item` on.
+// Starts 32 lanes, from work item `first_item`.
 void start_lanes(const Launch& launch, const GroupShape& shape, Wave& wave, uint32_t first_item,
                  uint32_t ids) {
   const uint32_t left = shape.item_count > first_item ? shape.item_count - first_item : 0;
@@ -238,7 +238,7 @@ void start_lanes(const Launch& launch, const GroupShape& shape, Wave& wave, uint
   write_item_ids(shape, first_item, lanes, ids, wave.vgpr);
 }
 
-// What the upper half of a wave64 shares with the lower one.
+// Copies the state that the upper half of a wave64 shares with the lower half.
 void start_upper(Wave& wave) {
   Wave& upper = *wave.upper;
   std::memset(upper.sgpr, 0, sizeof(upper.sgpr));

@@ -42,7 +42,7 @@ bool is_vector(Format format) {
          format == Format::kVop3 || format == Format::kVop3p;
 }
 
-// Which source slots form an address. DS lane exchange has none.
+// Whether a source slot is part of an address. DS lane exchanges have no address.
 bool is_address_slot(const Inst& inst, int slot) {
   switch (inst.format) {
     case Format::kSmem: return slot <= 1;

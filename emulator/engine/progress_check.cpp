@@ -9,12 +9,12 @@
 namespace gfxgraph::emulator {
 namespace {
 
-// A loop that is longer than about a quarter of this is not recognised.
+// Loops longer than about a quarter of this are not detected.
 constexpr uint32_t kMostSteps = 20000;
 constexpr uint32_t kFirstImageAfter = 64;
 constexpr unsigned kMostPasses = 256;
 constexpr uint64_t kMostScratchBytes = 1 << 20;
-// For a loop that is only reported.
+// Limit for a loop that is only reported.
 constexpr uint32_t kMostReportedSteps = 4096;
 
 void forget_regions(Wave& wave) {
@@ -27,7 +27,7 @@ uint32_t op_flags(const Inst& inst) { return op_info(inst.op).flags; }
 
 }  // namespace
 
-// The state of 32 lanes that decides what they do next.
+// The state of 32 lanes that determines their further execution.
 struct ProgressCheck::HalfImage {
   uint32_t sgpr[136];
   uint32_t other[7];
@@ -79,7 +79,7 @@ struct ProgressCheck::WaveImage {
 
 bool ProgressCheck::lds_changed_by(const ResidentGroup& group, const Inst& inst) {
   if (lds_.empty()) return false;
-  if (inst.advance != 0) {  // 0: a slot that leads to another one
+  if (inst.advance != 0) {  // 0: a slot that jumps to another one
     if (inst.format != Format::kDs && inst.format != Format::kFlat) return false;
     constexpr uint32_t kAll = OpInfo::kStore | OpInfo::kAtomic | OpInfo::kLoad;
     if ((op_flags(inst) & kAll) == OpInfo::kLoad) return false;
@@ -89,8 +89,8 @@ bool ProgressCheck::lds_changed_by(const ResidentGroup& group, const Inst& inst)
   return true;
 }
 
-// The poll is best a load or atomic of global memory; the first one in the code, so that waves at
-// different places of one loop name the same.
+// Prefers a load or atomic of global memory as the polling instruction: the first one in the code,
+// so that waves at different points of one loop name the same instruction.
 void ProgressCheck::note_instruction(SpinLoop& loop, const Inst& inst) const {
   loop.low_pc = loop.low_pc == 0 ? inst.pc : std::min(loop.low_pc, inst.pc);
   loop.high_pc = std::max(loop.high_pc, inst.pc);
@@ -114,7 +114,7 @@ ProgressCheck::Outcome ProgressCheck::run_wave(ResidentGroup& group, uint32_t n,
   for (uint32_t steps = 0; steps < kMostSteps; ++steps) {
     if (since == next_image) {
       image.take(wave, launch_.vgprs);
-      // So that each access of the loop is looked up once.
+      // Forces one lookup for every access of the loop.
       forget_regions(wave);
       loop = SpinLoop();
       lds_changed = false;

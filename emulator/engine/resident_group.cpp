@@ -69,7 +69,7 @@ void GroupStarter::start(ResidentGroup& g, uint64_t index) const {
     std::memset(g.lds.get(), 0, launch_.lds_bytes);
   }
   g.group.lds = g.lds.get();
-  // Cached ranges stay good from dispatch to dispatch as long as the memory map does not change.
+  // Cached ranges stay valid across dispatches while the memory map does not change.
   const uint64_t generation = context_.memory->generation();
   const bool clear =
       generation != g.cache_generation || g.used_scratch || launch_.scratch_wave_bytes != 0;

@@ -1,4 +1,4 @@
-// Scalar instructions that reach outside of the wave: hardware registers, messages, computed jumps.
+// Scalar instructions with effects outside the wave: hardware registers, messages, computed jumps.
 // Source: RDNA2 ISA guide, "Hardware Registers" (numbers as in LLVM's AMDGPU operand syntax).
 #include "emulator/engine/code_cache.h"
 #include "emulator/engine/context.h"
@@ -34,7 +34,7 @@ Field field_of(const Inst* inst) {
   return {imm & 63, imm >> 6 & 31, size == 32 ? ~0u : (1u << size) - 1};
 }
 
-// Goes on in the code that is bound for the new mode.
+// Continues in the code that is bound for the new mode.
 const Inst* set_mode(Wave& wave, const Inst* inst, uint32_t mode) {
   if (((wave.mode ^ mode) & ~kModeBits) != 0)
     return wave.unsupported(
@@ -136,9 +136,9 @@ const Inst* run_set_float_mode(Wave& wave, const Inst* inst) {
   return set_mode(wave, inst, (wave.mode & ~(15u << shift)) | value << shift);
 }
 
-// ISA guide S_SUBVECTOR_LOOP_BEGIN and END: the code between runs for the lower half of a wave64,
-// then for the upper one; without active lanes a half is skipped. The register keeps the other
-// half's EXEC.
+// ISA guide S_SUBVECTOR_LOOP_BEGIN and END: the code between them runs for the lower half of a
+// wave64, then for the upper half; a half without active lanes is skipped. The register keeps the
+// other half's EXEC.
 const Inst* run_subvector_begin(Wave& wave, const Inst* inst) {
   if (wave.upper == nullptr) return wave.unsupported(inst, "a subvector loop in wave32");
   const uint32_t high = wave.sgpr[operand::kExecHi];
@@ -178,7 +178,7 @@ const Inst* run_sendmsg(Wave& wave, const Inst* inst) {
 bool is_refused_value(const Inst& inst, std::optional<uint32_t> value) {
   const Field field = field_of(&inst);
   if (inst.op != Op::s_setreg_b32 || field.id != kMode) return false;
-  // Every kernel starts without other bits.
+  // Every kernel starts with all other bits 0.
   const uint32_t others = field.mask << field.shift & ~kModeBits;
   return (value.value_or(~0u) << field.shift & others) != 0;
 }
@@ -193,7 +193,7 @@ bool is_refused_when_run(const Inst& inst) {
   switch (inst.op) {
     case Op::s_getreg_b32: return (kReadable >> id & 1) == 0;
     case Op::s_setreg_imm32_b32:
-      if (id == kMode) {  // every kernel starts without other bits
+      if (id == kMode) {  // every kernel starts with all other bits 0
         const Field field = field_of(&inst);
         return (static_cast<uint32_t>(inst.k[0]) & field.mask) << field.shift > kModeBits;
       }

@@ -38,7 +38,7 @@ void Scheduler::ask_for_help(Job& job) {
   open_.push_back(&job);
   try {
     while (helpers_.size() + 1 < threads_) helpers_.emplace_back([this] { helper_loop(); });
-  } catch (const std::system_error&) {  // as many as the host gives
+  } catch (const std::system_error&) {  // runs with the threads the host can create
   }
   work_.notify_all();
 }
@@ -60,7 +60,7 @@ void Scheduler::helper_loop() {
       worker.work();
     }
     lock.lock();
-    // It left because nothing more can be started, or the job stopped.
+    // The worker left because nothing more can be started, or the job stopped.
     open_.erase(std::remove(open_.begin(), open_.end(), job), open_.end());
     if (--job->helpers == 0) left_.notify_all();
   }

@@ -12,10 +12,10 @@
 namespace gfxgraph::emulator {
 namespace {
 
-// Work without a wave's end after which a worker checks its waves, in instructions; doubled after
-// each check that found progress, so that checks cost a long kernel next to nothing. A round in
-// which all slept counts as much as the time it takes.
-#ifdef GFXGRAPH_ONE_ISA  // a sanitizer's build: instructions take fifty times as long
+// Instructions without the end of a wave after which a worker checks its waves. Doubles after each
+// check that found progress, so that checks cost a long kernel almost nothing. A round in which all
+// waves slept counts as the work that its duration allows.
+#ifdef GFXGRAPH_ONE_ISA  // sanitizer build: instructions take fifty times as long
 constexpr uint64_t kMinCheckInterval = 1 << 16;
 #else
 constexpr uint64_t kMinCheckInterval = 1 << 21;
@@ -57,7 +57,7 @@ void Watchdog::leave() {
   if (has_checked_ || job_.stopped.load()) {
     const std::scoped_lock lock(job_.mutex);
     std::erase(shared_.heartbeats, &heartbeat_);
-    // As if it were still there: the sum never goes back.
+    // Keeps its rounds in the sum, so that the sum never decreases.
     shared_.left_workers.fetch_add(heartbeat_.rounds.load());
     if (!shared_.given_up.empty()) {
       add_waves(shared_.stuck);
@@ -105,8 +105,8 @@ bool Watchdog::check() {
   return false;
 }
 
-// Whether none of the worker's waves can make progress. Gives the dispatch up when that holds for
-// all workers and nobody else helps.
+// Whether none of the worker's waves can make progress. Gives up the dispatch if that holds for all
+// workers and nothing outside unblocks it.
 bool Watchdog::is_blocked() {
   const uint64_t before = begin_check();
   ProgressCheck check(job_.launch);
@@ -122,7 +122,7 @@ bool Watchdog::is_blocked() {
   return true;
 }
 
-// With the job's mutex held: changes whenever a worker that checks has run waves unwatched, or a
+// Requires the job's mutex. Changes whenever a worker that checks has run waves unwatched, or a
 // worker has left.
 uint64_t Watchdog::sum_of_heartbeats() const {
   uint64_t sum = shared_.left_workers.load();
@@ -135,7 +135,7 @@ uint64_t Watchdog::begin_check() {
   const std::scoped_lock lock(job_.mutex);
   if (!has_checked_) {
     shared_.heartbeats.push_back(&heartbeat_);
-    // An open report does not wait for this worker.
+    // A pending report does not wait for this worker.
     reports_ = shared_.reports.load(std::memory_order_relaxed);
   }
   has_checked_ = true;
@@ -148,7 +148,7 @@ void Watchdog::conclude(uint64_t before, bool reads_host) {
     const std::scoped_lock lock(job_.mutex);
     heartbeat_.blocked_at = before;
     heartbeat_.reads_host = reads_host;
-    // Others run, or have checked before somebody ran: check again.
+    // Other workers are running, or checked before some wave ran: check again.
     if (shared_.heartbeats.size() != shared_.workers.load() || sum_of_heartbeats() != before)
       return;
     for (const WorkerHeartbeat* heartbeat : shared_.heartbeats) {
@@ -190,7 +190,7 @@ void Watchdog::ask_about_long_run(bool blocked) {
   run.blocked = blocked;
   {
     const std::scoped_lock lock(job_.mutex);
-    // A worker that has not checked yet has had waves that ended.
+    // Waves of a worker that has not checked yet have ended recently.
     if (shared_.silent_workers != 0 || shared_.heartbeats.size() != shared_.workers.load()) return;
     int64_t since = 0;
     for (const WorkerHeartbeat* heartbeat : shared_.heartbeats) {
@@ -208,7 +208,7 @@ void Watchdog::ask_about_long_run(bool blocked) {
             false);
   if (answer != LongRunAnswer::kReport) return;
   const std::scoped_lock lock(job_.mutex);
-  // Another one has asked, too.
+  // Another worker has requested a report, too.
   if (shared_.reports.load(std::memory_order_relaxed) != run.reports) return;
   shared_.report = WaveSnapshot();
   shared_.without_end = run.without_end;
@@ -221,28 +221,28 @@ void Watchdog::answer_report() {
     return;
   if (has_checked_) find_loops();
   const std::scoped_lock lock(job_.mutex);
-  // One that has come since is not waited for.
+  // The report does not wait for workers that joined since.
   if (has_checked_) add_to_report();
   reports_ = shared_.reports.load(std::memory_order_relaxed);
 }
 
-// With the job's mutex held.
+// Requires the job's mutex.
 void Watchdog::add_to_report() {
   add_waves(shared_.report);
   if (--shared_.silent_workers != 0) return;
   try {
     shared_.tell_long_run(shared_.without_end, shared_.report);
-  } catch (const std::bad_alloc&) {  // then without a word
+  } catch (const std::bad_alloc&) {  // then no message
   }
 }
 
-// The waves run on meanwhile.
+// The waves keep running meanwhile.
 void Watchdog::find_loops() {
   try {
     ProgressCheck check(job_.launch);
     for (const auto& group : waves_.resident())
       check.find_loops(*group, [&](uint32_t n) { waves_.step(*group, n); });
-  } catch (const std::bad_alloc&) {  // then places are named without their loops
+  } catch (const std::bad_alloc&) {  // then the report names places without their loops
   }
 }
 
@@ -250,7 +250,7 @@ void Watchdog::add_waves(WaveSnapshot& to) const noexcept {
   to.claimed += waves_.claimed();
   try {
     for (const auto& group : waves_.resident()) add_places(to.waves, *group);
-  } catch (const std::bad_alloc&) {  // the list is as long as there was memory for it
+  } catch (const std::bad_alloc&) {  // the list holds as many as memory allows
   }
 }
 

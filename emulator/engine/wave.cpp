@@ -28,7 +28,7 @@ void Wave::write_special(uint16_t code, uint32_t value) {
     sgpr[code] = value;
     if (upper != nullptr) upper->set_exec(value);
   }
-  // null: nothing
+  // null: discard
 }
 
 const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t address, uint64_t bytes,
@@ -45,11 +45,11 @@ const std::byte* find_range(Wave& wave, RegionCacheEntry& entry, uint64_t addres
     return nullptr;
   AccessWatch* const watch = AccessWatch::current();
   if (watch != nullptr && !watch->access(*region, address & mask, bytes, write)) return nullptr;
-  // The entry keeps the address bits that are ignored, so that hits need no masking.
+  // The entry keeps the ignored address bits, so that hits need no masking.
   entry.base = (address & ~mask) | region->address;
   entry.size = region->mapped_bytes;
   entry.host = region->host;
-  // Under watch each write comes here.
+  // While memory is watched, every write must take this path.
   entry.writable_size = region->read_only || watch != nullptr ? 0 : region->mapped_bytes;
   entry.requested_size = region->requested_bytes;
   return entry.host + (address - entry.base);

@@ -99,7 +99,8 @@ const Inst* cbranch_vccnz(Wave& w, const Inst* i) {
 const Inst* cbranch_execz(Wave& w, const Inst* i) { return branch_if(w, i, exec64(w) == 0); }
 const Inst* cbranch_execnz(Wave& w, const Inst* i) { return branch_if(w, i, exec64(w) != 0); }
 
-// Instructions that are not two halves though they look at lanes; null: none of these.
+// Handlers of instructions that cannot run as two halves because they read across lanes; null: not
+// one of these.
 Handler whole_wave_handler(Op op) {
   switch (op) {
     case Op::v_readfirstlane_b32: return readfirstlane64;
@@ -169,14 +170,14 @@ void rename_mask_result(HalfPlan& plan, uint16_t& high_operand) {
   if (code != operand::kExecLo) high_operand = HalfPlan::kMaskSlot;
 }
 
-// What an instruction does differently in lanes 32..63.
+// Adapts an instruction to lanes 32..63.
 void adapt_upper(const Inst& inst, Inst& high) {
   if (is_vop(inst.format) && inst.extra() == VopExtra::kDpp16) {
     // The row mask has four bits; rows 2 and 3 are the upper half's.
     const auto word = static_cast<uint32_t>(inst.imm);
     high.imm = static_cast<int32_t>((word & 0x0fffffffu) | word >> 30 << 28);
   }
-  // All lower lanes come before every upper one; upper ones count like lower ones in their half.
+  // Every lower lane precedes all upper ones; upper lanes count within their half like lower ones.
   if (inst.op == Op::v_mbcnt_lo_u32_b32) high.op = Op::v_bcnt_u32_b32;
   if (inst.op == Op::v_mbcnt_hi_u32_b32) high.op = Op::v_mbcnt_lo_u32_b32;
 }
@@ -196,7 +197,7 @@ void fill_plan(HalfPlan& plan, const Inst& inst) {
     }
   } else {
     if (inst.sdst != operand::kNone) rename_mask_result(plan, plan.high->sdst);
-    // Only comparisons are left of those with an SGPR as destination.
+    // The remaining instructions with an SGPR as destination are comparisons.
     if (inst.dst != operand::kNone && operand::is_sgpr(inst.dst))
       rename_mask_result(plan, plan.high->dst);
     if (inst.op == Op::v_div_fmas_f32 || inst.op == Op::v_div_fmas_f64)
@@ -223,7 +224,7 @@ Inst* HalfInsts::take() {
 
 Handler bind_wave64(const Backend& backend, Inst& inst, HalfInsts& store,
                     std::unique_ptr<HalfPlan>& plan) {
-  // Whether the instruction is there in this form is the backend's knowledge.
+  // Only the backend knows whether it supports the instruction in this form.
   Inst probe;
   probe.copy_fields(inst);
   if (const Handler whole = whole_wave_handler(inst.op))

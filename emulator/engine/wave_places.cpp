@@ -35,7 +35,7 @@ std::string wave_ranges(const std::vector<uint32_t>& waves) {
   return text;
 }
 
-// Which waves stand at one place; they are in order.
+// Lists the waves at one place; they are sorted.
 std::string who(const std::vector<WavePlace>& waves) {
   std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint32_t>>> groups;
   for (const WavePlace& w : waves) {

@@ -12,23 +12,25 @@
 namespace gfxgraph::emulator {
 namespace {
 
-// Turns of the waves, in instructions, when their workgroup starts and when it has passed a
-// barrier, and by how much each further turn is longer, up to kTimeSlice.
+// Lengths of a wave's turn, in instructions: after its workgroup starts, after a barrier, and the
+// increment for each further turn, up to kTimeSlice.
 constexpr uint64_t kStartTurn = 32;
 constexpr uint64_t kBarrierTurn = 16;
 constexpr uint64_t kLongerTurn = 32;
-// So much work is worth waking other threads for (about a tenth of a millisecond).
+// From this much work on, waking other threads pays off (about 0.1 ms).
 constexpr uint64_t kHelpInstructions = 10000;
-// While some waves sleep: what the others do until those go on is likely to be in vain (locks).
+// Slice of the other waves while some sleep: until those wake, running is probably a spin wait
+// (lock).
 constexpr uint64_t kShortSlice = 32;
-// Instructions of each wave, and rounds in which all sleep, without an end before more workgroups
-// are taken in. One that ends is not replaced while there are more than a few.
+// Instructions of each wave, and rounds in which all waves sleep, without an end of a wave before
+// the worker starts more workgroups. While more than a few are resident, one that ends is not
+// replaced.
 constexpr uint64_t kStaleInstructions = 32000;
 constexpr unsigned kSleptRounds = 16;
 constexpr size_t kFewGroups = 4;
 constexpr uint64_t kMostClaimed = 16;  // workgroups
 constexpr unsigned kIdleRoundsBeforeSleep = 1024;
-constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals, no traps
+constexpr uint32_t kHostFloatDefaults = 0x1f80;  // MXCSR: to nearest, denormals on, no traps
 
 }  // namespace
 
@@ -40,7 +42,7 @@ Worker::Worker(Scheduler& scheduler, Job& job, bool caller)
       watchdog_(job, *this),
       slice_(scheduler.time_slice_),
       host_control_(_mm_getcsr()) {
-  // The host program may flush denormals, or round otherwise.
+  // The host program may have set flush-to-zero or another rounding mode.
   _mm_setcsr(kHostFloatDefaults);
 }
 
@@ -113,7 +115,7 @@ uint32_t Worker::most_groups() const {
   return std::max(1u, kMaxResidentWaves / std::max(job_.launch.max_waves, 1u));
 }
 
-// Much was done already, or is left to do if all workgroups are like those before.
+// Whether much work is done, or much remains if all workgroups resemble the earlier ones.
 bool Worker::is_worth_help() const {
   if (total_ > kHelpInstructions) return true;
   const uint64_t left = job_.launch.group_count - std::min(job_.launch.group_count, started_);
@@ -122,7 +124,7 @@ bool Worker::is_worth_help() const {
              static_cast<double>(2 * kHelpInstructions);
 }
 
-// Everything that could run waits for something outside: another workgroup's thread, or the host.
+// All waves wait for something outside: another worker's workgroup, or the host.
 void Worker::wait_a_little() {
   if (++idle_ < kIdleRoundsBeforeSleep)
     std::this_thread::yield();
@@ -135,8 +137,8 @@ bool Worker::all_started() const {
          job_.next_group.load(std::memory_order_relaxed) >= job_.launch.group_count;
 }
 
-// Takes the next workgroups of the launch: several at a time while there are many, because all
-// workers ask for them.
+// Claims the next workgroups of the launch: several at once while many remain, because all workers
+// contend for them.
 bool Worker::claim_groups() {
   const uint64_t count = job_.launch.group_count;
   const uint64_t next = job_.next_group.load(std::memory_order_relaxed);
@@ -196,9 +198,8 @@ uint64_t Worker::first_turn(const ResidentGroup& g, uint64_t in_step) const {
   return scheduler_.in_step_ && g.shape.wave_count > 1 ? in_step : scheduler_.time_slice_;
 }
 
-// Gives every wave of the workgroup about a slice, in as many turns and through as many barriers
-// as that takes.
-// Returns whether all waves that could run went to sleep.
+// Gives every wave of the workgroup about one slice, in as many turns and through as many barriers
+// as that takes. Returns whether all waves that could run went to sleep.
 bool Worker::run_group(ResidentGroup& g, uint64_t& ran) {
   const uint64_t budget = slice_ * g.shape.wave_count;
   uint64_t used = 0;
@@ -218,7 +219,7 @@ bool Worker::run_group(ResidentGroup& g, uint64_t& ran) {
       }
       waiting += state == WaveExit::kBarrier;
     }
-    // Waves that ended do not count at a barrier.
+    // Barriers ignore waves that ended.
     if (waiting == g.live && g.live != 0) {
       pass_barrier(g);
       g.turn = first_turn(g, kBarrierTurn);
@@ -252,9 +253,9 @@ void Worker::pass_barrier(ResidentGroup& g) {
     tell_of_barrier(g, first_wave, other_wave);
 }
 
-// `other_wave`: that is at another barrier, 0: none is.
+// `other_wave`: a wave at another barrier; 0: there is none.
 void Worker::tell_of_barrier(const ResidentGroup& g, uint32_t first_wave, uint32_t other_wave) {
-  constexpr uint64_t kBarrierBytes = 4;  // waves wait behind it
+  constexpr uint64_t kBarrierBytes = 4;  // waves resume after the instruction
   const auto& tell = job_.context.options->on_uneven_barrier;
   UnevenBarrier barrier;
   barrier.dispatch = &job_.launch.dispatch;

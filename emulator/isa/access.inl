@@ -1,8 +1,8 @@
-// What all memory handlers share: finding host bytes and reporting to the observer. For files in
-// emulator/isa/ only.
+// Common parts of all memory handlers: finding host bytes and reporting to the observer. For files
+// in emulator/isa/ only.
 //
-// A handler computes the address of every lane, tells the observer, then lets a policy (Load,
-// Store, an atomic) do the lanes that remain.
+// A handler computes the address of every lane, notifies the observer, then applies a policy (Load,
+// Store, an atomic) to the remaining lanes.
 #pragma once
 
 #include "emulator/isa/data.inl"
@@ -12,11 +12,11 @@ inline namespace GFXGRAPH_ISA {
 
 // ---- lanes and the observer ----
 
-// The lanes to perform: EXEC, or less when the observer drops some.
+// The lanes to execute: EXEC, or fewer if the observer drops some.
 struct Lanes {
   uint32_t exec;
   const Row* mask;
-  Row own;  // used when they are not EXEC
+  Row own;  // storage if the lanes differ from EXEC
 };
 
 template <class Observer>
@@ -25,7 +25,7 @@ GFXGRAPH_INLINE void all_lanes(Wave& w, Lanes& lanes) {
   lanes.mask = &w.exec_mask;
 }
 
-// Fewer lanes, for lanes that are done elsewhere.
+// Removes lanes that are handled elsewhere.
 GFXGRAPH_INLINE void narrow_lanes(Lanes& lanes, uint32_t keep) {
   lanes.exec &= keep;
   Wave::expand_mask(lanes.exec, lanes.own);
@@ -38,7 +38,7 @@ GFXGRAPH_INLINE void drop_lanes(Wave& w, const Inst* i, Lanes& lanes, uint32_t k
   narrow_lanes(lanes, keep);
 }
 
-// Emits the event and drops the lanes that the observer took away.
+// Emits the event and removes the lanes that the observer dropped.
 template <class Observer, class P>
 GFXGRAPH_INLINE void report(Wave& w, const Inst* i, MemoryEvent& event, Lanes& lanes) {
   event.kind = P::kKind;
@@ -70,7 +70,7 @@ GFXGRAPH_INLINE RegionCacheEntry& cache_entry(Wave& w, const Inst* i) {
   return w.regions[(reinterpret_cast<uintptr_t>(i) >> 6) % Wave::kRegionCacheEntries];
 }
 
-// Host address for device address `base`, if [base + lo, base + hi + bytes) is in one range; else
+// Host address for device address `base` if [base + lo, base + hi + bytes) lies in one range; else
 // 0.
 template <bool kWrite>
 GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bounds, uint32_t bytes,
@@ -101,7 +101,7 @@ GFXGRAPH_INLINE bool resolve(Wave& w, const Inst* i, uint64_t base, Bounds bound
   return w.raise(i, fault);
 }
 
-// Lane by lane, any 64-bit address; faults name the first lane.
+// One lane at a time, any 64-bit address; faults name the first lane.
 template <class P>
 [[gnu::noinline]] const Inst* global_lanes(Wave& w, const Inst* i, const Row64& address,
                                            uint32_t exec) {
@@ -122,7 +122,7 @@ template <class P>
   return i->next();
 }
 
-// As global_rows(), with the host address of `base`.
+// Like global_rows(), with the host address of `base`.
 template <class P>
 GFXGRAPH_INLINE const Inst* global_rows_at(Wave& w, const Inst* i, uint64_t base, const Row& offset,
                                            const Lanes& lanes, uintptr_t host) {
@@ -152,9 +152,9 @@ GFXGRAPH_INLINE const Inst* global_rows(Wave& w, const Inst* i, uint64_t base, c
   return global_rows_at<P>(w, i, base, offset, lanes, host);
 }
 
-// Whether all launched lanes, active or not, stay within what the program requested of one region:
-// then `host` is where device address `base` is. `high`, if any, are the upper halves of the lanes'
-// addresses; active lanes have `hi`.
+// Whether all launched lanes, active or not, stay within the requested bytes of one region. If so,
+// sets `host` to the host address of device address `base`. `high`, if not null, has the upper
+// halves of the lanes' addresses; those of active lanes equal `hi`.
 template <bool kWrite>
 GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t base,
                                             const Row& offset, uint32_t bytes, const Row* high,
@@ -178,7 +178,7 @@ GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t bas
     return into < limit && span <= limit - into;
   };
   if (!within()) [[unlikely]] {
-    // Inactive lanes may lead anywhere: not worth a search.
+    // Inactive lanes may have any address: no search for them.
     if (lanes != w.exec() || find_range(w, entry, address, span, kWrite) == nullptr || !within())
       return false;
   }
@@ -186,8 +186,8 @@ GFXGRAPH_INLINE bool launched_within_region(Wave& w, const Inst* i, uint64_t bas
   return true;
 }
 
-// The usual access: all lanes, a dword each, one after the other from `address` on. False: it is
-// for the longer way, and nothing was done.
+// The common access: all lanes, one dword each, contiguous from `address`. Returns false, without
+// side effects, if the general path must handle it.
 template <class Observer, class P>
 GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
   if constexpr (P::kKind == AccessKind::kAtomic || (Observer::kMemory && !Observer::kSuspectsOnly))
@@ -199,7 +199,7 @@ GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
   if (limit < sizeof(Row) || into > limit - sizeof(Row)) [[unlikely]]
     return false;
   if constexpr (!P::kWrite) {
-    // A loop's next round is likely to read as far ahead as this one did of the last.
+    // The next iteration of a loop probably reads as far ahead as this one did.
     const uint64_t ahead = into + (into - entry.last_offset);
     entry.last_offset = into;
     if (ahead < limit) {
@@ -211,7 +211,7 @@ GFXGRAPH_INLINE bool whole_row(Wave& w, const Inst* i, uint64_t address) {
   return true;
 }
 
-// Whether SADDR, if there is one, points into the region that was found for the access.
+// Whether SADDR, if present, points into the region found for the access.
 template <class Observer>
 GFXGRAPH_INLINE bool points_there(Wave& w, const Inst* i, uint64_t pointer) {
   if constexpr (!Observer::kSuspectsOnly) return true;
@@ -229,7 +229,8 @@ GFXGRAPH_INLINE bool is_misaligned(uint64_t base, const Row& offset, const Row& 
   return low % P::kBytes != 0;
 }
 
-// Tells the observer, if it wants to know, and does what it leaves. `pointer`: SADDR, or 0.
+// Notifies the observer if it wants the event, and executes the remaining lanes. `pointer`: SADDR,
+// or 0.
 template <class Observer, class P>
 GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t pointer, uint64_t base,
                                           const Row& offset) {
@@ -253,7 +254,7 @@ GFXGRAPH_INLINE const Inst* global_access(Wave& w, const Inst* i, uint64_t point
 
 // ---- LDS ----
 
-// Lanes some of which are out of range: reads give 0, writes vanish.
+// Some lanes are out of range: their reads return 0, their writes are dropped.
 template <class P>
 [[gnu::noinline]] void lds_lanes(Wave& w, const Inst* i, const Row& address, uint32_t exec) {
   for (uint32_t m = exec; m != 0; m &= m - 1) {
@@ -264,7 +265,8 @@ template <class P>
       P::dropped(w, i, l);
   }
 }
-// Accesses at register + imm, which wraps at 32 bits: compilers fold negative offsets so.
+// Accesses at register + imm, wrapping at 32 bits, because compilers fold negative offsets that
+// way.
 template <class Observer, class P>
 GFXGRAPH_INLINE const Inst* lds_rows(Wave& w, const Inst* i, uint32_t imm, const Row& base) {
   Row address;

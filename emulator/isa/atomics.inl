@@ -1,5 +1,6 @@
-// Atomic operations as access policies. Global ones are host atomics: other threads run other
-// workgroups. A workgroup runs on one thread at a time, so LDS ones are plain. Lanes go in order.
+// Atomic operations as access policies. Global ones are host atomics, because other threads run
+// other workgroups. A workgroup runs on one thread at a time, so LDS atomics are plain. Lanes
+// execute in order.
 // Source: RDNA2 ISA guide, "Data Share and Vector Memory Instructions" (inc and dec wrap,
 // fmin/fmax, cmpswap).
 #pragma once
@@ -131,7 +132,7 @@ struct OpFadd {
     return sum;
   }
 };
-// A NaN loses against a number.
+// A number wins over a NaN.
 struct OpFmin {
   template <typename T>
   static T run(T old, T data) {
@@ -213,8 +214,8 @@ struct Atomic {
   GFXGRAPH_INLINE static void rows(Wave& w, const Inst* i, uintptr_t p, const Row& offset,
                                    uint32_t exec, const Row&) {
     if constexpr (!kHost && !kReturns && sizeof(T) == 4) {
-      // Copies, because a store through p could change registers and instruction for all the
-      // compiler knows.
+      // Copies, because the compiler must assume that a store through p changes registers and the
+      // instruction.
       const Row data = w.v(i->src[1]);
       const Row at = offset;
       if (exec == ~0u) {
@@ -246,7 +247,8 @@ struct Atomic {
   }
 };
 
-// Any atomic of one width through a function in Inst::k[0]: one instantiation for all of them.
+// Any atomic of one width, with its operation as a function in Inst::k[0]: one instantiation for
+// all.
 // a: the data register (DS: data0); b: the one after it (DS: data1).
 template <typename T>
 using AtomicFunction = T (*)(T* p, T a, T b);
@@ -267,7 +269,7 @@ bool equal_bits_or_float(T a, T b) {
   if constexpr (kFloat) return as_float(a) == as_float(b);
   return a == b;
 }
-// FLAT and MUBUF: the value to compare with follows the new one; DS: it comes first.
+// FLAT and MUBUF: the compare value follows the new value; DS: it comes first.
 template <typename T, bool kFloat>
 T run_host_compare(T* p, T swap, T compare) {
   T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);

@@ -28,7 +28,7 @@ inline uint64_t run_wave(Wave& wave) {
     }
     if (wave.exit != WaveExit::kClock) [[likely]]
       break;
-    // Only the loop knows how far the slice is.
+    // Only the loop knows the position in the slice.
     ++left;
     wave.clock_now = wave.clock + (wave.slice - left);
     inst = wave.resume;

@@ -8,7 +8,7 @@
 namespace gfxgraph::emulator {
 namespace {
 
-// A run of format numbers with one layout: their number formats in order.
+// Consecutive format numbers that share a layout, with their number formats in order.
 struct Run {
   uint8_t first;
   uint8_t count;
@@ -88,7 +88,7 @@ double as_number(const BufferFormat& f, uint32_t raw, unsigned bits) {
   }
 }
 
-// The raw bits of one component to store; false: it cannot be stored.
+// Packs one component for a store. Returns null, or why it cannot be stored.
 const char* pack_component(const BufferFormat& f, unsigned bits, uint32_t value, bool half,
                            uint32_t& raw) {
   const uint32_t all = bits == 32 ? ~0u : (1u << bits) - 1;

@@ -1,6 +1,6 @@
-// Typed buffer accesses: MTBUF (the format stands in the instruction) and MUBUF format loads and
-// stores (it stands in the resource). Source: RDNA2 ISA guide, "Vector Memory Buffer Instructions",
-// "Buffer Image Format Table".
+// Typed buffer accesses: MTBUF (format in the instruction) and MUBUF format loads and stores
+// (format in the resource). Source: RDNA2 ISA guide, "Vector Memory Buffer Instructions", "Buffer
+// Image Format Table".
 #pragma once
 
 #include "emulator/isa/buffer_format.h"
@@ -58,7 +58,7 @@ GFXGRAPH_INLINE void select_components(uint32_t word3, const BufferFormat& f, bo
 }
 constexpr uint32_t kIdentitySelect = 4u | 5u << 3 | 6u << 6 | 7u << 9;
 
-// What a typed access refuses; null: nothing.
+// Why a typed access is unsupported; null: it is supported.
 inline const char* typed_obstacle(const BufferFormat& f, const TypedAccess& a, uint32_t word3,
                                   bool store, bool swizzle) {
   if (f.components == 0) return "this buffer format number";

@@ -1,5 +1,5 @@
-// Loads and stores as policies: what an access moves between memory and rows, once it is known
-// where. For files in emulator/isa/ only.
+// Loads and stores as policies: how an access moves data between memory and rows once its address
+// is known. For files in emulator/isa/ only.
 //
 // A policy has
 //   kBytes, kWrite, kKind, kDwords (0: below a dword or atomic)
@@ -21,12 +21,12 @@ inline namespace GFXGRAPH_ISA {
 enum class Data : uint8_t { kB32, kB64, kB96, kB128 };
 constexpr uint32_t data_bytes(Data d) { return 4 * (static_cast<uint32_t>(d) + 1); }
 
-// What an 8- or 16-bit load does with the register; kept in Inst::k[0] by the binder. Few policies
-// are compiled, because each is compiled once per kind of address, observer and host instruction
-// set.
+// How an 8- or 16-bit load updates the register; the binder stores it in Inst::k[0]. The number of
+// policies is kept small, because each is compiled once per kind of address, observer and host
+// instruction set.
 enum class Narrow : uint64_t { kZeroExtend, kSignExtend, kLow, kLowSigned, kHigh, kHighSigned };
 
-// value: zero-extended from memory; old: the register's.
+// value: zero-extended from memory; old: previous register contents.
 GFXGRAPH_INLINE uint32_t narrow_value(Narrow kind, uint32_t bits, uint32_t value, uint32_t old) {
   const uint32_t sign_bit = 1u << (bits - 1);
   const uint32_t extended = (value ^ sign_bit) - sign_bit;
@@ -136,7 +136,8 @@ struct Load {
       for (uint32_t d = 0; d < kDwords; ++d) gather32(dst[d], p + 4 * d, offset, mask);
     }
   }
-  // One read of 64 bits a lane: what another workgroup's 64-bit atomics write is never seen half.
+  // One 64-bit read per lane, so that 64-bit atomics of other workgroups are never seen half
+  // written.
   GFXGRAPH_INLINE static void pairs(Row* dst, uintptr_t p, const Row& offset, uint32_t exec) {
 #if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
     if (exec == ~0u) {
@@ -155,7 +156,7 @@ struct Load {
     }
   }
   GFXGRAPH_INLINE static void put_pair(Row* dst, unsigned l, uint64_t value) {
-    asm("" : "+r"(value));  // one load, as in load_quad()
+    asm("" : "+r"(value));  // forces one load, as in load_quad()
     dst[0].lane[l] = static_cast<uint32_t>(value);
     dst[1].lane[l] = static_cast<uint32_t>(value >> 32);
   }
@@ -172,7 +173,7 @@ struct Load {
     std::memcpy(&dst, reinterpret_cast<const void*>(p), sizeof(Row));
 #endif
   }
-  // The same for 128 bits: look-back scans of 64-bit values keep a state and a value in them.
+  // The same for 128 bits: look-back scans of 64-bit values store a state and a value in them.
   GFXGRAPH_INLINE static void quads(Row* dst, uintptr_t p, const Row& offset, uint32_t exec) {
 #if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
     if (exec == ~0u) return transpose4(dst, p, offset);

@@ -32,8 +32,8 @@ template <class Observer, class P>
   return global_lanes<P>(w, i, address, lanes.exec);
 }
 
-// Active lanes share their upper halves, inactive ones have their own: the event has all, the fast
-// path the rest.
+// Active lanes share their upper halves, inactive ones may differ: the event reports all lanes, the
+// fast path handles the active ones.
 template <class Observer, class P>
 [[gnu::noinline]] const Inst* global_reported(Wave& w, const Inst* i, uint32_t hi, uint64_t imm,
                                               uint32_t other_space) {
@@ -129,7 +129,7 @@ GFXGRAPH_INLINE const Inst* flat_private(Wave& w, const Inst* i, const Row& offs
   return scratch_rows<Observer, P>(w, i, base, offset, only);
 }
 
-// Lanes in several apertures: each aperture is done with its lanes only.
+// Lanes in several apertures: each aperture handles only its own lanes.
 template <class Observer, class P>
 [[gnu::noinline]] const Inst* flat_mixed(Wave& w, const Inst* i) {
   const Row* v = &w.v(i->src[0]);
@@ -246,7 +246,7 @@ GFXGRAPH_INLINE bool scalar_event(Wave& w, const Inst* i, uint64_t address, uint
     event.bytes = bytes;
     event.in_range = in_range;
     const RegionCacheEntry& entry = cache_entry(w, i);
-    event.mapped = mapped && entry.requested_size != 0;  // scratch is no region
+    event.mapped = mapped && entry.requested_size != 0;  // scratch is not a region
     const uint64_t into = address - entry.base;
     event.requested = mapped && into < entry.requested_size && bytes <= entry.requested_size - into;
     return static_cast<Observer*>(w.observer)
@@ -268,7 +268,7 @@ GFXGRAPH_INLINE bool is_ordinary(const Wave& w, const Inst* i, const RegionCache
   }
 }
 
-// Not inlined: it would make s_load() save more registers than it needs.
+// Not inlined, because that would make s_load() save more registers.
 template <class Observer, uint32_t kDwords>
 [[gnu::noinline]] const Inst* s_load_looked_up(Wave& w, const Inst* i, uint64_t address) {
   uint32_t value[kDwords] = {};
@@ -276,7 +276,7 @@ template <class Observer, uint32_t kDwords>
   const bool mapped = resolve<false>(w, i, address, Bounds{0, 0}, kDwords * 4, host);
   if (scalar_event<Observer, kDwords>(w, i, address, kDwords * 4, true, mapped)) {
     for (uint32_t d = 0; d < kDwords; ++d) {
-      // A load that was widened may reach into the next region.
+      // A widened load may extend into the next region.
       if (!mapped && !resolve<false>(w, i, address + 4 * d, Bounds{0, 0}, 4, host)) {
         raise_access(w, i, FaultKind::kMemory, 0, address, kDwords * 4, false, nullptr);
         w.fault.lane = -1;

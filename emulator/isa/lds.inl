@@ -1,5 +1,5 @@
-// DS instructions. Source: RDNA2 ISA guide, "LDS and GDS Instructions". GDS forms are refused; of
-// GWS there are init and barrier.
+// DS instructions. Source: RDNA2 ISA guide, "LDS and GDS Instructions". GDS forms are unsupported;
+// the only supported GWS instructions are init and barrier.
 #pragma once
 
 #include "emulator/isa/atomics.inl"
@@ -21,7 +21,7 @@ GFXGRAPH_INLINE uint32_t part_offset(const Inst* i, unsigned part) {
          (kStride64 ? 64 : 1);
 }
 
-// Element `kPart` of a two-element instruction, as a policy of its own.
+// Element `kPart` of a two-element instruction, as a separate policy.
 template <typename T, unsigned kPart>
 struct Read2Part {
   static constexpr uint32_t kBytes = sizeof(T);
@@ -84,7 +84,7 @@ const Inst* ds2(Wave& w, const Inst* i) {
   lds_rows<Observer, Part<T, 0>>(w, i, part_offset<T, kStride64>(i, 0), offset);
   return lds_rows<Observer, Part<T, 1>>(w, i, part_offset<T, kStride64>(i, 1), offset);
 }
-// Both data operands are read before the first element is written back to registers.
+// Reads both data operands before it writes the first element back to registers.
 template <class Observer, typename T, bool kStride64>
 const Inst* ds_exchange2(Wave& w, const Inst* i) {
   const uint16_t dst = i->dst;
@@ -147,7 +147,7 @@ inline const Inst* ds_swizzle(Wave& w, const Inst* i) {
   blend_into(w.v(i->dst), result, w.exec_mask);
   return i->next();
 }
-// Adds the number of active lanes to, or takes it from, a counter at M0's upper half + offset.
+// Adds the number of active lanes to a counter at M0's upper half + offset, or subtracts it.
 template <bool kAppend>
 const Inst* ds_count(Wave& w, const Inst* i) {
   const uint64_t at =
@@ -198,7 +198,7 @@ Handler ds_narrow_store(Inst& inst) {
   return ds<O, NarrowStore<T>>;
 }
 
-// LDS additions flush denormals as MODE says for binary32; they round to nearest in every mode.
+// LDS additions flush denormals as MODE sets for binary32; they round to nearest in every mode.
 template <class O>
 const Inst* ds_add_f32_in_mode(Wave& w, const Inst* i) {
   const HostControl control(kHostDefaultControl | ((w.mode >> 4 & 1) != 0 ? 0 : kHostFlushInputs) |
@@ -219,7 +219,7 @@ Handler bind_ds_atomic(Inst& inst) {
 #define GFXGRAPH_DS_ATOMIC(name, type, OpT, T) \
   case Op::ds_##name##_##type:                 \
   case Op::ds_##name##_rtn_##type: return ds_atomic<O, OpT, T>(inst);
-    // The histogram's: no function call per lane.
+    // Used by histograms: no function call per lane.
     case Op::ds_add_u32: return ds<O, Atomic<OpAdd, U32, false, false>>;
     case Op::ds_add_rtn_u32:
       return ds<O, Atomic<OpAdd, U32, true, false>>;

@@ -29,13 +29,13 @@ GFXGRAPH_INLINE Srd read_srd(const Wave& w, const Inst* i) {
 }
 enum OobSelect : uint32_t { kStructuredOffset = 0, kStructured = 1, kDisabled = 2, kRaw = 3 };
 
-// Whether this access goes to the wave's own scratch through the SRD it was started with.
+// Whether this access uses the wave's own scratch through the SRD it was started with.
 GFXGRAPH_INLINE bool is_scratch(const Wave& w, const Srd& srd) {
   return srd.base - w.scratch_base < w.scratch_bytes && srd.swizzle && srd.add_tid &&
          srd.stride == 0 && srd.index_stride * 4 == w.scratch_row;
 }
 
-// Where lane `l`'s access of `bytes` goes, and how many of its bytes pass the range check.
+// The address of lane `l`'s access of `bytes`, and how many of its bytes pass the range check.
 struct BufferLane {
   uint64_t address;
   uint32_t usable;
@@ -67,7 +67,7 @@ GFXGRAPH_INLINE BufferLane buffer_lane(const Wave& w, const Inst* i, const Srd& 
       if (srd.swizzle && srd.stride != 0) {
         if (index >= srd.records || offset + bytes > srd.stride) good = 0;
       } else {
-        // Each dword is checked by itself.
+        // Each dword is checked separately.
         const uint64_t limit = srd.records > soffset ? srd.records - soffset : 0;
         const uint64_t left = limit > at ? limit - at : 0;
         if (left < bytes) good = bytes < 4 ? 0 : static_cast<uint32_t>(left & ~uint64_t{3});
@@ -76,11 +76,11 @@ GFXGRAPH_INLINE BufferLane buffer_lane(const Wave& w, const Inst* i, const Srd& 
   return {srd.base + soffset + at, good};
 }
 
-// Any SRD, lane by lane. `usable` is how many of the access's bytes pass the range check.
+// Any SRD, one lane at a time. `usable`: how many of the access's bytes pass the range check.
 template <class Observer, class P>
 [[gnu::noinline]] const Inst* buffer_lanes(Wave& w, const Inst* i, const Srd& srd,
                                            uint32_t soffset) {
-  // Where the dwords of a wide element would go is not documented for elements of 4 bytes.
+  // For elements of 4 bytes, the placement of a wide element's dwords is undocumented.
   if (srd.swizzle && P::kBytes > 4)
     return w.unsupported(i, "an access wider than 4 bytes through a swizzled buffer");
   Row64 address;
@@ -154,7 +154,7 @@ const Inst* buffer(Wave& w, const Inst* i) {
   }
   if (srd.swizzle || srd.add_tid || srd.out_of_range != kRaw)
     return buffer_lanes<Observer, P>(w, i, srd, soffset);
-  // Raw buffers: one comparison for all lanes when they are all in range.
+  // Raw buffers: one comparison for all lanes if all are in range.
   Row offset;
   if (offen)
     offset = w.v(i->src[0]);
@@ -218,9 +218,9 @@ inline bool can_load_to_lds(Op op) {
 
 inline const Inst* buffer_nothing(Wave&, const Inst* i) { return i->next(); }
 
-// ---- binding of everything that FLAT, GLOBAL, SCRATCH and MUBUF share ----
+// ---- binding of the instructions that FLAT, GLOBAL, SCRATCH and MUBUF share ----
 
-// Of those that can_load_to_lds().
+// For instructions that can_load_to_lds().
 template <class O, class P>
 Handler bind_load_to_lds(Inst& inst) {
   if constexpr (P::kKind == AccessKind::kLoad && P::kBytes <= 4) {

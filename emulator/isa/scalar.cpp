@@ -1,6 +1,7 @@
 // Scalar ALU with two sources. Source: RDNA2 ISA guide, chapter "Scalar ALU Operations". One line
-// per instruction in bind_*(); one source: scalar_unary.cpp; comparisons and immediates:
-// scalar_compare.cpp; what changes the pc or the wave's state: scalar_control.cpp.
+// per instruction in bind_*(). Instructions with one source: scalar_unary.cpp; comparisons and
+// immediates: scalar_compare.cpp; instructions that change the pc or the wave's state:
+// scalar_control.cpp.
 #include "emulator/isa/scalar_op.h"
 
 namespace gfxgraph::emulator {

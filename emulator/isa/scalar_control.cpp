@@ -94,7 +94,7 @@ Handler bind_scalar_control(const Inst& inst) {
     case Op::s_trap: return trap;
     case Op::s_code_end: return code_end;
     case Op::s_sethalt: return (inst.imm & 1) == 0 ? nop : nullptr;
-    // The debugger's conditions are never set.
+    // No debugger ever sets these conditions.
     case Op::s_cbranch_cdbgsys:
     case Op::s_cbranch_cdbguser:
     case Op::s_cbranch_cdbgsys_or_user:

@@ -76,7 +76,7 @@ template <typename T>
 uint32_t flbit(Wave&, T a) {
   return a == 0 ? ~0u : static_cast<uint32_t>(std::countl_zero(a));
 }
-// Leading bits equal to the sign bit; all of them: -1.
+// Number of leading bits equal to the sign bit; -1 if all are.
 template <typename T>
 uint32_t flbit_i(Wave& w, T a) {
   const T sign = a >> (sizeof(T) * 8 - 1) ? static_cast<T>(~a) : a;

@@ -29,7 +29,7 @@ GFXGRAPH_INLINE uint32_t population(uint32_t v) {
   v = (v + (v >> 4)) & 0x0f0f0f0fu;
   return v * 0x01010101u >> 24;
 }
-// Position of the first one from the top, from the bottom; -1 when there is none.
+// Position of the first 1 bit from the top or from the bottom; -1 if there is none.
 GFXGRAPH_INLINE uint32_t first_high(uint32_t v) {
   return v == 0 ? ~0u : static_cast<uint32_t>(__builtin_clz(v));
 }

@@ -93,7 +93,7 @@ struct MadWide {
         r = !kSigned                            ? ~uint64_t{0}
             : static_cast<int64_t>(product) < 0 ? uint64_t{1} << 63
                                                 : ~uint64_t{0} >> 1;
-      // Signed: bit 64 of the 65-bit sum, that is its sign.
+      // Signed: bit 64, the sign of the 65-bit sum.
       const bool negative = (static_cast<int64_t>(product + addend) < 0) != overflow;
       out.lane[l] = (kSigned ? negative : overflow) ? ~0u : 0u;
       store<T::kU64>(d, l, mask[l], r);

@@ -9,7 +9,7 @@ namespace {
 constexpr T F = T::kF32, D = T::kF64, H = T::kF16, U = T::kU32, I = T::kI32, W = T::kU16,
             S = T::kI16, P = T::kP16;
 
-// The host's conversion is undefined out of range: values are brought into range first.
+// The host's conversion is undefined for values out of range: bring them into range first.
 GFXGRAPH_INLINE int32_t to_i32(float v) {
   const float low = v > -2147483648.0f ? v : -2147483648.0f;  // NaN becomes the bound; fixed below
   const int32_t in_range = static_cast<int32_t>(low < 2147483520.0f ? low : 2147483520.0f);
@@ -36,7 +36,7 @@ GFXGRAPH_INLINE uint32_t to_u32(double v) {
   return static_cast<uint32_t>(static_cast<int32_t>(biased)) + 0x80000000u;
 }
 GFXGRAPH_INLINE float from_u32(uint32_t v) {
-  // Through binary64, which holds it exactly: one rounding.
+  // Through binary64, which is exact: only one rounding.
   return static_cast<float>(static_cast<double>(static_cast<int32_t>(v - 0x80000000u)) +
                             2147483648.0);
 }
@@ -50,7 +50,7 @@ GFXGRAPH_INLINE int32_t clamp_to(int32_t v, int32_t low, int32_t high) {
 
 GFXGRAPH_INLINE uint32_t at_most(uint32_t v, uint32_t high) { return v < high ? v : high; }
 
-// [-1, 1] or [0, 1] to the integer range, to the nearest even; NaN gives 0.
+// [-1, 1] or [0, 1] to the integer range, to nearest even; NaN gives 0.
 GFXGRAPH_INLINE uint32_t snorm16(float v) {
   const float in = v > -1.0f ? (v < 1.0f ? v : 1.0f) : -1.0f;
   const int32_t r = static_cast<int32_t>(__builtin_nearbyintf(in * 32767.0f));
@@ -140,7 +140,7 @@ void add_packs(VectorTable& t) {
                                  U, I, I>();
   t[Op::v_cvt_pk_u8_f32] =
       lane<[](float a, uint32_t b, uint32_t c) { return pk_u8(a, b, c); }, U, F, U, U>();
-  // A move of two halves: signalling NaNs pass, modifiers apply.
+  // Moves two halves: signalling NaNs pass unchanged, modifiers apply.
   t[Op::v_pack_b32_f16] =
       hot<[](float a, float b) { return raw_half(a) | raw_half(b) << 16; }, U, H, H>();
 }

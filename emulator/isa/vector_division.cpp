@@ -1,7 +1,7 @@
-// The three steps around a division: scale, the last fma, and the special cases. Source: RDNA2 ISA
-// guide V_DIV_SCALE, V_DIV_FMAS, V_DIV_FIXUP. The guide's pseudo-code of DIV_FMAS names one factor;
-// the scalings of DIV_SCALE need two (a denominator scaled up makes the quotient small, a numerator
-// makes it large), chosen by the quotient's size.
+// The three instructions around a division: scaling, the last fma, and the special cases. Source:
+// RDNA2 ISA guide V_DIV_SCALE, V_DIV_FMAS, V_DIV_FIXUP. The guide's pseudo-code of DIV_FMAS has one
+// factor, but the scalings of DIV_SCALE need two: a scaled-up denominator makes the quotient small,
+// a scaled-up numerator makes it large. The quotient's size selects the factor.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -44,8 +44,8 @@ GFXGRAPH_INLINE bool denormal(V v) {
   return v != 0 && exponent(v) == 0;
 }
 
-// s0 is the value to scale: the denominator s1 or the numerator s2. `flag`: DIV_FMAS must undo the
-// scaling.
+// s0 is the value to scale: the denominator s1 or the numerator s2. `flag`: whether DIV_FMAS must
+// undo the scaling.
 template <class V>
 GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   using X = Format<V>;
@@ -60,7 +60,7 @@ GFXGRAPH_INLINE V div_scale(V s0, V s1, V s2, bool& flag) {
   const bool tiny_inverse = denormal(V(1) / s1);
   const bool tiny_quotient = magnitude(s2 / s1) < X::kSmallest;
   if (tiny_inverse && tiny_quotient) {
-    // The guide says up, which would overflow such a denominator and make every quotient 0.
+    // The guide scales up here, which would overflow such a denominator and make every quotient 0.
     flag = true;
     return s0 == s1 ? s0 * X::kDown : quiet(s0);
   }
@@ -84,7 +84,7 @@ GFXGRAPH_INLINE float div_fmas(float a, float b, float c, bool flag) {
   const double part = sum - product;
   const double error = (product - (sum - part)) + (static_cast<double>(c) - part);
   uint64_t u = bits_of(sum);
-  // To odd, so that the narrowing below is the one rounding.
+  // Rounds to odd, so that only the narrowing below rounds.
   if (error == error && error != 0 && (u & 1) == 0)
     u = ((bits_of(error) ^ u) >> 63) == 0 ? u + 1 : u - 1;
   return static_cast<float>(as<double>(u) * (exponent(c) > 127 ? 0x1p64 : 0x1p-64));
@@ -95,8 +95,8 @@ GFXGRAPH_INLINE double div_fmas(double a, double b, double c, bool flag) {
   const double r = __builtin_fma(a, b, c);
   const double scaled = r * scale;
   if (!(magnitude(scaled) <= Format<double>::kSmallest)) return scaled;
-  // The scaled result is denormal or was before rounding: one rounding, from a format that holds
-  // the product.
+  // The scaled result is denormal, or was before rounding: round once, from a format that holds the
+  // exact product.
   return static_cast<double>((static_cast<__float128>(a) * b + c) * scale);
 }
 
@@ -121,9 +121,9 @@ GFXGRAPH_INLINE V div_fixup(V s0, V s1, V s2) {
   return as<V>(static_cast<Bits>((bits_of(s0) & ~X::kSign) | sign));
 }
 
-// Whether all active lanes are so far from what div_scale and div_fixup treat apart that the first
-// hands on `a`, and the second gives `a` the sign of the quotient c / b: normal numbers whose
-// quotient is normal, too. One pass without branches, for the usual case.
+// Whether, in all active lanes, div_scale returns `a` and div_fixup gives `a` the sign of the
+// quotient c / b: normal numbers with a normal quotient, far from both instructions' special cases.
+// One pass without branches, for the common case.
 GFXGRAPH_INLINE bool usual_division(const uint32_t* mask, const uint32_t* a, const uint32_t* b,
                                     const uint32_t* c) {
   constexpr uint32_t kLeastDenominator = 1, kMostDenominator = 252;  // its inverse is normal
@@ -208,7 +208,7 @@ VectorOp division(Kernel kernel, uint8_t flags) {
   return op;
 }
 
-// As binary32 does, without the scaling range checks that a binary16 quotient cannot need.
+// Like binary32, without the scaling range checks, which a binary16 quotient does not need.
 GFXGRAPH_INLINE float div_fixup16(float s0, float s1, float s2) {
   const uint32_t sign = (bits_of(s1) ^ bits_of(s2)) & 0x80000000u;
   const float abs1 = magnitude(s1);

@@ -64,8 +64,8 @@ GFXGRAPH_INLINE Row source_row(const Wave& w, const Inst* i, int n) {
 }
 
 // v_dot2_i32_i16 and v_dot2_u32_u16 with op_sel, op_sel_hi or clamp: for each of the first two
-// sources, op_sel says which half is the first element, op_sel_hi which is the second. Compilers
-// take one half of a constant twice (op_sel_hi 0).
+// sources, op_sel selects the half used as the first element, op_sel_hi the second. Compilers use
+// one half of a constant twice (op_sel_hi 0).
 template <bool kSigned>
 const Inst* integer_dot2_modified(Wave& w, const Inst* i) {
   Row row[3] = {source_row(w, i, 0), source_row(w, i, 1), source_row(w, i, 2)};

@@ -1,5 +1,5 @@
-// Binary16 arithmetic. Sums and products of binary16 values round once: binary32 has more than
-// twice the bits; fma rounds to odd in between. Results keep the destination's upper half.
+// Binary16 arithmetic. Sums and products of binary16 values round once, because binary32 has more
+// than twice as many bits; fma rounds to odd in between. Results keep the destination's upper half.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr T H = T::kF16, S = T::kI16;
 
-// Exact binary32 values: what is left of the binary32 rules is the signalling bit, which sits at
-// the same place after conversion.
+// The inputs are exact in binary32. Of the binary32 rules only the signalling bit matters, and
+// conversion keeps its position.
 GFXGRAPH_INLINE float fract(float a) {
   const float r = a - __builtin_floorf(a);
   return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r;
@@ -26,7 +26,7 @@ GFXGRAPH_INLINE int32_t frexp_exponent(float a) {
   const uint32_t e = bits_of(a) >> 23 & 0xff;
   return e == 255 || e == 0 ? 0 : static_cast<int32_t>(e) - 126;
 }
-// Binary32 holds every product before its one rounding when the exponent is limited.
+// With a limited exponent, binary32 represents every product exactly before its one rounding.
 GFXGRAPH_INLINE float ldexp16(float a, int32_t n) {
   const int32_t e = n < -60 ? -60 : n > 60 ? 60 : n;
   return a * as<float>(static_cast<uint32_t>(127 + e) << 23);

@@ -1,6 +1,5 @@
-// Binary32 arithmetic. IEEE and DX10_CLAMP on, denormals on, round to nearest even; quieting comes
-// with the host's own operations. When several inputs are NaN the result's payload is one of
-// theirs.
+// Binary32 arithmetic. IEEE and DX10_CLAMP on, denormals on, round to nearest even; the host's own
+// operations quiet NaNs. If several inputs are NaN, the result has the payload of one of them.
 #include "emulator/isa/vector_float.h"
 #include "emulator/isa/vector_op.h"
 
@@ -41,7 +40,7 @@ GFXGRAPH_INLINE int32_t frexp_exponent(float a) {
 }
 
 GFXGRAPH_INLINE float ldexp32(float a, int32_t n) {
-  // In binary64 every intermediate is exact, so there is one rounding.
+  // Every intermediate is exact in binary64, so there is only one rounding.
   const int32_t e = n < -300 ? -300 : n > 300 ? 300 : n;
   return static_cast<float>(static_cast<double>(a) *
                             as<double>(static_cast<uint64_t>(1023 + e) << 52));
@@ -77,8 +76,8 @@ GFXGRAPH_INLINE float mullit(float a, float b, float c) {
   return mul_legacy(a, b);
 }
 
-// Without NaNs, two of the host's comparisons give the answer: they differ only for zeros of both
-// signs, where AND keeps the positive one and OR the negative one.
+// Without NaNs, two host comparisons suffice: they differ only for zeros of opposite sign, where
+// AND keeps the positive zero and OR the negative one.
 template <bool kMax>
 struct Extreme {
   static constexpr T kDst = F;

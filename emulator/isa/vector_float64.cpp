@@ -37,8 +37,8 @@ GFXGRAPH_INLINE double power_of_two(int32_t e) {
   return as<double>(static_cast<uint64_t>(1023 + e) << 52);
 }
 
-// One rounding: steps that cannot be inexact first. Going down, the value is first brought to at
-// least 2^-969 so that only the last product can leave the normal range.
+// Rounds once: exact steps come first. When scaling down, the value is first brought to at least
+// 2^-969, so that only the last product can leave the normal range.
 GFXGRAPH_INLINE double ldexp64(double a, int32_t n) {
   int32_t e = n < -2200 ? -2200 : n > 2200 ? 2200 : n;
   if (e > 1023) {
@@ -59,7 +59,7 @@ GFXGRAPH_INLINE double ldexp64(double a, int32_t n) {
   return a * power_of_two(e);
 }
 
-// The bits of 2 / pi behind the point, most significant first: 1216 of them.
+// The first 1216 fraction bits of 2 / pi, most significant first.
 constexpr uint32_t kTwoOverPi[] = {
     0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
     0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484,
@@ -67,7 +67,7 @@ constexpr uint32_t kTwoOverPi[] = {
     0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
     0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
 
-// ISA guide V_TRIG_PREOP_F64: 53 bits of 2 / pi from bit 53 * segment on, further right for large
+// ISA guide V_TRIG_PREOP_F64: 53 bits of 2 / pi from bit 53 * segment, further right for large
 // arguments.
 GFXGRAPH_INLINE double trig_preop(double a, uint32_t segment) {
   const uint32_t exponent = static_cast<uint32_t>(bits_of(a) >> 52) & 0x7ff;

@@ -23,7 +23,7 @@ GFXGRAPH_INLINE void negate_and_abs(T type, bool neg, bool abs, uint32_t* rows) 
   for (unsigned l = 0; l < kLanes; ++l) r[l] = (r[l] & keep) ^ flip;
 }
 
-// SDWA: 0..3 a byte, 4..5 a word, 6 all.
+// SDWA selector: 0..3 a byte, 4..5 a word, 6 the whole register.
 GFXGRAPH_INLINE void sdwa_select(uint32_t selector, bool sign_extend, uint32_t* r) {
   if (selector >= 6) return;
   const unsigned width = selector < 4 ? 8 : 16;
@@ -70,7 +70,7 @@ bool dpp16_known(uint32_t control) {
          control == 0x140 || control == 0x141 || (control >= 0x150 && control <= 0x16f);
 }
 
-// Permutes `rows` and gives the lanes whose result may be written.
+// Permutes `rows` and returns the lanes whose result may be written.
 uint32_t dpp16(const Wave& w, uint32_t control_word, uint32_t* rows) {
   const uint8_t* from = kDpp16Lanes.from[control_word >> 8 & 0x1ff];  // known: see form_supported()
   const uint32_t fetch_inactive = (control_word >> 18 & 1) != 0 ? ~0u : 0u;
@@ -105,8 +105,8 @@ void dpp8(const Wave& w, uint32_t control_word, uint32_t* rows) {
   for (unsigned l = 0; l < kLanes; ++l) rows[l] = out[l];
 }
 
-// Gives the rows of source n, in `staged` unless the register's own will do. `writable` loses the
-// lanes that DPP disables.
+// Returns the rows of source n: the register's own rows, or `staged` if they need changes. Removes
+// from `writable` the lanes that DPP disables.
 const uint32_t* stage(const Wave& w, const Inst* i, const VectorOp& op, int n, Staged& staged,
                       uint32_t& writable) {
   const T type = op.src[n];
@@ -153,8 +153,8 @@ double omod64(double v, uint32_t omod) {
   return omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v;
 }
 
-// ISA guide 6.2.4: the hardware ignores output modifiers in IEEE mode and where output denormals
-// are on.
+// ISA guide 6.2.4: the hardware ignores output modifiers in IEEE mode and if output denormals are
+// enabled.
 bool omod_applies(const Wave& w, T type) {
   const bool ieee = (w.mode >> 9 & 1) != 0;
   const bool denormals = !FloatMode{w.mode}.flushes_results(type);
@@ -207,8 +207,8 @@ void clamp_float(T type, bool nan_to_zero, uint32_t* d) {
   }
 }
 
-// SDWA destination: places the result in a byte or word; the rest by dst_unused (0 zeros, 1 sign, 2
-// kept).
+// SDWA destination: places the result in a byte or word; dst_unused sets the other bits (0 zeros, 1
+// sign, 2 kept).
 uint32_t sdwa_place(uint32_t control, uint32_t value, uint32_t old) {
   const uint32_t selector = control >> 8 & 7;
   const uint32_t unused = control >> 11 & 3;
@@ -249,7 +249,7 @@ void finish(Wave& w, const Inst* i, const VectorOp& op, Staged& result, const ui
   }
 }
 
-// Whether the result needs work after the kernel.
+// Whether the result needs further processing after the kernel.
 bool changes_result(const Inst* i, const VectorOp& op) {
   if (i->extra() == VopExtra::kSdwa) return true;
   if (i->omod() != 0 && i->format != Format::kVop3p) return true;
@@ -264,14 +264,14 @@ void write_bits(Wave& w, const Inst* i, uint32_t bits) {
     w.write32(i->dst, bits);
 }
 
-// Null, or why this form of the instruction is not supported.
+// Null, or why this form of the instruction is unsupported.
 bool form_supported(const Inst& i, const VectorOp& op) {
   const bool is_float =
       op.dst == T::kF32 || op.dst == T::kF64 || op.dst == T::kF16 || op.dst == T::kB32;
   if (i.extra() == VopExtra::kDpp16 && !dpp16_known(static_cast<uint32_t>(i.imm) >> 8 & 0x1ff))
     return false;
   if (i.format == Format::kVop3p) {
-    // Integer dot products have no neg; those of bytes and nibbles take whole registers.
+    // Integer dot products have no neg; those of bytes and nibbles use whole registers.
     if (op.dst == T::kU32 && (i.neg() | i.abs()) != 0) return false;
     return op.modified != nullptr || (i.op_sel() == 0 && (i.op_sel_hi() & 3) == 3);
   }
@@ -287,7 +287,7 @@ bool form_supported(const Inst& i, const VectorOp& op) {
   return true;
 }
 
-// ---- SDWA with a whole register as destination, the usual form ----
+// ---- SDWA with a whole register as destination, the common form ----
 
 // Source n with its byte or word selected: the register itself, or `staged`.
 GFXGRAPH_INLINE const uint32_t* sdwa_source(const Wave& w, const Inst* i, int n, Row& staged) {
@@ -427,7 +427,7 @@ const Inst* generic_in_mode(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// `kinds`: which sources are no VGPRs, one bit each.
+// `kinds`: the sources that are not VGPRs, one bit each.
 static Handler bind_usual_mode(Inst& inst, const VectorOp& op, unsigned kinds) {
   if (op.custom != nullptr) return inst.extra() == VopExtra::kNone ? op.custom : nullptr;
   if (op.kernel == nullptr) return nullptr;

@@ -38,7 +38,7 @@ GFXGRAPH_INLINE uint32_t sad_u8(uint32_t a, uint32_t b) {
   for (unsigned n = 0; n < 4; ++n) sum += absolute_difference(byte_of(a, n), byte_of(b, n));
   return sum;
 }
-// Bytes whose reference (b) is zero do not count.
+// Ignores bytes whose reference (b) is zero.
 GFXGRAPH_INLINE uint32_t msad_u8(uint32_t a, uint32_t b) {
   uint32_t sum = 0;
   for (unsigned n = 0; n < 4; ++n)

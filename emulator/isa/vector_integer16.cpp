@@ -1,4 +1,4 @@
-// 16-bit integers: one half of the register by op_sel; the other half of the destination is kept.
+// 16-bit integers: op_sel selects one half of the register; the destination keeps its other half.
 #include "emulator/isa/vector_op.h"
 
 namespace gfxgraph::emulator {

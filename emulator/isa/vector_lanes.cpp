@@ -6,7 +6,7 @@ namespace gfxgraph::emulator {
 inline namespace GFXGRAPH_ISA {
 namespace {
 
-// EXEC = 0 reads lane 0.
+// Reads lane 0 if EXEC is 0.
 const Inst* readfirstlane(Wave& w, const Inst* i) {
   const uint32_t exec = w.exec();
   const unsigned lane_index = exec == 0 ? 0 : static_cast<unsigned>(__builtin_ctz(exec));
@@ -14,7 +14,7 @@ const Inst* readfirstlane(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// These two ignore EXEC; the lane number wraps.
+// Both instructions ignore EXEC; the lane number wraps.
 const Inst* readlane(Wave& w, const Inst* i) {
   const uint32_t lane_index = w.read32(i, 1) & 31;
   w.write32(i->dst, operand::is_vgpr(i->src[0]) ? w.v(i->src[0]).lane[lane_index] : w.read32(i, 0));
@@ -25,8 +25,9 @@ const Inst* writelane(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// src1, src2: sixteen 4-bit lane numbers; kCross: of the other row of 16. op_sel[0]: fetch inactive
-// lanes too; op_sel[1] (bound_ctrl): what may not be fetched is 0, else the destination stays.
+// src1, src2: sixteen 4-bit lane numbers; kCross: in the other row of 16. op_sel[0]: fetch inactive
+// lanes too; op_sel[1] (bound_ctrl): a lane that may not be fetched gives 0, else the destination
+// is unchanged.
 template <bool kCross>
 const Inst* permlane16(Wave& w, const Inst* i) {
   const uint64_t selectors = static_cast<uint64_t>(w.read32(i, 2)) << 32 | w.read32(i, 1);
@@ -70,15 +71,14 @@ const Inst* swap(Wave& w, const Inst* i) {
   return i->next();
 }
 
-// ---- relative register numbers: M0 is added to the number of the destination, the source, or both
-// ----
+// ---- relative register numbers: M0 offsets the destination, the source, or both ----
 
 constexpr const char* kBeyondRegisters = "relative VGPR number (M0) beyond v255";
 
 bool in_file(uint32_t number) { return number < 256; }
 
-// kDst, kSrc: which numbers move. kSplit ("_2"): M0[9:0] moves the source, M0[25:16] the
-// destination.
+// kDst, kSrc: which register numbers M0 offsets. kSplit ("_2"): M0[9:0] offsets the source,
+// M0[25:16] the destination.
 template <bool kDst, bool kSrc, bool kSplit>
 const Inst* movrel(Wave& w, const Inst* i) {
   const uint32_t m0 = w.sgpr[operand::kM0];

@@ -11,17 +11,17 @@ namespace {
 constexpr T F = T::kF32, D = T::kF64, H = T::kF16;
 
 enum class Use : uint8_t {
-  kByType,   // by the types of operands and result
-  kNearest,  // as by type, but rounds to nearest, or has nothing to round
+  kByType,   // depends on the types of operands and result
+  kNearest,  // like kByType, but rounds to nearest, or needs no rounding
   kFixed,    // the same in all modes
 };
 
 struct ModeRule {
   Use use = Use::kByType;
-  bool native = false;        // the plain handlers do it all when MXCSR says how
+  bool native = false;        // the plain handlers are correct once MXCSR is set
   Kernel half = nullptr;      // result before its rounding to binary16, as binary32
-  Kernel half_odd = nullptr;  // the same for rounding to nearest, if another
-  Kernel directed = nullptr;  // for roundings other than to nearest
+  Kernel half_odd = nullptr;  // the same for rounding to nearest, if it differs
+  Kernel directed = nullptr;  // for rounding modes other than to nearest
   Kernel without_ieee = nullptr;
 };
 
@@ -124,7 +124,7 @@ struct Rules {
     add_native();
     add_halves();
     add_extremes();
-    // The usual way makes -0 of 0 when rounding down.
+    // The plain conversion turns 0 into -0 when rounding down.
     (*this)[Op::v_cvt_f32_u32].directed =
         kernel_of<[](uint32_t a) { return static_cast<float>(int64_t{a}); }, T::kU32>();
     (*this)[Op::v_div_fmas_f32].directed = div_fmas_directed<float, double>;
@@ -133,13 +133,13 @@ struct Rules {
 };
 
 void Rules::add_fixed() {
-  // Flush denormals in every mode.
+  // These flush denormals in every mode.
   use(Use::kFixed, {Op::v_rcp_f32, Op::v_rcp_iflag_f32, Op::v_rsq_f32, Op::v_sqrt_f32,
                     Op::v_exp_f32, Op::v_log_f32, Op::v_sin_f32, Op::v_cos_f32});
-  // Look at the bits.
+  // These examine the bits.
   use(Use::kFixed, {Op::v_cmp_class_f16, Op::v_cmpx_class_f16, Op::v_cmp_class_f32,
                     Op::v_cmpx_class_f32, Op::v_cmp_class_f64, Op::v_cmpx_class_f64});
-  // Exact, and a denormal gives the zero that its flushing would give.
+  // These are exact, and a denormal gives the same zero as when flushed.
   use(Use::kFixed,
       {Op::v_cvt_u32_f32, Op::v_cvt_i32_f32, Op::v_cvt_u32_f64, Op::v_cvt_i32_f64,
        Op::v_cvt_f32_ubyte0, Op::v_cvt_f32_ubyte1, Op::v_cvt_f32_ubyte2, Op::v_cvt_f32_ubyte3,
@@ -221,7 +221,7 @@ const ModeRule& rule_of(Op op) {
 
 constexpr bool is_float(T type) { return type == F || type == D || type == H; }
 
-// An instruction with modifiers of the result depends on IEEE and DX10_CLAMP.
+// An instruction with output modifiers depends on IEEE and DX10_CLAMP.
 bool modifies_float_result(const Inst& inst, const VectorOp& op) {
   return (is_float(op.dst) || op.dst == T::kB32) && (inst.omod() != 0 || inst.clamp());
 }
@@ -258,7 +258,7 @@ const Inst* native_in_mode(Wave& w, const Inst* i) {
   return op.plain[i->mods >> vmod::kKindsShift & 7](w, i);
 }
 
-// Without modifiers, and sources in registers or scalars: straight on rows.
+// No modifiers, and sources in registers or scalars: works directly on rows.
 const Inst* plain_in_mode(Wave& w, const Inst* i) {
   const VectorOp& op = vector_table().op[static_cast<unsigned>(i->op)];
   const FloatMode mode{w.mode};
@@ -323,7 +323,7 @@ void flush_denormals(T type, uint32_t* rows) {
 bool flushes_source(Op op, FloatMode mode, T type) {
   if (rule_of(op).use == Use::kFixed) return false;
   if (is_float(type)) return mode.flushes_inputs(type);
-  // Packed halves of the two VOP2 forms; v_sat_pk_u8_i16's are integers.
+  // Packed halves of both VOP2 forms; those of v_sat_pk_u8_i16 are integers.
   return type == T::kP16 && op != Op::v_sat_pk_u8_i16 && mode.flushes_inputs(H);
 }
 
@@ -362,7 +362,7 @@ uint32_t run_in_mode(FloatMode mode, Op op, Kernel kernel, uint32_t* d, const ui
     out = kernel(d, mask, a, b, c, bits);
   }
   if (flush) flush_denormals(table.dst, d);
-  // Toward zero in every mode.
+  // Rounds toward zero in every mode.
   if (op == Op::v_cvt_pkrtz_f16_f32 && mode.flushes_results(H)) flush_denormals(T::kP16, d);
   return out;
 }

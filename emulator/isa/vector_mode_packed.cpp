@@ -1,4 +1,4 @@
-// VOP3P in any MODE: each half through the 16-bit instruction of the same name, and the mixed
+// VOP3P in any MODE: runs each half through the 16-bit instruction of the same name, and the mixed
 // fma through v_fma_f32. Source: RDNA2 ISA guide, "Packed math" and V_FMA_MIX*.
 #include "emulator/isa/vector_mode.h"
 #include "emulator/isa/vector_mode_half.h"
@@ -29,7 +29,7 @@ void half_of(const Wave& w, const Inst* i, unsigned n, bool high, uint32_t* out)
   for (unsigned l = 0; l < kLanes; ++l) out[l] = (out[l] >> shift & 0xffffu) ^ flip;
 }
 
-// On values of at most binary32's precision; exact.
+// For values with at most binary32's precision; exact.
 float clamp01(FloatMode mode, float v) {
   if (v != v) return mode.nan_clamps_to_zero() ? 0.0f : v;
   return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f;
@@ -82,7 +82,7 @@ void mixed(const Wave& w, const Inst* i, unsigned n, FloatMode mode, uint32_t* o
   for (unsigned l = 0; l < kLanes; ++l) out[l] = (out[l] & keep) ^ flip;
 }
 
-// The halves of v_fma_mixlo and mixhi: rounded to binary32 in its mode, then to binary16 in its.
+// The halves of v_fma_mixlo and mixhi: rounds to binary32 in its mode, then to binary16 in its own.
 const Inst* fma_mix(Wave& w, const Inst* i) {
   const FloatMode mode{w.mode};
   Row all, in[3], r = {};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr T P = T::kP16;
 
-// The halves of each source as the modifiers say, in place of the source's own.
+// Extracts the halves of each source that the modifiers select.
 struct Selector {
   unsigned low_shift, high_shift;
   uint32_t low_flip, high_flip;  // sign bits
@@ -65,7 +65,7 @@ GFXGRAPH_INLINE void combine(const float* a, const float* b, const float* c, flo
   }
 }
 
-// kExact: signalling NaNs must be seen as such.
+// kExact: signalling NaNs must be recognised.
 template <unsigned kSources, auto F, bool kClamp, bool kExact>
 GFXGRAPH_INLINE void run_float(uint32_t* d, const uint32_t* mask, const uint32_t* a,
                                const uint32_t* b, const uint32_t* c) {

@@ -1,9 +1,9 @@
-// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's own approximations
-// are not public: results here are rounded from binary64 (f32, f16: within 0.5001 ulp, at most 1
-// ulp from the exact value, which is the hardware's documented bound) or correctly rounded (f64
-// rcp, rsq, sqrt: the hardware gives fewer bits and expects a refinement that follows). f32:
-// denormal inputs count as signed zero and denormal results are flushed, as the hardware does
-// whatever MODE says; f16 and f64 keep denormals. See docs/isa-coverage.md.
+// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's approximations are
+// not public. f32 and f16 results here are rounded from binary64: within 0.5001 ulp, at most 1 ulp
+// from the exact value, which is the hardware's documented bound. f64 rcp, rsq and sqrt are
+// correctly rounded; the hardware gives fewer bits and expects a refinement to follow. f32:
+// denormal inputs count as signed zero and denormal results are flushed, as on the hardware in
+// every MODE; f16 and f64 keep denormals. See docs/isa-coverage.md.
 #include <cmath>
 
 #include "emulator/isa/vector_float.h"
@@ -24,7 +24,7 @@ GFXGRAPH_INLINE double rsq(double v) { return 1.0 / __builtin_sqrt(v); }
 
 GFXGRAPH_INLINE float rcp32(float a) { return flush(1.0f / flush(a)); }
 GFXGRAPH_INLINE float sqrt32(float a) { return __builtin_sqrtf(flush(a)); }
-// -0 gives -inf like the reciprocal of a root of -0.
+// -0 gives -inf, like the reciprocal of the root of -0.
 GFXGRAPH_INLINE float rsq32(float a) {
   return static_cast<float>(rsq(static_cast<double>(flush(a))));
 }
@@ -53,7 +53,7 @@ GFXGRAPH_INLINE double cosine(double v) {
   return magnitude == 0.25 ? 0.0 : ::cos(magnitude * kTwoPi);
 }
 
-// rsq(f64): from the long double root and quotient of the host, rounded once more; correct but for
+// rsq(f64): rounds the host's long double root and quotient once more; correctly rounded except for
 // rare cases at 0.5 ulp.
 GFXGRAPH_INLINE double rsq64(double a) {
   return static_cast<double>(1.0L / __builtin_sqrtl(static_cast<long double>(a)));
@@ -78,8 +78,8 @@ void add_transcendental(VectorTable& t) {
   t[Op::v_rsq_f64] = lane<[](double a) { return rsq64(a); }, D, D>();
   t[Op::v_sqrt_f64] = lane<[](double a) { return __builtin_sqrt(a); }, D, D>();
 
-  // The binary32 result carries the binary16 one with one rounding: it has more than twice the
-  // bits.
+  // The binary32 result is precise enough for binary16 with one rounding, because it has more than
+  // twice as many bits.
   t[Op::v_rcp_f16] = lane<[](float a) { return 1.0f / a; }, H, H>();
   t[Op::v_sqrt_f16] = lane<[](float a) { return __builtin_sqrtf(a); }, H, H>();
   t[Op::v_rsq_f16] =

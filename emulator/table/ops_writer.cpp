@@ -28,8 +28,8 @@ bool any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return has(text, part); });
 }
 
-// Registers count their dwords; a literal or another printed source counts one; off and nothing
-// none.
+// Registers count their dwords; a literal or another printed source counts as one; off and nothing
+// count as none.
 unsigned width(const std::string& operand) {
   if (operand == "_" || operand == "N") return 0;
   if (operand == "I") return 1;
@@ -175,7 +175,7 @@ void ds_shape(const Row& row, Shape& s) {
   size_t at = 0;
   if (any(m, {"_rtn_", "ds_read", "permute", "swizzle", "append", "consume"}))
     s.dst = width(row.operands[at++]);
-  // GWS keeps its data where others have the address.
+  // GWS has its data operand in the address position of other instructions.
   size_t source = any(m, {"addtid", "append", "consume"}) ? 1 : 0;
   for (; source < 3 && row.operands[at][0] == 'V'; ++source)
     s.src[source] = width(row.operands[at++]);
@@ -247,7 +247,7 @@ std::array<const char*, 3> constants_of(std::string_view m, const Shape& s) {
   } else if (ends(m, "_f16")) {
     types[0] = types[1] = "F16";
     if (!starts(m, "v_dot2")) types[2] = "F16";
-    // An exponent and a set of classes are integers.
+    // An exponent and a class mask are integers.
     if (any(m, {"ldexp", "class"})) types[1] = "32";
   }
   return types;

@@ -1,6 +1,6 @@
-// Prints the table of all legal gfx1030 (encoding, opcode) pairs by asking the disassembler of the
-// installed LLVM. The output is checked in (gfx1030.inc, ops.inc); a test compares the two. Only
-// the printed text of an instruction is used: the order and the layout of LLVM's own operand lists
+// Prints the table of all legal gfx1030 (encoding, opcode) pairs, using the disassembler of the
+// installed LLVM. The output is checked in (gfx1030.inc, ops.inc); a test compares the two. Uses
+// only the printed text of an instruction, because the order and layout of LLVM's own operand lists
 // change between releases.
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
@@ -76,7 +76,7 @@ class Disassembler {
     llvm::raw_string_ostream stream(line);
     printer_->printInst(&inst, 0, "", *subtarget_, stream);
     stream.flush();
-    // LLVM prints some encodings that are no instruction with a remark in a comment.
+    // LLVM prints some invalid encodings with a remark in a comment.
     if (line.find("illegal") != std::string::npos || line.find("/*") != std::string::npos)
       return std::nullopt;
     Text text;
@@ -139,8 +139,8 @@ std::string operand_shape(std::string_view operand) {
 struct Encoding {
   const char* name;
   uint32_t base;      // first dword without opcode
-  unsigned shift;     // of the opcode in it
-  unsigned opcodes;   // how many the field can hold
+  unsigned shift;     // of the opcode in the first dword
+  unsigned opcodes;   // the number of opcodes the field can hold
   uint32_t second;    // the second dword that most opcodes accept
   uint32_t first_or;  // operand fields of the first dword
   unsigned dwords;    // without literal
@@ -204,7 +204,7 @@ class Probe {
   std::optional<Text> decode(const Encoding& e, unsigned opcode) const {
     const std::array<uint32_t, 5> plain = words(e, opcode);
     if (auto text = disassembler_.decode(plain)) return text;
-    // Fields that some opcodes want otherwise: no destination, scalar or no sources, other sizes.
+    // Fields for opcodes with other operands: no destination, scalar or no sources, other sizes.
     constexpr uint32_t kV = 256 + 16;
     for (uint32_t second :
          {kV | (256 + 20) << 9 | 4u << 18, kV | 12u << 9 | 16u << 18, kV | (256 + 20) << 9,
@@ -263,7 +263,8 @@ class Probe {
     };
     if (text.size > e.dwords * 4) flag("kLiteral");
     if (name == "VOP1" || name == "VOP2" || name == "VOPC") {
-      // Word, zero-extended, whole destination; what a form has no operand for must be zero.
+      // Word, zero-extended, whole destination; fields without an operand in this form must be
+      // zero.
       const uint32_t sdwa = 8u | (name == "VOPC"   ? 0x06060000u
                                   : name == "VOP1" ? 0x00060600u
                                                    : 0x06060600u);

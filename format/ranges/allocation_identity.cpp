@@ -19,7 +19,7 @@ AllocationIdentity::AllocationIdentity(const format::Trace& trace) {
     format::AllocationId first = 0;
     const format::Content* post = nullptr;
   };
-  std::map<Place, Left> left;  // what ended without being freed
+  std::map<Place, Left> left;  // allocations that ended without being freed
   std::unordered_map<format::AllocationId, uint64_t, SeededHash> addresses;
   for (const format::Event& event : trace.events()) {
     if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action)) {

@@ -19,13 +19,13 @@ void split(const std::vector<const format::Launch*>& launches, ArgumentWord whol
     for (; one != launch->relocations.end() && one->offset_bytes + kPointerBytes <= end; ++one) {
       pointers.push_back(static_cast<uint32_t>(one->offset_bytes));
     }
-    // One launch after the other has them at the same places as a rule.
+    // Successive launches usually have them at the same places.
     std::ranges::sort(pointers);
     pointers.erase(std::ranges::unique(pointers).begin(), pointers.end());
   }
   uint64_t at = whole.offset_bytes;
   for (auto next = pointers.begin(); at < end;) {
-    while (next != pointers.end() && *next < at) ++next;  // it overlaps the one before
+    while (next != pointers.end() && *next < at) ++next;  // it overlaps the previous one
     const uint64_t limit = next == pointers.end() ? end : *next;
     const uint64_t size = at == limit
                               ? kPointerBytes

@@ -6,7 +6,7 @@
 namespace gfxgraph::ranges {
 namespace {
 
-// The low bytes of a difference, with their sign: a counter of 32 bits may pass 2^31 or 0.
+// The low bytes of a difference, sign-extended: a 32-bit counter may pass 2^31 or 0.
 int64_t difference(const ParameterValue& later, const ParameterValue& earlier,
                    unsigned size_bytes) {
   const auto value = static_cast<uint64_t>(later.number) - static_cast<uint64_t>(earlier.number);

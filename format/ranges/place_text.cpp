@@ -1,4 +1,4 @@
-// Names of places for people.
+// Human-readable names of places.
 #include <fmt/format.h>
 
 #include <array>
@@ -12,7 +12,8 @@
 namespace gfxgraph::ranges {
 namespace {
 
-constexpr size_t kMostName = 200;  // of a kernel or an argument: names may have megabytes
+constexpr size_t kMostName =
+    200;  // limit for a kernel's or an argument's name, which may have megabytes
 
 std::string clipped(std::string name) {
   if (name.size() > kMostName) name = name.substr(0, kMostName) + "...";
@@ -64,7 +65,7 @@ std::string place_text(const format::Trace& trace, const Place& place) {
   const format::Argument& argument = trace.kernels()[place.kernel - 1].arguments[place.argument];
   const std::string name = argument.name.empty() ? std::to_string(place.argument)
                                                  : fmt::format("'{}'", clipped(argument.name));
-  // Of a struct passed by value, the part has no name but its place in it.
+  // A part of a struct passed by value has only an offset, no name.
   const uint32_t inside = place.offset_bytes - argument.offset_bytes;
   if (place.size_bytes != argument.size_bytes) {
     return fmt::format("{} argument {} at {:#x} + {} bytes", kernel, name, argument.offset_bytes,

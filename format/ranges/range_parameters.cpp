@@ -126,7 +126,7 @@ class Comparer {
       if (graphs.back()->nodes.size() != graphs[0]->nodes.size()) return give_up();
       one_graph = one_graph && graphs.back() == graphs[0];
     }
-    // Nothing can differ in one graph, but what its copies carry.
+    // In one graph, only what its copies transfer can differ.
     if (one_graph) return compare_one_graph(*graphs[0]);
     std::vector<ActionView> actions(graphs.size());
     for (uint32_t node = 0; node < graphs[0]->nodes.size() && result_.not_compared.empty();
@@ -147,7 +147,7 @@ class Comparer {
         transfer(std::vector<const format::Copy*>(spans_.size(), *copy));
       }
       if (!added) continue;
-      // As if there was one iteration: counts its places.
+      // As if there were one iteration: counts its places.
       compare_actions({action}, false);
     }
     if (added) {
@@ -364,7 +364,7 @@ class Comparer {
     const bool to_plain = first.destination.allocation == 0;
     const bool from_host = from_plain || is_pinned(memory_.kind(first.source.allocation));
     const bool to_host = to_plain || is_pinned(memory_.kind(first.destination.allocation));
-    if (from_host == to_host) return;  // both: the host's own business
+    if (from_host == to_host) return;  // both on the host: does not concern the device
     if (!take_listed(1, result_.unlisted_transfers)) return;
     Transfer transfer;
     const bool in_copy = from_host && from_plain;
@@ -374,7 +374,7 @@ class Comparer {
     transfer.node = place_.node;
     transfer.iterations = copies.size();
     transfer.size_bytes = size_of(first);
-    // Of a copy to the host, its result is what the program received.
+    // For a copy to the host, the result is what the program received.
     const auto content = [&](const format::Copy& copy) -> const format::Content& {
       return from_host ? copy.host_source : copy.host_result;
     };
@@ -399,8 +399,8 @@ class Comparer {
     const format::Content* content = nullptr;
   };
 
-  // Also memory of the host that begins anew with a recorded range, with other bytes than those
-  // that it ended with: the recorder saw no writes between ranges.
+  // Includes host memory that starts again in a recorded range with other bytes than it ended with:
+  // the recorder saw no writes between ranges.
   std::optional<Write> write_of(const format::Action& action) const {
     if (const auto* write = std::get_if<format::HostWrite>(&action)) {
       return Write{write->allocation, write->offset_bytes, &write->content};
@@ -413,9 +413,10 @@ class Comparer {
     return Write{begin->id, 0, &begin->initial};
   }
 
-  // Writes have no position in the shape. Those of one place are compared in their order.
+  // The shape has no positions of writes. Writes to one place are compared in order.
   void collect_writes() {
-    using Target = std::tuple<MemoryKey, uint64_t, uint64_t>;  // with how many went there before
+    using Target =
+        std::tuple<MemoryKey, uint64_t, uint64_t>;  // with the number of earlier writes to it
     std::map<Target, std::pair<Transfer, const format::Content*>> writes;
     for (const IterationSpan& span : spans_) {
       std::map<std::pair<MemoryKey, uint64_t>, uint64_t> before;
@@ -442,8 +443,8 @@ class Comparer {
     }
     const size_t copies = result_.inputs.size();
     for (auto& [target, entry] : writes) {
-      // The recorder writes what changed: an iteration without the write left the bytes as they
-      // were, whatever another one put there between.
+      // The recorder stores changes only: an iteration without the write left the bytes unchanged,
+      // even if another iteration in between wrote them.
       if (take_listed(1, result_.unlisted_transfers)) result_.inputs.push_back(entry.first);
     }
     std::ranges::sort(result_.inputs.begin() + static_cast<ptrdiff_t>(copies), result_.inputs.end(),
@@ -474,7 +475,7 @@ class Comparer {
   RangeComparison& result_;
   const std::vector<IterationSpan>& spans_;
   uint64_t& listed_left_;
-  Place place_;                                                      // what is being compared
+  Place place_;                                                      // the place being compared
   std::unordered_multimap<uint64_t, size_t, SeededHash> by_values_;  // in result_.parameters
   std::unordered_map<format::GraphId, uint64_t, SeededHash> graph_places_;  // constant ones
 };

@@ -1,6 +1,6 @@
-// The runs of a string from its Lyndon words (Bannai, I, Inenaga, Nakashima, Takeda, Tsuruta: "The
-// Runs Theorem", 2017): every run contains a longest Lyndon word of its period, of the order of the
-// tokens or of the reversed one. Common extensions of two places come from hashes.
+// Finds the runs of a string from its Lyndon words (Bannai, I, Inenaga, Nakashima, Takeda, Tsuruta:
+// "The Runs Theorem", 2017): every run contains a longest Lyndon word of its period, for the order
+// of the tokens or for the reversed order. Hashes give the common extensions of two places.
 #include "format/ranges/repeats.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gfxgraph::ranges {
 namespace {
 
-// Polynomial hashes of all substrings, modulo the prime 2^61 - 1, with a base that no file knows.
+// Polynomial hashes of all substrings, modulo the prime 2^61 - 1, with a base unknown to any file.
 class Extensions {
  public:
   explicit Extensions(std::span<const uint32_t> tokens)
@@ -80,8 +80,7 @@ std::vector<Repeat> find_repeats(std::span<const uint32_t> tokens, size_t times)
   for (const bool reversed : {false, true}) {
     latest.assign(count + 1, {0, 0});
     for (size_t i = count; i-- > 0;) {
-      // The next suffix that is smaller than this one; a suffix of another one is smaller in both
-      // orders.
+      // The next suffix that is smaller than this one; a proper prefix is smaller in both orders.
       size_t j = i + 1;
       while (j < count) {
         const size_t same = extensions.forward(i, j);
@@ -92,7 +91,7 @@ std::vector<Repeat> find_repeats(std::span<const uint32_t> tokens, size_t times)
       const size_t period = j - i;
       if (2 * period > count) continue;
       const auto& [known_begin, known_end] = latest[period];
-      if (known_begin <= i && j < known_end) continue;  // the same one again
+      if (known_begin <= i && j < known_end) continue;  // the same run again
       const size_t after = j == count ? 0 : extensions.forward(i, j);
       const size_t begin = i - extensions.backward(i, j);
       const size_t end = j + after;

@@ -20,7 +20,7 @@ bool is_launch(const format::Action& action) {
          std::holds_alternative<format::GraphLaunch>(action);
 }
 
-// By graph: kernels that a launch of it executes.
+// For each graph: the kernels that one launch executes.
 std::vector<uint64_t> count_graph_kernels(const format::Trace& trace) {
   std::vector<uint64_t> kernels;
   for (const format::Graph& graph : trace.graphs()) {
@@ -32,8 +32,8 @@ std::vector<uint64_t> count_graph_kernels(const format::Trace& trace) {
   return kernels;
 }
 
-// The host goes on only when the device has come here. A blocking copy of bytes that the host gives
-// is no sign of that: a step may begin with several.
+// The host continues only when the device has reached this work. A blocking copy of bytes from the
+// host does not count: a step may begin with several.
 bool waits(const format::Action& action) {
   if (const auto* copy = std::get_if<format::Copy>(&action)) {
     return !copy->asynchronous && copy->source.allocation != 0;
@@ -55,10 +55,10 @@ class Finder {
   }
 
  private:
-  // The works outside of all ranges, and where a range parts them.
+  // The works outside all ranges, and where ranges separate them.
   void collect() {
     const WorkShapes shapes(trace_);
-    std::unordered_map<uint64_t, uint32_t, SeededHash> numbers;  // of shapes
+    std::unordered_map<uint64_t, uint32_t, SeededHash> numbers;  // number of each shape
     std::unordered_set<format::RangeId, SeededHash> open;
     uint64_t launches = 0;
     uint64_t kernels = 0;
@@ -153,7 +153,7 @@ class Finder {
     return chosen;
   }
 
-  // Hashes told that it repeats.
+  // The hashes indicate that it repeats.
   bool holds(const Repeat& repeat) const {
     return std::equal(tokens_.begin() + static_cast<ptrdiff_t>(repeat.begin + repeat.period),
                       tokens_.begin() + static_cast<ptrdiff_t>(repeat.end),
@@ -169,7 +169,7 @@ class Finder {
     for (size_t shift = 0; shift < repeat.period; ++shift) {
       const size_t length = repeat.end - repeat.begin - shift;
       if (length < kLeastRepeats * repeat.period) break;
-      // Before the first work of the stretch there may be anything.
+      // Anything may precede the first work of the stretch.
       const bool unknown = shift == 0 && !waited_[repeat.begin];
       const size_t places = (length + repeat.period - 1) / repeat.period;
       if (waited[shift] + unknown < places) continue;

@@ -11,11 +11,12 @@
 namespace gfxgraph::ranges {
 namespace {
 
-// The work from the first event on: that of a range is the difference of two, whatever nests in it.
+// The work from the first event on: a range's work is the difference of two, whatever ranges nest
+// in it.
 struct Totals {
   uint64_t launches = 0, graph_launches = 0, copies = 0, copy_bytes = 0, memsets = 0;
   uint64_t host_functions = 0, host_writes = 0, synchronizations = 0, allocations = 0;
-  uint64_t works = 0;  // that the hash is of
+  uint64_t works = 0;  // number of works in the hash
   uint64_t hash = 0;   // a polynomial in kBase of their shapes
 };
 
@@ -37,7 +38,7 @@ class Ranges {
       for (const format::GraphNode& node : graph.nodes) {
         std::visit([&](const auto& action) { count(action, nodes); }, node.action);
       }
-      nodes.host_functions = 0;  // they count when they are issued
+      nodes.host_functions = 0;  // counted when they are issued
     }
   }
 

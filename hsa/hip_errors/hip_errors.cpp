@@ -1,14 +1,15 @@
-// libgfxgraph-hip-errors.so: stands in front of libamdhip64 and says by HIP's own errors that a
-// kernel has faulted on the software agent. No libamdhip64 has a path from the agent's fault to the
-// result of a launch, a copy or a synchronisation (docs/software-agent.md, "Faults"); on a device
-// the kernel driver and HSA's queue would end the process instead.
+// libgfxgraph-hip-errors.so: interposes libamdhip64 and reports, as HIP errors, that a kernel has
+// faulted on the software agent. No libamdhip64 passes the agent's fault on to the result of a
+// launch, copy or synchronisation (docs/software-agent.md, "Faults"); on a device the kernel driver
+// and the HSA queue would end the process instead.
 //
-// `gfxgraph run` preloads it, and gfxgraph-record together with the agent, behind the recorder: the
-// rule that recording never changes a result is the recorder's, and it records what the program
-// sees. Without the agent in the process, and before a fault, every call passes through.
+// `gfxgraph run` preloads it. gfxgraph-record preloads it with the agent, after the recorder,
+// because only the recorder must never change a result; it records what the program sees. Without
+// the agent in the process, and before a fault, every call passes through.
 //
-// Every wrapper calls HIP first, so that what is freed is free. The process it is loaded into may
-// be any: nothing is allocated, nothing runs at start, and of the C++ run time nothing is needed.
+// Every wrapper calls HIP first, so frees still happen. The library may be loaded into any process:
+// it allocates no memory of its own at startup, runs no code there, and does not need the C++
+// runtime library.
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1
 #endif
@@ -30,9 +31,9 @@
 namespace gfxgraph::hip_errors {
 namespace {
 
-// Every form of row as TYPED(moment, name, type), or OWN(name).
+// Maps every kind of row to TYPED(moment, name, type) or OWN(name).
 #define GFXGRAPH_HIP_CALL(moment, name) TYPED(moment, name, decltype(::name))
-// One of the header's functions of that name must have the type that the row writes.
+// One of the header's overloads must have the type that the row states.
 #define GFXGRAPH_HIP_OVERLOADED(moment, name, ...) \
   TYPED(moment, name,                              \
         std::remove_pointer_t<decltype(static_cast<std::add_pointer_t<__VA_ARGS__>>(&::name))>)
@@ -58,7 +59,7 @@ constexpr const char* kNames[kRowCount] = {
 
 // -1: not a row.
 int find_row(const char* name) noexcept {
-  // Asked once per function at run time: not worth an index.
+  // Called once per function at run time: an index is not worthwhile.
   for (int row = 0; row < kRowCount; ++row) {
     if (std::strcmp(kNames[row], name) == 0) return row;
   }
@@ -67,14 +68,14 @@ int find_row(const char* name) noexcept {
 
 std::atomic<void*> real_functions[kRowCount];
 
-// ---- the agent
-// ------------------------------------------------------------------------------------
+// ---- the agent ----------------------------------------------------------------------------------
 
 constexpr uint32_t kNoFault = GFXGRAPH_AGENT_FAULT_NONE;
-constexpr uint32_t kNoAgent = kNoFault;  // the word to read as long as there is no agent
+constexpr uint32_t kNoAgent = kNoFault;  // the word to read while there is no agent
 std::atomic<const uint32_t*> fault_state{&kNoAgent};
 
-// The agent comes with libamdhip64, which needs it: asked for whenever a function was found.
+// libamdhip64 depends on the agent and so loads it: look for the agent whenever a function was
+// found.
 bool find_agent() noexcept {
   if (fault_state.load(std::memory_order_acquire) != &kNoAgent) return true;
   char path[PATH_MAX];
@@ -83,12 +84,12 @@ bool find_agent() noexcept {
   if (handle == nullptr) return false;
   void* const function =
       preload::call_dlsym(preload::system_dlsym(), handle, "gfxgraph_agent_fault_state");
-  if (function == nullptr) {  // AMD's own
+  if (function == nullptr) {  // AMD's own runtime
     (void)dlclose(handle);
     return false;
   }
   fault_state.store(reinterpret_cast<const uint32_t* (*)()>(function)(), std::memory_order_release);
-  return true;  // the reference stays: the word is read until the end
+  return true;  // keep the reference: the word is read until the process ends
 }
 
 uint32_t fault() noexcept {
@@ -104,8 +105,9 @@ hipError_t error_of(uint32_t fault) noexcept {
   }
 }
 
-// What HIP answers because the agent refuses, or although it does. Anything else has a reason in
-// the call itself (an invalid value, a file that is not there) and is passed on.
+// Whether HIP's result is unrelated to the call's arguments: success despite the fault, or an error
+// that follows from the agent's rejection. Other errors have their cause in the call itself (an
+// invalid value, a missing file) and are returned unchanged.
 bool says_nothing_else(hipError_t result) noexcept {
   switch (result) {
     case hipSuccess:
@@ -126,8 +128,7 @@ __attribute__((noinline, cold)) hipError_t after_fault(uint32_t fault, hipError_
   return says_nothing_else(result) ? error_of(fault) : result;
 }
 
-// ---- the wrappers
-// -----------------------------------------------------------------------------------
+// ---- the wrappers -------------------------------------------------------------------------------
 
 __attribute__((noinline, cold)) void* look_up(int row) noexcept {
   void* function = preload::find_hip_function(preload::system_dlsym(), kNames[row]);
@@ -137,7 +138,7 @@ __attribute__((noinline, cold)) void* look_up(int row) noexcept {
   return function;
 }
 
-// The runtime's function; nullptr: it has none.
+// The runtime's function; nullptr: the runtime does not have it.
 void* real_function(int row) noexcept {
   void* function = real_functions[row].load(std::memory_order_acquire);
   return function != nullptr ? function : look_up(row);
@@ -148,7 +149,7 @@ enum class Moment { SUBMIT, WAIT };
 template <int kRow, Moment kMoment, typename Function>
 struct Wrapper;
 
-// The runtime's function, and what its result means.
+// Calls the runtime's function and converts its result.
 template <Moment kMoment, typename... Args>
 hipError_t call_real(void* function, Args... args) {
   [[maybe_unused]] const bool before = kMoment == Moment::SUBMIT && fault() != kNoFault;
@@ -178,13 +179,13 @@ extern "C" __attribute__((visibility("hidden"))) void* const gfxgraph_hip_error_
 namespace gfxgraph::hip_errors {
 namespace {
 
-// What to give a program for the runtime's function `found`, which it asked for by `name`: the
-// stub. `found` itself where nothing will ever fault, where the row is none, and when the process
-// has a second runtime, whose functions the stubs do not call.
+// The pointer to return for the runtime's function `found`, which the program looked up by `name`:
+// the stub, or `found` itself if no agent is loaded, if there is no such row, or if it belongs to a
+// second runtime in the process, whose functions the stubs do not call.
 void* replacement(const char* name, void* found) noexcept {
   const int row = find_row(name);
   if (row < 0) return found;
-  // Also when `found` is the stub, which exists whether or not the runtime has the function.
+  // Also if `found` is the stub, which exists whether or not the runtime has the function.
   void* const real = real_function(row);
   if (real == nullptr) return found == gfxgraph_hip_error_stubs[row] ? nullptr : found;
   return found == real && find_agent() ? gfxgraph_hip_error_stubs[row] : found;
@@ -213,8 +214,7 @@ hipError_t call_hipGetProcAddress(const char* name, void** function, int version
   return result;
 }
 
-// ---- callbacks: HIP says "success" to them as well
-// --------------------------------------------------
+// ---- callbacks: HIP passes "success" to them as well --------------------------------------------
 
 struct Callback {
   hipStreamCallback_t function;
@@ -228,7 +228,7 @@ void call_back(hipStream_t stream, hipError_t status, void* data) {
   callback.function(stream, now == kNoFault ? status : after_fault(now, status), callback.data);
 }
 
-// HIP calls a function once, or never when it does not accept it.
+// HIP calls a function once, or never if it rejects it.
 hipError_t add_callback(int row, hipStream_t stream, hipStreamCallback_t function, void* data,
                         unsigned flags) {
   void* const real = real_function(row);
@@ -255,11 +255,10 @@ hipError_t call_hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t
   return add_callback(kRow_hipStreamAddCallback_spt, stream, function, data, flags);
 }
 
-// ---- what HIP would say of the agent, and is not so
-// -------------------------------------------------------------------------------------------------
+// ---- attributes that HIP derives wrongly from the agent -----------------------------------------
 
-// HIP makes it from a bit of HSA without which it refuses hipMallocPitch, which has nothing to do
-// with images (hsa/api_agent.cpp). In all versions the attribute has this number.
+// HIP derives the attribute from an HSA bit without which it rejects hipMallocPitch, although
+// pitched memory is unrelated to images (hsa/api_agent.cpp). All versions use this number.
 static_assert(hipDeviceAttributeImageSupport == 10014);
 
 hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
@@ -278,7 +277,7 @@ hipError_t call_hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute
 using namespace gfxgraph::hip_errors;
 using gfxgraph::preload::DlsymAnswer;
 
-// What the stubs jump to.
+// Jump targets of the stubs.
 extern "C" __attribute__((visibility("hidden"))) void* const gfxgraph_hip_error_wrappers[kRowCount];
 void* const gfxgraph_hip_error_wrappers[kRowCount] = {
 #define TYPED(moment, name, ...) \
@@ -287,7 +286,7 @@ void* const gfxgraph_hip_error_wrappers[kRowCount] = {
 #include "hsa/hip_errors/hip_errors.inc"
 };
 
-// Programs that look HIP's functions up at run time (Python's ctypes, Triton) see errors as well.
+// For programs that look up HIP functions at run time (Python's ctypes, Triton).
 extern "C" __attribute__((visibility("hidden"))) DlsymAnswer
 gfxgraph_resolve_dlsym(void* handle, const char* name) {
   const auto system = gfxgraph::preload::system_dlsym();
@@ -297,7 +296,8 @@ gfxgraph_resolve_dlsym(void* handle, const char* name) {
   if (row < 0) return ask_the_system;
   if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) {
     if (real_function(row) != nullptr) return ask_the_system;
-    // The stub does not make the function exist. Asked from here there is none: dlerror() says so.
+    // The runtime lacks this function although its stub exists. A lookup from here finds nothing
+    // and sets dlerror().
     return {gfxgraph::preload::call_dlsym(system, RTLD_NEXT, name), 1};
   }
   void* const found = gfxgraph::preload::call_dlsym(system, handle, name);

@@ -1,4 +1,4 @@
-/* The exported functions: each row's name jumps to its wrapper with all arguments as they are. */
+/* The exported functions: each row's name jumps to its wrapper and keeps all arguments. */
 
     .hidden gfxgraph_hip_error_wrappers
 
@@ -16,7 +16,7 @@
     .set stub_index, 0
 #include "hsa/hip_errors/hip_errors.inc"
 
-/* Under a name of its own as well: the recorder, which has another dlsym, asks this one next. */
+/* Also exported under its own name: the recorder, which has its own dlsym, calls this one next. */
 #include "base/dlsym_hook.inc"
     gfxgraph_lookup_hook dlsym, gfxgraph_resolve_dlsym
     .globl gfxgraph_hip_errors_dlsym

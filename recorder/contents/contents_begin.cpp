@@ -30,14 +30,14 @@ void Contents::end_kept(Allocation& allocation, bool freed) {
   end_allocation(allocation, freed, 0, std::exchange(allocation.last, {}));
 }
 
-// A variable that was in the trace before gets what it holds now.
+// A variable that was already in the trace gets its current contents.
 void Contents::refresh(Allocation& variable) {
   {
     const LaunchLanes::Alone alone(journal_.lanes());
     variable.kept = false;
   }
   const format::Content last = std::exchange(variable.last, {});
-  // What earlier stretches did to it is done, as the host knew when this one began.
+  // The host knew, when this stretch began, that the effects of earlier stretches were complete.
   if (!std::exchange(stretches_ordered_, true)) {
     events_.append(format::Synchronize{format::SynchronizeKind::kDevice, 0, "range"});
   }

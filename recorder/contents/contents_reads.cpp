@@ -32,7 +32,7 @@ void Contents::take_read(DeferredRead& read) {
   for (const DeferredRead::Block& block : read.blocks) {
     const auto now = bytes.subspan(block.place_bytes, block.saved.size());
     const std::vector<std::byte> saved = block.saved.all();
-    if (saved.size() != now.size()) continue;  // note_lost_bytes() says so
+    if (saved.size() != now.size()) continue;  // note_lost_bytes() reports this
     std::vector<bool> written = changed_beside_copies(now, saved, block.offset_bytes, block.over);
     take_whole_pointers(now, read.words->words, written);
     for (size_t i = 0; i < now.size(); ++i) {

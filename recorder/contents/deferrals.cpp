@@ -147,7 +147,7 @@ std::vector<format::Copy> Deferrals::copies_of(const DeferredEffect& effect,
     };
     auto content = contents_.take_content(end_of(run.back()) - change.offset_bytes, true, words,
                                           nullptr, read);
-    if (!content) continue;  // note_lost_bytes() says so
+    if (!content) continue;  // note_lost_bytes() reports this
     leave_later_targets(*content, effect.first_later);
     format::Copy& copy = copies.emplace_back(pattern);
     copy.destination.allocation = change.allocation;

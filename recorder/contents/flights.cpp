@@ -51,7 +51,7 @@ Flight box_flight(format::AllocationId allocation, uint64_t offset, uint64_t pit
   const uint64_t row = pitch_bytes == 0 ? width_bytes : pitch_bytes;
   const uint64_t within = height == 1 ? width_bytes : row * (height - 1) + width_bytes;
   const uint64_t plane = depth == 1 ? within : slice_bytes == 0 ? row * height : slice_bytes;
-  // Rows that overlap are no box.
+  // Overlapping rows do not form a box.
   if ((height > 1 && row < width_bytes) || plane < within) return flight;
   flight.row_bytes = width_bytes;
   flight.pitch_bytes = height == 1 ? plane : row;

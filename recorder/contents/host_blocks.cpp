@@ -73,7 +73,7 @@ std::vector<bool> changed_beside_copies(std::span<const std::byte> now,
       in_flight = in_flight || under_way(flights, base + i);
       changed = changed || written[i];
     }
-    // Whole words where possible: a pointer of which few bytes changed must stay one.
+    // Whole words where possible: a pointer of which only a few bytes changed must stay a pointer.
     if (changed && !in_flight) std::fill(written.begin() + word, written.begin() + end, true);
   }
   return written;

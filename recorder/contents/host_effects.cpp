@@ -13,7 +13,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// Whole words: a pointer of which few bytes changed must stay one.
+// Whole words: a pointer of which only a few bytes changed must stay a pointer.
 constexpr size_t kWordBytes = sizeof(uint64_t);
 
 // `kept` holds what `now` does.

@@ -13,8 +13,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// The kernel copies, and reports unmapped pages instead of raising a signal. Where the call is
-// forbidden (seccomp), the bytes are read directly: HIP has read them as well.
+// The kernel copies, and reports unmapped pages without a signal. If the call is forbidden
+// (seccomp), the bytes are read directly: HIP has read them as well.
 bool read_bytes(std::byte* destination, uint64_t address, uint64_t size_bytes) {
   constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
   for (uint64_t done = 0; done < size_bytes;) {
@@ -53,7 +53,7 @@ std::optional<HostRows> HostRows::of(const RawCopy& raw, const RawCopyEnd& end) 
   box.slice_bytes_ = end.slice_bytes == 0 ? box.pitch_bytes_ * raw.height : end.slice_bytes;
   box.size_bytes_ = *total;
   if (box.pitch_bytes_ == raw.width_bytes && (raw.depth == 1 || box.slice_bytes_ == *plane)) {
-    box.row_bytes_ = *total;  // no space between them: one row
+    box.row_bytes_ = *total;  // rows without gaps: treat them as one row
     box.rows_ = 1;
   }
   return box;

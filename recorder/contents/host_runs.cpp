@@ -188,7 +188,7 @@ void HostRuns::unwatch(Allocation& allocation) {
   effects_.forget(allocation.id);
 }
 
-// With the lock.
+// Requires the lock.
 void HostRuns::host_function_ended(uint64_t run) {
   HostEffects::Effect effect = effects_.end(run);
   DeferredEffect* const deferred = effect_of(run);
@@ -239,7 +239,7 @@ void HostRuns::hold_words() {
   }
 }
 
-// With the lock.
+// Requires the lock.
 DeferredEffect* HostRuns::effect_of(uint64_t run) {
   const auto found = std::ranges::find(deferred_effects_, run, &DeferredEffect::run);
   return found == deferred_effects_.end() ? nullptr : &*found;
@@ -272,7 +272,7 @@ void HostRuns::run_beside_functions(const std::vector<Flight>& flights, const Wo
   }
 }
 
-// With the lock: whether the next work of the stream may run while the function does.
+// Requires the lock. Whether the next work of the stream may run while the function does.
 bool HostRuns::beside(const DeferredEffect& effect, format::StreamId stream) const {
   return !effect.ended && (effect.first == 0 || !flights_.follows(stream, effect.first));
 }

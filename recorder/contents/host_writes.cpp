@@ -49,7 +49,7 @@ bool HostWrites::told_meanwhile(Allocation& allocation, uint64_t block,
 format::Content HostWrites::content_at_end(Allocation& allocation, const char* call) {
   const Contents::ReadingFor reading(contents_, call);
   events_.note_runs_if_any();
-  // Device memory may be written by any kernel.
+  // Any kernel may write device memory.
   bool written = !allocation.host_visible();
   for (const Flight& flight : flights_.over(allocation.id, 0, allocation.size_bytes)) {
     written = written || flight.named || !flight.kernel;

@@ -15,9 +15,9 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// With --wait, kernels that end within this time are seen to end, and nothing about them is in
-// doubt. The time is halved for each that takes longer, down to nothing, and doubled for each that
-// does not.
+// With --wait, the recorder waits this long for a kernel to end, after which nothing about the
+// kernel is in doubt. The time is halved, down to 0, for each kernel that takes longer and doubled
+// for each that does not.
 constexpr auto kMostPatience = std::chrono::microseconds(10'000);
 constexpr auto kLeastPatience = std::chrono::microseconds(100);
 
@@ -207,8 +207,7 @@ bool HostWrites::idle_within(Handle stream, std::chrono::microseconds time) {
 }
 
 bool HostWrites::kernels_end_soon(Handle stream) {
-  // Only its own thread can ask for a per-thread stream, and would see the answer as its last
-  // error.
+  // Only its own thread can query a per-thread stream, and would see the result as its last error.
   if (stream == per_thread_stream()) return patient_ && device_.synchronize(kSettleTimeoutMs);
   if (!options_.wait) return idle_within(stream, std::chrono::microseconds(0));
   if (patient_) return idle_within(stream, std::chrono::milliseconds(kSettleTimeoutMs));
@@ -448,7 +447,7 @@ std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocatio
   return numbers;
 }
 
-// Blocks that lie one behind the other. False: the stream cannot be read.
+// Reads adjacent blocks. Returns false if the stream cannot be read.
 bool HostWrites::read_run(const Allocation& allocation, std::span<DeferredRead::Block> blocks,
                           const Work& reader) {
   const uint64_t begin = blocks.front().offset_bytes;

@@ -1,5 +1,5 @@
-// Plain host memory that copy nodes write: HIP was never told of it, and the program may have given
-// it back.
+// Plain host memory that copy nodes write: HIP does not know of it, and the program may have freed
+// it.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct HostRange {
   uint64_t end = 0;
 };
 
-// Those that overlap are one. Sorted.
+// Merges overlapping ones. Sorted.
 void merge(std::vector<HostRange>& ranges) {
   std::ranges::sort(ranges, {}, &HostRange::begin);
   std::vector<HostRange> merged;

@@ -15,7 +15,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint64_t kGrain = 64;  // places in the file are multiples of it
+constexpr uint64_t kGrain = 64;  // offsets in the file are multiples of it
 
 uint64_t rounded(uint64_t size_bytes) { return (size_bytes + kGrain - 1) / kGrain * kGrain; }
 
@@ -26,12 +26,12 @@ struct ByteStore::Inside {
   std::filesystem::path folder;
   const uint64_t most_in_memory;
   uint64_t in_memory = 0;
-  File file;  // opened once; afterwards used without the lock
+  File file;  // opened once; then used without the lock
   uint64_t file_bytes = 0;
-  std::map<uint64_t, uint64_t> holes;  // of the file: sizes by offset, never side by side
+  std::map<uint64_t, uint64_t> holes;  // holes in the file: offset -> size, never adjacent
   std::optional<std::string> error;
-  std::atomic<bool> failed{false};  // there is an error that nobody took
-  bool unusable = false;            // the file cannot be made
+  std::atomic<bool> failed{false};  // there is an error that no caller has taken yet
+  bool unusable = false;            // the file cannot be created
   std::atomic<bool> abandoned{false};
 
   explicit Inside(uint64_t most) : most_in_memory(most) {}
@@ -86,7 +86,7 @@ struct ByteStore::Inside {
       return;
     }
     file_bytes = begin;
-    (void)file.truncate(begin);  // else the disk stays taken, no more
+    (void)file.truncate(begin);  // if this fails, only disk space is lost
   }
 };
 
@@ -144,8 +144,9 @@ bool KeptBytes::write(uint64_t offset, std::span<const std::byte> from) {
     if (!own) return false;
     *this = std::move(own);
   }
-  // Others may have looked at it until just now, on other threads: giving a share up acquires what
-  // they did before they gave up theirs. A fence would do, but the thread sanitizer knows none.
+  // Other threads may have read the bytes until just now: releasing a share acquires what they did
+  // before they released theirs. A fence would suffice, but the thread sanitizer does not support
+  // fences.
   std::shared_ptr<Extent>(extent_).reset();
   return extent_->write(begin_ + offset, from);
 }

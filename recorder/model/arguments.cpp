@@ -35,7 +35,7 @@ bool describes_arguments(const format::Kernel& kernel) {
     uint8_t* const place = kernarg.data() + argument.offset_bytes;
     const size_t size =
         std::min<size_t>(argument.size_bytes, kernarg.size() - argument.offset_bytes);
-    // Most are pointers and numbers: no call for them.
+    // Most arguments are pointers and numbers: avoid a call for them.
     if (size == 8) {
       std::memcpy(place, value, 8);
     } else if (size == 4) {
@@ -82,7 +82,7 @@ Result<void> kernarg_from_extra(const format::Kernel& kernel, void* const* extra
   }
   kernarg.assign(kernel.explicit_size_bytes, 0);
   if (buffer == nullptr) return {};
-  // Argument by argument: the padding between them may hold anything.
+  // Argument by argument, because the padding between them may contain anything.
   for (const format::Argument& argument : kernel.arguments) {
     if (argument.kind == ArgumentKind::kHidden || argument.offset_bytes >= size) continue;
     const size_t bytes = std::min<size_t>(argument.size_bytes, size - argument.offset_bytes);

@@ -31,7 +31,7 @@ struct Search {
   std::span<const std::byte> notes;
 };
 
-// The program comes first, and has no name.
+// The program comes first and has no name.
 int look_at(dl_phdr_info* info, size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   const bool program = search.seen++ == 0;
@@ -93,12 +93,12 @@ size_t first_slot(const void* address, size_t slots) {
   try {
     return add(address);
   } catch (...) {
-    return 0;  // no memory for it
+    return 0;  // out of memory for it
   }
 }
 
-// The linker's lock that is taken here is not the one that is held while constructors of a library
-// run: whoever has it waits for nobody.
+// This takes a different linker lock from the one held while library constructors run; its holder
+// waits for no other thread.
 format::SiteId CallSites::add(const void* address) {
   const std::lock_guard lock(mutex_);
   if (addresses_ == kMost) return 0;
@@ -130,7 +130,7 @@ format::SiteId CallSites::add(const void* address) {
   return id;
 }
 
-// A library that is loaded again is the same one, wherever it stands.
+// A library that is loaded again is the same one, even at another address.
 format::SiteId CallSites::find_or_add(const Module& module, uint64_t offset_bytes) {
   size_t index = 0;
   while (index < modules_.size() &&

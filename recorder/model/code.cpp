@@ -12,8 +12,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// clang keeps the initial value of a __managed__ variable under a name of its own; the variable's
-// symbol itself holds the address that the runtime chose.
+// clang stores the initial value of a __managed__ variable under a separate name; the variable's
+// own symbol contains the address that the runtime chose.
 bool is_managed(const ModuleEntry& module, const std::string& name) {
   const std::string initial = name + ".managed";
   const auto& symbols = module.code->symbols();
@@ -28,7 +28,7 @@ std::vector<std::byte> file_bytes(const char* path) {
   return {begin, begin + text.size()};
 }
 
-// Whether the symbol is a variable of the program, not a kernel descriptor or the compiler's own.
+// Whether the symbol is a variable of the program, not a kernel descriptor or compiler-generated.
 bool is_variable(const codeobj::Symbol& symbol) {
   return symbol.type == codeobj::Symbol::Type::kObject && !symbol.undefined &&
          symbol.size_bytes != 0 && !symbol.name.ends_with(".kd") &&
@@ -123,7 +123,7 @@ void Code::library_read(Handle library, std::vector<std::byte> code) noexcept {
   guarded([&] { registry_.add_library_code(library, std::move(code)); });
 }
 
-// The variables of code that is about to be unloaded: their last state.
+// Stores the final contents of the variables of code that is about to be unloaded.
 void Code::end_globals(const ModuleEntry& module, const char* call) {
   allocations_.forget_code(&module);
   for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
@@ -145,7 +145,7 @@ void Code::fat_binary_unloading(Handle handle) noexcept {
   guard_.unlocked([&] {
     const std::lock_guard lock(guard_.mutex());
     apply_registrations();          // they point into the library
-    if (!journal_.begun()) return;  // nothing is opened for this
+    if (!journal_.begun()) return;  // do not start the journal for this
     ModuleEntry* entry = registry_.find_fat_binary(handle);
     if (entry == nullptr) return;
     end_globals(*entry, "__hipUnregisterFatBinary");
@@ -195,7 +195,7 @@ KernelEntry* Code::describe_kernel(CodeRegistry::FunctionName& function, const c
   }
   format::Kernel& kernel = (*entry)->kernel;
   if (kernel.id == 0) {
-    // Without argument metadata the whole segment is what a launch passes.
+    // Without argument metadata, a launch passes the whole segment.
     if (kernel.arguments.empty()) kernel.explicit_size_bytes = kernel.kernarg_size_bytes;
     (*entry)->slots = kernarg_slots(kernel);
     kernel.code_object = function.module->code_id;

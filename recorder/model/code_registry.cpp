@@ -13,7 +13,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// What __hipRegisterFatBinary gets (clang's CGCUDANV.cpp: "HIPF", version 1).
+// The argument of __hipRegisterFatBinary (clang's CGCUDANV.cpp: "HIPF", version 1).
 struct FatBinaryWrapper {
   uint32_t magic;
   uint32_t version;
@@ -22,7 +22,7 @@ struct FatBinaryWrapper {
 };
 constexpr uint32_t kFatBinaryMagic = 0x48495046;
 
-// Bytes from `address` to the end of the readable memory that follows it without a gap.
+// Bytes from `address` to the end of the contiguous readable memory.
 uint64_t readable_bytes(const void* address) {
   const uint64_t start = reinterpret_cast<uint64_t>(address);
   uint64_t end = start;
@@ -143,8 +143,7 @@ ModuleEntry* CodeRegistry::find_fat_binary(Handle handle) const {
   return found == fat_binaries_.end() ? nullptr : found->second;
 }
 
-// The stubs and shadow variables go with the library that held them: their addresses may come
-// again.
+// Stubs and shadow variables are removed with their library, because their addresses may be reused.
 void CodeRegistry::remove_fat_binary(Handle handle) {
   const auto found = fat_binaries_.find(handle);
   if (found == fat_binaries_.end()) return;

@@ -1,4 +1,4 @@
-// Copies: what they read and write, and what of it the trace holds as bytes.
+// Copies: what they read and write, and which of those bytes the trace contains.
 #include <xxhash.h>
 
 #include <algorithm>

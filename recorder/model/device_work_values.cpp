@@ -1,11 +1,11 @@
-// Values that streams write into memory and wait for.
+// Values that streams write to memory or wait for.
 //
-// A wait for a value gets into the trace as the order that it makes: where a stream wrote, before
-// the wait was issued, a value that ends it, and nothing else may have written the same bytes
-// since, the waiting stream follows the one that wrote, as by an event. The program must be right
-// if that write is what ends its wait; a replay waits for nothing that may never come, and has the
-// same order in each run, whatever the memory held before. All other waits make the trace
-// incomplete: for what the host or a kernel writes, or a stream later.
+// The trace stores a wait for a value as the order that it creates. If a stream wrote a value that
+// ends the wait before the wait was issued, and nothing else may have written the same bytes since,
+// the waiting stream follows the writing stream, as after an event. The program must be correct if
+// that write ends its wait. So a replay never waits for a value that may not arrive, and has the
+// same order in each run, whatever the memory contained before. All other waits make the trace
+// incomplete: those for values that the host, a kernel or, later, a stream writes.
 #include <array>
 #include <cstring>
 
@@ -15,8 +15,9 @@
 
 namespace gfxgraph::recorder {
 
-// What the runtime does is a memset of one element, or a copy of eight bytes that the program gave:
-// the trace says it like that. A pointer has eight bytes, and the words of a copy are relocated.
+// The runtime executes this as a memset of one element, or as a copy of eight bytes that the
+// program passed, and the trace stores it as such. A pointer has eight bytes, and the words of a
+// copy are relocated.
 std::optional<format::Action> DeviceWork::make_write(const RawWrite& raw, format::StreamId stream,
                                                      Work& work) {
   if (Allocation* target = allocations_.find_seen(raw.address)) allocations_.hold_value(*target);
@@ -47,7 +48,7 @@ std::optional<format::Action> DeviceWork::make_write(const RawWrite& raw, format
   return format::Action(std::move(copy));
 }
 
-// The work is in the trace.
+// The trace already has the work.
 void DeviceWork::follow_values(const Work& work) {
   if (work.leads_outside) values_.lose_all();
   for (const format::AllocationId id : work.given) {

@@ -12,10 +12,9 @@ constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
 }  // namespace
 
-// Events are in the order in which calls returned. For calls that follow one another, in one thread
-// or because the program orders its threads, that is the order in which they were issued. Of calls
-// that run at the same time nothing is known: a program whose result depends on their order has a
-// race.
+// Events are in the order in which calls returned. For successive calls, in one thread or ordered
+// by the program across threads, that is the order in which they were issued. The order of
+// concurrent calls is unknown: a program whose result depends on it has a race.
 
 void Events::append(format::Action action) {
   note_runs_if_any();

@@ -29,7 +29,7 @@ Result<void> Findings::add_now(format::FindingKind kind, std::string_view call,
   }
   if (counts_.size() >= kMostFindings) return {};
   counts_.push_back({kind, std::string(call), std::string(detail), 1});
-  // At once, so that the trace says it too when the program dies.
+  // Written immediately, so that the trace contains it even if the program crashes.
   if (writer_ == nullptr) return {};
   Result<void> added =
       writer_->add(format::Finding{kind, std::string(call), 1, std::string(detail)});

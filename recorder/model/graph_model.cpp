@@ -75,8 +75,8 @@ std::optional<std::vector<uint32_t>> level_places(const GraphTemplate& graph,
   return places;
 }
 
-// Indices in an order in which every node comes after its dependencies; nodes without an order
-// between them stay as they were added.
+// Indices in topological order; nodes without an order between them stay in the order they were
+// added.
 std::optional<std::vector<uint32_t>> topological_order(const GraphTemplate& graph) {
   std::vector<uint32_t> order;
   std::vector<bool> placed(graph.nodes.size());

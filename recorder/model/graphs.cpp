@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kNotPaired =
     "with nodes or edges made in another order: which node takes over which is not known";
 
-// A kernel node that gets other parameters stays cooperative, as its attributes say.
+// A kernel node stays cooperative when its parameters change, because that is an attribute.
 void keep_attributes(const RawAction& before, RawAction& now) {
   const auto* const launch = std::get_if<RawLaunch>(&before);
   auto* const changed = std::get_if<RawLaunch>(&now);
@@ -73,8 +73,8 @@ void Graphs::capture_ended(Handle stream, Handle graph) noexcept {
   });
 }
 
-// The program may look at a capture's graph, add nodes to it by hand, and have the stream's next
-// work follow them.
+// The program may get a capture's graph, add nodes to it by hand, and make the stream's next work
+// depend on them.
 void Graphs::capture_looked_at(Handle stream, Handle graph) noexcept {
   guarded([&] {
     const std::shared_ptr<GraphTemplate> model = captures_.graph_of(stream);
@@ -101,8 +101,8 @@ void Graphs::capture_depends(Handle stream, const void* const* nodes, size_t cou
   });
 }
 
-// The runtime lists nodes in order of creation. A different number means that a call was captured
-// otherwise than the recorder thinks.
+// The runtime lists nodes in order of creation. A different count means that the runtime captured a
+// call differently from the recorder's model.
 void Graphs::learn_node_handles(Handle graph, GraphTemplate& model, const char* call) {
   std::vector<void*> nodes(model.nodes.size() + 1);
   const size_t count = device_.graph_nodes(const_cast<void*>(graph), nodes.data(), nodes.size());
@@ -128,7 +128,7 @@ void Graphs::graph_destroyed(Handle graph) noexcept {
   });
 }
 
-// The handles that hipGraphChildGraphNodeGetGraph gave out die with the parent.
+// The handles that hipGraphChildGraphNodeGetGraph returned become invalid with the parent.
 void Graphs::forget_children(const GraphTemplate& model) {
   for (const TemplateNode& node : model.nodes) {
     if (!node.child) continue;

@@ -22,8 +22,8 @@ namespace gfxgraph::recorder {
 
 [[gnu::hot]] KernelEntry* Launches::look_up_kernel(Handle function, bool host_function,
                                                    const char* call, HeldFindings& held) noexcept {
-  // A thread launches few kernels again and again. Entries live as long as the recorder; what they
-  // were found by may be taken away, which changes the registry's generation.
+  // A thread launches few kernels repeatedly. Entries live as long as the recorder; their lookup
+  // keys may be removed, which changes the registry's generation.
   struct Known {
     const Launches* owner = nullptr;
     Handle function = nullptr;
@@ -211,7 +211,7 @@ void Launches::hold() noexcept {
   light_.store(false, std::memory_order_release);
 }
 
-// With the lane's lock. Whether another thread gave work to the stream meanwhile.
+// Requires the lane's lock. Whether another thread gave work to the stream meanwhile.
 [[gnu::hot]] bool Launches::add_launch(LaunchLane& lane, const KernelEntry& kernel,
                                        format::StreamId stream, const LaunchShape& shape) {
   const uint64_t ticket = journal_.queue().draw();

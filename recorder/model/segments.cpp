@@ -11,7 +11,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// The program waits for the recorder a tenth of the time at most.
+// The program waits for the recorder at most a tenth of the time.
 constexpr uint64_t kRest = 10;
 
 uint64_t now_ns() {

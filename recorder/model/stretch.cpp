@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMostCountedNames = 65536;
 
-// Options are checked by the tool: what it would have refused is not there.
+// The tool validates options: invalid ones do not arrive here.
 template <typename T, typename Parse>
 std::vector<T> parsed(const std::vector<std::string>& texts, Parse&& parse) {
   std::vector<T> found;
@@ -53,7 +53,7 @@ void Stretch::leave_if_over() noexcept {
 uint32_t Stretch::count_range(const std::string& name) {
   const auto found = range_counts_.find(name);
   if (found != range_counts_.end()) return found->second++;
-  // A program that gives each range a name of its own shall not fill its memory with them.
+  // A program that names each range differently must not fill its memory with names.
   if (range_counts_.size() < kMostCountedNames) range_counts_.emplace(name, 1);
   return 0;
 }

@@ -1,6 +1,6 @@
 #include "recorder/model/word_resolver.h"
 
-// The header names bool as C does, which clang's <stdbool.h> provides in GNU modes of C++ only.
+// The header names bool as in C, which clang's <stdbool.h> provides in GNU modes of C++ only.
 #ifndef _Bool
 #define _Bool bool
 #endif
@@ -28,11 +28,11 @@ using format::RelocationSource;
 constexpr uint64_t kTargetAlignBytes = 4;
 // Of the other pointer that makes a word in memory one.
 constexpr uint64_t kNeighbourBytes = 64;
-// Below this a value in a pointer's place is a sentinel: no address that mmap gives out.
+// A smaller value in a pointer's place is a sentinel: mmap returns no such address.
 constexpr uint64_t kLowestAddress = 65536;
 constexpr int kAddressBits = 48;
 constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
-// Every allocation begins at a multiple of it.
+// Every allocation begins at a multiple of this.
 constexpr uint64_t kLeastAlignment = 256;
 // Of memory that is looked through at once.
 constexpr size_t kScanBytes = 64;
@@ -211,7 +211,7 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
     return Answer::kPointer;
   }
   if (code(value, relocation) || outside(value, relocation)) return Answer::kPointer;
-  // Nothing that lives is near: it can only be one that is no longer used.
+  // No live allocation is near: it can only be a pointer that is no longer used.
   if (map_.nearest(value) == nullptr ||
       map_.nearest(value)->distance(value) > format::kOutsideMostBytes) {
     if (const Allocation* freed = map_.find_live_or_freed(value)) {
@@ -263,7 +263,7 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     const Allocation* target = nullptr;
     if (value >= lowest && value <= highest) target = map_.find(value);
     if (target != nullptr) {
-      // The aligned one of two that overlap.
+      // Of two that overlap, the aligned one.
       if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
           map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
         return false;
@@ -317,7 +317,7 @@ namespace {
   for (size_t block = 0; block < blocks; ++block, at += kScanBytes) {
     uint64_t any = word_at(at + kScanBytes - 1);
     for (size_t i = 0; i < kScanBytes; i += 8) any |= word_at(at + i);
-    if (any == 0) continue;  // the null pointer leads nowhere
+    if (any == 0) continue;  // the null pointer points nowhere
     for (const uint8_t high : high_bytes) {
       uint8_t found = 0;
       for (size_t i = 0; i < kScanBytes; ++i) {
@@ -342,8 +342,8 @@ size_t skip_blocks_anywhere(const uint8_t* at, size_t blocks, std::span<const ui
   return skip_blocks(at, blocks, high_bytes);
 }
 
-// Not at load: the recorder is called before its own variables are initialised. glibc is asked, for
-// the compiler's own test of the processor would link a function in that runs at load.
+// Not at load: the recorder is called before its own variables are initialised. Calls glibc,
+// because the compiler's own processor test would link a function that runs at load.
 SkipBlocks skip_blocks_here() {
   static const SkipBlocks chosen =
       CPU_FEATURE_ACTIVE(AVX2) ? &skip_blocks_avx2 : &skip_blocks_anywhere;

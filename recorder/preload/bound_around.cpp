@@ -24,7 +24,7 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr std::string_view kRuntime = "libamdhip64";
-// These stand between the program and the runtime, and call it.
+// These stand between the program and the runtime and call the runtime.
 constexpr std::string_view kOurs[] = {"libgfxgraph-recorder", "libgfxgraph-hip-errors"};
 // What gives work to HSA for HIP, or looks on.
 constexpr std::string_view kBelowHip[] = {
@@ -38,7 +38,7 @@ constexpr std::string_view kHsaWork[] = {"hsa_queue_create",
                                          "hsa_amd_memory_async_copy_rect",
                                          "hsa_amd_memory_fill"};
 
-// Once some are known the trace is incomplete: the others say nothing new.
+// Once some are known the trace is incomplete: more add no information.
 constexpr int kMostLookUps = 32;
 constinit char looked_up[kMostLookUps][120] = {};
 constinit int looked_up_count = 0;
@@ -56,7 +56,7 @@ std::string program_name() {
 }
 
 struct Search {
-  std::vector<std::pair<uintptr_t, uintptr_t>> runtime;  // where its code and data are
+  std::vector<std::pair<uintptr_t, uintptr_t>> runtime;  // ranges of its code and data
   std::set<std::string> without_row;                     // linked; maybe of the runtime
   std::vector<Device::Bypass> found;
 

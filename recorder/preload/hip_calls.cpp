@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-// Every hook of the table, by its symbol: rows with PASS have none.
+// Every hook of the table, by its symbol: rows with PASS have no hook.
 #define GFXGRAPH_DECLARE_RECORD(name) \
   extern "C" __attribute__((visibility("default"))) void gfxgraph_hook_##name() __asm__(#name);
 #define GFXGRAPH_DECLARE_CONDITIONAL(name) GFXGRAPH_DECLARE_RECORD(name)
@@ -33,8 +33,8 @@ consteval Knows stated(CallPolicy policy, Knows knows) {
 
 }  // namespace
 
-// Constant data, as everything must be that a hook reads: a library with kernels that the program
-// is linked to registers them from its own constructor, which runs before this library's.
+// Everything that a hook reads must be constant data: a library with kernels that the program is
+// linked to registers them in its own constructor, which runs before this library's.
 constinit const CallRow kCallRows[kCallCount] = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) \
   CallRow{#name, CallPolicy::policy, stated(CallPolicy::policy __VA_OPT__(, Knows::__VA_ARGS__))},
@@ -48,8 +48,8 @@ namespace {
 #define GFXGRAPH_ADDRESS_CONDITIONAL(name) GFXGRAPH_ADDRESS_RECORD(name)
 #define GFXGRAPH_ADDRESS_UNSUPPORTED(name) GFXGRAPH_ADDRESS_RECORD(name)
 #define GFXGRAPH_ADDRESS_PASS(name) nullptr
-// No constinit: clang takes no reinterpret_cast for constant, but both compilers make constant data
-// of it (tests/recorder: ThePreloadLibraryInitialisesNothingAtStart).
+// No constinit: clang does not accept reinterpret_cast as constant, but both compilers emit
+// constant data (tests/recorder: ThePreloadLibraryInitialisesNothingAtStart).
 void* const kHooks[kCallCount] = {
 #define GFXGRAPH_HIP_CALL(policy, name, ...) GFXGRAPH_ADDRESS_##policy(name),
 #include "recorder/preload/hip_calls.inc"
@@ -72,7 +72,7 @@ DlsymFunction hip_dlsym() noexcept {
 }
 
 int find_call(std::string_view name) noexcept {
-  // Asked once per function at run time: not worth a table, which would have to be allocated.
+  // Called once per function at run time: no table, which would have to be allocated.
   for (int i = 0; i < kCallCount; ++i) {
     if (kCallRows[i].name == name) return i;
   }

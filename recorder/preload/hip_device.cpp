@@ -1,4 +1,4 @@
-// The recorder's own use of the HIP runtime, on a thread of its own.
+// The recorder's own use of the HIP runtime, on a separate thread.
 #include <pthread.h>
 #include <signal.h>
 
@@ -22,8 +22,8 @@ constexpr uint32_t kForEver = 0;
 // hipStreamQuery takes some 10 us, unless a thread of the program waits for the device (5.2.3).
 constexpr uint32_t kAnswerTimeoutMs = 100;
 
-// A thread of the recorder's own for calls of the runtime: last error, current device and capture
-// mode are per thread in HIP.
+// A separate thread for the recorder's calls of the runtime, because HIP keeps last error, current
+// device and capture mode per thread.
 class Worker {
  public:
   // Only jobs that own all that they touch may be given a timeout: they may outlive the caller.
@@ -46,7 +46,7 @@ class Worker {
     return true;
   }
 
-  // As run(), without waiting for it.
+  // Like run(), but does not wait for the job.
   void post(std::function<void()> work) {
     auto job = std::make_shared<Job>();
     job->work = std::move(work);
@@ -141,7 +141,7 @@ class HipDevice final : public Device {
     run([&] {
       done = read_once(destination, address, size_bytes);
       if (done) return;
-      stream_ = nullptr;  // a device reset took it away
+      stream_ = nullptr;  // a device reset destroyed it
       done = read_once(destination, address, size_bytes);
     });
     return done;
@@ -175,7 +175,7 @@ class HipDevice final : public Device {
     bool copied = false;
     if (stream == per_thread_stream()) {
       // No other thread can name it. The program's call follows, and its result is the last error.
-      ++hook_depth;  // these calls are not the program's
+      ++hook_depth;  // the program did not make these calls
       copied = StreamReads::copy(*place, hipStreamPerThread, address, size_bytes);
       --hook_depth;
     } else {

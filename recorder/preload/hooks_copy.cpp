@@ -92,7 +92,7 @@ bool raw_copy_box(const Params& params, RawCopy& raw) {
   return true;
 }
 
-// Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
+// Both ends are on the recorded device; hipSetDevice rejected a second one.
 bool raw_copy_peer_3d(const PeerBox& box, RawCopy& raw) {
   hipMemcpy3DParms params{};
   params.srcArray = box.source_array;
@@ -128,7 +128,7 @@ hipError_t copy_or_refuse(int index, bool supported, const RawCopy& raw, Handle 
   return result;
 }
 
-// A copy from or to a variable; not recorded when its address cannot be found.
+// A copy from or to a variable; not recorded if its address cannot be found.
 template <typename Call>
 hipError_t symbol_copy(int index, const void* symbol, size_t offset, bool to_symbol,
                        const void* other, size_t bytes, hipMemcpyKind kind, Handle stream,
@@ -247,7 +247,7 @@ GFXGRAPH_HOOK hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDevic
   GFXGRAPH_COPY_1D(hipMemcpyDtoDAsync, hipMemcpyDeviceToDevice, stream_key(stream), stream);
 }
 
-// Both ends lie on the one device that is recorded; a second one was refused at hipSetDevice.
+// Both ends are on the recorded device; hipSetDevice rejected a second one.
 GFXGRAPH_HOOK hipError_t hipMemcpyPeer(void* destination, int destination_device,
                                        const void* source, int source_device, size_t bytes) {
   return copy(kCall_hipMemcpyPeer, raw_copy_1d(destination, source, bytes, hipMemcpyDeviceToDevice),

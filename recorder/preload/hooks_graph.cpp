@@ -124,7 +124,7 @@ GFXGRAPH_HOOK hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipG
 
 #define GFXGRAPH_NODE_PARAMETERS \
   hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count
-// The action is made after the real call has taken the parameters, and only if it did.
+// Runs the action only after the real call has accepted the parameters.
 #define GFXGRAPH_ADD_NODE(name, action, ...)                                           \
   const Scope scope;                                                                   \
   const hipError_t result =                                                            \
@@ -191,7 +191,7 @@ GFXGRAPH_HOOK hipError_t hipGraphAddChildGraphNode(GFXGRAPH_NODE_PARAMETERS, hip
   return result;
 }
 
-// The child's own graph: what the program changes in it is launched with the parent.
+// The child's own graph: the parent launches the program's changes to it, too.
 GFXGRAPH_HOOK hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* graph) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphChildGraphNodeGetGraph, node, graph);
@@ -257,7 +257,7 @@ GFXGRAPH_HOOK hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
   return node_changed(scope, result, kCall_hipGraphHostNodeSetParams, node,
                       [&] { return host.action(kCall_hipGraphHostNodeSetParams); });
 }
-// The program gets back what it gave.
+// Returns to the program the values it passed.
 GFXGRAPH_HOOK hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* params) {
   const Scope scope;
   const hipError_t result = real(kCall_hipGraphHostNodeGetParams, node, params);

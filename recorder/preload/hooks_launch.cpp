@@ -57,7 +57,8 @@ LaunchShape shape_of(const dim3& grid, const dim3& block, size_t shared_bytes, b
   return shape;
 }
 
-// The "Ext" forms count work items: workgroups of `block`, the last one of each row maybe partial.
+// The "Ext" forms count work items: workgroups of `block`, possibly with a partial last one per
+// row.
 LaunchShape shape_of_items(const std::array<uint32_t, 3>& items,
                            const std::array<uint32_t, 3>& block, size_t shared_bytes) {
   LaunchShape shape;
@@ -113,7 +114,7 @@ hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3
                    .cooperative = cooperative}};
   Launched launched = stub_kernel(stub, index);
   if (start != nullptr) recorder().event_recorded(start, stream);
-  // HIP 5.2 runs a cooperative launch at once, also in a capture.
+  // HIP 5.2 executes a cooperative launch immediately, even during capture.
   const hipError_t result =
       launch(index, std::move(launched), shape_of(grid, block, shared_bytes, cooperative), params,
              nullptr, stream, std::forward<Call>(call), cooperative);
@@ -121,7 +122,7 @@ hipError_t launch_stub(int index, const void* stub, const dim3& grid, const dim3
   return turn.ended(result);
 }
 
-// hipModuleLaunchKernel and its cooperative twin.
+// hipModuleLaunchKernel and its cooperative variant.
 template <typename Call>
 hipError_t launch_function(int index, hipFunction_t function, const LaunchShape& shape,
                            void** params, void** extra, Handle stream, bool never_captured,
@@ -131,7 +132,7 @@ hipError_t launch_function(int index, hipFunction_t function, const LaunchShape&
                            std::forward<Call>(call), never_captured));
 }
 
-// Work-item counted launch with events around it.
+// A launch with work-item counts and events around it.
 template <typename Call>
 hipError_t launch_items(int index, hipFunction_t function, const std::array<uint32_t, 3>& items,
                         const std::array<uint32_t, 3>& block, size_t shared_bytes,
@@ -172,7 +173,7 @@ RawLaunch raw_launch(KernelEntry* kernel, const LaunchShape& shape, void** param
     }
     raw.kernel = kernel;
   } catch (const std::exception& caught) {
-    recorder().note_incomplete(call, caught.what());  // no memory to hold it
+    recorder().note_incomplete(call, caught.what());  // out of memory for it
   }
   return raw;
 }
@@ -362,8 +363,8 @@ GFXGRAPH_HOOK hipError_t hipLaunchCooperativeKernel_spt(const void* stub, dim3 g
                      per_thread_key(stream), true, call);
 }
 
-// The arguments were gathered by hipSetupArgument; the runtime passes them on to its own
-// hipModuleLaunchKernel, where they are seen.
+// hipSetupArgument collected the arguments; the runtime passes them to its own
+// hipModuleLaunchKernel, whose hook sees them.
 GFXGRAPH_HOOK hipError_t hipLaunchByPtr(const void* stub) {
   launching_stub = stub;
   if (hook_depth == 0) program_call = __builtin_return_address(0);

@@ -1,5 +1,5 @@
-// How programs that look HIP's functions up at run time are seen, and the calls that are passed on
-// without being recorded (trampolines.S).
+// Hooks for lookups of HIP functions at run time, and the calls that are passed through without
+// being recorded (trampolines.S).
 #include <dlfcn.h>
 #include <link.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 bool is_row(int index) noexcept { return index < kCallCount; }
 
-// Calls that are lists of work: part of it may be done when the result is an error.
+// Calls with lists of work: some of it may be executed even if the call returns an error.
 bool may_be_done_in_part(int index) noexcept {
   switch (index) {
     case kCall_hipMemcpy3DBatchAsync:
@@ -46,7 +46,7 @@ void* hook_or_note(const char* name, void* found, const char* note = kUnknownLoo
 
 }  // namespace
 
-// The function to call in place of hook `index`.
+// The function to call instead of hook `index`.
 extern "C" __attribute__((visibility("hidden"))) void* gfxgraph_enter_passed_call(int index) {
   ++hook_depth;
   if (!is_row(index)) return unknown_call_function(index - kCallCount);
@@ -88,7 +88,7 @@ gfxgraph_resolve_dlsym(void* handle, const char* name, const char*, const void* 
     void* const hook = hook_roctx(name, found);
     return hook == found ? ask_the_system : DlsymAnswer{hook, 1};
   }
-  // RTLD_NEXT is how a library that stands in front of HSA passes on what HIP calls.
+  // With RTLD_NEXT, a library that interposes HSA forwards HIP's calls.
   if (gives_hsa_work(name) && handle != RTLD_NEXT && !is_below_hip(caller)) {
     void* const found =
         gfxgraph::preload::call_dlsym(gfxgraph::preload::system_dlsym(), handle, name);
@@ -108,7 +108,7 @@ gfxgraph_resolve_dlsym(void* handle, const char* name, const char*, const void* 
     return hook == found ? ask_the_next_one : DlsymAnswer{hook, 1};
   }
   if (hook_function(index) == nullptr) return ask_the_next_one;
-  // The hook exists whether or not the runtime has the function: only the runtime's answer counts.
+  // The hook exists whether or not the runtime has the function: only the runtime's result counts.
   if (handle == RTLD_DEFAULT) {
     return {real_function(index) == nullptr ? nullptr : hook_function(index), 1};
   }
@@ -163,7 +163,7 @@ bool leads_around(DlvsymFunction dlvsym, void* handle, const char* name,
 
 }  // namespace
 
-// Always the system's answer: who asks for a version of a function may well mean that very one.
+// Always the system's result: a caller that requests a version probably needs that version.
 extern "C" __attribute__((visibility("hidden"))) gfxgraph::preload::DlsymAnswer
 gfxgraph_resolve_dlvsym(void* handle, const char* name, const char* version) {
   const DlvsymFunction dlvsym = system_dlvsym();
@@ -176,7 +176,7 @@ gfxgraph_resolve_dlvsym(void* handle, const char* name, const char* version) {
 
 namespace {
 
-// A function pointer that the runtime hands out itself.
+// A function pointer that the runtime itself returns.
 void hook_pointer(const char* name, void** function, bool per_thread) {
   if (name == nullptr || function == nullptr || *function == nullptr) return;
   int index = find_call(name);

@@ -1,5 +1,5 @@
-// Hooks of memory that the program maps at addresses of its own choice. Reserved addresses and
-// memory without an address hold nothing that a trace describes.
+// Hooks of memory that the program maps at addresses of its choice. The trace does not describe
+// reserved addresses or memory without an address.
 #include "recorder/preload/hooks_internal.h"
 
 using namespace gfxgraph::recorder;

@@ -1,6 +1,6 @@
-// What the program says of itself: ranges and marks of roctx (libroctx64,
-// librocprofiler-sdk-roctx), hipProfilerStart and hipProfilerStop, and gfxgraph/record.h. The
-// library's own function is called, too, if the process has it.
+// Annotations by the program: ranges and marks of roctx (libroctx64, librocprofiler-sdk-roctx),
+// hipProfilerStart and hipProfilerStop, and gfxgraph/record.h. The hooks also call the library's
+// own function if the process has it.
 #include "recorder/preload/hooks_marker.h"
 
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ Function next_function(RoctxIndex index, const char* name) noexcept {
   return reinterpret_cast<Function>(function);
 }
 
-// Ranges that this thread pushed and has not popped. 0: pushed when nothing was recorded.
+// Ranges that this thread pushed and has not popped. 0: pushed while nothing was recorded.
 std::vector<format::RangeId>& pushed() {
   thread_local std::vector<format::RangeId> ranges;
   return ranges;
@@ -72,7 +72,7 @@ Started& started() {
 
 struct Open {
   format::RangeId range = 0;
-  uint32_t thread = 0;  // that began it
+  uint32_t thread = 0;  // the thread that began it
 };
 
 // By name: gfxgraph_range_end("step") ends the last one that its thread began. Where that began
@@ -136,7 +136,7 @@ GFXGRAPH_HOOK void roctxMarkA(const char* text) {
   if (const auto next = next_function<MarkFunction>(kRoctxMark, "roctxMarkA")) next(text);
 }
 
-// The number of ranges that were open, as roctx counts.
+// Returns the number of open ranges, as roctx counts them.
 GFXGRAPH_HOOK int roctxRangePushA(const char* name) {
   int level = -1;
   try {
@@ -228,7 +228,7 @@ void* hook_roctx(const char* name, void* found) noexcept {
 
 // ---- HIP ----------------------------------------------------------------------------------------
 
-// Runtimes answer that they do not support it: what counts is that the program said it.
+// Runtimes return that they do not support it: only the program's call counts.
 GFXGRAPH_HOOK hipError_t hipProfilerStart() {
   const Scope scope(CallKind::kMayJoin);
   if (scope.record) begin_named(kProfilerRange);

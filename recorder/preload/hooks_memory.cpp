@@ -37,7 +37,7 @@ hipError_t free_memory(int index, void* pointer, const void* site = __builtin_re
   if (!scope.record) return real(index, pointer);
   Freeing freeing = recorder().freeing(address_of(pointer));
   const hipError_t result = real(index, pointer);
-  if (pointer == nullptr) learned.index = -1;  // nothing to free, and nothing waited for
+  if (pointer == nullptr) learned.index = -1;  // nothing to free, and nothing to wait for
   recorder().freed(std::move(freeing), result == hipSuccess);
   return result;
 }

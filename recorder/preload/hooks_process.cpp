@@ -23,7 +23,7 @@ pid_t recorded_process = 0;
 
 void finish_at_exit() { recorder().finish(); }
 
-// In a child of vfork() or posix_spawn() the memory is still the parent's.
+// In a child of vfork() or posix_spawn() the memory still belongs to the parent.
 bool own_process() noexcept { return recorded_process != 0 && getpid() == recorded_process; }
 
 void finish_if_own() noexcept {
@@ -123,7 +123,7 @@ GFXGRAPH_HOOK void quick_exit(int status) noexcept {
   next<void (*)(int)>("quick_exit")(status);
   __builtin_unreachable();
 }
-// The runtime aborts on a device fault: no device call is possible, but what was seen is kept.
+// The runtime aborts on a device fault: device calls are impossible, but recorded data is kept.
 GFXGRAPH_HOOK void abort() noexcept {
   if (own_process()) recorder().flush();
   next<void (*)()>("abort")();
@@ -154,7 +154,7 @@ GFXGRAPH_HOOK int fexecve(int file, char* const argv[], char* const environment[
 
 namespace {
 
-// The rest of an execl's arguments, null included.
+// The remaining arguments of execl, including null.
 std::vector<char*> collect(const char* first, va_list arguments) {
   std::vector<char*> argv{const_cast<char*>(first)};
   while (argv.back() != nullptr) argv.push_back(va_arg(arguments, char*));

@@ -1,5 +1,5 @@
-// The functions by which a program sets and asks for its signal handlers: it must not see the one
-// of end_signals.h.
+// The functions by which a program sets and queries its signal handlers: hide the handler of
+// end_signals.h from it.
 #include <signal.h>
 
 #include "recorder/preload/hooks_internal.h"

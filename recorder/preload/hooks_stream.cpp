@@ -11,7 +11,7 @@ hipError_t created(const Scope& scope, hipError_t result, hipStream_t* stream, u
   return result;
 }
 
-// The program's callback, which learns nothing of the recorder's. Runs on a thread of the runtime.
+// The program's callback, which does not know of the recorder's. Runs on a runtime thread.
 void run_callback(hipStream_t stream, hipError_t status, void* wrapped) {
   HostCall& call = *static_cast<HostCall*>(wrapped);
   const auto function = reinterpret_cast<hipStreamCallback_t>(call.function);
@@ -82,7 +82,7 @@ GFXGRAPH_HOOK hipError_t hipStreamDestroy(hipStream_t stream) {
   const gfxgraph::format::StreamId id = recorder().stream_leaves(stream_key(stream));
   const hipError_t result = real(kCall_hipStreamDestroy, stream);
   const bool waited = learned.index == kCall_hipStreamDestroy;
-  learned.index = -1;  // the handle leads nowhere
+  learned.index = -1;  // the handle is invalid
   recorder().stream_destroyed(id, waited);
   return result;
 }
@@ -95,7 +95,7 @@ GFXGRAPH_HOOK hipError_t hipStreamSynchronize_spt(hipStream_t stream) {
   const Scope scope;
   return real(kCall_hipStreamSynchronize_spt, stream);
 }
-// A query that says "done" tells the host as much as a wait does: real() sees that it did.
+// A query that returns "done" tells the host as much as a wait: real() detects this.
 GFXGRAPH_HOOK hipError_t hipStreamQuery(hipStream_t stream) {
   const Scope scope;
   return real(kCall_hipStreamQuery, stream);
@@ -326,7 +326,7 @@ GFXGRAPH_HOOK hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream,
   return result;
 }
 
-// One device is recorded: the first that the runtime shows.
+// Only one device is recorded: the first one the runtime shows.
 GFXGRAPH_HOOK hipError_t hipSetDevice(int device) {
   const Scope scope;
   const hipError_t result = real(kCall_hipSetDevice, device);

@@ -55,7 +55,7 @@ GFXGRAPH_HOOK hipError_t hipStreamWaitValue64(hipStream_t stream, void* address,
       [&] { return real(kCall_hipStreamWaitValue64, stream, address, value, flags, mask); });
 }
 
-// A list of writes and waits, done in its order. It has no masks.
+// A list of writes and waits, executed in order, without masks.
 GFXGRAPH_HOOK hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count,
                                              BatchMemOp* operations, unsigned int flags) {
   constexpr int kIndex = kCall_hipStreamBatchMemOp;

@@ -23,7 +23,7 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
     free_.push_back(place);
     return true;
   });
-  // The smallest one that holds it.
+  // The smallest one that is large enough.
   auto best = free_.end();
   for (auto at = free_.begin(); at != free_.end(); ++at) {
     const Place& place = **at;
@@ -35,7 +35,7 @@ std::shared_ptr<StreamReads::Place> StreamReads::take(size_t size_bytes, bool ho
     free_.erase(best);
     return place;
   }
-  // None is freed here: HIP would wait for the device.
+  // Frees none here, because HIP would wait for the device.
   const size_t left = kMostBytes - bytes_;
   if (size_bytes > left) return nullptr;
   const size_t capacity = std::min(std::max(std::bit_ceil(size_bytes), kLeastBytes), left);

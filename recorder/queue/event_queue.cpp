@@ -22,7 +22,7 @@ void fetch_ahead(const LaunchBatch& batch) {
       __builtin_prefetch(static_cast<const std::byte*>(begin) + i, 1);
     }
   };
-  // Behind the end of a buffer this does nothing.
+  // Has no effect past the end of a buffer.
   fetch(batch.launches.data() + batch.launches.size() + kLaunchesAhead, sizeof(PendingLaunch));
   fetch(batch.bytes.data() + batch.bytes.size() + kLaunchesAhead * LaunchBatch::kUsualBytes,
         LaunchBatch::kUsualBytes);
@@ -87,7 +87,7 @@ bool EventQueue::take() {
       taken_.push_back({launch.ticket, nullptr, &launch, &lane});
     }
   });
-  // One thread's launches alone are in order.
+  // Only the launches of one thread are in order.
   if (!std::ranges::is_sorted(taken_, {}, &Taken::ticket)) {
     std::ranges::sort(taken_, {}, &Taken::ticket);
   }

@@ -10,7 +10,7 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(100);
-// While the program waits so often that it leaves the writing to this thread.
+// In effect while the program waits so often that it leaves the writing to this thread.
 constexpr auto kBusyPeriod = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -31,7 +31,7 @@ bool Flusher::start(std::function<void()> first, std::function<bool()> round,
         });
     started = true;
   } catch (const std::exception&) {
-    // No memory or no thread: the caller is told.
+    // Out of memory, or no thread: the caller is told.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;

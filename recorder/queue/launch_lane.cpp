@@ -17,7 +17,7 @@ struct Mine {
 constinit thread_local Mine mine_now;
 constinit thread_local bool ended = false;
 
-// The thread's lane goes to another one when it ends.
+// When the thread ends, another thread reuses its lane.
 struct GiveBack {
   std::shared_ptr<LaunchLane> lane;
   void give() noexcept {
@@ -87,8 +87,8 @@ LaunchLane* LaunchLanes::take() noexcept {
       lane = std::make_shared<LaunchLane>();
       lane->pending.reserve();
       lane->draining.reserve();
-      // Larger than the pieces that malloc puts side by side: what two threads write at each launch
-      // must not share a cache line.
+      // Larger than the pieces that malloc places side by side: data that two threads write at each
+      // launch must not share a cache line.
       lane->kernarg.reserve(kOwnBytes);
       lane->relocations.reserve(kOwnBytes / sizeof(format::Relocation));
       lane->next = first_.load(std::memory_order_relaxed);

@@ -11,8 +11,8 @@ namespace {
 
 constinit std::atomic<bool> counters_forbidden{false};
 
-// The kernel stops to use a counter that stands still, changes its rate, or differs between
-// processors. A program may forbid itself to read it.
+// The kernel stops using a counter that stops, changes its rate, or differs between processors. A
+// program may disable reading it for itself.
 bool counter_is_fit() noexcept {
 #if defined(__x86_64__)
   if (counters_forbidden.load()) return false;
@@ -47,7 +47,7 @@ void TickClock::start() noexcept {
   before_ = last_ = now();
 }
 
-// The thread may be stopped between the two: the closest pair of a few.
+// The thread may be preempted between the two reads: use the closest of a few pairs.
 TickClock::Mark TickClock::now() const noexcept {
   Mark best;
   uint64_t least = ~uint64_t{0};

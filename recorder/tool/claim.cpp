@@ -51,7 +51,7 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// Not std::filesystem's iterator, which ends the process where memory runs out.
+// Not std::filesystem's iterator, which ends the process when memory runs out.
 void for_each_name(const std::string& folder, const std::function<void(const std::string&)>& see) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
   while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) see(entry->d_name);
@@ -111,7 +111,7 @@ Result<Claim> claim_recording(const Options& options) {
       }
       claim.output = folder + pattern.file_name(process, image);
       claim.key = pattern.key(process, image);
-      // Without the folder nobody knows which traces are of this recording.
+      // Without the folder, the traces of this recording are unknown.
       const bool replace = options.replace && told;
       if (!replace && (exists(claim.output) || exists(claim.output + ".partial"))) continue;
       if (!replace && !options.flight_recorder.empty() && exists(previous_segment(claim.output))) {

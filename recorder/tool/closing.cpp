@@ -14,7 +14,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// The system takes a dead process down a moment after it died: its lock goes last.
+// The system releases a dead process's lock last, shortly after its death.
 constexpr std::chrono::milliseconds kTakingDown{5'000};
 
 void await_lock(const std::string& partial) {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reading takes the memory of the events: about 400 MB for a million launches.
+// Reading needs memory for all events: about 400 MB for a million launches.
 constexpr uint64_t kMostTraceBytes = UINT64_C(256) << 20;
 constexpr const char* kMostMemory = "256MiB";
 constexpr const char* kMostSeconds = "5";
@@ -34,7 +34,8 @@ std::string read_all(int file) {
   }
 }
 
-// Its exit code; what it prints is in `out`. -1: it cannot be started, or was killed.
+// Returns the exit code, with the printed text in `out`. -1: it could not be started, or was
+// killed.
 int run(const std::string& tool, const std::string& trace, std::string& out) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;

@@ -41,7 +41,7 @@ Json entry_json(const ManifestEntry& entry) {
   return json;
 }
 
-// Reads fields of one object; the first one that is missing or of another type makes it invalid.
+// Reads the fields of one object; a missing field or a wrong type makes it invalid.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object), valid_(object.is_object()) {}

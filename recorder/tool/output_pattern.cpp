@@ -11,8 +11,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// The first one that holds a number counts. SLURM_PROCID is the last: in the script of a batch job,
-// from which mpirun may be called, it is 0 for all.
+// The first variable with a number wins. SLURM_PROCID is last: in a batch script, which may call
+// mpirun, it is 0 for every process.
 constexpr const char* kRankVariables[] = {
     "OMPI_COMM_WORLD_RANK",  // Open MPI
     "PMIX_RANK",             // launchers with PMIx
