@@ -8,8 +8,7 @@
 namespace gfxgraph {
 namespace {
 
-constexpr size_t kLongestWord =
-    64;  // longer words are no typing errors, and the work grows quadratically
+constexpr size_t kLongestWord = 64;  // longer ones are no typos; the work grows quadratically
 
 // Edit distance that counts missing, extra, exchanged and transposed letters (optimal string
 // alignment distance).
@@ -37,8 +36,7 @@ size_t distance(std::string_view a, std::string_view b) {
 std::string closest_word(std::string_view given, std::span<const std::string> known) {
   std::string best;
   if (given.size() < 2 || given.size() > kLongestWord) return best;
-  size_t least =
-      std::max<size_t>(given.size() / 3, 1) + 1;  // more differences are not a typing error
+  size_t least = std::max<size_t>(given.size() / 3, 1) + 1;  // more are not a typo
   for (const std::string& word : known) {
     if (word.size() > kLongestWord) continue;
     const bool begins = given.size() >= 4 && (word.starts_with(given) || given.starts_with(word));

@@ -21,9 +21,8 @@
 namespace gfxgraph::recorder {
 namespace {
 
-constexpr uint32_t kSignalTimeoutMs =
-    2'000;  // a user who presses Ctrl-C should not wait for a kernel
-constexpr uint32_t kFlushTimeoutMs = 1'000;  // for each lock, at abort()
+constexpr uint32_t kSignalTimeoutMs = 2'000;  // Ctrl-C should not wait for a kernel
+constexpr uint32_t kFlushTimeoutMs = 1'000;   // for each lock, at abort()
 
 // For process exits that must not wait indefinitely: on timeout it does not own the lock.
 std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t milliseconds) noexcept {
@@ -237,7 +236,6 @@ void Recorder::end_by_signal() noexcept {
 }
 
 // Another thread may hold the locks and wait for a hung device: this is the longest wait for each.
-// longer than this.
 void Recorder::flush() noexcept {
   guarded_unlocked([&] {
     const std::unique_lock order = lock_within(drain_mutex_, kFlushTimeoutMs);

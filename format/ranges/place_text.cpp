@@ -12,8 +12,7 @@
 namespace gfxgraph::ranges {
 namespace {
 
-constexpr size_t kMostName =
-    200;  // limit for a kernel's or an argument's name, which may have megabytes
+constexpr size_t kMostName = 200;  // for kernels and arguments: names may have megabytes
 
 std::string clipped(std::string name) {
   if (name.size() > kMostName) name = name.substr(0, kMostName) + "...";

@@ -415,8 +415,7 @@ class Comparer {
 
   // The shape has no positions of writes. Writes to one place are compared in order.
   void collect_writes() {
-    using Target =
-        std::tuple<MemoryKey, uint64_t, uint64_t>;  // with the number of earlier writes to it
+    using Target = std::tuple<MemoryKey, uint64_t, uint64_t>;  // with the count of earlier writes
     std::map<Target, std::pair<Transfer, const format::Content*>> writes;
     for (const IterationSpan& span : spans_) {
       std::map<std::pair<MemoryKey, uint64_t>, uint64_t> before;
