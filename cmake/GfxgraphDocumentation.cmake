@@ -2,7 +2,7 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(documentation ${PROJECT_BINARY_DIR}/documentation)
 set(manuals gfxgraph gfxgraph-record gfxgraph-replay)
-foreach(command run info check provenance coverage verify recover diff export report)
+foreach(command run info check provenance coverage verify recover diff extract export report)
   list(APPEND manuals gfxgraph-${command})
 endforeach()
 list(TRANSFORM manuals PREPEND ${documentation}/man/)

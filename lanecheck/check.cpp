@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "emulator/engine/backend.h"
-#include "lanecheck/arguments.h"
 #include "lanecheck/call_sites.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
@@ -19,6 +18,7 @@
 #include "lanecheck/init_check.h"
 #include "lanecheck/init_events.h"
 #include "lanecheck/kernel_fault.h"
+#include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/race_check.h"
 #include "lanecheck/replay_memory.h"
@@ -33,10 +33,6 @@ GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
 
 namespace gfxgraph::lanecheck {
 namespace {
-
-constexpr uint32_t kDynamicStackBytes = 16384;
-// Arguments are padded: the compiler widens loads of the last ones.
-constexpr uint64_t kKernargPadBytes = 256;
 
 // An observer, and a budget that is spent while waves run.
 template <typename Base>
@@ -136,6 +132,7 @@ class TraceCheck {
   }
 
   Result<Report> run() {
+    if (options_.progress) all_launches_ = count_launches(trace_);
     if (Result<void> ready = set_up(); !ready) {
       if (!budget_.exhausted()) return tl::unexpected<Error>(std::move(ready).error());
       stop(0);
@@ -221,26 +218,12 @@ class TraceCheck {
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
       }
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(packet_, memory_.add_own(kPacketBytes, emulator::RegionKind::kSystem,
-                                                       "the dispatch packet"));
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        queue_, memory_.add_own(kQueueBytes, emulator::RegionKind::kSystem, "the queue"));
-    write_queue(memory_.own_bytes(queue_).first(kQueueBytes));
-    uint64_t kernarg_bytes = 0;
+    GFXGRAPH_ASSIGN_OR_RETURN(frame_, LaunchFrame::create(trace_, memory_));
     for (const format::Kernel& kernel : trace_.kernels()) {
-      kernarg_bytes = std::max<uint64_t>(
-          {kernarg_bytes, kernel.kernarg_size_bytes, kernel.explicit_size_bytes});
-      if (kernarg_bytes > kMaxKernargBytes) {
-        return fail(Status::kCorrupt, fmt::format("kernel {}: a kernarg segment of {} bytes",
-                                                  kernel.name, kernarg_bytes));
-      }
       KernelTotals totals;
       totals.kernel = kernel.name;
       report_.kernels.push_back(std::move(totals));
     }
-    GFXGRAPH_ASSIGN_OR_RETURN(
-        kernarg_, memory_.add_own(kernarg_bytes + kKernargPadBytes, emulator::RegionKind::kKernarg,
-                                  "the kernel arguments"));
     return {};
   }
 
@@ -317,6 +300,7 @@ class TraceCheck {
 
   Result<void> run_launch(const format::Launch& launch) {
     const uint64_t index = report_.launches++;
+    if (options_.progress) options_.progress(index, all_launches_);
     if (launch.kernel == 0 || launch.kernel > trace_.kernels().size()) {
       return fail(Status::kCorrupt, fmt::format("kernel {} does not exist", launch.kernel));
     }
@@ -347,52 +331,17 @@ class TraceCheck {
 
   Result<void> dispatch(uint64_t index, const format::Kernel& kernel,
                         const format::Launch& launch) {
-    if (kernel.code_object == 0 || kernel.code_object > code_.size()) {
-      return fail(Status::kCorrupt,
-                  fmt::format("code object {} does not exist", kernel.code_object));
-    }
-    const LoadedCode& code = code_[kernel.code_object - 1];
-    const codeobj::Kernel* const found = code.object->find_kernel(kernel.name);
-    if (found == nullptr) {
-      return fail(Status::kNotFound,
-                  fmt::format("code object {} has no kernel {}", kernel.code_object, kernel.name));
-    }
+    GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode launched, find_launch_code(code_, kernel));
+    const LoadedCode& code = *launched.code;
+    const codeobj::Kernel* const found = launched.kernel;
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
     GFXGRAPH_TRY(can_run(shape));
-    HiddenValues hidden;
-    hidden.queue_address = queue_;
-    hidden.hostcall_address = kHostCallAddress;
-    hidden.dynamic_lds_bytes = launch.dynamic_lds_bytes;
-    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> kernarg,
-                              kernarg_segment(kernel, launch, hidden));
-    const std::span<std::byte> kernarg_bytes = memory_.own_bytes(kernarg_);
-    std::fill(kernarg_bytes.begin(), kernarg_bytes.end(), std::byte{0});
-    std::copy(kernarg.begin(), kernarg.end(), kernarg_bytes.begin());
-
-    emulator::Dispatch dispatch;
-    dispatch.kernel_object = code.load_address + found->descriptor_address;
-    dispatch.grid_size = shape.grid_items;
-    dispatch.workgroup_size = shape.block;
-    dispatch.group_segment_bytes = found->descriptor.group_segment_bytes + launch.dynamic_lds_bytes;
-    dispatch.private_segment_bytes = found->descriptor.private_segment_bytes;
-    // What calls through pointers and recursion take is not known: as much as a runtime grants.
-    if (found->descriptor.dynamic_stack() || found->uses_dynamic_stack)
-      dispatch.private_segment_bytes += kDynamicStackBytes;
-    dispatch.kernarg_address = kernarg_;
-    dispatch.packet_address = packet_;
-    dispatch.queue_address = queue_;
-    dispatch.dispatch_id = index;
-    dispatch.cooperative = dispatch.set_grid_barrier = launch.cooperative;
-    PacketValues packet;
-    packet.kernel_object = dispatch.kernel_object;
-    packet.kernarg_address = kernarg_;
-    packet.group_segment_bytes = dispatch.group_segment_bytes;
-    packet.private_segment_bytes = dispatch.private_segment_bytes;
-    write_packet(memory_.own_bytes(packet_).first(kPacketBytes), shape, packet);
+    GFXGRAPH_ASSIGN_OR_RETURN(const emulator::Dispatch dispatch,
+                              frame_.fill(index, launch, kernel, shape, code, *found));
 
     static std::atomic<uint64_t> launches{0};
     observer_.launch = provenance_.launch = ++launches;
-    if (analysis_ != nullptr) analysis_->begin_launch(index, launch, kernarg_);
+    if (analysis_ != nullptr) analysis_->begin_launch(index, launch, dispatch.kernarg_address);
     observer_.next_launch(index, launch.kernel);
     if (race_ != nullptr)
       race_->next_launch(index, launch.kernel, code.has_fences, order_.unordered[index],
@@ -560,13 +509,12 @@ class TraceCheck {
   MemoryEvents events_;
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
-  uint64_t packet_ = 0;
-  uint64_t queue_ = 0;
-  uint64_t kernarg_ = 0;
+  LaunchFrame frame_;
   std::optional<FindingClass> fault_;  // of the launch that has just ended
   uint64_t sequence_ = 0;
   uint64_t launches_before_ = 0;  // this event
   uint64_t unselected_failed_ = 0;
+  uint64_t all_launches_ = 0;  // for progress
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct CheckOptions {
   // test the difference.
   bool watch_all = false;
   BudgetLimits limits;
+  // Told before each launch, by the thread that calls; may be empty.
+  std::function<void(uint64_t launch, uint64_t of)> progress = {};
 };
 
 // A launch that could not run to its end.

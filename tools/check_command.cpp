@@ -134,7 +134,7 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
                  "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--torn", torn, "accept a damaged trace and check its intact part");
+  app.add_flag("--allow-torn,--torn", torn, "accept a damaged trace and check its intact part");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
   const Result<lanecheck::MaskedLaneMode> mode = lanecheck::parse_masked_lane_mode(masked_lane);
@@ -163,12 +163,21 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
   format::ReadOptions read_options;
   read_options.allow_torn = torn;
   read_options.max_decompressed_bytes = options.limits.memory_bytes;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + path);
+  if (progress->shown()) {
+    options.progress = [&](uint64_t launch, uint64_t of) {
+      progress->at("checking launch", launch, of);
+    };
+  }
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
+  progress->clear();
   if (!trace) return report(trace.error());
   if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
     return usage(Error{selected.error().status, path + ": " + selected.error().message});
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
+  progress->clear();
   if (!checked) return report(Error{checked.error().status, path + ": " + checked.error().message});
   lanecheck::apply_suppressions(*suppressions, *checked);
   const std::string text = render(*checked, format_name, path);

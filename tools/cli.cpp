@@ -11,6 +11,11 @@
 #include "base/print.h"
 
 namespace gfxgraph::tools {
+namespace {
+
+bool quiet = false;  // --quiet of the command that runs
+
+}  // namespace
 
 SplitArguments split_arguments(int argc, char** argv) {
   SplitArguments split;
@@ -25,6 +30,9 @@ SplitArguments split_arguments(int argc, char** argv) {
 }
 
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
+  app.add_flag("--quiet", quiet, "no progress and no notes on stderr; errors only");
+  app.set_version_flag("--version", std::string("gfxgraph ") + GFXGRAPH_VERSION,
+                       "print the version of gfxgraph");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -36,6 +44,14 @@ int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
     return kExitUsage;
   }
   return -1;
+}
+
+std::unique_ptr<ProgressLine> make_progress() {
+  return std::make_unique<ProgressLine>("gfxgraph", !quiet && ProgressLine::on_terminal());
+}
+
+void note(const std::string& text) {
+  if (!quiet) print(stderr, "gfxgraph: note: {}\n", text);
 }
 
 int report(const Error& error) {

@@ -1,11 +1,13 @@
 // Shared by the commands: parsing with the exit codes of the contract, and printing errors.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/demangle.h"
 #include "base/exit_code.h"
+#include "base/progress.h"
 #include "base/result.h"
 
 namespace CLI {
@@ -23,10 +25,16 @@ struct SplitArguments {
 };
 SplitArguments split_arguments(int argc, char** argv);
 
-// Parses strictly. -1: continue. Otherwise the exit code: 0 after --help, 2 after a usage error,
-// whose message went to stderr. `starts_programs`: the command is followed by a program's command
-// line.
+// Parses strictly, with the options of all commands (--quiet, --version). -1: continue. Otherwise
+// the exit code: 0 after --help, 2 after a usage error, whose message went to stderr.
+// `starts_programs`: the command is followed by a program's command line.
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);
+
+// The line of progress of a command whose arguments have been parsed: on terminals, without
+// --quiet.
+std::unique_ptr<ProgressLine> make_progress();
+// Prints "gfxgraph: note: <text>" on stderr, without --quiet.
+void note(const std::string& text);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
 int report(const Error& error);

@@ -25,6 +25,7 @@ int check_program(const std::string& device, const std::vector<std::string>& opt
 int coverage_command(int argc, char** argv);
 int verify_command(int argc, char** argv);
 int recover_command(int argc, char** argv);
+int extract_command(int argc, char** argv);
 int export_command(int argc, char** argv);
 int report_command(int argc, char** argv);
 int diff_command(int argc, char** argv);

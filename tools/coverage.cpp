@@ -64,12 +64,14 @@ Result<void> cover_trace(FileCoverage& file) {
   return {};
 }
 
-Result<void> cover(FileCoverage& file) {
+Result<void> cover(FileCoverage& file, const CoverageProgress& progress) {
   GFXGRAPH_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file.path));
   if (is_trace(mapped.bytes())) return cover_trace(file);
   Result<std::vector<codeobj::BundleEntry>> entries = codeobj::extract_device_elves(mapped.bytes());
   if (!entries) return with_context(entries.error(), file.path);
+  uint64_t number = 0;
   for (codeobj::BundleEntry& entry : *entries) {
+    if (progress) progress(number++, entries->size());
     add_elf(file, entry.target, entry.bytes);
     entry.bytes = {};
   }
@@ -97,11 +99,11 @@ bool FileCoverage::damaged() const {
          std::ranges::any_of(objects, [](const auto& object) { return !object.error.empty(); });
 }
 
-FileCoverage cover_file(const std::string& path) {
+FileCoverage cover_file(const std::string& path, const CoverageProgress& progress) {
   FileCoverage file;
   file.path = path;
   file.error = {.status = Status::kOk, .message = {}};
-  if (const Result<void> result = cover(file); !result) file.error = result.error();
+  if (const Result<void> result = cover(file, progress); !result) file.error = result.error();
   return file;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,8 +30,10 @@ struct FileCoverage {
   bool damaged() const;  // an object or the file itself could not be read
 };
 
+// Called before each code object for gfx1030 is walked; may be empty.
+using CoverageProgress = std::function<void(uint64_t object, uint64_t of)>;
 // Never fails as a whole: `error` has the reason for unreadable parts.
-FileCoverage cover_file(const std::string& path);
+FileCoverage cover_file(const std::string& path, const CoverageProgress& progress = {});
 
 struct MissingOpcode {
   std::string name;

@@ -143,12 +143,17 @@ int coverage_command(int argc, char** argv) {
 
   std::vector<FileCoverage> files;
   Totals totals;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
   for (const std::string& path : paths) {
-    files.push_back(cover_file(path));
+    progress->at("reading " + path);
+    files.push_back(cover_file(path, [&](uint64_t object, uint64_t of) {
+      progress->at(path + ": code object", object, of);
+    }));
     totals.kernels += files.back().kernels();
     totals.complete += files.back().complete();
     totals.damaged |= files.back().damaged();
   }
+  progress->clear();
   if (json) {
     print_json(files, totals);
   } else {

@@ -143,7 +143,8 @@ int diff_command(int argc, char** argv) {
   CLI::App app(
       "Compares two traces: kernels (code, arguments, registers), launches in\n"
       "the order of the program, and final contents of buffers that have the same name.\n"
-      "Exit code 0: no difference; 1: some; 3: none, but a trace is truncated or incomplete.\n\n"
+      "Exit code 0: no difference; 1: some; 3: none, but a trace is truncated or incomplete.\n"
+      "\n"
       "Example: gfxgraph diff before.gfxg after.gfxg",
       "gfxgraph diff");
   std::string first, second;
@@ -158,14 +159,19 @@ int diff_command(int argc, char** argv) {
 
   std::vector<std::shared_ptr<const format::Trace>> traces;
   bool whole = true;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
   for (const std::string& path : {first, second}) {
+    progress->at("reading " + path);
     Result<std::shared_ptr<const format::Trace>> opened =
         format::Trace::open(path, {.allow_torn = true});
+    progress->clear();
     if (!opened) return report(opened.error());
     whole = whole && (*opened)->sealed() && (*opened)->complete();
     traces.push_back(*std::move(opened));
   }
+  progress->at("comparing the traces");
   const Result<TraceDiff> diff = diff_traces(*traces[0], *traces[1]);
+  progress->clear();
   if (!diff) return report(diff.error());
   json ? print_json(*diff) : print_text(*diff);
   if (!diff->same()) return kExitFailed;

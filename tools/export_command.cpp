@@ -164,8 +164,11 @@ int export_command(int argc, char** argv) {
     return kExitUsage;
   }
 
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true});
+  progress->clear();
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
   if (graph > trace.graphs().size()) {

@@ -389,8 +389,11 @@ int info_command(int argc, char** argv) {
 
   if (const auto manifest = read_manifest(path))
     return info_of_manifest(path, *manifest, sections, json);
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true, .pointers = format::PointerUse::kProven});
+  progress->clear();
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
   const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
@@ -406,9 +409,8 @@ int info_command(int argc, char** argv) {
     return code;
   }
   if (!table_format.empty()) {
-    const Result<void> printed =
-        print_trace_table(trace, *only_table(sections), formats.at(table_format));
-    return printed ? code : report(printed.error());
+    print_trace_table(trace, *only_table(sections), formats.at(table_format));
+    return code;
   }
   const TraceSummary summary = summarize(trace);
   if (json) {

@@ -49,7 +49,10 @@ int recover_command(int argc, char** argv) {
   enforce("recover", limits);
   if (output.empty() && !default_output(input, output)) return kExitUsage;
 
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("copying " + input);
   const Result<format::RecoverReport> recovered = format::recover(input, output);
+  progress->clear();
   if (!recovered) return report(recovered.error());
   print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
         recovered->statistics.events, recovered->statistics.launches);

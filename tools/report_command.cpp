@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
@@ -19,14 +18,13 @@
 #include "tools/read_limits.h"
 #include "tools/report_data.h"
 #include "tools/report_page.h"
+#include "tools/result_file.h"
 #include "tools/text_sink.h"
 
 namespace gfxgraph::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr uint64_t kMostResultBytes = UINT64_C(256) << 20;
 
 // JSON inside a script element: no "<", so that no text of a trace ends the element.
 std::string in_script(const Json& json) {
@@ -37,19 +35,8 @@ std::string in_script(const Json& json) {
 
 // Adds a result to the list that its kind belongs to.
 Result<void> add_result(Json& data, const std::string& path) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(path, kMostResultBytes));
-  // Nobody's result is deeper; one that is would exhaust the stack when it is written.
-  constexpr int kMostDepth = 32;
-  bool too_deep = false;
-  const char* const text = reinterpret_cast<const char*>(bytes.data());
-  Json result = Json::parse(
-      text, text + bytes.size(),
-      [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-        too_deep = too_deep || depth > kMostDepth;
-        return !too_deep;
-      },
-      /*allow_exceptions=*/false);
-  const bool is_object = !too_deep && !result.is_discarded() && result.is_object();
+  GFXGRAPH_ASSIGN_OR_RETURN(Json result, read_result(path));
+  const bool is_object = result.is_object();
   const char* kind = nullptr;
   if (is_object && result.value("schema", Json()) == "gfxgraph-check/1") {
     kind = "checks";
@@ -103,21 +90,23 @@ int report_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("report", limits);
 
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> opened =
       format::Trace::open(path, {.allow_torn = true});
+  progress->clear();
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
-  Result<Json> data = report_data(trace);
-  if (!data) return report(data.error());
-  (*data)["trace"]["file"] = std::filesystem::path(path).filename().string();
-  (*data)["checks"] = Json::array();
-  (*data)["replays"] = Json::array();
+  Json data = report_data(trace);
+  data["trace"]["file"] = std::filesystem::path(path).filename().string();
+  data["checks"] = Json::array();
+  data["replays"] = Json::array();
   for (const std::string& result : results) {
-    if (const Result<void> added = add_result(*data, result); !added) return report(added.error());
+    if (const Result<void> added = add_result(data, result); !added) return report(added.error());
   }
   Result<TextSink> sink = TextSink::open(output);
   if (!sink) return report(sink.error());
-  write_page(*sink, *data);
+  write_page(*sink, data);
   if (const Result<void> closed = sink->close(); !closed) return report(closed.error());
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }

@@ -170,15 +170,11 @@ Json graphs_json(const format::Trace& trace, size_t most) {
 
 }  // namespace
 
-Result<Json> report_data(const format::Trace& trace, const ReportLimits& limits) {
+Json report_data(const format::Trace& trace, const ReportLimits& limits) {
   Json data = {{"schema", "gfxgraph-report/1"}, {"trace", trace_json(trace)}};
-  // A code object that cannot be read costs the table of kernels, not the page.
-  Result<Json> kernels = trace_table_json(trace, TableKind::kKernels, trace.kernels().size());
-  data["kernels"] = kernels ? *std::move(kernels) : Json{{"error", kernels.error().message}};
+  data["kernels"] = trace_table_json(trace, TableKind::kKernels, trace.kernels().size());
   data["work"] = Timeline(trace).json(limits.work);
-  GFXGRAPH_ASSIGN_OR_RETURN(Json buffers,
-                            trace_table_json(trace, TableKind::kBuffers, limits.buffers));
-  data["buffers"] = std::move(buffers);
+  data["buffers"] = trace_table_json(trace, TableKind::kBuffers, limits.buffers);
   size_t count = 0;
   for (const format::Event& event : trace.events())
     count += std::holds_alternative<format::AllocationBegin>(event.action);

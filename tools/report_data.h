@@ -17,7 +17,6 @@ struct ReportLimits {
   size_t graph_nodes = 20'000;  // of all recorded graphs together
 };
 
-Result<nlohmann::ordered_json> report_data(const format::Trace& trace,
-                                           const ReportLimits& limits = {});
+nlohmann::ordered_json report_data(const format::Trace& trace, const ReportLimits& limits = {});
 
 }  // namespace gfxgraph::tools

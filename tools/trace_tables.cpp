@@ -26,8 +26,9 @@ using Json = nlohmann::ordered_json;
 struct Column {
   const char* name;
   bool number = false;
+  bool if_any = false;  // as text only where a row has it
 };
-using Row = std::vector<std::string>;  // numbers as JSON writes them
+using Row = std::vector<std::string>;  // numbers as JSON writes them; empty: not known
 using Visit = std::function<void(const Row&)>;
 // Rows are made anew whenever they are asked for: a million launches are not held as text.
 struct Table {
@@ -75,7 +76,14 @@ void for_each_placed(const format::Trace& trace,
   }
 }
 
-Result<Table> kernel_table(const format::Trace& trace) {
+Result<std::shared_ptr<const codeobj::CodeObject>> parse_code(const format::Trace& trace,
+                                                              const format::Kernel& kernel) {
+  const format::CodeObject& stored = trace.code_objects()[kernel.code_object - 1];
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(stored.elf));
+  return codeobj::CodeObject::parse(elf);
+}
+
+Table kernel_table(const format::Trace& trace) {
   struct Use {
     uint64_t launches = 0, in_graphs = 0;
     double items = 0;
@@ -95,27 +103,38 @@ Result<Table> kernel_table(const format::Trace& trace) {
     if (use.shape.empty()) use.shape = now;
     use.one_shape = use.one_shape && use.shape == now;
   });
-  std::map<format::CodeObjectId, std::shared_ptr<const codeobj::CodeObject>> objects;
+  struct Code {
+    std::shared_ptr<const codeobj::CodeObject> object;  // null: see `problem`
+    std::string problem;
+  };
+  std::map<format::CodeObjectId, Code> objects;
   auto rows = std::make_shared<std::vector<std::pair<double, Row>>>();
   for (const format::Kernel& kernel : trace.kernels()) {
     const Use& use = (*uses)[kernel.id - 1];
     if (use.launches + use.in_graphs == 0) continue;
-    std::shared_ptr<const codeobj::CodeObject>& object = objects[kernel.code_object];
-    if (!object) {
-      const format::CodeObject& stored = trace.code_objects()[kernel.code_object - 1];
-      GFXGRAPH_ASSIGN_OR_RETURN(const std::span<const std::byte> elf, trace.blob(stored.elf));
-      GFXGRAPH_ASSIGN_OR_RETURN(object, codeobj::CodeObject::parse(elf));
+    const auto [at, added] = objects.try_emplace(kernel.code_object);
+    Code& object = at->second;
+    if (added) {
+      Result<std::shared_ptr<const codeobj::CodeObject>> parsed = parse_code(trace, kernel);
+      if (parsed) object.object = *std::move(parsed);
+      if (!parsed) object.problem = parsed.error().message;
     }
-    const codeobj::Kernel* const code = object->find_kernel(kernel.name);
+    const codeobj::Kernel* const code =
+        object.object == nullptr ? nullptr : object.object->find_kernel(kernel.name);
+    std::string problem = object.problem;
+    if (code == nullptr) {
+      problem = fmt::format("code object {}: {}", kernel.code_object,
+                            problem.empty() ? "it has no such kernel" : problem);
+    }
     rows->push_back(
         {use.items,
          {demangle(kernel.name), text(use.launches), text(use.in_graphs),
           fmt::format("{:.0f}", use.items),
           fmt::format("{:.4f}", all_items == 0 ? 0 : use.items / all_items),
-          use.one_shape ? use.shape : "several", text(code == nullptr ? 0 : code->vgpr_count),
-          text(code == nullptr ? 0 : code->sgpr_count), text(kernel.group_segment_bytes),
+          use.one_shape ? use.shape : "several", code == nullptr ? "" : text(code->vgpr_count),
+          code == nullptr ? "" : text(code->sgpr_count), text(kernel.group_segment_bytes),
           text(use.dynamic_lds), text(kernel.private_segment_bytes),
-          text(kernel.kernarg_size_bytes)}});
+          text(kernel.kernarg_size_bytes), problem}});
   }
   std::ranges::stable_sort(*rows, std::ranges::greater(), &std::pair<double, Row>::first);
   return Table{{{"kernel"},
@@ -129,7 +148,8 @@ Result<Table> kernel_table(const format::Trace& trace) {
                 {"lds_bytes", true},
                 {"dynamic_lds_bytes", true},
                 {"scratch_bytes", true},
-                {"kernarg_bytes", true}},
+                {"kernarg_bytes", true},
+                {"problem", false, true}},
                [rows](const Visit& visit) {
                  for (const auto& [items, row] : *rows) visit(row);
                }};
@@ -195,7 +215,17 @@ std::string in_one_line(std::string_view cell) {
   return line;
 }
 
+std::vector<bool> shown_columns(const Table& table) {
+  std::vector<bool> shown;
+  for (const Column& column : table.columns) shown.push_back(!column.if_any);
+  table.rows([&](const Row& row) {
+    for (size_t i = 0; i < row.size(); ++i) shown[i] = shown[i] || !row[i].empty();
+  });
+  return shown;
+}
+
 void print_aligned(const Table& table) {
+  const std::vector<bool> shown = shown_columns(table);
   std::vector<size_t> widths;
   for (const Column& column : table.columns) widths.push_back(std::string_view(column.name).size());
   table.rows([&](const Row& row) {
@@ -204,6 +234,7 @@ void print_aligned(const Table& table) {
   const auto line = [&](const Row& row) {
     std::string whole;
     for (size_t i = 0; i < row.size(); ++i) {
+      if (!shown[i]) continue;
       const std::string cell = in_one_line(row[i]);
       whole += table.columns[i].number ? fmt::format("{:>{}}", cell, widths[i])
                                        : fmt::format("{:<{}}", cell, widths[i]);
@@ -249,7 +280,7 @@ void print_json(const Table& table) {
     for (size_t i = 0; i < row.size(); ++i) {
       object += fmt::format("{}\"{}\": ", i == 0 ? "" : ", ", table.columns[i].name);
       object += table.columns[i].number
-                    ? row[i]
+                    ? (row[i].empty() ? "null" : row[i])
                     : Json(row[i]).dump(-1, ' ', true, Json::error_handler_t::replace);
     }
     write_text(stdout, object + "}");
@@ -257,36 +288,46 @@ void print_json(const Table& table) {
   write_text(stdout, first ? "]\n" : "\n]\n");
 }
 
-Result<Table> make_table(const format::Trace& trace, TableKind kind) {
-  if (kind == TableKind::kKernels) return kernel_table(trace);
-  return kind == TableKind::kLaunches ? launch_table(trace) : buffer_table(trace);
+Table make_table(const format::Trace& trace, TableKind kind) {
+  switch (kind) {
+    case TableKind::kKernels: return kernel_table(trace);
+    case TableKind::kLaunches: return launch_table(trace);
+    case TableKind::kBuffers: break;
+  }
+  return buffer_table(trace);
 }
 
 }  // namespace
 
-Result<Json> trace_table_json(const format::Trace& trace, TableKind kind, size_t most_rows) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const Table table, make_table(trace, kind));
+Json trace_table_json(const format::Trace& trace, TableKind kind, size_t most_rows) {
+  const Table table = make_table(trace, kind);
+  const std::vector<bool> shown = shown_columns(table);
   Json columns = Json::array(), rows = Json::array();
-  for (const Column& column : table.columns)
-    columns.push_back({{"name", column.name}, {"number", column.number}});
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (!shown[i]) continue;
+    columns.push_back({{"name", table.columns[i].name}, {"number", table.columns[i].number}});
+  }
+  const auto json = [&](const std::string& cell, bool number) {
+    if (!number) return Json(cell);
+    return cell.empty() ? Json() : Json::parse(cell);
+  };
   table.rows([&](const Row& row) {
     if (rows.size() == most_rows) return;
     Json cells = Json::array();
     for (size_t i = 0; i < row.size(); ++i)
-      cells.push_back(table.columns[i].number ? Json::parse(row[i]) : Json(row[i]));
+      if (shown[i]) cells.push_back(json(row[i], table.columns[i].number));
     rows.push_back(std::move(cells));
   });
   return Json{{"columns", std::move(columns)}, {"rows", std::move(rows)}};
 }
 
-Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format) {
-  GFXGRAPH_ASSIGN_OR_RETURN(const Table table, make_table(trace, kind));
+void print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format) {
+  const Table table = make_table(trace, kind);
   switch (format) {
     case TableFormat::kTable: print_aligned(table); break;
     case TableFormat::kJson: print_json(table); break;
     case TableFormat::kCsv: print_csv(table); break;
   }
-  return {};
 }
 
 }  // namespace gfxgraph::tools

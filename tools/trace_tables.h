@@ -15,10 +15,10 @@ enum class TableKind : uint8_t { kKernels, kLaunches, kBuffers };
 enum class TableFormat : uint8_t { kTable, kJson, kCsv };
 
 // On stdout. New columns are only appended.
-Result<void> print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format);
+void print_trace_table(const format::Trace& trace, TableKind kind, TableFormat format);
 // {"columns": [{"name": "kernel", "number": false}, ...], "rows": [["axpy", ...], ...]}; at most
 // `most_rows`.
-Result<nlohmann::ordered_json> trace_table_json(const format::Trace& trace, TableKind kind,
-                                                size_t most_rows);
+nlohmann::ordered_json trace_table_json(const format::Trace& trace, TableKind kind,
+                                        size_t most_rows);
 
 }  // namespace gfxgraph::tools

@@ -52,7 +52,10 @@ int verify_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("verify", limits);
 
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("checking every byte of " + path);
   const Result<format::VerifyReport> verified = format::verify(path);
+  progress->clear();
   if (!verified) return report(verified.error());
   if (!verified->problems.empty()) return print_problems(path, *verified);
   const Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(path);

@@ -10,7 +10,7 @@ import subprocess
 from harness import main, require, run
 
 TOPICS = (("gfxgraph",), ("gfxgraph-record",), ("gfxgraph-replay",), *(("gfxgraph", command) for command in (
-    "run", "info", "check", "provenance", "coverage", "verify", "recover", "diff", "export", "report")))
+    "run", "info", "check", "provenance", "coverage", "verify", "recover", "diff", "extract", "export", "report")))
 
 
 def help_of(build, topic):

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import subprocess
+from pathlib import Path
 
 from harness import main, require, run
 
@@ -121,6 +122,12 @@ def tables(build, scratch):
         require(len(as_json) == len(rows(what)), f"{what}: {len(as_json)} as JSON")
         table = run(build.tool("gfxgraph", "info", trace, what, "--format", "table")).stdout.splitlines()
         require(len(table) == len(as_json) + 1, f"{what}: {len(table)} lines")
+    # A code object that cannot be parsed is named in the rows of its kernels.
+    broken = Path(__file__).resolve().parents[1] / "golden" / "everything.gfxg"
+    rows_of_it = json.loads(run(build.tool("gfxgraph", "info", broken, "--kernels", "--format", "json"), {0, 3}).stdout)
+    require(rows_of_it and all(row["vgprs"] is None and "code object" in row["problem"] for row in rows_of_it), f"{rows_of_it}")
+    require("code object" in run(build.tool("gfxgraph", "info", broken, "--kernels", "--format", "table"), {0, 3}).stdout, "no text")
+    require(all(row["problem"] == "" for row in kernels), f"{kernels}")
     run(build.tool("gfxgraph", "info", trace, "--format", "csv"), 2)
     run(build.tool("gfxgraph", "info", trace, "--kernels", "--launches", "--format", "csv"), 2)
 

@@ -100,14 +100,8 @@ def period(build, scratch):
     require("period#1, 4 times 7 launches" in done.stderr and "--launches N:M" in done.stderr, done.stderr)
 
 
-def terminal(build, scratch):
-    """Progress and first figures on a terminal, and nothing of it elsewhere; mode auto keeps to its time."""
-    trace = scratch / "t.gfxg"
-    run(build.record(trace, build.samples / "saxpy"))
-    command = build.replay(trace, "--auto-seconds", "0", "--cap", "1GiB")
-    done = run(command)
-    require("device: emulated" in done.stderr and "the first run took" not in done.stderr and "\x1b" not in done.stderr, done.stderr)
-    require("eager mode (eager" in done.stdout and "graph not measured" in done.stdout, done.stdout)
+def on_terminal(command):
+    """The exit code, and what stderr showed where it is a terminal."""
     parent, child = os.openpty()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=child)
     os.close(child)
@@ -117,7 +111,48 @@ def terminal(build, scratch):
             shown += chunk
     except OSError:
         pass  # its end is closed
-    require(process.wait(timeout=60) == 0 and b"mode eager: the first run took" in shown and b"\x1b[K" in shown, f"{shown}")
+    os.close(parent)
+    return process.wait(timeout=60), shown
+
+
+def progress(build, scratch):
+    """Each command that may take long says on a terminal what it is doing, with counts where it has them, and erases it; it
+    says nothing elsewhere or with --quiet."""
+    trace, torn = scratch / "t.gfxg", scratch / "torn.gfxg.partial"
+    run(build.record(trace, build.samples / "decode_step", "--tokens", 2))
+    torn.write_bytes(trace.read_bytes()[:-64])
+    saxpy = build.samples / "saxpy"
+    commands = {
+        "check": (("gfxgraph", "check", trace), b"checking launch 0 of "),
+        "coverage": (("gfxgraph", "coverage", saxpy), b"code object 0 of "),
+        "verify": (("gfxgraph", "verify", trace), b"checking every byte of "),
+        "recover": (("gfxgraph", "recover", torn, "-o", scratch / "recovered.gfxg"), b"copying "),
+        "info": (("gfxgraph", "info", trace), b"reading "),
+        "diff": (("gfxgraph", "diff", trace, trace), b"reading "),
+        "export": (("gfxgraph", "export", trace, "--format", "jsonl", "-o", scratch / "lines"), b"reading "),
+        "report": (("gfxgraph", "report", trace, "-o", scratch / "page.html"), b"reading "),
+        "extract": (("gfxgraph", "extract", trace, "-o", scratch / "part.gfxg", "--launches", "5:9"), b"executing event 0 of "),
+    }
+    for name, (command, text) in commands.items():
+        code, shown = on_terminal(build.tool(*command))
+        require(code in (0, 3) and text in shown and b"\x1b[K" in shown, f"{name}: exit code {code}, {shown}")
+        require(not shown.rstrip(b"\r\n").endswith(b"..."), f"{name}: a line is left: {shown}")
+        code, shown = on_terminal([*build.tool(*command), "--quiet"])
+        require(code in (0, 3) and b"\x1b" not in shown and b" ..." not in shown, f"{name} --quiet: {shown}")
+        done = run(build.tool(*command), {0, 3})
+        require("\x1b" not in done.stderr and " ..." not in done.stderr, f"{name}: {done.stderr}")
+
+
+def terminal(build, scratch):
+    """Progress and first figures on a terminal, and nothing of it elsewhere; mode auto keeps to its time."""
+    trace = scratch / "t.gfxg"
+    run(build.record(trace, build.samples / "saxpy"))
+    command = build.replay(trace, "--auto-seconds", "0", "--cap", "1GiB")
+    done = run(command)
+    require("device: emulated" in done.stderr and "the first run took" not in done.stderr and "\x1b" not in done.stderr, done.stderr)
+    require("eager mode (eager" in done.stdout and "graph not measured" in done.stdout, done.stdout)
+    code, shown = on_terminal(command)
+    require(code == 0 and b"mode eager: the first run took" in shown and b"\x1b[K" in shown, f"{shown}")
     done = run(build.replay(trace, "--cap", "4KiB"), expect=1)
     require("needs" in done.stderr and "nothing was allocated" in done.stderr, done.stderr)
 
@@ -145,4 +180,4 @@ def packet_faults(build, scratch):
 
 
 if __name__ == "__main__":
-    main({"packet_faults": packet_faults, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "in_flight": in_flight})
+    main({"packet_faults": packet_faults, "continues": continues, "settings": settings, "period": period, "terminal": terminal, "progress": progress, "in_flight": in_flight})

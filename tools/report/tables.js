@@ -26,7 +26,7 @@ function sortableTable(place, {columns, rows}, {most = 500, cell} = {}) {
     const wanted = filter.value.toLowerCase();
     const found = wanted ? order.filter((row) => row.some((one) => String(one).toLowerCase().includes(wanted))) : order;
     body.replaceChildren(...found.slice(0, most).map((row) => element("tr", {}, ...row.map((one, n) => {
-      const made = element("td", {class: columns[n].number ? "number" : ""}, columns[n].number ? count(one) : one);
+      const made = element("td", {class: columns[n].number ? "number" : ""}, columns[n].number ? (one === null ? "" : count(one)) : one);
       if (cell) cell(made, columns[n].name, one);
       return made;
     }))));
@@ -40,8 +40,8 @@ function sortableTable(place, {columns, rows}, {most = 500, cell} = {}) {
 }
 
 {
-  const {columns, rows = [], error} = data.kernels;
-  const place = section("kernels", error ? `The kernels cannot be listed: ${error}` : rows.length ? "" : "The trace holds no launches.");
+  const {columns, rows = []} = data.kernels;
+  const place = section("kernels", rows.length ? "" : "The trace holds no launches.");
   if (rows.length) {
     place.append(element("p", {class: "soft"}, "The share is that of work items: a trace has no device times. " +
       "Launches in graphs count once for each launch of their graph."));

@@ -1,0 +1,49 @@
+// What a long command is doing: one line on stderr that is written over, for terminals only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gfxgraph {
+
+// "checking: launch 120 of 5000, 34.2 per second, 143 s left". Rate and remaining time are those of
+// the work so far; they are left out before anything is done.
+std::string progress_text(std::string_view text, uint64_t done, uint64_t total,
+                          std::chrono::duration<double> elapsed);
+
+// Not thread-safe.
+class ProgressLine {
+ public:
+  // `program` begins the line and is a literal. Not `shown`: does nothing.
+  ProgressLine(const char* program, bool shown) : program_(program), shown_(shown) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Whether stderr is a terminal.
+  static bool on_terminal() noexcept;
+  bool shown() const { return shown_; }
+
+  // Replaces the line; at most ten times a second, unless `text` begins a new piece of work.
+  void at(std::string_view text);
+  void at(std::string_view text, uint64_t done, uint64_t total);
+  // A line that stays.
+  void found(std::string_view text);
+  // Before anything else is printed.
+  void clear();
+
+ private:
+  bool due(std::string_view text, bool counts);
+  void draw(std::string_view text);
+
+  const char* program_;
+  bool shown_;
+  bool line_ = false;                              // stands on the terminal
+  std::string work_;                               // of the line
+  std::chrono::steady_clock::time_point begin_{};  // of that work
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace gfxgraph

@@ -1,0 +1,44 @@
+// The memory that every launch on the emulator needs beside the recorded buffers: kernel arguments,
+// dispatch packet and queue. One launch uses it at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "codeobj/code_object.h"
+#include "emulator/engine/engine.h"
+#include "format/reader.h"
+#include "lanecheck/arguments.h"
+#include "lanecheck/device_memory.h"
+#include "lanecheck/loaded_code.h"
+
+namespace gfxgraph::lanecheck {
+
+class LaunchFrame {
+ public:
+  LaunchFrame() = default;
+  // Memory for the kernels of `trace`. `memory` must outlive this.
+  static Result<LaunchFrame> create(const format::Trace& trace, DeviceMemory& memory);
+
+  // Writes arguments and packet of a launch that has this index and shape. kUnsupported for hidden
+  // arguments that cannot be filled (arguments.h).
+  Result<emulator::Dispatch> fill(uint64_t index, const format::Launch& launch,
+                                  const format::Kernel& kernel, const LaunchShape& shape,
+                                  const LoadedCode& code, const codeobj::Kernel& found);
+
+ private:
+  DeviceMemory* memory_ = nullptr;
+  uint64_t packet_ = 0;  // device addresses
+  uint64_t queue_ = 0;
+  uint64_t kernarg_ = 0;
+};
+
+struct LaunchCode {
+  const LoadedCode* code = nullptr;
+  const codeobj::Kernel* kernel = nullptr;
+};
+// The code of a kernel of the trace. kCorrupt or kNotFound when `loaded` does not have it.
+Result<LaunchCode> find_launch_code(const std::vector<LoadedCode>& loaded,
+                                    const format::Kernel& kernel);
+
+}  // namespace gfxgraph::lanecheck

@@ -1,0 +1,146 @@
+#include "lanecheck/trace_run.h"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+#include <variant>
+
+#include "base/demangle.h"
+#include "format/writer.h"
+
+namespace gfxgraph::lanecheck {
+
+TraceRun::TraceRun(const format::Trace& trace, const BudgetLimits& limits)
+    : trace_(trace),
+      budget_(limits),
+      memory_(trace.events(), budget_),
+      events_(trace, memory_, budget_, notes_) {}
+
+Result<std::unique_ptr<TraceRun>> TraceRun::create(const format::Trace& trace,
+                                                   const BudgetLimits& limits) {
+  std::unique_ptr<TraceRun> run(new TraceRun(trace, limits));
+  GFXGRAPH_TRY(run->set_up());
+  return run;
+}
+
+Result<void> TraceRun::set_up() {
+  emulator::EngineOptions options;
+  options.take_scratch = [this](uint64_t size_bytes) {
+    return budget_.take_memory(size_bytes, "the scratch memory of a wave").has_value();
+  };
+  options.give_scratch = [this](uint64_t size_bytes) { budget_.give_memory(size_bytes); };
+  engine_ = emulator::Engine::create(memory_.map(), options);
+  GFXGRAPH_ASSIGN_OR_RETURN(code_, load_code(trace_, memory_, *engine_, budget_, notes_));
+  GFXGRAPH_ASSIGN_OR_RETURN(frame_, LaunchFrame::create(trace_, memory_));
+  return {};
+}
+
+Result<void> TraceRun::apply(const format::Event& event) {
+  sequence_ = event.sequence;
+  if (!budget_.go_on()) return fail(Status::kOutOfMemory, budget_.reason());
+  Result<void> done =
+      std::visit([this](const auto& action) { return carry_out(action); }, event.action);
+  if (!done) return with_context(std::move(done).error(), fmt::format("event {}", event.sequence));
+  return {};
+}
+
+Result<void> TraceRun::apply(const format::GraphNode& node) {
+  return std::visit([this](const auto& action) { return carry_out(action); }, node.action);
+}
+
+template <typename Action>
+Result<void> TraceRun::carry_out(const Action& action) {
+  if constexpr (requires { events_.apply(action); }) return events_.apply(action);
+  return {};  // streams, events, markers: the order of the events is a valid order
+}
+
+Result<void> TraceRun::carry_out(const format::AllocationBegin& begin) {
+  if (begin.initial.unwritten) unwritten_.insert(begin.id);
+  if (begin.kind != format::AllocationKind::kModuleGlobal) return events_.apply(begin);
+  format::AllocationBegin placed = begin;
+  if (begin.host_address != 0) {  // a __managed__ variable: memory that a pointer leads to
+    point_to_managed(code_, begin, memory_);
+    placed.kind = format::AllocationKind::kManaged;
+    return events_.apply(placed);
+  }
+  // Pointers to it that memory holds would lead elsewhere.
+  if (global_address(code_, begin) != begin.recorded_address) {
+    return fail(Status::kUnsupported,
+                fmt::format("variable {}: its recorded address {:#x} is in use", begin.symbol,
+                            begin.recorded_address));
+  }
+  return events_.apply(placed);
+}
+
+Result<void> TraceRun::carry_out(const format::Copy& copy) {
+  const bool linear = copy.height == 1 && copy.depth == 1;
+  const format::BlobId hash = copy.host_result.hash ? copy.host_result.hash : copy.host_result.blob;
+  if (copy.destination.allocation == 0 && copy.source.allocation != 0 && linear && hash &&
+      copy.host_result.size_bytes == copy.width_bytes) {
+    compare(copy.source.allocation, copy.source.offset_bytes, copy.width_bytes, hash,
+            "a copy to the host from buffer");
+  }
+  return events_.apply(copy);
+}
+
+Result<void> TraceRun::carry_out(const format::Checkpoint& checkpoint) {
+  for (const format::Checkpoint::State& state : checkpoint.states) {
+    const Result<std::span<std::byte>> bytes = memory_.bytes_from(state.allocation, 0);
+    if (bytes) compare(state.allocation, 0, bytes->size(), state.hash, "a checkpoint of buffer");
+  }
+  return {};
+}
+
+void TraceRun::compare(format::AllocationId id, uint64_t offset, uint64_t size,
+                       const format::BlobId& hash, const char* what) {
+  if (unwritten_.contains(id) || size == 0) return;
+  const Result<std::span<std::byte>> bytes = memory_.bytes(id, offset, size);
+  if (!bytes) return;
+  ++compared_;
+  if (format::hash_bytes(*bytes) == hash) return;
+  if (different_++ == 0) first_different_ = fmt::format("{} #{} at event {}", what, id, sequence_);
+}
+
+uint64_t TraceRun::different() const {
+  const Comparison& ends = events_.comparison();
+  return different_ + ends.compared - ends.equal;
+}
+
+std::string TraceRun::first_different() const {
+  if (different_ != 0) return first_different_;
+  return events_.comparison().first_different + " at the end of its life";
+}
+
+Result<void> TraceRun::carry_out(const format::GraphLaunch& launch) {
+  for (const format::GraphNode& node : trace_.graphs()[launch.graph - 1].nodes)
+    GFXGRAPH_TRY(apply(node));
+  return {};
+}
+
+Result<void> TraceRun::carry_out(const format::Launch& launch) {
+  const uint64_t index = launches_++;
+  const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
+  const auto run = [&]() -> Result<void> {
+    GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode code, find_launch_code(code_, kernel));
+    GFXGRAPH_ASSIGN_OR_RETURN(const LaunchShape shape, launch_shape(launch));
+    GFXGRAPH_ASSIGN_OR_RETURN(const emulator::Dispatch dispatch,
+                              frame_.fill(index, launch, kernel, shape, *code.code, *code.kernel));
+    const tl::expected<emulator::RunStatistics, emulator::Fault> ran = engine_->run(dispatch);
+    budget_.settle(ran ? ran->wave_instructions : UINT64_MAX);
+    if (!ran) return fail(Status::kDevice, ran.error().to_string());
+    return {};
+  };
+  Result<void> done = run();
+  if (!done) {
+    return with_context(std::move(done).error(),
+                        fmt::format("launch {} of {}", index, demangle(kernel.name)));
+  }
+  return {};
+}
+
+Result<std::span<const std::byte>> TraceRun::bytes(format::AllocationId id, uint64_t size_bytes) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::span<std::byte> bytes, memory_.bytes(id, 0, size_bytes));
+  return std::span<const std::byte>(bytes);
+}
+
+}  // namespace gfxgraph::lanecheck

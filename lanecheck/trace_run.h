@@ -1,0 +1,82 @@
+// Carries out the events of a trace in the emulator, without observers, one after another: what
+// memory holds in between.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "emulator/engine/engine.h"
+#include "format/reader.h"
+#include "lanecheck/budget.h"
+#include "lanecheck/device_memory.h"
+#include "lanecheck/launch_frame.h"
+#include "lanecheck/loaded_code.h"
+#include "lanecheck/replay_memory.h"
+
+namespace gfxgraph::lanecheck {
+
+// Not thread-safe; the emulator uses all cores inside.
+class TraceRun {
+ public:
+  // Loads the code. `trace` must outlive the run. kUnsupported when the emulator does not execute
+  // the architecture of a code object.
+  static Result<std::unique_ptr<TraceRun>> create(const format::Trace& trace,
+                                                  const BudgetLimits& limits);
+  TraceRun(const TraceRun&) = delete;
+  TraceRun& operator=(const TraceRun&) = delete;
+
+  // Errors name the launch and its kernel; memory is then not to be used. A budget that is spent is
+  // an error, too.
+  Result<void> apply(const format::Event& event);
+  // One node of a graph, in place of the graph's launch.
+  Result<void> apply(const format::GraphNode& node);
+
+  // Of a live allocation, from its first byte.
+  Result<std::span<const std::byte>> bytes(format::AllocationId id, uint64_t size_bytes);
+  // Kernels so far, those of graphs counted singly.
+  uint64_t launches() const { return launches_; }
+  // What the trace holds of memory in between (ends of lives, copies to the host, checkpoints),
+  // and how much of it came out here.
+  uint64_t compared() const { return compared_ + events_.comparison().compared; }
+  uint64_t different() const;
+  std::string first_different() const;
+  const std::vector<std::string>& notes() const { return notes_; }
+  // Index = code object id - 1.
+  const std::vector<LoadedCode>& code() const { return code_; }
+
+ private:
+  TraceRun(const format::Trace& trace, const BudgetLimits& limits);
+  Result<void> set_up();
+  template <typename Action>
+  Result<void> carry_out(const Action& action);
+  Result<void> carry_out(const std::monostate&) { return {}; }
+  Result<void> carry_out(const format::AllocationBegin& begin);
+  Result<void> carry_out(const format::Copy& copy);
+  Result<void> carry_out(const format::Launch& launch);
+  Result<void> carry_out(const format::GraphLaunch& launch);
+  Result<void> carry_out(const format::Checkpoint& checkpoint);
+  void compare(format::AllocationId id, uint64_t offset, uint64_t size, const format::BlobId& hash,
+               const char* what);
+
+  const format::Trace& trace_;
+  Budget budget_;
+  DeviceMemory memory_;
+  std::vector<std::string> notes_;
+  MemoryEvents events_;
+  std::unique_ptr<emulator::Engine> engine_;
+  std::vector<LoadedCode> code_;
+  LaunchFrame frame_;
+  std::unordered_set<format::AllocationId> unwritten_;  // that began so
+  uint64_t sequence_ = 0;
+  uint64_t launches_ = 0;
+  uint64_t compared_ = 0;
+  uint64_t different_ = 0;
+  std::string first_different_;
+};
+
+}  // namespace gfxgraph::lanecheck

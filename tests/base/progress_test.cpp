@@ -1,0 +1,44 @@
+#include "base/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace gfxgraph {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+TEST(Progress, RateAndRemainingTimeAreThoseOfTheWorkSoFar) {
+  EXPECT_EQ(progress_text("checking launch", 0, 10, Seconds(0)), "checking launch 0 of 10");
+  EXPECT_EQ(progress_text("checking launch", 0, 10, Seconds(5)), "checking launch 0 of 10");
+  EXPECT_EQ(progress_text("checking launch", 4, 10, Seconds(2)),
+            "checking launch 4 of 10, 2.0 per second, 3 s left");
+  EXPECT_EQ(progress_text("run", 10, 10, Seconds(2)), "run 10 of 10, 5.0 per second");
+}
+
+TEST(Progress, ALineThatIsNotShownPrintsNothing) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressLine line("program", false);
+    line.at("working");
+    line.at("working", 1, 2);
+    line.found("something");
+    EXPECT_FALSE(line.shown());
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Progress, ALineIsReplacedByTheNextAndErasedAtTheEnd) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressLine line("program", true);
+    line.at("one", 0, 2);
+    line.at("one", 1, 2);  // at once: too early
+    line.at("two", 0, 3);  // other work is shown at once
+    line.found("half");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "program: one 0 of 2 ...\r\x1b[Kprogram: two 0 of 3 ...\r\x1b[Kprogram: half\n");
+}
+
+}  // namespace
+}  // namespace gfxgraph

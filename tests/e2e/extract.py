@@ -1,0 +1,144 @@
+"""gfxgraph extract: parts of traces that replay alone, and one kernel as a HIP program of its own.
+
+extract.py range|launches|kernel|standalone|refused BUILD_TREE
+"""
+
+import json
+import os
+
+from harness import main, require, run
+
+REPLAYS = [(mode, layout) for mode in ("eager", "batch", "graph", "packets") for layout in ("same", "shift")]
+
+
+def extract(build, trace, output, *options, expect=0):
+    return run(build.tool("gfxgraph", "extract", trace, "-o", output, *options), expect)
+
+
+def replays(build, trace):
+    for mode, layout in REPLAYS:
+        run(build.replay(trace, "--mode", mode, "--layout", layout, "--quiet", "--verify", "--repeat", 2))
+
+
+def ends(build, trace):
+    """What each buffer holds at its end, in an order that does not depend on addresses."""
+    lines = [json.loads(line) for line in
+             run(build.tool("gfxgraph", "export", trace, "--format", "jsonl"), None).stdout.splitlines()]
+    sizes = {line["allocation"]: line["size_bytes"] for line in lines if line.get("type") == "allocation_begin"}
+    return sorted((sizes[line["allocation"]], line["post"]["hash"] or line["post"]["fill"]) for line in lines
+                  if line.get("type") == "allocation_end" and not line["post"]["relocations"])
+
+
+def counts(build, trace):
+    return json.loads(run(build.tool("gfxgraph", "info", trace, "--json"), None).stdout)["events"]
+
+
+def range_(build, scratch):
+    """A range in the middle ends with the bytes that a recording of that range alone has."""
+    whole, part, recorded = (scratch / f"{name}.gfxg" for name in ("whole", "part", "recorded"))
+    program = (build.samples / "decode_step", "--tokens", 4)
+    run(build.record(whole, *program))
+    run(build.record(recorded, *program, options=("--range", "decode#2")))
+    said = extract(build, whole, part, "--range", "decode#2").stdout
+    require("as the emulator computed them" in said and ", 0 differ" in said, said)
+    replays(build, part)
+    require(counts(build, part)["launch"] == counts(build, recorded)["launch"] > 0, f"{counts(build, part)}")
+    require(set(ends(build, recorded)) <= set(ends(build, part)), f"{ends(build, recorded)}\n{ends(build, part)}")
+    # A part of a part, and all of it.
+    again = scratch / "again.gfxg"
+    extract(build, part, again, "--range", "decode#2")
+    require(ends(build, again) == ends(build, part), "a second extraction differs")
+    replays(build, again)
+    # A recording of ranges is a trace, too.
+    extract(build, recorded, again, "--launches", "5:20")
+    require(counts(build, again)["launch"] == 15, f"{counts(build, again)}")
+    replays(build, again)
+
+
+def launches(build, scratch):
+    """Streams, events, graphs and pointers in memory."""
+    for program, interval, kernels in (("streams_events", "5:19", 14), ("graph_capture", ":", None),
+                                       ("struct_args", "1:", None), ("reduce", "1:3", 2)):
+        whole, part = scratch / f"{program}.gfxg", scratch / f"{program}_part.gfxg"
+        run(build.record(whole, build.samples / program))
+        extract(build, whole, part, "--launches", interval)
+        replays(build, part)
+        if kernels is not None:
+            require(counts(build, part)["launch"] == kernels, f"{program}: {counts(build, part)}")
+    for name in ("recycled", "recycled_pinned", "variable", "sentinels"):
+        whole, part = scratch / f"{name}.gfxg", scratch / f"{name}_part.gfxg"
+        run(build.record(whole, build.programs / "addresses", name))
+        extract(build, whole, part, "--launches", "1:")
+        replays(build, part)
+    # The launches of one graph stay together.
+    whole = scratch / "graph_capture.gfxg"
+    graph = next(i for i, row in enumerate(json.loads(run(build.tool(
+        "gfxgraph", "info", whole, "--launches", "--format", "json")).stdout)) if row["graph"])
+    failed = extract(build, whole, scratch / "cut.gfxg", "--launches", f"{graph + 1}:", expect=1)
+    require("belong to one graph launch" in failed.stderr, failed.stderr)
+
+
+def kernel(build, scratch):
+    """One kernel of a graph, as a launch of its own."""
+    whole, part = scratch / "graph.gfxg", scratch / "kernel.gfxg"
+    run(build.record(whole, build.samples / "graph_capture"))
+    rows = json.loads(run(build.tool("gfxgraph", "info", whole, "--launches", "--format", "json")).stdout)
+    name = next(row["kernel"] for row in rows if row["graph"])
+    for number in (0, 1):
+        extract(build, whole, part, "--kernel", f"{name.split('(')[0]}#{number}")
+        events = counts(build, part)
+        require(events["launch"] == 1 and "graph_launch" not in events, f"{events}")
+        replays(build, part)
+
+
+def standalone(build, scratch):
+    """The folder is compiled by any C++ compiler and runs without gfxgraph."""
+    for program, glob in (("saxpy", "saxpy*"), ("decode_step", "attention*#9"), ("struct_args", "*#0")):
+        whole, folder = scratch / f"{program}.gfxg", scratch / f"{program}_kernel"
+        run(build.record(whole, build.samples / program))
+        run(build.tool("gfxgraph", "extract", whole, "--kernel", glob, "--standalone", folder))
+        run(["cmake", "-S", folder, "-B", folder / "build"])
+        run(["cmake", "--build", folder / "build"])
+        command = build.tool("gfxgraph", "run", "--device", "emulated", "--", folder / "build" / "launch")
+        require(", 0 differ" in run(command).stdout, "it differs")
+        # It does compare.
+        changed = next(file for file in sorted(folder.glob("*.after")) if file.stat().st_size)
+        changed.write_bytes(bytes([changed.read_bytes()[0] ^ 1]) + changed.read_bytes()[1:])
+        require(", 1 differ" in run(command, 1).stdout, "a changed byte is not found")
+    run(build.tool("gfxgraph", "extract", whole, "--launches", "0:1", "--standalone", folder), 2)
+
+
+def refused(build, scratch):
+    whole, output = scratch / "whole.gfxg", scratch / "part.gfxg"
+    run(build.record(whole, build.samples / "decode_step", "--tokens", 2))
+    for options, code, words in ((("--range", "decode#7"), 1, "decode#7"), (("--range", "nothing"), 1, "nothing"),
+                                 (("--launches", "100000:"), 1, "does not exist"),
+                                 (("--kernel", "nothing*"), 1, "match"), (("--launches", "x"), 1, "x"),
+                                 ((), 2, "part"), (("--range", "decode", "--launches", "0:1"), 2, "")):
+        failed = extract(build, whole, output, *options, expect=code)
+        require(words in failed.stderr, f"{options}: {failed.stderr}")
+        require(not list(scratch.glob("part.gfxg*")), f"{options}: a file is left")
+    require("same file" in extract(build, whole, whole, "--range", "decode", expect=1).stderr, "its own input")
+    # Contents that the part depends on and that the trace does not hold.
+    hashes = scratch / "hashes.gfxg"
+    run(build.record(hashes, build.samples / "decode_step", "--tokens", 2, options=("--contents", "none")))
+    failed = extract(build, hashes, output, "--range", "decode#1", expect=1)
+    require("contents that the trace does not hold" in failed.stderr, failed.stderr)
+    # Memory that does not come out as recorded: an input byte is another one.
+    right, wrong = scratch / "right.gfxg", scratch / "wrong.gfxg"
+    run(build.record(right, build.samples / "saxpy"))
+    run([str(build.root / "tests" / "flip_input"), str(right), str(wrong), "64"])
+    failed = extract(build, wrong, output, "--launches", ":", expect=1)
+    require("differ from what the emulator computed" in failed.stderr, failed.stderr)
+    require(not list(scratch.glob("part.gfxg*")), "a file is left")
+    extract(build, wrong, output, "--launches", ":", "--allow-diverged")
+    replays(build, output)
+    output.unlink()
+    # A trace that lacks calls.
+    torn = scratch / "torn.gfxg"
+    torn.write_bytes(whole.read_bytes()[:os.path.getsize(whole) // 2])
+    extract(build, torn, output, "--range", "decode", expect=3)
+
+
+if __name__ == "__main__":
+    main({"range": range_, "launches": launches, "kernel": kernel, "standalone": standalone, "refused": refused})

@@ -1,0 +1,154 @@
+// gfxgraph extract: a part of a trace that replays alone.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "base/output.h"
+#include "base/print.h"
+#include "format/reader.h"
+#include "tools/cli.h"
+#include "tools/commands.h"
+#include "tools/extract.h"
+#include "tools/read_limits.h"
+#include "tools/standalone.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+struct Arguments {
+  std::string trace, output, range, launches, kernel, standalone;
+  bool allow_incomplete = false;
+  ExtractOptions options;
+};
+
+Result<TracePart> find_part(const format::Trace& trace, const Arguments& arguments) {
+  if (!arguments.range.empty()) return find_range_part(trace, arguments.range);
+  if (!arguments.launches.empty()) return find_launches_part(trace, arguments.launches);
+  return find_kernel_part(trace, arguments.kernel);
+}
+
+Result<void> extract_file(const Arguments& arguments, const std::string& output) {
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + arguments.trace);
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
+                            format::Trace::open(arguments.trace));
+  if (!trace->complete() && !arguments.allow_incomplete) {
+    return fail(Status::kIncomplete, fmt::format("{}: the recording missed calls (gfxgraph info "
+                                                 "lists them), so memory "
+                                                 "in the middle of it is not known; "
+                                                 "--allow-incomplete extracts it all "
+                                                 "the same",
+                                                 arguments.trace));
+  }
+  std::error_code ignored;
+  if (std::filesystem::equivalent(arguments.trace, output, ignored)) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("{}: input and output are the same file", output));
+  }
+  GFXGRAPH_TRY(check_output_path(output));
+  GFXGRAPH_ASSIGN_OR_RETURN(const TracePart part, find_part(*trace, arguments));
+  ExtractOptions options = arguments.options;
+  if (progress->shown()) {
+    options.progress = [&](uint64_t event, uint64_t of) {
+      progress->at("executing event", event, of);
+    };
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const ExtractReport report, extract(*trace, part, output, options));
+  progress->clear();
+  for (const std::string& text : report.notes) note(text);
+  if (report.dropped_relocations != 0) {
+    note(
+        fmt::format("{} pointers lead to memory that was freed before; they "
+                    "keep their recorded values",
+                    report.dropped_relocations));
+  }
+  if (report.different != 0) {
+    note(fmt::format("{} of {} recorded contents differ from the emulator's memory",
+                     report.different, report.compared));
+  }
+  print("{}: {}, {} kernel launch{}\n", output, part.text, report.launches,
+        report.launches == 1 ? "" : "es");
+  print(
+      "buffers at its beginning: {} as recorded, {} as the emulator computed "
+      "them ({} launches "
+      "executed)\n",
+      report.from_trace, report.from_emulator, report.executed);
+  print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
+        report.different);
+  return {};
+}
+
+}  // namespace
+
+int extract_command(int argc, char** argv) {
+  CLI::App app(
+      "Writes a part of a trace as a trace that replays alone. The "
+      "emulator executes everything\n"
+      "before the part, and the part itself, to know what memory "
+      "holds; contents that the trace\n"
+      "has are compared with it.\n\n"
+      "Example: gfxgraph extract app.gfxg -o part.gfxg --launches 0:1",
+      "gfxgraph extract");
+  Arguments arguments;
+  ReadLimits limits;
+  app.add_option("TRACE", arguments.trace, "trace file")->required();
+  app.add_option("-o,--output", arguments.output, "the new trace");
+  app.add_option("--range", arguments.range,
+                 "NAME, the first range of that name, NAME#N, or period#P of "
+                 "gfxgraph info "
+                 "--ranges");
+  app.add_option("--launches", arguments.launches,
+                 "N:M, N: or :M: from the N-th launch to the one before the "
+                 "M-th, kernels of "
+                 "graphs counted singly, with what stands between them");
+  app.add_option("--kernel", arguments.kernel,
+                 "GLOB or GLOB#N: the first, or the N-th launch of the kernels "
+                 "that match, "
+                 "alone");
+  app.add_option("--standalone", arguments.standalone,
+                 "with --kernel: also write a folder with the code object, the arguments, "
+                 "the "
+                 "buffers, and a HIP program that launches the kernel and compares");
+  app.add_flag("--allow-incomplete", arguments.allow_incomplete,
+               "extract although the recording missed calls");
+  app.add_flag("--allow-diverged", arguments.options.allow_diverged,
+               "extract although memory differs from what the trace holds of it");
+  add_read_limits(app, limits);
+  app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 damaged or incomplete trace.");
+  if (const int code = parse(app, argc, argv); code >= 0) return code;
+  const auto named = [&](const char* option) { return app.count(option) != 0; };
+  if (named("--range") + named("--launches") + named("--kernel") != 1) {
+    print(stderr,
+          "gfxgraph: name the part with one of --range, --launches and "
+          "--kernel\n");
+    return kExitUsage;
+  }
+  enforce("extract", limits);
+  if (!arguments.standalone.empty() && arguments.kernel.empty()) {
+    print(stderr, "gfxgraph: --standalone goes with --kernel\n");
+    return kExitUsage;
+  }
+  if (arguments.output.empty() && arguments.standalone.empty()) {
+    print(stderr, "gfxgraph: name the new trace with -o\n");
+    return kExitUsage;
+  }
+  std::string output = arguments.output;
+  if (output.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(arguments.standalone, error);
+    output = arguments.standalone + "/kernel.gfxg";
+  }
+  if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
+  if (arguments.standalone.empty()) return kExitOk;
+  const Result<void> written = write_standalone(output, arguments.standalone);
+  if (!written) return report(written.error());
+  print("{}: cmake -S {} -B BUILD && cmake --build BUILD && BUILD/launch\n", arguments.standalone,
+        arguments.standalone);
+  return kExitOk;
+}
+
+}  // namespace gfxgraph::tools

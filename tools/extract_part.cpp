@@ -1,0 +1,111 @@
+// Which part of a trace is meant.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "base/demangle.h"
+#include "base/kernel_glob.h"
+#include "base/print.h"
+#include "recorder/model/launch_selection.h"
+#include "replayer/parameters.h"
+#include "tools/extract.h"
+
+namespace gfxgraph::tools {
+namespace {
+
+struct PlacedLaunch {
+  const format::Launch* launch = nullptr;
+  uint64_t event = 0;
+  std::optional<size_t> node;  // of the graph that the event launches
+};
+
+std::vector<PlacedLaunch> launches_of(const format::Trace& trace) {
+  std::vector<PlacedLaunch> launches;
+  for (const format::Event& event : trace.events()) {
+    if (const auto* launch = std::get_if<format::Launch>(&event.action)) {
+      launches.push_back({launch, event.sequence, std::nullopt});
+    } else if (const auto* graph = std::get_if<format::GraphLaunch>(&event.action)) {
+      const std::vector<format::GraphNode>& nodes = trace.graphs()[graph->graph - 1].nodes;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        if (const auto* node = std::get_if<format::Launch>(&nodes[i].action))
+          launches.push_back({node, event.sequence, i});
+      }
+    }
+  }
+  return launches;
+}
+
+}  // namespace
+
+Result<TracePart> find_range_part(const format::Trace& trace, const std::string& range) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const ranges::RangeSummary found,
+                            replayer::find_range_or_period(trace, range));
+  TracePart part;
+  part.first_event = found.first_event;
+  part.end_event = std::min<uint64_t>(found.end_event + 1, trace.events().size());
+  part.text = "range " + range;
+  // A period ends before the event that begins the next one.
+  const auto* const marker = std::get_if<format::Marker>(&trace.events()[part.first_event].action);
+  if (marker == nullptr || marker->kind != format::MarkerKind::kRangeBegin)
+    part.end_event = found.end_event;
+  return part;
+}
+
+Result<TracePart> find_launches_part(const format::Trace& trace, const std::string& launches) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const recorder::LaunchInterval interval,
+                            recorder::parse_launch_interval(launches));
+  const std::vector<PlacedLaunch> all = launches_of(trace);
+  if (interval.first >= all.size()) {
+    return fail(Status::kInvalidArgument,
+                fmt::format("launch {} does not exist: the trace has {}, counted from 0",
+                            interval.first, all.size()));
+  }
+  const uint64_t end = std::min<uint64_t>(interval.end, all.size());
+  const auto cuts = [&](uint64_t at) {
+    return at > 0 && at < all.size() && all[at].event == all[at - 1].event;
+  };
+  for (const uint64_t at : {interval.first, end}) {
+    if (!cuts(at)) continue;
+    return fail(Status::kInvalidArgument,
+                fmt::format("launches {} and {} belong to one graph launch (event {}), which is "
+                            "extracted as a whole; choose other launches, or one of its kernels "
+                            "with --kernel",
+                            at - 1, at, all[at].event));
+  }
+  TracePart part;
+  part.first_event = all[interval.first].event;
+  part.end_event = all[end - 1].event + 1;
+  part.text = "launches " + launches;
+  return part;
+}
+
+Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string& kernel) {
+  GFXGRAPH_ASSIGN_OR_RETURN(const recorder::KernelPattern pattern,
+                            recorder::parse_kernel_pattern(kernel));
+  const bool all = pattern.last == UINT64_MAX;
+  if (!all && pattern.last != pattern.first) {
+    return fail(Status::kInvalidArgument,
+                format_printable("'{}' names several launches; --kernel takes one", kernel));
+  }
+  std::vector<bool> matches;
+  for (const format::Kernel& one : trace.kernels())
+    matches.push_back(matches_kernel(pattern.glob, one.name, demangle(one.name)));
+  uint64_t count = 0;
+  for (const PlacedLaunch& launch : launches_of(trace)) {
+    if (!matches[launch.launch->kernel - 1] || count++ != pattern.first) continue;
+    TracePart part;
+    part.first_event = launch.event;
+    part.end_event = launch.event + 1;
+    part.node = launch.node;
+    part.text = format_printable("launch {} of kernel {}", pattern.first,
+                                 demangle(trace.kernels()[launch.launch->kernel - 1].name));
+    return part;
+  }
+  return fail(Status::kNotFound,
+              format_printable("'{}': {} launches of the trace match; gfxgraph info --kernels "
+                               "lists the kernels",
+                               kernel, count));
+}
+
+}  // namespace gfxgraph::tools

@@ -1,0 +1,86 @@
+// Copies parts of a trace into a new one. Ids are given anew; code, graphs, streams, events and
+// call sites are added when something that is copied refers to them.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "format/reader.h"
+#include "format/writer.h"
+
+namespace gfxgraph::tools {
+
+// Both must outlive this. Not thread-safe.
+class TraceCopy {
+ public:
+  TraceCopy(const format::Trace& from, format::Writer& to);
+
+  // An action with the ids of `from`. Left out is what has no meaning in the new trace: the end, a
+  // name or a checkpoint of an allocation that was not begun there, a wait for a host function, and
+  // the end of a range, that began before. Where and when it stood is taken from `at`.
+  Result<void> add(const format::Event& at, format::Action action);
+  Result<void> add(const format::Event& event) { return add(event, event.action); }
+
+  // What is put in place of a recorded content, for add(): already in the new trace, with the
+  // relocations of `from`.
+  Result<format::Content> store(std::span<const std::byte> bytes);
+
+  // An allocation that was begun in the new trace.
+  bool has(format::AllocationId id) const { return allocations_.contains(id); }
+  // Pointers to memory that the new trace does not have: they keep their recorded values.
+  uint64_t dropped_relocations() const { return dropped_; }
+
+ private:
+  Result<void> begin_stream(format::StreamId& id, const format::Event& at);
+  Result<void> begin_event(format::EventId& id, const format::Event& at);
+  Result<void> use_kernel(format::KernelId& id);
+  Result<void> use_code(format::CodeObjectId& id);
+  Result<void> use_site(format::SiteId& id);
+  Result<void> use_graph(format::GraphId& id, const format::Event& at);
+  Result<void> use_content(format::Content& content);
+  void use_relocations(std::vector<format::Relocation>& relocations);
+  bool use_allocation(format::AllocationId& id) const;
+  Result<void> missing_allocation(const format::Event& at, format::AllocationId id) const;
+
+  // Each makes the ids of an action those of the new trace; false: it is left out.
+  Result<bool> use(format::AllocationBegin& begin, const format::Event& at);
+  Result<bool> use(format::AllocationEnd& end, const format::Event& at);
+  Result<bool> use(format::HostWrite& write, const format::Event& at);
+  Result<bool> use(format::StreamCreate& create, const format::Event& at);
+  Result<bool> use(format::StreamDestroy& destroy, const format::Event& at);
+  Result<bool> use(format::EventCreate& create, const format::Event& at);
+  Result<bool> use(format::EventDestroy& destroy, const format::Event& at);
+  Result<bool> use(format::EventRecord& record, const format::Event& at);
+  Result<bool> use(format::StreamWait& wait, const format::Event& at);
+  Result<bool> use(format::Synchronize& synchronize, const format::Event& at);
+  Result<bool> use(format::Launch& launch, const format::Event& at);
+  Result<bool> use(format::Copy& copy, const format::Event& at);
+  Result<bool> use(format::Memset& memset, const format::Event& at);
+  Result<bool> use(format::HostFunction& function, const format::Event& at);
+  Result<bool> use(format::GraphLaunch& launch, const format::Event& at);
+  Result<bool> use(format::Marker& marker, const format::Event& at);
+  Result<bool> use(format::Checkpoint& checkpoint, const format::Event& at);
+  Result<bool> use(std::monostate&, const format::Event&) { return true; }
+
+  const format::Trace& from_;
+  format::Writer& to_;
+  // As `from` made them.
+  std::unordered_map<format::StreamId, format::StreamCreate> made_streams_;
+  std::unordered_map<format::EventId, format::EventCreate> made_events_;
+  // New ids by those of `from`.
+  std::unordered_map<format::AllocationId, format::AllocationId> allocations_;
+  std::unordered_map<format::StreamId, format::StreamId> streams_;
+  std::unordered_map<format::EventId, format::EventId> events_;
+  std::unordered_map<format::KernelId, format::KernelId> kernels_;
+  std::unordered_map<format::CodeObjectId, format::CodeObjectId> code_;
+  std::unordered_map<format::SiteId, format::SiteId> sites_;
+  std::unordered_map<format::GraphId, format::GraphId> graphs_;
+  std::unordered_set<format::HostFunctionId> functions_;
+  std::unordered_set<format::RangeId> ranges_;  // that are open
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace gfxgraph::tools
