@@ -1,5 +1,7 @@
 #include "replayer/bisect.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -9,8 +11,13 @@ namespace {
 class Bisection {
  public:
   Bisection(Instance& instance, Mode mode, const ExecutorOptions& options, hip::Stream stream,
-            const OriginMap* origins)
-      : instance_(instance), mode_(mode), options_(options), stream_(stream), origins_(origins) {}
+            const OriginMap* origins, const Progress& progress)
+      : instance_(instance),
+        mode_(mode),
+        options_(options),
+        stream_(stream),
+        origins_(origins),
+        progress_(progress) {}
 
   Result<std::optional<Divergence>> by_checkpoints() {
     const std::vector<CheckpointInfo>& checkpoints = instance_.program().checkpoints();
@@ -102,14 +109,16 @@ class Bisection {
   // The first index for which `bad` holds, taken that it stays bad from there on; `count` when the
   // last one is good. A wrong state that a later operation overwrites completely leaves no trace at
   // the end, and is not searched for.
-  static Result<size_t> first_bad(size_t count, const std::function<Result<bool>(size_t)>& bad) {
+  Result<size_t> first_bad(size_t count, const std::function<Result<bool>(size_t)>& bad) {
     if (count == 0) return count;
+    searching(count);
     GFXGRAPH_ASSIGN_OR_RETURN(const bool any, bad(count - 1));
     if (!any) return count;
     size_t low = 0;
     size_t high = count - 1;
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
+      searching(high - low);
       GFXGRAPH_ASSIGN_OR_RETURN(const bool is_bad, bad(middle));
       if (is_bad) {
         high = middle;
@@ -120,18 +129,25 @@ class Bisection {
     return low;
   }
 
+  void searching(size_t among) const {
+    if (progress_.at)
+      progress_.at(fmt::format("bisecting: the first of {} states that differs", among));
+  }
+
   Instance& instance_;
   Mode mode_;
   ExecutorOptions options_;
   hip::Stream stream_;
   const OriginMap* origins_;
+  const Progress& progress_;
 };
 
 }  // namespace
 
 Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                            hip::Stream stream, const OriginMap* origins) {
-  Bisection bisection(instance, mode, options, stream, origins);
+                            hip::Stream stream, const OriginMap* origins,
+                            const Progress& progress) {
+  Bisection bisection(instance, mode, options, stream, origins, progress);
   BisectReport report;
   report.checkpoints = instance.program().checkpoints().size();
   if (report.checkpoints != 0) {

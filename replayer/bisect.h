@@ -32,6 +32,7 @@ struct BisectReport {
 // diverges: from recorded checkpoints if the trace has them, otherwise from eager mode. Leaves the
 // memory in the state of the last prefix.
 Result<BisectReport> bisect(Instance& instance, Mode mode, const ExecutorOptions& options,
-                            hip::Stream stream, const OriginMap* origins = nullptr);
+                            hip::Stream stream, const OriginMap* origins = nullptr,
+                            const Progress& progress = {});
 
 }  // namespace gfxgraph::replayer

@@ -108,6 +108,8 @@ struct SessionOptions {
 struct Progress {
   std::function<void(const std::string&)> at;     // in place of what was said before
   std::function<void(const std::string&)> found;  // a first figure, of a run as recorded
+  // As `at`: "run", 3, 100.
+  std::function<void(const std::string&, uint64_t done, uint64_t total)> count = {};
 };
 
 // How long mode auto measures by default.

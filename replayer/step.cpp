@@ -39,8 +39,8 @@ const char* mode_name(Mode mode) noexcept {
 Timing summarise(std::vector<double> samples) {
   Timing timing;
   if (samples.empty()) return timing;
+  timing.samples = samples;
   std::sort(samples.begin(), samples.end());
-  timing.samples = samples.size();
   timing.median = quantile(samples, 0.5);
   timing.p10 = quantile(samples, 0.1);
   timing.p90 = quantile(samples, 0.9);
@@ -332,7 +332,7 @@ Result<Measurement> Step::measure(size_t repetitions) {
   return Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
 }
 
-Result<BisectReport> Step::find_divergence() {
+Result<BisectReport> Step::find_divergence(const Progress& progress) {
   if (!instance_->memory().packing().turnovers.empty()) {
     return fail(Status::kUnsupported,
                 "buffers share memory; finding the divergent operation needs separate buffers "
@@ -340,7 +340,8 @@ Result<BisectReport> Step::find_divergence() {
   }
   GFXGRAPH_TRY(executor_->wait(stream_));
   instance_->session().changed();
-  return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr);
+  return bisect(*instance_, mode_, executor_options_, stream_, origins_ ? &*origins_ : nullptr,
+                progress);
 }
 
 }  // namespace gfxgraph::replayer

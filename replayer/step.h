@@ -23,7 +23,7 @@ namespace gfxgraph::replayer {
 
 // Host times of repetitions, in microseconds.
 struct Timing {
-  size_t samples = 0;
+  std::vector<double> samples;  // in the order in which they were taken
   double median = 0;
   double p10 = 0;
   double p90 = 0;
@@ -109,7 +109,7 @@ class Step : public SessionStep {
   Result<VerifyReport> verify();
   // `repetitions` runs, each from the restored state, restored outside of the measured part.
   Result<Measurement> measure(size_t repetitions);
-  Result<BisectReport> find_divergence();
+  Result<BisectReport> find_divergence(const Progress& progress = {});
 
  private:
   Step(std::unique_ptr<Instance> instance, const StepOptions& options);

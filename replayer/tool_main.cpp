@@ -25,10 +25,11 @@
 #include "base/output.h"
 #include "base/preload.h"
 #include "base/print.h"
+#include "base/progress.h"
 #include "base/result.h"
 #include "replayer/fingerprint.h"
+#include "replayer/tool_bench.h"
 #include "replayer/tool_iterate.h"
-#include "replayer/tool_progress.h"
 #include "replayer/tool_report.h"
 #include "replayer/tool_run.h"
 #include "replayer/tool_schedule.h"
@@ -63,9 +64,11 @@ struct Arguments {
   std::string range;
   IterateRequest iterate;
   bool list = false;
+  bool bench = false;
   bool quiet = false;
 };
 
+constexpr size_t kBenchRounds = 31;
 constexpr const char* kNothingProven =
     ": the trace does not say which words are pointers; gfxgraph provenance TRACE --write finds "
     "out";
@@ -208,8 +211,7 @@ void warn_ambiguous(const Arguments& arguments, std::span<const AmbiguousWord> w
   }
 }
 
-Result<void> write_json(const Arguments& arguments, const ReplayFacts& facts) {
-  const std::string json = json_report(facts);
+Result<void> write_json(const Arguments& arguments, const std::string& json) {
   if (arguments.json == "-") {
     write_text(stdout, json);
     return {};
@@ -220,6 +222,16 @@ Result<void> write_json(const Arguments& arguments, const ReplayFacts& facts) {
 Verification verification(const Arguments& arguments) {
   if (arguments.no_verify) return Verification::kNone;
   return arguments.verify ? Verification::kEveryRun : Verification::kFirstAndLast;
+}
+
+// Calls the line, which must outlive it; empty if nothing is shown.
+Progress listener(ProgressLine& line) {
+  if (!line.shown()) return {};
+  return {[&line](const std::string& text) { line.at(text); },
+          [&line](const std::string& text) { line.found(text); },
+          [&line](const std::string& text, uint64_t done, uint64_t total) {
+            line.at(text, done, total);
+          }};
 }
 
 LoadOptions load_options(const Arguments& arguments, const EventRange& range) {
@@ -292,15 +304,43 @@ Result<Fingerprints> probe(const Arguments& arguments, bool emulated, const Sele
   return runs;
 }
 
+Result<int> bench_trace(const Arguments& arguments, std::shared_ptr<Session> session,
+                        std::shared_ptr<const Program> program, const LoadOptions& options,
+                        bool emulated, ProgressLine& progress) {
+  BenchRequest request;
+  request.rounds = arguments.repeat;
+  request.step = options;
+  request.step.progress = {};
+  request.progress = options.progress;
+  for (const Mode mode : {Mode::kBatch, Mode::kGraph, Mode::kPackets, Mode::kEager}) {
+    const bool asked = options.mode == Mode::kAuto || options.mode == mode;
+    if (asked) request.modes.push_back(mode);
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(BenchFacts facts,
+                            bench(std::move(session), std::move(program), request));
+  progress.clear();
+  facts.trace_path = arguments.trace;
+  facts.range = arguments.range;
+  facts.emulated = emulated;
+  if (arguments.json != "-" && !arguments.quiet) {
+    const std::string text = bench_text(facts);
+    print("{}", Lines{text});
+  }
+  if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, bench_json(facts)));
+  return bench_exit_code(facts);
+}
+
 Result<int> replay_trace(const Arguments& arguments) {
   ReplayFacts facts;
   facts.trace_path = arguments.trace;
-  ToolProgress progress(!arguments.quiet && ::isatty(STDERR_FILENO) != 0);
+  ProgressLine progress("gfxgraph-replay", !arguments.quiet && ProgressLine::on_terminal());
+  progress.at("reading the trace");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
   GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
   const std::shared_ptr<const Program>& program = selected.range->program;
   LoadOptions options = load_options(arguments, selected.events());
-  options.progress = progress.listener();
+  options.progress = listener(progress);
+  progress.clear();
   if (arguments.no_verify) options.progress.found = nullptr;  // no times then
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
@@ -331,6 +371,10 @@ Result<int> replay_trace(const Arguments& arguments) {
                             load_hip(arguments, facts.emulated, *selected.whole));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                             Session::load(selected.whole, std::move(library), options));
+  if (arguments.bench) {
+    watchdog.enter("measuring");
+    return bench_trace(arguments, std::move(session), program, options, facts.emulated, progress);
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Step> replay,
                             Step::prepare(std::move(session), program, options));
   facts.replay = replay.get();
@@ -346,6 +390,7 @@ Result<int> replay_trace(const Arguments& arguments) {
               *replay, facts));
 
   watchdog.enter("comparing schedules");
+  if (facts.report && facts.report->differs()) progress.at("comparing with other schedules");
   if (facts.report && facts.report->differs() && server) {
     facts.schedule = compare_schedules(
         [&](const ProbeRequest& request) { return server->run(request); }, *facts.report,
@@ -368,7 +413,7 @@ Result<int> replay_trace(const Arguments& arguments) {
     if (iterated) facts.iterations = arguments.iterate.iterations;
     if (iterated && text) print("{}", Lines{iterations_text(facts)});
   }
-  if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, facts));
+  if (!arguments.json.empty()) GFXGRAPH_TRY(write_json(arguments, json_report(facts)));
   if (!iterated) return tl::unexpected<Error>(std::move(iterated).error());
   if (verdict.code == kExitFailed && !ambiguous.empty()) {
     say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
@@ -397,8 +442,9 @@ int run_tool(int argc, char** argv) {
                              "unless the first takes all of it (default {})",
                              kDefaultAutoSeconds))
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
-      ->check(CLI::Range(1, 1000000000));
+  auto* repeat =
+      app.add_option("--repeat", arguments.repeat, "timed runs, each from the initial state")
+          ->check(CLI::Range(1, 1000000000));
   app.add_option("--layout", arguments.layout,
                  "same: as the allocator places buffers (recorded addresses cannot be requested; "
                  "the report counts the equal ones); "
@@ -435,7 +481,14 @@ int run_tool(int argc, char** argv) {
                    "compare memory after every run, not only after the first and the last");
   app.add_flag("--no-verify", arguments.no_verify, "never compare; suppresses timings")
       ->excludes(verify);
-  app.add_flag("--bisect", arguments.bisect, "if memory differs, find the launch");
+  auto* bisect = app.add_flag("--bisect", arguments.bisect, "if memory differs, find the launch");
+  app.add_flag("--bench", arguments.bench,
+               fmt::format("measure all modes (or --mode) beside each other: --repeat rounds "
+                           "(default {}) in rotated order, outputs compared",
+                           kBenchRounds))
+      ->excludes("--no-verify")
+      ->excludes(bisect)
+      ->excludes("--iterations");
   app.add_option("--memory", arguments.memory,
                  "apart: each buffer in its own memory (default if memory is compared); packed: "
                  "buffers with disjoint lifetimes in the same memory (default with --no-verify); "
@@ -500,6 +553,7 @@ int run_tool(int argc, char** argv) {
     print(stderr, "gfxgraph-replay: --bisect needs separate buffers; omit --memory packed\n");
     return kExitUsage;
   }
+  if (arguments.bench && repeat->count() == 0) arguments.repeat = kBenchRounds;
   const Result<int> result = replay_trace(arguments);
   if (result) return *result;
   print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);

@@ -47,7 +47,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
   std::vector<double> submit;
   std::vector<double> end_to_end;
   for (size_t i = 0; i < request.repetitions && !differs(facts); ++i) {
-    at(fmt::format("run {} of {}", i + 1, request.repetitions));
+    if (request.progress.count) request.progress.count("run", i, request.repetitions);
     GFXGRAPH_TRY(replay.restore());
     const auto begin = std::chrono::steady_clock::now();
     GFXGRAPH_TRY(replay.run());
@@ -63,7 +63,7 @@ Result<void> execute(const RunRequest& request, Step& replay, ReplayFacts& facts
   }
   facts.measurement = Measurement{summarise(std::move(submit)), summarise(std::move(end_to_end))};
   if (differs(facts) && request.bisect) {
-    GFXGRAPH_ASSIGN_OR_RETURN(facts.bisect, replay.find_divergence());
+    GFXGRAPH_ASSIGN_OR_RETURN(facts.bisect, replay.find_divergence(request.progress));
   }
   return {};
 }

@@ -12,10 +12,12 @@
 #include "base/demangle.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "tools/bench_diff.h"
 #include "tools/cli.h"
 #include "tools/commands.h"
 #include "tools/event_json.h"
 #include "tools/read_limits.h"
+#include "tools/result_file.h"
 #include "tools/trace_diff.h"
 
 namespace gfxgraph::tools {
@@ -137,6 +139,19 @@ void print_json(const TraceDiff& diff) {
   write_text(stdout, json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
+int diff_results(const std::string& first, const std::string& second, bool json) {
+  Result<Json> before = read_result(first);
+  if (!before) return report(before.error());
+  Result<Json> after = read_result(second);
+  if (!after) return report(after.error());
+  const Result<BenchDiff> diff = diff_benches(*before, *after);
+  if (!diff) return report(diff.error());
+  const std::string text =
+      json ? bench_diff_json(*diff).dump(2, ' ', true) + "\n" : bench_diff_text(*diff);
+  write_text(stdout, text);
+  return diff->same() ? kExitOk : kExitFailed;
+}
+
 }  // namespace
 
 int diff_command(int argc, char** argv) {
@@ -144,18 +159,20 @@ int diff_command(int argc, char** argv) {
       "Compares two traces: kernels (code, arguments, registers), launches in\n"
       "the order of the program, and final contents of buffers that have the same name.\n"
       "Exit code 0: no difference; 1: some; 3: none, but a trace is truncated or incomplete.\n"
-      "\n"
+      "Of two results of gfxgraph-replay --bench --json: times that differ beyond their spread.\n\n"
       "Example: gfxgraph diff before.gfxg after.gfxg",
       "gfxgraph diff");
   std::string first, second;
   bool json = false;
   ReadLimits limits;
-  app.add_option("FIRST", first, "trace file")->required();
-  app.add_option("SECOND", second, "trace file")->required();
+  app.add_option("FIRST", first, "trace file, or result of --bench")->required();
+  app.add_option("SECOND", second, "the other one")->required();
   app.add_flag("--json", json, "print JSON");
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("diff", limits);
+  if (looks_like_result(first) && looks_like_result(second))
+    return diff_results(first, second, json);
 
   std::vector<std::shared_ptr<const format::Trace>> traces;
   bool whole = true;

@@ -40,6 +40,8 @@ Result<void> add_result(Json& data, const std::string& path) {
   const char* kind = nullptr;
   if (is_object && result.value("schema", Json()) == "gfxgraph-check/1") {
     kind = "checks";
+  } else if (is_object && result.value("schema", Json()) == "gfxgraph-bench/1") {
+    kind = "benches";
   } else if (is_object && result.contains("mode") && result.contains("operations") &&
              result.contains("verified")) {
     kind = "replays";
@@ -101,6 +103,7 @@ int report_command(int argc, char** argv) {
   data["trace"]["file"] = std::filesystem::path(path).filename().string();
   data["checks"] = Json::array();
   data["replays"] = Json::array();
+  data["benches"] = Json::array();
   for (const std::string& result : results) {
     if (const Result<void> added = add_result(data, result); !added) return report(added.error());
   }

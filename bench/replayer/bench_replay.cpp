@@ -466,7 +466,7 @@ void report(const Bench& bench, const nlohmann::ordered_json& settings, uint32_t
                                      {"end_to_end_us_per_launch", total.median / launches},
                                      {"submit_ratio", submit_ratio},
                                      {"end_to_end_ratio", ratio},
-                                     {"samples", total.samples}};
+                                     {"samples", total.samples.size()}};
     if (json) continue;
     std::cout << fmt::format(
         "{:<15}{:>16.4f}{:>10.4f}{:>10.4f}{:>16.4f}{:>10.3f}  (end to end, to {}; submit {:.3f})\n",

@@ -120,6 +120,8 @@ def progress(build, scratch):
     says nothing elsewhere or with --quiet."""
     trace, torn = scratch / "t.gfxg", scratch / "torn.gfxg.partial"
     run(build.record(trace, build.samples / "decode_step", "--tokens", 2))
+    wrong = scratch / "wrong.gfxg"
+    run([build.root / "tests" / "flip_input", trace, wrong, "64"], None)
     torn.write_bytes(trace.read_bytes()[:-64])
     saxpy = build.samples / "saxpy"
     commands = {
@@ -132,6 +134,9 @@ def progress(build, scratch):
         "export": (("gfxgraph", "export", trace, "--format", "jsonl", "-o", scratch / "lines"), b"reading "),
         "report": (("gfxgraph", "report", trace, "-o", scratch / "page.html"), b"reading "),
         "extract": (("gfxgraph", "extract", trace, "-o", scratch / "part.gfxg", "--launches", "5:9"), b"executing event 0 of "),
+        "replay": (("gfxgraph-replay", trace, "--device", "emulated", "--repeat", 3), b"reading the trace"),
+        "bench": (("gfxgraph-replay", trace, "--device", "emulated", "--bench", "--repeat", 3), b"round 0 of 3"),
+        "setup": (("gfxgraph-replay", trace, "--device", "emulated", "--mode", "batch"), b"loading the trace onto the device"),
     }
     for name, (command, text) in commands.items():
         code, shown = on_terminal(build.tool(*command))
@@ -141,6 +146,9 @@ def progress(build, scratch):
         require(code in (0, 3) and b"\x1b" not in shown and b" ..." not in shown, f"{name} --quiet: {shown}")
         done = run(build.tool(*command), {0, 3})
         require("\x1b" not in done.stderr and " ..." not in done.stderr, f"{name}: {done.stderr}")
+    if wrong.exists():
+        code, shown = on_terminal(build.replay(wrong, "--mode", "batch", "--bisect"))
+        require(code == 1 and b"bisecting: the first of " in shown and b"comparing with other schedules" in shown, f"bisect: {code} {shown}")
 
 
 def terminal(build, scratch):

@@ -449,11 +449,11 @@ TEST(Summary, MedianAndTails) {
   std::vector<double> samples;
   for (int i = 101; i-- > 0;) samples.push_back(i);
   const Timing timing = summarise(samples);
-  EXPECT_EQ(timing.samples, 101u);
+  EXPECT_EQ(timing.samples.size(), 101u);
   EXPECT_DOUBLE_EQ(timing.median, 50);
   EXPECT_DOUBLE_EQ(timing.p10, 10);
   EXPECT_DOUBLE_EQ(timing.p90, 90);
-  EXPECT_EQ(summarise({}).samples, 0u);
+  EXPECT_TRUE(summarise({}).samples.empty());
   EXPECT_DOUBLE_EQ(summarise({4}).p90, 4);
 }
 

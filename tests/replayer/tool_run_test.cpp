@@ -1,6 +1,7 @@
 // What gfxgraph-replay claims after a comparison.
 #include "replayer/tool_run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,14 +50,16 @@ class ToolRunTest : public ::testing::Test {
 TEST_F(ToolRunTest, FiguresComeWithTheFirstRunThatIsIdentical) {
   const auto a = trace.allocate_words({1, 2, 3, 4});
   launch_double(a);
-  std::vector<std::string> found, at;
+  std::vector<std::string> found, counts;
   RunRequest request{5};
   request.progress.found = [&](const std::string& line) { found.push_back(line); };
-  request.progress.at = [&](const std::string& line) { at.push_back(line); };
+  request.progress.count = [&](const std::string& what, uint64_t done, uint64_t total) {
+    counts.push_back(fmt::format("{} {} of {}", what, done, total));
+  };
   EXPECT_EQ(run(Mode::kBatch, request).code, kExitOk);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0], HasSubstr("mode batch: the first run took"));
-  EXPECT_EQ(at.back(), "run 5 of 5");
+  EXPECT_EQ(counts.back(), "run 4 of 5");
   found.clear();
   request.verification = Verification::kNone;
   run(Mode::kBatch, request);

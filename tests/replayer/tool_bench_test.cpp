@@ -1,0 +1,54 @@
+#include "replayer/tool_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace gfxgraph::replayer {
+namespace {
+
+TEST(Bench, EachVariantStandsAtEachPlaceEquallyOftenInBothDirections) {
+  std::map<std::pair<size_t, size_t>, int> forward, backward;  // by place and variant
+  for (size_t round = 0; round < 8; ++round) {
+    const std::vector<size_t> order = bench_order(4, round);
+    ASSERT_EQ(order.size(), 4u);
+    for (size_t place = 0; place < 4; ++place)
+      ++(is_reversed(round) ? backward : forward)[{place, order[place]}];
+  }
+  EXPECT_EQ(forward.size(), 16u);
+  EXPECT_EQ(forward, backward);
+  for (const auto& [place, count] : forward) EXPECT_EQ(count, 1);
+}
+
+TEST(Bench, AReversedRoundIsTheOneBeforeItBackwards) {
+  EXPECT_EQ(bench_order(3, 2), (std::vector<size_t>{1, 2, 0}));
+  EXPECT_EQ(bench_order(3, 3), (std::vector<size_t>{0, 2, 1}));
+}
+
+TEST(Bench, AGraphIsSavedByRunsThatTakeLessTime) {
+  EXPECT_EQ(break_even(100, 10, 20), 10u);
+  EXPECT_EQ(break_even(101, 10, 20), 11u);
+  EXPECT_EQ(break_even(100, 20, 20), std::nullopt);
+  EXPECT_EQ(break_even(100, 30, 20), std::nullopt);
+}
+
+TEST(Bench, AVariantThatDiffersHasNoTimes) {
+  BenchFacts facts;
+  BenchVariant& variant = facts.variants.emplace_back();
+  variant.mode = Mode::kGraph;
+  variant.first.emplace();
+  variant.first->different = 1;
+  variant.first->buffers.resize(1);
+  variant.first->buffers[0].comparison = Comparison::kDifferent;
+  variant.end_to_end = {1, 2};
+  EXPECT_FALSE(variant.timed());
+  EXPECT_NE(bench_text(facts).find("different"), std::string::npos);
+  EXPECT_EQ(bench_json(facts).find("times_us"), std::string::npos);
+  EXPECT_EQ(bench_exit_code(facts), 1);
+  variant.refused = "no graphs";
+  EXPECT_NE(bench_text(facts).find("no graphs"), std::string::npos);
+  EXPECT_EQ(bench_exit_code(facts), 0);
+}
+
+}  // namespace
+}  // namespace gfxgraph::replayer

@@ -1,0 +1,33 @@
+// Two results of gfxgraph-replay --bench beside each other.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gfxgraph::tools {
+
+// A kind of time of one mode, in microseconds.
+struct BenchChange {
+  std::string mode, kind;
+  double first_median = 0, second_median = 0;
+  // Beyond the spread: nine of ten of one lie below nine of ten of the other.
+  enum class Verdict { kWithinSpread, kFaster, kSlower } verdict = Verdict::kWithinSpread;
+};
+
+struct BenchDiff {
+  std::vector<std::string> environment;  // what else is not the same: "device: ..."
+  std::vector<BenchChange> times;        // of modes that both have times of
+  std::vector<std::string> outputs;      // "mode graph: identical, then different"
+  bool same() const;
+};
+
+// kInvalidArgument: one is not such a result, or has other fields.
+Result<BenchDiff> diff_benches(const nlohmann::ordered_json& first,
+                               const nlohmann::ordered_json& second);
+std::string bench_diff_text(const BenchDiff& diff);
+nlohmann::ordered_json bench_diff_json(const BenchDiff& diff);
+
+}  // namespace gfxgraph::tools
