@@ -58,7 +58,9 @@ TraceCopy::TraceCopy(const format::Trace& from, format::Writer& to) : from_(from
 Result<format::Content> TraceCopy::store(std::span<const std::byte> bytes) {
   format::ContentWriter writer(to_, bytes.size());
   GFXGRAPH_TRY(Pieces(writer).add(bytes));
-  return writer.finish();
+  GFXGRAPH_ASSIGN_OR_RETURN(format::Content content, writer.finish());
+  if (content.blob) stored_.insert(content.blob);
+  return content;
 }
 
 Result<void> TraceCopy::add(const format::Event& at, format::Action action) {
@@ -192,7 +194,8 @@ void TraceCopy::use_relocations(std::vector<format::Relocation>& relocations) {
 
 Result<void> TraceCopy::use_content(format::Content& content) {
   use_relocations(content.relocations);
-  if (!content.stored || content.unwritten || !content.blob) return {};
+  if (!content.stored || content.unwritten || !content.blob || stored_.contains(content.blob))
+    return {};
   format::ContentWriter writer(to_, content.size_bytes);
   Pieces pieces(writer);
   GFXGRAPH_TRY(from_.visit_content(
@@ -200,6 +203,7 @@ Result<void> TraceCopy::use_content(format::Content& content) {
   GFXGRAPH_ASSIGN_OR_RETURN(format::Content copy, writer.finish());
   copy.relocations = std::move(content.relocations);
   content = std::move(copy);
+  if (content.blob) stored_.insert(content.blob);
   return {};
 }
 

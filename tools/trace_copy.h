@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -80,6 +81,7 @@ class TraceCopy {
   std::unordered_map<format::GraphId, format::GraphId> graphs_;
   std::unordered_set<format::HostFunctionId> functions_;
   std::unordered_set<format::RangeId> ranges_;  // that are open
+  std::set<format::BlobId> stored_;             // in the new trace
   uint64_t dropped_ = 0;
 };
 

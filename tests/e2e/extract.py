@@ -57,8 +57,8 @@ def range_(build, scratch):
 
 def launches(build, scratch):
     """Streams, events, graphs and pointers in memory."""
-    for program, interval, kernels in (("streams_events", "5:19", 14), ("graph_capture", ":", None),
-                                       ("struct_args", "1:", None), ("reduce", "1:3", 2)):
+    for program, interval, kernels in (("streams_events", "5:19", 14), ("graph_capture", "0:", None),
+                                       ("struct_args", "0:", None), ("reduce", "1:", 1)):
         whole, part = scratch / f"{program}.gfxg", scratch / f"{program}_part.gfxg"
         run(build.record(whole, build.samples / program))
         extract(build, whole, part, "--launches", interval)
@@ -68,7 +68,7 @@ def launches(build, scratch):
     for name in ("recycled", "recycled_pinned", "variable", "sentinels"):
         whole, part = scratch / f"{name}.gfxg", scratch / f"{name}_part.gfxg"
         run(build.record(whole, build.programs / "addresses", name))
-        extract(build, whole, part, "--launches", "1:")
+        extract(build, whole, part, "--launches", "0:")
         replays(build, part)
     # The launches of one graph stay together.
     whole = scratch / "graph_capture.gfxg"
@@ -128,10 +128,10 @@ def refused(build, scratch):
     right, wrong = scratch / "right.gfxg", scratch / "wrong.gfxg"
     run(build.record(right, build.samples / "saxpy"))
     run([str(build.root / "tests" / "flip_input"), str(right), str(wrong), "64"])
-    failed = extract(build, wrong, output, "--launches", ":", expect=1)
+    failed = extract(build, wrong, output, "--launches", "0:", expect=1)
     require("differ from what the emulator computed" in failed.stderr, failed.stderr)
     require(not list(scratch.glob("part.gfxg*")), "a file is left")
-    extract(build, wrong, output, "--launches", ":", "--allow-diverged")
+    extract(build, wrong, output, "--launches", "0:", "--allow-diverged")
     replays(build, output)
     output.unlink()
     # A trace that lacks calls.
