@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -19,6 +20,9 @@ struct BudgetLimits {
   uint64_t memory_bytes =
       0;  // buffers and code that live at once; 0: half of this machine's memory
 };
+
+// Called before each launch, by the thread that runs the check; may be empty.
+using LaunchProgress = std::function<void(uint64_t launch, uint64_t of)>;
 
 // A reached limit stays reached: the check ends, and reason() names the limit. Thread-safe.
 class Budget {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,8 +36,7 @@ struct CheckOptions {
   // test the difference.
   bool watch_all = false;
   BudgetLimits limits;
-  // Told before each launch, by the thread that calls; may be empty.
-  std::function<void(uint64_t launch, uint64_t of)> progress = {};
+  LaunchProgress progress = {};
 };
 
 // A launch that could not run to its end.

@@ -104,6 +104,7 @@ struct LaunchOrder;
 void compare_orders(const LaunchOrder& order, DataOrderReport& report);
 
 // Runs the whole trace. Errors: as check_trace().
-Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits);
+Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
+                                      const LaunchProgress& progress = {});
 
 }  // namespace gfxgraph::lanecheck

@@ -150,6 +150,6 @@ class Provenance {
 
 // Runs the whole trace. Errors: as check_trace().
 Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const BudgetLimits& limits,
-                                        bool list = false);
+                                        bool list = false, const LaunchProgress& progress = {});
 
 }  // namespace gfxgraph::lanecheck

@@ -103,10 +103,11 @@ void TraceAnalysis::end_launch(uint64_t wave_instructions) {
 
 namespace {
 
-CheckOptions analysis_options(const BudgetLimits& limits) {
+CheckOptions analysis_options(const BudgetLimits& limits, const LaunchProgress& progress) {
   CheckOptions options;
   options.selection.tools = {};
   options.limits = limits;
+  options.progress = progress;
   return options;
 }
 
@@ -121,12 +122,12 @@ void take_failures(const Report& from, To& to) {
 }  // namespace
 
 Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const BudgetLimits& limits,
-                                        bool list) {
+                                        bool list, const LaunchProgress& progress) {
   Budget budget(limits);
   Provenance words(budget);
   TraceAnalysis analysis(&words, nullptr);
-  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran,
-                            run_analysis(trace, analysis_options(limits), budget, analysis));
+  const CheckOptions options = analysis_options(limits, progress);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran, run_analysis(trace, options, budget, analysis));
   ProvenanceReport report;
   take_failures(ran, report);
   report.launches = ran.launches;
@@ -135,12 +136,13 @@ Result<ProvenanceReport> prove_pointers(const format::Trace& trace, const Budget
   return report;
 }
 
-Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits) {
+Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,
+                                      const LaunchProgress& progress) {
   Budget budget(limits);
   DataOrder order(budget);
   TraceAnalysis analysis(nullptr, &order);
-  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran,
-                            run_analysis(trace, analysis_options(limits), budget, analysis));
+  const CheckOptions options = analysis_options(limits, progress);
+  GFXGRAPH_ASSIGN_OR_RETURN(const Report ran, run_analysis(trace, options, budget, analysis));
   DataOrderReport report;
   take_failures(ran, report);
   report.nodes = order.nodes();

@@ -50,6 +50,14 @@ std::unique_ptr<ProgressLine> make_progress() {
   return std::make_unique<ProgressLine>("gfxgraph", !quiet && ProgressLine::on_terminal());
 }
 
+std::function<void(uint64_t done, uint64_t total)> count_on(ProgressLine& line,
+                                                            const std::string& text) {
+  if (!line.shown()) return {};
+  return [&line, text](uint64_t done, uint64_t total) { line.at(text, done, total); };
+}
+
+void add_json(CLI::App& app, bool& json) { app.add_flag("--json", json, "print JSON"); }
+
 void note(const std::string& text) {
   if (!quiet) print(stderr, "gfxgraph: note: {}\n", text);
 }

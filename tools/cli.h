@@ -1,6 +1,8 @@
 // Shared by the commands: parsing with the exit codes of the contract, and printing errors.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +35,14 @@ int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);
 // The line of progress of a command whose arguments have been parsed: on terminals, without
 // --quiet.
 std::unique_ptr<ProgressLine> make_progress();
+// Draws "<text> 12 of 345, ..." on `line`, which must outlive it; empty if nothing is shown.
+std::function<void(uint64_t done, uint64_t total)> count_on(ProgressLine& line,
+                                                            const std::string& text);
 // Prints "gfxgraph: note: <text>" on stderr, without --quiet.
 void note(const std::string& text);
+
+// --json of commands whose result has a JSON form, on stdout.
+void add_json(CLI::App& app, bool& json);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
 int report(const Error& error);

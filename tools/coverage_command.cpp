@@ -98,7 +98,8 @@ void print_json(const std::vector<FileCoverage>& files, const Totals& totals) {
                        {"instructions", opcode.instructions},
                        {"kernels", opcode.kernels}});
   }
-  const Json document = {{"kernels", totals.kernels},
+  const Json document = {{"schema", "gfxgraph-coverage/1"},
+                         {"kernels", totals.kernels},
                          {"complete", totals.complete},
                          {"missing", std::move(missing)},
                          {"files", std::move(list)}};

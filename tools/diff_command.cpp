@@ -167,7 +167,7 @@ int diff_command(int argc, char** argv) {
   ReadLimits limits;
   app.add_option("FIRST", first, "trace file, or result of --bench")->required();
   app.add_option("SECOND", second, "the other one")->required();
-  app.add_flag("--json", json, "print JSON");
+  add_json(app, json);
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("diff", limits);

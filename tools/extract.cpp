@@ -262,8 +262,8 @@ class Extraction {
     const bool used = needed_.contains(unknown_->allocation);
     if (!used && unknown_launches_ == run_->launches()) return {};
     return fail(Status::kUnsupported,
-                fmt::format("{} depends on contents that the trace does not hold: {} of buffer #{} "
-                            "at event {}",
+                fmt::format("{}: the trace lacks contents that it depends on: {} of buffer #{} at "
+                            "event {}",
                             part_.text, unknown_->what, unknown_->allocation, unknown_event_));
   }
 
@@ -366,8 +366,8 @@ class Extraction {
       });
       if (lost) {
         return fail(Status::kUnsupported,
-                    fmt::format("{} depends on contents that the trace does not hold: {} of buffer "
-                                "#{} at event {}",
+                    fmt::format("{}: the trace lacks contents that it depends on: {} of buffer #{} "
+                                "at event {}",
                                 part_.text, lost->what, lost->allocation, i));
       }
       if (auto* end = std::get_if<format::AllocationEnd>(&action); end && copy_->has(end->id)) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 
@@ -22,6 +23,7 @@ namespace {
 struct Arguments {
   std::string trace, output, range, launches, kernel, standalone;
   bool allow_incomplete = false;
+  bool json = false;
   ExtractOptions options;
 };
 
@@ -31,18 +33,35 @@ Result<TracePart> find_part(const format::Trace& trace, const Arguments& argumen
   return find_kernel_part(trace, arguments.kernel);
 }
 
+std::string render_json(const std::string& input, const std::string& output, const TracePart& part,
+                        const ExtractReport& report) {
+  using Json = nlohmann::ordered_json;
+  const Json json = {
+      {"schema", "gfxgraph-extract/1"},
+      {"input", input},
+      {"output", output},
+      {"part", part.text},
+      {"first_event", part.first_event},
+      {"end_event", part.end_event},
+      {"launches", report.launches},
+      {"executed_before", report.executed},
+      {"buffers", {{"recorded", report.from_trace}, {"computed", report.from_emulator}}},
+      {"contents", {{"compared", report.compared}, {"different", report.different}}},
+      {"dropped_relocations", report.dropped_relocations}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
 Result<void> extract_file(const Arguments& arguments, const std::string& output) {
   const std::unique_ptr<ProgressLine> progress = make_progress();
   progress->at("reading " + arguments.trace);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(arguments.trace));
   if (!trace->complete() && !arguments.allow_incomplete) {
-    return fail(Status::kIncomplete, fmt::format("{}: the recording missed calls (gfxgraph info "
-                                                 "lists them), so memory "
-                                                 "in the middle of it is not known; "
-                                                 "--allow-incomplete extracts it all "
-                                                 "the same",
-                                                 arguments.trace));
+    return fail(Status::kIncomplete,
+                fmt::format("{}: the recording missed calls (gfxgraph info lists them), so memory "
+                            "in the middle of it is not known; --allow-incomplete extracts it all "
+                            "the same",
+                            arguments.trace));
   }
   std::error_code ignored;
   if (std::filesystem::equivalent(arguments.trace, output, ignored)) {
@@ -52,19 +71,18 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
   GFXGRAPH_TRY(check_output_path(output));
   GFXGRAPH_ASSIGN_OR_RETURN(const TracePart part, find_part(*trace, arguments));
   ExtractOptions options = arguments.options;
-  if (progress->shown()) {
-    options.progress = [&](uint64_t event, uint64_t of) {
-      progress->at("executing event", event, of);
-    };
-  }
+  options.progress = count_on(*progress, "executing event");
   GFXGRAPH_ASSIGN_OR_RETURN(const ExtractReport report, extract(*trace, part, output, options));
   progress->clear();
   for (const std::string& text : report.notes) note(text);
+  if (arguments.json) {
+    write_text(stdout, render_json(arguments.trace, output, part, report));
+    return {};
+  }
   if (report.dropped_relocations != 0) {
-    note(
-        fmt::format("{} pointers lead to memory that was freed before; they "
-                    "keep their recorded values",
-                    report.dropped_relocations));
+    note(fmt::format(
+        "{} pointers lead to memory that was freed before; they keep their recorded values",
+        report.dropped_relocations));
   }
   if (report.different != 0) {
     note(fmt::format("{} of {} recorded contents differ from the emulator's memory",
@@ -73,8 +91,7 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
   print("{}: {}, {} kernel launch{}\n", output, part.text, report.launches,
         report.launches == 1 ? "" : "es");
   print(
-      "buffers at its beginning: {} as recorded, {} as the emulator computed "
-      "them ({} launches "
+      "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} launches "
       "executed)\n",
       report.from_trace, report.from_emulator, report.executed);
   print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
@@ -86,10 +103,8 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
 
 int extract_command(int argc, char** argv) {
   CLI::App app(
-      "Writes a part of a trace as a trace that replays alone. The "
-      "emulator executes everything\n"
-      "before the part, and the part itself, to know what memory "
-      "holds; contents that the trace\n"
+      "Writes a part of a trace as a trace that replays alone. The emulator executes everything\n"
+      "before the part, and the part itself, to know what memory holds; contents that the trace\n"
       "has are compared with it.\n\n"
       "Example: gfxgraph extract app.gfxg -o part.gfxg --launches 0:1",
       "gfxgraph extract");
@@ -98,21 +113,18 @@ int extract_command(int argc, char** argv) {
   app.add_option("TRACE", arguments.trace, "trace file")->required();
   app.add_option("-o,--output", arguments.output, "the new trace");
   app.add_option("--range", arguments.range,
-                 "NAME, the first range of that name, NAME#N, or period#P of "
-                 "gfxgraph info "
+                 "NAME, the first range of that name, NAME#N, or period#P of gfxgraph info "
                  "--ranges");
   app.add_option("--launches", arguments.launches,
-                 "N:M, N: or :M: from the N-th launch to the one before the "
-                 "M-th, kernels of "
+                 "N:M, N: or :M: from the N-th launch to the one before the M-th, kernels of "
                  "graphs counted singly, with what stands between them");
   app.add_option("--kernel", arguments.kernel,
-                 "GLOB or GLOB#N: the first, or the N-th launch of the kernels "
-                 "that match, "
+                 "GLOB or GLOB#N: the first, or the N-th launch of the kernels that match, "
                  "alone");
   app.add_option("--standalone", arguments.standalone,
-                 "with --kernel: also write a folder with the code object, the arguments, "
-                 "the "
+                 "with --kernel: also write a folder with the code object, the arguments, the "
                  "buffers, and a HIP program that launches the kernel and compares");
+  add_json(app, arguments.json);
   app.add_flag("--allow-incomplete", arguments.allow_incomplete,
                "extract although the recording missed calls");
   app.add_flag("--allow-diverged", arguments.options.allow_diverged,
@@ -122,9 +134,7 @@ int extract_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   const auto named = [&](const char* option) { return app.count(option) != 0; };
   if (named("--range") + named("--launches") + named("--kernel") != 1) {
-    print(stderr,
-          "gfxgraph: name the part with one of --range, --launches and "
-          "--kernel\n");
+    print(stderr, "gfxgraph: name the part with one of --range, --launches and --kernel\n");
     return kExitUsage;
   }
   enforce("extract", limits);
@@ -136,16 +146,23 @@ int extract_command(int argc, char** argv) {
     print(stderr, "gfxgraph: name the new trace with -o\n");
     return kExitUsage;
   }
+  if (!arguments.standalone.empty()) {
+    if (const Result<void> usable = check_standalone_folder(arguments.standalone); !usable)
+      return report(usable.error());
+  }
   std::string output = arguments.output;
   if (output.empty()) {
     std::error_code error;
     std::filesystem::create_directories(arguments.standalone, error);
+    if (error)
+      return report({Status::kIo, fmt::format("{}: {}", arguments.standalone, error.message())});
     output = arguments.standalone + "/kernel.gfxg";
   }
   if (const Result<void> done = extract_file(arguments, output); !done) return report(done.error());
   if (arguments.standalone.empty()) return kExitOk;
   const Result<void> written = write_standalone(output, arguments.standalone);
   if (!written) return report(written.error());
+  if (arguments.json) return kExitOk;
   print("{}: cmake -S {} -B BUILD && cmake --build BUILD && BUILD/launch\n", arguments.standalone,
         arguments.standalone);
   return kExitOk;

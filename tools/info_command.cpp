@@ -246,6 +246,7 @@ void print_json(const std::string& path, const format::Trace& trace, const Trace
   }
   const format::Statistics& statistics = trace.statistics();
   JsonStream json;
+  json.field("schema", "gfxgraph-info/1");
   json.field("path", path);
   json.field("sealed", trace.sealed());
   json.field("torn_reason", trace.torn_reason());
@@ -375,15 +376,16 @@ int info_command(int argc, char** argv) {
          "execute the launches in the emulator and print which need each other's data, what "
          "synchronisation is missing and which order is not needed: text, json or dot")
       ->check(CLI::IsMember({"text", "json", "dot"}));
-  app.add_flag("--json", json, "print JSON");
+  add_json(app, json);
   add_read_limits(app, limits);
   if (const int parsed = parse(app, argc, argv); parsed >= 0) return parsed;
   enforce("info", limits);
-  if (table_format.empty() && (sections.kernels || sections.launches)) table_format = "table";
+  if (table_format.empty() && (sections.kernels || sections.launches))
+    table_format = std::exchange(json, false) ? "json" : "table";
   if (!table_format.empty() && (!only_table(sections) || json)) {
     print(stderr,
-          "gfxgraph: a table is one of --kernels, --launches and --buffers; use --format json "
-          "instead of --json\n");
+          "gfxgraph: --format prints one of --kernels, --launches and --buffers; give exactly one "
+          "of them, and not --json\n");
     return kExitUsage;
   }
 
@@ -398,7 +400,9 @@ int info_command(int argc, char** argv) {
   const format::Trace& trace = **opened;
   const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
   if (!dag.empty()) {
-    const Result<lanecheck::DataOrderReport> order = lanecheck::order_by_data(trace, {});
+    const Result<lanecheck::DataOrderReport> order =
+        lanecheck::order_by_data(trace, {}, count_on(*progress, "executing launch"));
+    progress->clear();
     if (!order) return report(order.error());
     write_text(stdout, render_dag(trace, *order, path, dag));
     if (!order->stopped.empty()) return kExitDataLost;

@@ -69,6 +69,12 @@ void print_help() {
       "errors\n");
 }
 
+// A file in place of a command: the command that takes it.
+std::string file_hint(std::string_view name) {
+  return fmt::format("; for a {} use gfxgraph {}{}", name.ends_with(".gfxg") ? "trace" : "program",
+                     name.ends_with(".gfxg") ? "info " : "run -- ", name);
+}
+
 int dispatch(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
@@ -88,7 +94,8 @@ int dispatch(int argc, char** argv) {
     std::vector<std::string> known;
     for (const Command& command : kCommands) known.emplace_back(command.name);
     print(stderr, "gfxgraph: unknown command '{}'{}\nsee gfxgraph --help\n", name,
-          did_you_mean(name, known));
+          name.find('/') == name.npos && !name.ends_with(".gfxg") ? did_you_mean(name, known)
+                                                                  : file_hint(name));
   }
   return kExitUsage;
 }

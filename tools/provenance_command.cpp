@@ -122,6 +122,8 @@ int provenance_command(int argc, char** argv) {
       ->type_name("FILE");
   app.add_flag("--list", list, "list every word");
   app.add_option("--format", format_name, "text or json")->check(CLI::IsMember({"text", "json"}));
+  bool json = false;
+  app.add_flag("--json", json, "print JSON: the same as --format json")->excludes("--format");
   app.add_option("--max-seconds", limits.seconds, "stop after this time; 0: no limit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -133,6 +135,7 @@ int provenance_command(int argc, char** argv) {
                  "or GiB (default: half of this machine's memory)")
       ->transform(CLI::AsSizeValue(false));
   if (const int code = parse(app, argc, argv); code >= 0) return code;
+  if (json) format_name = "json";
   if (!output.empty() && !write) {
     report(Error{Status::kInvalidArgument, "-o needs --write"});
     return kExitUsage;
@@ -141,15 +144,21 @@ int provenance_command(int argc, char** argv) {
   if (limits.seconds > 0) enforce_time("provenance", limits.seconds + kGraceSeconds);
   format::ReadOptions read_options;
   read_options.max_decompressed_bytes = limits.memory_bytes;
+  const std::unique_ptr<ProgressLine> progress = make_progress();
+  progress->at("reading " + path);
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
+  progress->clear();
   if (!trace) return report(trace.error());
   const Result<lanecheck::ProvenanceReport> found =
-      lanecheck::prove_pointers(**trace, limits, list);
+      lanecheck::prove_pointers(**trace, limits, list, count_on(*progress, "executing launch"));
+  progress->clear();
   if (!found) return report(Error{found.error().status, path + ": " + found.error().message});
   if (write) {
+    progress->at("writing " + (output.empty() ? path : output));
     const Result<void> written =
         format::write_provenance(path, output.empty() ? path : output, found->facts);
+    progress->clear();
     if (!written) return report(written.error());
   }
   write_text(stdout, format_name == "json" ? render_json(*found, path) : render_text(*found, path));

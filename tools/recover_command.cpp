@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/output.h"
 #include "base/print.h"
 #include "format/recover.h"
 #include "tools/cli.h"
@@ -31,6 +33,22 @@ bool default_output(const std::string& input, std::string& output) {
   return false;
 }
 
+std::string render_json(const std::string& input, const std::string& output,
+                        const format::RecoverReport& report) {
+  using Json = nlohmann::ordered_json;
+  const Json json = {{"schema", "gfxgraph-recover/1"},
+                     {"input", input},
+                     {"output", output},
+                     {"intact", report.intact},
+                     {"reason", report.reason},
+                     {"records", report.kept_records},
+                     {"events", report.statistics.events},
+                     {"launches", report.statistics.launches},
+                     {"kept_bytes", report.kept_bytes},
+                     {"lost_bytes", report.lost_bytes}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 int recover_command(int argc, char** argv) {
@@ -41,9 +59,11 @@ int recover_command(int argc, char** argv) {
       "Example: gfxgraph recover app.gfxg.partial -o app.gfxg",
       "gfxgraph recover");
   std::string input, output;
+  bool json = false;
   ReadLimits limits;
   app.add_option("TRACE", input, "damaged trace")->required();
   app.add_option("-o,--output", output, "new trace (default: the name without .partial)");
+  add_json(app, json);
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("recover", limits);
@@ -54,8 +74,12 @@ int recover_command(int argc, char** argv) {
   const Result<format::RecoverReport> recovered = format::recover(input, output);
   progress->clear();
   if (!recovered) return report(recovered.error());
-  print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
-        recovered->statistics.events, recovered->statistics.launches);
+  if (json) {
+    write_text(stdout, render_json(input, output, *recovered));
+  } else {
+    print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
+          recovered->statistics.events, recovered->statistics.launches);
+  }
   if (recovered->intact) return kExitOk;
   print(stderr, "gfxgraph: {}: {} of {} lost: {}\n", input, format_bytes(recovered->lost_bytes),
         format_bytes(recovered->kept_bytes + recovered->lost_bytes), recovered->reason);

@@ -99,7 +99,9 @@ int report_command(int argc, char** argv) {
   progress->clear();
   if (!opened) return report(opened.error());
   const format::Trace& trace = **opened;
+  progress->at("collecting the tables of " + path);
   Json data = report_data(trace);
+  progress->clear();
   data["trace"]["file"] = std::filesystem::path(path).filename().string();
   data["checks"] = Json::array();
   data["replays"] = Json::array();

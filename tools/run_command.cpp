@@ -96,7 +96,8 @@ int run_command(int argc, char** argv) {
       "Example: gfxgraph run --check --tool all -- ./app --size 4096",
       "gfxgraph run");
   std::string device = "emulated";
-  app.add_option("--device", device, "auto, real or emulated")
+  app.add_option("--device", device,
+                 "auto (a GPU if there is one), real or emulated (the software agent)")
       ->check(CLI::IsMember({"auto", "real", "emulated"}))
       ->capture_default_str();
   bool check = false;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -80,6 +81,9 @@ Result<void> write_bytes(const std::string& path, std::span<const std::byte> byt
   return file.write_all(bytes);
 }
 
+constexpr std::string_view kFirstLine =
+    "// Written by gfxgraph extract: the launch, by names of files beside this.\n";
+
 Result<void> write_text_file(const std::string& path, std::string_view text) {
   return write_bytes(path, std::as_bytes(std::span(text)));
 }
@@ -137,6 +141,19 @@ Result<std::string> write_buffers(const format::Trace& trace, const Parts& parts
 
 }  // namespace
 
+Result<void> check_standalone_folder(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return {};
+  if (!std::filesystem::is_directory(folder, error))
+    return fail(Status::kInvalidArgument, folder + ": not a directory; name another one");
+  if (std::filesystem::is_empty(folder, error)) return {};
+  std::ifstream file(folder + "/launch.inc");
+  std::string line;
+  if (std::getline(file, line) && line + "\n" == kFirstLine) return {};
+  return fail(Status::kInvalidArgument,
+              folder + ": holds files that gfxgraph extract did not write; name another directory");
+}
+
 Result<void> write_standalone(const std::string& path, const std::string& folder) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(path));
@@ -155,7 +172,7 @@ Result<void> write_standalone(const std::string& path, const std::string& folder
       write_bytes(folder + "/arguments.bin", std::as_bytes(std::span(parts.launch->kernarg))));
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string buffers, write_buffers(*trace, parts, folder));
 
-  std::string text = "// Written by gfxgraph extract: the launch, by names of files beside this.\n";
+  std::string text(kFirstLine);
   text += fmt::format("static const char* const kernel_name = {};\n", name);
   text += triple("grid", parts.launch->grid) + triple("block", parts.launch->block);
   text += fmt::format("static const unsigned dynamic_lds_bytes = {};\n",

@@ -7,9 +7,12 @@
 
 namespace gfxgraph::tools {
 
-// `trace`: a file with one launch, as gfxgraph extract --kernel writes it. Makes the folder, and
-// replaces files in it that have the names of its own. kUnsupported names what such a program
-// cannot do.
+// Before anything is written: kInvalidArgument if the folder holds files, unless an earlier call of
+// write_standalone() wrote them, which may be replaced.
+Result<void> check_standalone_folder(const std::string& folder);
+
+// `trace`: a file with one launch, as gfxgraph extract --kernel writes it. Makes the folder.
+// kUnsupported names what such a program cannot do.
 Result<void> write_standalone(const std::string& trace, const std::string& folder);
 
 }  // namespace gfxgraph::tools

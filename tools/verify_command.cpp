@@ -6,8 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/output.h"
 #include "base/print.h"
 #include "format/reader.h"
 #include "tools/cli.h"
@@ -37,6 +39,27 @@ int print_incomplete(const format::Trace& trace) {
   return kExitDataLost;
 }
 
+std::string render_json(const std::string& path, const format::VerifyReport& report,
+                        bool complete) {
+  using Json = nlohmann::ordered_json;
+  Json problems = Json::array();
+  for (const format::Problem& problem : report.problems) {
+    problems.push_back({{"offset_bytes", problem.offset},
+                        {"status", status_name(problem.status)},
+                        {"message", problem.message}});
+  }
+  const Json json = {{"schema", "gfxgraph-verify/1"},
+                     {"trace", path},
+                     {"intact", report.problems.empty()},
+                     {"complete", report.problems.empty() && complete},
+                     {"file_bytes", report.file_bytes},
+                     {"records", report.records},
+                     {"blobs", report.blobs},
+                     {"problems", std::move(problems)},
+                     {"problems_cut", report.problems_cut}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 int verify_command(int argc, char** argv) {
@@ -46,8 +69,10 @@ int verify_command(int argc, char** argv) {
       "Example: gfxgraph verify app.gfxg",
       "gfxgraph verify");
   std::string path;
+  bool json = false;
   ReadLimits limits;
   app.add_option("TRACE", path, "trace file")->required();
+  add_json(app, json);
   add_read_limits(app, limits);
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("verify", limits);
@@ -57,11 +82,18 @@ int verify_command(int argc, char** argv) {
   const Result<format::VerifyReport> verified = format::verify(path);
   progress->clear();
   if (!verified) return report(verified.error());
-  if (!verified->problems.empty()) return print_problems(path, *verified);
+  if (!verified->problems.empty()) {
+    if (json) write_text(stdout, render_json(path, *verified, false));
+    return print_problems(path, *verified);
+  }
   const Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(path);
   if (!trace) return report(trace.error());
-  print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
-        format_bytes(verified->file_bytes));
+  if (json) {
+    write_text(stdout, render_json(path, *verified, (*trace)->complete()));
+  } else {
+    print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
+          format_bytes(verified->file_bytes));
+  }
   return print_incomplete(**trace);
 }
 

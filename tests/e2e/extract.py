@@ -8,15 +8,16 @@ import os
 
 from harness import main, require, run
 
-REPLAYS = [(mode, layout) for mode in ("eager", "batch", "graph", "packets") for layout in ("same", "shift")]
+EACH = [(mode, layout) for mode in ("eager", "batch", "graph", "packets") for layout in ("same", "shift")]
+SOME = [("eager", "same"), ("graph", "shift"), ("packets", "shift")]
 
 
 def extract(build, trace, output, *options, expect=0):
     return run(build.tool("gfxgraph", "extract", trace, "-o", output, *options), expect)
 
 
-def replays(build, trace):
-    for mode, layout in REPLAYS:
+def replays(build, trace, ways=SOME):
+    for mode, layout in ways:
         run(build.replay(trace, "--mode", mode, "--layout", layout, "--quiet", "--verify", "--repeat", 2))
 
 
@@ -41,7 +42,7 @@ def range_(build, scratch):
     run(build.record(recorded, *program, options=("--range", "decode#2")))
     said = extract(build, whole, part, "--range", "decode#2").stdout
     require("as the emulator computed them" in said and ", 0 differ" in said, said)
-    replays(build, part)
+    replays(build, part, EACH)
     require(counts(build, part)["launch"] == counts(build, recorded)["launch"] > 0, f"{counts(build, part)}")
     require(set(ends(build, recorded)) <= set(ends(build, part)), f"{ends(build, recorded)}\n{ends(build, part)}")
     # A part of a part, and all of it.
@@ -65,7 +66,7 @@ def launches(build, scratch):
         replays(build, part)
         if kernels is not None:
             require(counts(build, part)["launch"] == kernels, f"{program}: {counts(build, part)}")
-    for name in ("recycled", "recycled_pinned", "variable", "sentinels"):
+    for name in ("recycled_pinned", "variable", "sentinels", "packed", "tagged"):
         whole, part = scratch / f"{name}.gfxg", scratch / f"{name}_part.gfxg"
         run(build.record(whole, build.programs / "addresses", name))
         extract(build, whole, part, "--launches", "0:")
@@ -92,8 +93,8 @@ def kernel(build, scratch):
 
 
 def standalone(build, scratch):
-    """The folder is compiled by any C++ compiler and runs without gfxgraph."""
-    for program, glob in (("saxpy", "saxpy*"), ("decode_step", "attention*#9"), ("struct_args", "*#0")):
+    """The folder is compiled by CMake's C++ compiler or hipcc, and its program needs nothing of gfxgraph."""
+    for program, glob in (("saxpy", "saxpy*"), ("decode_step", "*attention*#9"), ("struct_args", "*#0")):
         whole, folder = scratch / f"{program}.gfxg", scratch / f"{program}_kernel"
         run(build.record(whole, build.samples / program))
         run(build.tool("gfxgraph", "extract", whole, "--kernel", glob, "--standalone", folder))
@@ -101,11 +102,21 @@ def standalone(build, scratch):
         run(["cmake", "--build", folder / "build"])
         command = build.tool("gfxgraph", "run", "--device", "emulated", "--", folder / "build" / "launch")
         require(", 0 differ" in run(command).stdout, "it differs")
+        run(["hipcc", "-std=c++17", f'-DGFXGRAPH_FOLDER="{folder}"', folder / "launch.cpp", "-o", folder / "build" / "by_hipcc"])
+        require(", 0 differ" in run(build.tool("gfxgraph", "run", "--", folder / "build" / "by_hipcc")).stdout, "hipcc: it differs")
         # It does compare.
         changed = next(file for file in sorted(folder.glob("*.after")) if file.stat().st_size)
         changed.write_bytes(bytes([changed.read_bytes()[0] ^ 1]) + changed.read_bytes()[1:])
         require(", 1 differ" in run(command, 1).stdout, "a changed byte is not found")
     run(build.tool("gfxgraph", "extract", whole, "--launches", "0:1", "--standalone", folder), 2)
+    # An earlier extraction is replaced; files of others are not.
+    again = ("gfxgraph", "extract", whole, "--kernel", "*#0", "--standalone")
+    run(build.tool(*again, folder))
+    others = scratch / "others"
+    others.mkdir()
+    (others / "CMakeLists.txt").write_text("project(other)\n")
+    failed = run(build.tool(*again, others), 1)
+    require("did not write" in failed.stderr and [file.name for file in others.iterdir()] == ["CMakeLists.txt"], failed.stderr)
 
 
 def refused(build, scratch):
@@ -121,9 +132,10 @@ def refused(build, scratch):
     require("same file" in extract(build, whole, whole, "--range", "decode", expect=1).stderr, "its own input")
     # Contents that the part depends on and that the trace does not hold.
     hashes = scratch / "hashes.gfxg"
-    run(build.record(hashes, build.samples / "decode_step", "--tokens", 2, options=("--contents", "none")))
+    run(build.record(hashes, build.samples / "decode_step", "--tokens", 2,
+                     options=("--contents", "none", "--range", "decode#0-1")))
     failed = extract(build, hashes, output, "--range", "decode#1", expect=1)
-    require("contents that the trace does not hold" in failed.stderr, failed.stderr)
+    require("the trace lacks contents" in failed.stderr, failed.stderr)
     # Memory that does not come out as recorded: an input byte is another one.
     right, wrong = scratch / "right.gfxg", scratch / "wrong.gfxg"
     run(build.record(right, build.samples / "saxpy"))

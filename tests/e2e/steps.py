@@ -130,6 +130,8 @@ def progress(build, scratch):
         "verify": (("gfxgraph", "verify", trace), b"checking every byte of "),
         "recover": (("gfxgraph", "recover", torn, "-o", scratch / "recovered.gfxg"), b"copying "),
         "info": (("gfxgraph", "info", trace), b"reading "),
+        "dag": (("gfxgraph", "info", trace, "--dag", "json"), b"executing launch 0 of "),
+        "provenance": (("gfxgraph", "provenance", trace), b"executing launch 0 of "),
         "diff": (("gfxgraph", "diff", trace, trace), b"reading "),
         "export": (("gfxgraph", "export", trace, "--format", "jsonl", "-o", scratch / "lines"), b"reading "),
         "report": (("gfxgraph", "report", trace, "-o", scratch / "page.html"), b"reading "),
