@@ -76,6 +76,10 @@ Result<void> time_one(Step& step, StreamTimer& timer, BenchVariant& variant) {
   return {};
 }
 
+ordered_json median_or_null(const std::vector<double>& samples) {
+  return samples.empty() ? ordered_json(nullptr) : ordered_json(summarise(samples).median);
+}
+
 ordered_json timing_json(const std::vector<double>& samples) {
   if (samples.empty()) return nullptr;
   const Timing timing = summarise(samples);
@@ -85,8 +89,8 @@ ordered_json timing_json(const std::vector<double>& samples) {
   return {{"median", timing.median},
           {"p10", timing.p10},
           {"p90", timing.p90},
-          {"median_forward", summarise(directions[0]).median},
-          {"median_reversed", summarise(directions[1]).median},
+          {"median_forward", median_or_null(directions[0])},
+          {"median_reversed", median_or_null(directions[1])},
           {"samples", samples}};
 }
 

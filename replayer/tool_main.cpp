@@ -430,7 +430,8 @@ int run_tool(int argc, char** argv) {
       "recording.\n\nExample: "
       "gfxgraph-replay app.gfxg --mode graph --layout shift --repeat 41\n"};
   app.name("gfxgraph-replay");
-  app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT);
+  app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT,
+                       "print the version of gfxgraph");
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();
   app.add_option(
          "--mode", arguments.mode,
@@ -501,8 +502,10 @@ int run_tool(int argc, char** argv) {
                "than printf); only for trusted traces");
   app.add_flag("--allow-torn", arguments.allow_torn,
                "replay a damaged or unfinished trace up to the damage");
-  app.add_option("--device", arguments.device, "real, emulated (the software agent), or auto")
-      ->check(CLI::IsMember({"auto", "real", "emulated"}));
+  app.add_option("--device", arguments.device,
+                 "auto (a GPU if there is one), real or emulated (the software agent)")
+      ->check(CLI::IsMember({"auto", "real", "emulated"}))
+      ->capture_default_str();
   app.add_option("--pointers", arguments.pointers,
                  "which words are relocated: proven: as gfxgraph provenance --write found, typed: "
                  "those whose type says so, matched: all that look like addresses (default: proven "
@@ -536,7 +539,12 @@ int run_tool(int argc, char** argv) {
                  fmt::format("refuse a trace with more operations, the nodes of launched graphs "
                              "counted at each launch (default {})",
                              kDefaultMaxOperations));
-  app.add_option("--json", arguments.json, "write the result as JSON to this file, - for stdout");
+  auto* json =
+      app.add_option("--json", arguments.json,
+                     "print JSON in place of the text report, or write it to this file beside the "
+                     "report")
+          ->type_name("[FILE]")
+          ->expected(0, 1);
   app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
@@ -553,6 +561,7 @@ int run_tool(int argc, char** argv) {
     print(stderr, "gfxgraph-replay: --bisect needs separate buffers; omit --memory packed\n");
     return kExitUsage;
   }
+  if (json->count() != 0 && arguments.json.empty()) arguments.json = "-";
   if (arguments.bench && repeat->count() == 0) arguments.repeat = kBenchRounds;
   const Result<int> result = replay_trace(arguments);
   if (result) return *result;
