@@ -487,7 +487,9 @@ class TraceCheck {
     if (race_ != nullptr)
       report_.notes.insert(report_.notes.end(), race_->notes().begin(), race_->notes().end());
     if (!trace_.complete()) {
-      report_.notes.push_back("the trace lacks calls that changed device state: see gfxgraph info");
+      report_.notes.push_back(
+          "the recording lacks calls that changed device state; gfxgraph-record and "
+          "gfxgraph info list them");
     }
   }
 

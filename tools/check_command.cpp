@@ -68,6 +68,13 @@ int usage(const Error& error) {
   return kExitUsage;
 }
 
+// An error about the trace, which has another name for people than the path that it is read from.
+Error renamed(Error error, const std::string& path, const std::string& name) {
+  for (size_t at = 0; (at = error.message.find(path, at)) != std::string::npos; at += name.size())
+    error.message.replace(at, path.size(), name);
+  return error;
+}
+
 // README.md, "Exit codes".
 int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
   if (report.unsafe()) return kExitUnsafeLanes;
@@ -78,9 +85,9 @@ int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
 
 }  // namespace
 
-int check_command(int argc, char** argv) { return check_recorded(argc, argv, nullptr); }
+int check_command(int argc, char** argv) { return check_recorded(argc, argv, {}); }
 
-int check_recorded(int argc, char** argv, const std::function<int()>& record) {
+int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   CLI::App app(
       "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
       "of its kernels. Exit code 4: errors were found; 1: a launch could not "
@@ -123,6 +130,8 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
   app.add_flag("--strict", options.strict, "treat warnings as errors");
   app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
+  bool json = false;
+  app.add_flag("--json", json, "print JSON: the same as --format json")->excludes("--format");
   app.add_option("--threads", options.threads, "emulator threads; 0: all cores");
   app.add_option("--max-seconds", options.limits.seconds, "stop after this time; 0: no limit")
       ->check(CLI::NonNegativeNumber)
@@ -137,6 +146,7 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
   app.add_flag("--allow-torn,--torn", torn, "accept a damaged trace and check its intact part");
   if (const int code = parse(app, argc, argv); code >= 0) return code;
 
+  if (json) format_name = "json";
   const Result<lanecheck::MaskedLaneMode> mode = lanecheck::parse_masked_lane_mode(masked_lane);
   if (!mode) return report(mode.error());
   options.masked_lane = *mode;
@@ -154,9 +164,10 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
       read_suppressions(suppression_files);
   if (!suppressions) return usage(suppressions.error());
   if (const Result<void> fine = check_output(output); !fine) return usage(fine.error());
-  if (record) {
-    if (const int code = record(); code >= 0) return code;
+  if (program.record) {
+    if (const int code = program.record(); code >= 0) return code;
   }
+  const std::string& name = program.record ? program.name : path;
   // The budget ends a check with a report; where it is not looked at, the process ends a bit later.
   constexpr double kGraceSeconds = 30;
   if (options.limits.seconds > 0) enforce_time("check", options.limits.seconds + kGraceSeconds);
@@ -164,23 +175,19 @@ int check_recorded(int argc, char** argv, const std::function<int()>& record) {
   read_options.allow_torn = torn;
   read_options.max_decompressed_bytes = options.limits.memory_bytes;
   const std::unique_ptr<ProgressLine> progress = make_progress();
-  progress->at("reading " + path);
-  if (progress->shown()) {
-    options.progress = [&](uint64_t launch, uint64_t of) {
-      progress->at("checking launch", launch, of);
-    };
-  }
+  progress->at("reading " + name);
+  options.progress = count_on(*progress, "checking launch");
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
   progress->clear();
-  if (!trace) return report(trace.error());
+  if (!trace) return report(renamed(trace.error(), path, name));
   if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
-    return usage(Error{selected.error().status, path + ": " + selected.error().message});
+    return usage(Error{selected.error().status, name + ": " + selected.error().message});
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
   progress->clear();
-  if (!checked) return report(Error{checked.error().status, path + ": " + checked.error().message});
+  if (!checked) return report(Error{checked.error().status, name + ": " + checked.error().message});
   lanecheck::apply_suppressions(*suppressions, *checked);
-  const std::string text = render(*checked, format_name, path);
+  const std::string text = render(*checked, format_name, name);
   if (output.empty()) {
     write_text(stdout, text);
   } else if (const Result<void> written = write_file_atomic(output, std::as_bytes(std::span(text)));

@@ -90,7 +90,8 @@ int check_program(const std::string& device, const std::vector<std::string>& opt
   const auto record = [&]() -> int {
     std::vector<std::string> command = own_loader();
     command.push_back((own_program().parent_path() / "gfxgraph-record").string());
-    for (const char* word : {"--device", device.c_str(), "-o", trace.c_str(), "--"})
+    // Its summary is about a trace that nobody will find.
+    for (const char* word : {"--quiet", "--device", device.c_str(), "-o", trace.c_str(), "--"})
       command.emplace_back(word);
     command.insert(command.end(), program.begin(), program.end());
     const Result<int> ran = run(std::move(command));
@@ -101,7 +102,8 @@ int check_program(const std::string& device, const std::vector<std::string>& opt
     print(stderr, "gfxgraph: the program left no trace: nothing was checked\n");
     return program_code != 0 ? program_code : kExitFailed;
   };
-  const int code = check_recorded(static_cast<int>(arguments.size()), arguments.data(), record);
+  const int code = check_recorded(static_cast<int>(arguments.size()), arguments.data(),
+                                  {program.front(), record});
   return code == kExitOk ? program_code : code;
 }
 

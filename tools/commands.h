@@ -15,9 +15,13 @@ int run_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int check_command(int argc, char** argv);
 int provenance_command(int argc, char** argv);
-// The same; makes the trace by `record` once the command line is known to be right. `record`
-// returns -1, or the exit code to end with.
-int check_recorded(int argc, char** argv, const std::function<int()>& record);
+// Makes the trace of gfxgraph run --check.
+struct CheckedProgram {
+  std::string name;             // printed in place of the trace's path, which is gone afterwards
+  std::function<int()> record;  // returns -1, or the exit code to end with
+};
+// gfxgraph check of a trace that `program` makes once the command line is known to be right.
+int check_recorded(int argc, char** argv, const CheckedProgram& program);
 // gfxgraph run --check: records the program into a temporary trace and checks that. `options`:
 // those of gfxgraph check.
 int check_program(const std::string& device, const std::vector<std::string>& options,

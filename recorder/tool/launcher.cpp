@@ -165,8 +165,8 @@ Result<Ending> end_of_processes(const LaunchRequest& request, const Options& opt
   const Ending ending = explain_recordings(manifest.traces, options.status_folder);
   const fs::path path = free_name(manifest_path, request.force);
   GFXGRAPH_TRY(write_manifest(path, manifest));
-  say(fmt::format("{} names {} trace{}; next: gfxgraph info {}", path.string(),
-                  manifest.traces.size(), manifest.traces.size() == 1 ? "" : "s", path.string()));
+  tell(fmt::format("{} names {} trace{}; next: gfxgraph info {}", path.string(),
+                   manifest.traces.size(), manifest.traces.size() == 1 ? "" : "s", path.string()));
   return ending;
 }
 
@@ -199,6 +199,7 @@ Result<void> check_output(const fs::path& output, bool force) {
 }
 
 Result<int> launch(const LaunchRequest& request) {
+  set_quiet(request.quiet);
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, recordable_program(request.program[0]));
   Options options = request.options;
   options.replace = request.force;
@@ -239,8 +240,8 @@ Result<int> launch(const LaunchRequest& request) {
   }
   added.push_back("LD_PRELOAD=" + preloaded);
   added.push_back("ASAN_OPTIONS=" + asan_options_for_preload(std::getenv("ASAN_OPTIONS")));
-  say(options.emulated ? "device: emulated gfx1030 (software agent)"
-                       : "device: the system's AMD GPU");
+  tell(options.emulated ? "device: emulated gfx1030 (software agent)"
+                        : "device: the system's AMD GPU");
   const std::string other_targets =
       options.emulated ? codeobj::explain_other_targets(program, "gfx1030") : "";
   if (!other_targets.empty()) say(other_targets);

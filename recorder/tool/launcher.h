@@ -17,6 +17,7 @@ struct LaunchRequest {
   DeviceChoice device = DeviceChoice::kAuto;
   bool force = false;
   bool strict = false;
+  bool quiet = false;  // print errors and losses only
 };
 
 // Everything that can be refused before the program runs.

@@ -76,7 +76,9 @@ int run_tool(int argc, char** argv) {
       "%p (process id) or %r (MPI rank) in its name each process that uses HIP gets a trace, and\n"
       "a manifest lists them; %%: a percent sign");
   app.add_option("--device", device,
-                 "auto, real or emulated (default auto: a GPU if there is one)");
+                 "auto (a GPU if there is one), real or emulated (the software agent)")
+      ->check(CLI::IsMember({"auto", "real", "emulated"}))
+      ->capture_default_str();
   app.add_flag("--redact", request.options.redact,
                "omit the command line and the folders of the program from the trace");
   app.add_flag("--hash-only", hash_only, "store hashes of final buffer contents, not their bytes");
@@ -118,6 +120,10 @@ int run_tool(int argc, char** argv) {
       "with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace existing traces");
+  app.add_flag("--quiet", request.quiet,
+               "print only errors and what the trace lacks; no summary, notes and next step");
+  app.set_version_flag("--version", std::string("gfxgraph-record ") + GFXGRAPH_VERSION,
+                       "print the version of gfxgraph");
   try {
     std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());
     app.parse(reversed);

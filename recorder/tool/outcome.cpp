@@ -21,17 +21,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool quiet = false;  // --quiet
+
 std::string size_text(uint64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} bytes", bytes);
   if (bytes < 10'000'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-void list(const char* title, const std::vector<std::string>& lines) {
+void list(const char* title, const std::vector<std::string>& lines,
+          void (*print_line)(const std::string&)) {
   constexpr size_t kMost = 20;
   for (size_t i = 0; i < std::min(lines.size(), kMost); ++i)
-    say(fmt::format("{}: {}", title, lines[i]));
-  if (lines.size() > kMost) say(fmt::format("{}: {} more", title, lines.size() - kMost));
+    print_line(fmt::format("{}: {}", title, lines[i]));
+  if (lines.size() > kMost) print_line(fmt::format("{}: {} more", title, lines.size() - kMost));
 }
 
 // One line for each kernel.
@@ -64,22 +67,22 @@ bool name_sealed_trace(const std::string& output) {
 // Whether everything that happened is in the trace.
 bool explain(const Report& report, const std::string& output) {
   std::error_code error;
-  say(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
-  say(fmt::format(
+  tell(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
+  tell(fmt::format(
       "{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
       report.launches, report.kernels, report.graph_launches, report.copies, report.allocations,
       report.events));
-  say(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
-                  report.relocations_matched, report.relocations_ambiguous));
-  for (const std::string& line : lint_summary(output)) say(line);
-  list("ambiguous", ambiguous_lines(report));
-  list("note", report.notes);
-  list("incomplete", report.incomplete);
+  tell(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
+                   report.relocations_matched, report.relocations_ambiguous));
+  for (const std::string& line : lint_summary(output)) tell(line);
+  list("ambiguous", ambiguous_lines(report), tell);
+  list("note", report.notes, tell);
+  list("incomplete", report.incomplete, say);
   if (!report.incomplete.empty()) {
-    say("the trace is incomplete; replay needs --allow-incomplete");
+    tell("the trace is incomplete; replay needs --allow-incomplete");
   }
-  say(fmt::format("next: gfxgraph-replay {}{}", output,
-                  report.incomplete.empty() ? "" : " --allow-incomplete"));
+  tell(fmt::format("next: gfxgraph-replay {}{}", output,
+                   report.incomplete.empty() ? "" : " --allow-incomplete"));
   return report.incomplete.empty();
 }
 
@@ -126,7 +129,7 @@ Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, boo
   if (const std::string text = remedy(reason); !text.empty()) say(text);
   const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
   if (closed) {
-    say(fmt::format("the earlier recording is closed as {}", claim.output));
+    tell(fmt::format("the earlier recording is closed as {}", claim.output));
     (void)explain(report_of(*closed), claim.output);
     return Ending::kLost;
   }
@@ -135,7 +138,7 @@ Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, boo
   if (fs::exists(partial, missing)) {
     say(fmt::format("the earlier recording is in {} ({}), which cannot be closed: {}", partial,
                     size_text(fs::file_size(partial, missing)), closed.error().message));
-    say(fmt::format("next: gfxgraph recover {} -o NEW.gfxg", partial));
+    tell(fmt::format("next: gfxgraph recover {} -o NEW.gfxg", partial));
   }
   return Ending::kLost;
 }
@@ -231,19 +234,25 @@ std::string process_text(const ManifestEntry& entry) {
 
 void say(const std::string& text) { print(stderr, "gfxgraph-record: {}\n", text); }
 
+void tell(const std::string& text) {
+  if (!quiet) say(text);
+}
+
+void set_quiet(bool value) { quiet = value; }
+
 namespace {
 
 // Of a flight recorder.
 void explain_segments(const std::string& output, const std::string& status_folder) {
   const std::vector<std::string> earlier = read_segment_list(segment_list(status_folder, ""));
   if (earlier.empty()) return;
-  say(fmt::format(
+  tell(fmt::format(
       "{} before {}:", earlier.size() == 1 ? "one trace" : fmt::format("{} traces", earlier.size()),
       output));
   std::error_code error;
   constexpr size_t kMost = 20;
   for (size_t i = earlier.size() - std::min(earlier.size(), kMost); i < earlier.size(); ++i) {
-    say(fmt::format("  {}: {}", earlier[i], size_text(fs::file_size(earlier[i], error))));
+    tell(fmt::format("  {}: {}", earlier[i], size_text(fs::file_size(earlier[i], error))));
   }
 }
 
@@ -330,8 +339,8 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
         entry.launches ? fmt::format(", {} launches", *entry.launches) : "";
     switch (entry.state) {
       case TraceState::kSealed:
-        say(fmt::format("{}: {}{}", process, entry.file, launches));
-        if (!entry.error.empty()) say("  lost: " + entry.error);
+        tell(fmt::format("{}: {}{}", process, entry.file, launches));
+        if (!entry.error.empty()) say(fmt::format("{}: lost: {}", process, entry.error));
         break;
       case TraceState::kPartial:
         say(fmt::format("{}: {}: {}; next: gfxgraph recover", process, entry.file, entry.error));
@@ -342,12 +351,12 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
         break;
       case TraceState::kFailed: say(fmt::format("{}: no trace: {}", process, entry.error)); break;
     }
-    for (const std::string& file : entry.earlier) say("  before it: " + file);
-    list("  note", entry.notes);
-    list("  incomplete", entry.incomplete);
+    for (const std::string& file : entry.earlier) tell("  before it: " + file);
+    list("  note", entry.notes, tell);
+    list("  incomplete", entry.incomplete, say);
     lost = lost || entry.state != TraceState::kSealed || !entry.error.empty();
   }
-  if (sound > kMostSound) say(fmt::format("{} more sealed traces", sound - kMostSound));
+  if (sound > kMostSound) tell(fmt::format("{} more sealed traces", sound - kMostSound));
   // Of processes that found no name.
   if (const std::optional<Report> report = read_report(status_folder, "")) {
     say(fmt::format("a process was not recorded: {}", report->error));

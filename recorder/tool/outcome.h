@@ -12,8 +12,11 @@
 
 namespace gfxgraph::recorder {
 
-// A line on stderr.
+// A line on stderr: an error, or a loss.
 void say(const std::string& text);
+// The same without --quiet: summaries, notes, next steps.
+void tell(const std::string& text);
+void set_quiet(bool value);
 
 enum class Ending { kComplete, kIncomplete, kLost };
 

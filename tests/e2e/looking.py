@@ -1,6 +1,6 @@
 """What gfxgraph shows of a trace: gfxgraph diff and gfxgraph export, against what was recorded.
 
-looking.py diff|export|tables BUILD_TREE
+looking.py diff|export|tables|run_check BUILD_TREE
 """
 
 import csv
@@ -132,5 +132,33 @@ def tables(build, scratch):
     run(build.tool("gfxgraph", "info", trace, "--kernels", "--launches", "--format", "csv"), 2)
 
 
+def run_check(build, scratch):
+    """gfxgraph run --check reports on the program: no file and no next step that are gone afterwards."""
+    temporary = scratch / "temporary"
+    temporary.mkdir()
+    environment = {"TMPDIR": str(temporary)}
+
+    def checked(program, *arguments, options=(), expect=0):
+        done = run(build.tool("gfxgraph", "run", "--check", *options, "--", program, *arguments), expect, env=environment)
+        require(str(temporary) not in done.stdout + done.stderr, f"a path that is gone: {done.stdout}{done.stderr}")
+        require("next:" not in done.stderr and "gfxgraph-replay" not in done.stderr, f"a step for nothing: {done.stderr}")
+        require(not list(temporary.iterdir()), "a file is left")
+        return done
+
+    saxpy, tail, faults = build.samples / "saxpy", build.samples / "masked_tail", build.programs / "faults"
+    done = checked(saxpy)
+    require(f"{saxpy}: " in done.stdout and done.stderr == "", f"{done.stdout}{done.stderr}")
+    done = checked(tail, options=("--masked-lane=error", "--json"), expect=4)
+    report = json.loads(done.stdout[done.stdout.index("{\n"):])
+    require(report["trace"] == str(tail) and report["findings"], f"{report}")
+    done = checked(tail, options=("--masked-lane=error", "-o", scratch / "report.txt"), expect=4)
+    require(f"{tail}: " in (scratch / "report.txt").read_text(), "the report names another file")
+    # A program that is killed: what it did until then is checked. One without HIP: nothing is.
+    done = checked(build.programs / "misbehave", "abort", expect=None)
+    require("the program was" in done.stderr, done.stderr)
+    done = checked("/bin/true", expect=1)
+    require("no HIP calls" in done.stderr and "nothing was checked" in done.stderr, done.stderr)
+
+
 if __name__ == "__main__":
-    main({"diff": diff, "export": export, "tables": tables})
+    main({"diff": diff, "export": export, "tables": tables, "run_check": run_check})
