@@ -40,9 +40,9 @@ constexpr Command kCommands[] = {
     {"coverage", "FILE... [--kernels] [--json]",
      "list which kernels of programs, libraries and traces the emulator supports",
      coverage_command},
-    {"verify", "TRACE", "read a whole trace and check its hashes", verify_command},
-    {"recover", "TRACE [-o NEW]", "copy the intact records of a damaged trace to a new one",
-     recover_command},
+    {"verify", "TRACE [--json]", "read a whole trace and check its hashes", verify_command},
+    {"recover", "TRACE [-o NEW] [--json]",
+     "copy the intact records of a damaged trace to a new one", recover_command},
     {"diff", "FIRST SECOND [--json]", "compare kernels, launches and buffers of two traces",
      diff_command},
     {"extract", "TRACE -o NEW --range NAME|--launches N:M|--kernel GLOB [--standalone FOLDER]",
@@ -62,7 +62,7 @@ void print_help() {
       "  gfxgraph check app.gfxg                 check its kernels for memory and barrier errors\n"
       "\nUsage: gfxgraph COMMAND ARGUMENTS...   (gfxgraph COMMAND --help lists its options)\n\n");
   for (const Command& command : kCommands) {
-    print("  {:<8} {}\n  {:<8}   {}\n", command.name, command.arguments, "", command.summary);
+    print("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "", command.summary);
   }
   print(
       "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
