@@ -1,4 +1,4 @@
-// What a long command is doing: one line on stderr that is written over, for terminals only.
+// Progress of a long command: one line on stderr, overwritten in place, on terminals only.
 #pragma once
 
 #include <chrono>
@@ -8,15 +8,15 @@
 
 namespace gfxgraph {
 
-// "checking: launch 120 of 5000, 34.2 per second, 143 s left". Rate and remaining time are those of
-// the work so far; they are left out before anything is done.
+// "checking launch 120 of 5000, 34.2 per second, 143 s left". Rate and remaining time are averages
+// over the work so far; both are omitted before anything is done.
 std::string progress_text(std::string_view text, uint64_t done, uint64_t total,
                           std::chrono::duration<double> elapsed);
 
 // Not thread-safe.
 class ProgressLine {
  public:
-  // `program` begins the line and is a literal. Not `shown`: does nothing.
+  // `program` starts the line and is a literal. Without `shown` it prints nothing.
   ProgressLine(const char* program, bool shown) : program_(program), shown_(shown) {}
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
@@ -40,7 +40,7 @@ class ProgressLine {
 
   const char* program_;
   bool shown_;
-  bool line_ = false;                              // stands on the terminal
+  bool line_ = false;                              // is on the terminal
   std::string work_;                               // of the line
   std::chrono::steady_clock::time_point begin_{};  // of that work
   std::chrono::steady_clock::time_point last_{};

@@ -1,5 +1,5 @@
-// The memory that every launch on the emulator needs beside the recorded buffers: kernel arguments,
-// dispatch packet and queue. One launch uses it at a time.
+// Memory of an emulated launch beside the recorded buffers: kernel arguments, dispatch packet and
+// queue. All launches share it, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class LaunchFrame {
   // Memory for the kernels of `trace`. `memory` must outlive this.
   static Result<LaunchFrame> create(const format::Trace& trace, DeviceMemory& memory);
 
-  // Writes arguments and packet of a launch that has this index and shape. kUnsupported for hidden
-  // arguments that cannot be filled (arguments.h).
+  // Writes arguments and packet of a launch with this index and shape. kUnsupported: hidden
+  // arguments that the emulator cannot provide (arguments.h).
   Result<emulator::Dispatch> fill(uint64_t index, const format::Launch& launch,
                                   const format::Kernel& kernel, const LaunchShape& shape,
                                   const LoadedCode& code, const codeobj::Kernel& found);
@@ -37,7 +37,7 @@ struct LaunchCode {
   const LoadedCode* code = nullptr;
   const codeobj::Kernel* kernel = nullptr;
 };
-// The code of a kernel of the trace. kCorrupt or kNotFound when `loaded` does not have it.
+// The loaded code of a kernel of the trace. kCorrupt or kNotFound if `loaded` lacks it.
 Result<LaunchCode> find_launch_code(const std::vector<LoadedCode>& loaded,
                                     const format::Kernel& kernel);
 

@@ -1,5 +1,5 @@
-// Carries out the events of a trace in the emulator, without observers, one after another: what
-// memory holds in between.
+// Executes the events of a trace in the emulator one by one, without observers, and gives access
+// to device memory between them.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@ class TraceRun {
   TraceRun(const TraceRun&) = delete;
   TraceRun& operator=(const TraceRun&) = delete;
 
-  // Errors name the launch and its kernel; memory is then not to be used. A budget that is spent is
-  // an error, too.
+  // Errors name the launch and its kernel; memory is undefined after one. An exhausted budget is an
+  // error, too.
   Result<void> apply(const format::Event& event);
   // One node of a graph, in place of the graph's launch.
   Result<void> apply(const format::GraphNode& node);
 
-  // Of a live allocation, from its first byte.
+  // The first bytes of a live allocation.
   Result<std::span<const std::byte>> bytes(format::AllocationId id, uint64_t size_bytes);
-  // Kernels so far, those of graphs counted singly.
+  // Executed kernels; each kernel node of a graph counts.
   uint64_t launches() const { return launches_; }
-  // What the trace holds of memory in between (ends of lives, copies to the host, checkpoints),
-  // and how much of it came out here.
+  // Recorded contents (final contents, copies to the host, checkpoints) that were compared with the
+  // emulator's memory, and those that differ.
   uint64_t compared() const { return compared_ + events_.comparison().compared; }
   uint64_t different() const;
   std::string first_different() const;
@@ -71,7 +71,7 @@ class TraceRun {
   std::unique_ptr<emulator::Engine> engine_;
   std::vector<LoadedCode> code_;
   LaunchFrame frame_;
-  std::unordered_set<format::AllocationId> unwritten_;  // that began so
+  std::unordered_set<format::AllocationId> unwritten_;  // no content when they began
   uint64_t sequence_ = 0;
   uint64_t launches_ = 0;
   uint64_t compared_ = 0;

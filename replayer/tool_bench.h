@@ -1,4 +1,4 @@
-// gfxgraph-replay --bench: all modes of one program beside each other.
+// gfxgraph-replay --bench: measures all modes of a program in one run.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ struct BenchRequest {
 // One mode. Times in microseconds, one of each per round, in the order of the rounds.
 struct BenchVariant {
   Mode mode = Mode::kBatch;
-  std::string refused;  // why there is none; the rest is empty then
+  std::string refused;  // why the mode cannot run; the rest is empty then
   LoadTimes load;
-  // The first run, and one behind the last round.
+  // The first run, and one after the last round.
   std::optional<VerifyReport> first, last;
   std::vector<double> submit;      // from the call to its return
   std::vector<double> end_to_end;  // until the work is complete
@@ -33,7 +33,7 @@ struct BenchVariant {
   std::vector<double> device;
 
   bool identical() const;
-  // It has times: nothing differs.
+  // Has times, because nothing differs.
   bool timed() const { return refused.empty() && identical() && !end_to_end.empty(); }
 };
 
@@ -60,10 +60,10 @@ std::vector<size_t> bench_order(size_t count, size_t round);
 Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const Program> program,
                          const BenchRequest& request);
 
-// After how many runs a graph that took `build_us` to build has saved that; none: never.
+// Number of runs after which a graph has saved its build time; none: never.
 std::optional<uint64_t> break_even(double build_us, double graph_us, double other_us);
 
-// A variant that differs, or that no times were taken of, is said to be so.
+// Names variants that differ or have no times.
 std::string bench_text(const BenchFacts& facts);
 // "gfxgraph-bench/1"
 std::string bench_json(const BenchFacts& facts);

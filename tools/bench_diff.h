@@ -1,4 +1,4 @@
-// Two results of gfxgraph-replay --bench beside each other.
+// Compares two results of gfxgraph-replay --bench.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ struct BenchChange {
 };
 
 struct BenchDiff {
-  std::vector<std::string> environment;  // what else is not the same: "device: ..."
-  std::vector<BenchChange> times;        // of modes that both have times of
+  std::vector<std::string> environment;  // other differences: "device: ..."
+  std::vector<BenchChange> times;        // of modes that have times in both
   std::vector<std::string> outputs;      // "mode graph: identical, then different"
   bool same() const;
 };

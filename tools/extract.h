@@ -1,5 +1,5 @@
-// A part of a trace as a trace of its own (gfxgraph extract). What memory holds where the part
-// begins and ends comes from executing everything before, and the part, in the emulator.
+// Writes a part of a trace as a trace of its own (gfxgraph extract). The emulator runs the trace
+// up to the end of the part, to determine memory at its beginning and end.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ Result<TracePart> find_launches_part(const format::Trace& trace, const std::stri
 Result<TracePart> find_kernel_part(const format::Trace& trace, const std::string& kernel);
 
 struct ExtractOptions {
-  // Take memory as the emulator computes it although it differs from what the trace holds.
+  // Use the emulator's memory even if it differs from recorded contents.
   bool allow_diverged = false;
   std::function<void(uint64_t events, uint64_t of)> progress;  // may be empty
 };
@@ -41,18 +41,18 @@ struct ExtractOptions {
 struct ExtractReport {
   uint64_t launches = 0;  // kernels of the part
   uint64_t executed = 0;  // kernels that were executed before it
-  // Buffers that live where it begins, by where their bytes come from.
+  // Buffers at its beginning, by the source of their bytes.
   uint64_t from_trace = 0;
   uint64_t from_emulator = 0;
-  uint64_t compared = 0;  // contents that the trace has, with what came out
+  uint64_t compared = 0;  // recorded contents, with the emulator's memory
   uint64_t different = 0;
   uint64_t dropped_relocations = 0;  // TraceCopy::dropped_relocations()
   std::vector<std::string> notes;
 };
 
-// Makes the file once everything before the part was executed, and seals it. Errors:
-// kUnsupported: the emulator does not execute a kernel, or contents that the part may depend on
-// are not in the trace; kMismatch: what the emulator computed is not what was recorded.
+// Creates and seals the file after everything before the part was executed. Errors:
+// kUnsupported: the emulator cannot execute a kernel, or the trace lacks contents that the part may
+// depend on; kMismatch: the emulator computed other contents than recorded.
 Result<ExtractReport> extract(const format::Trace& trace, const TracePart& part,
                               const std::string& output, const ExtractOptions& options);
 

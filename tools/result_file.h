@@ -1,4 +1,4 @@
-// JSON that another command of gfxgraph wrote.
+// Reads JSON results of other gfxgraph commands.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace gfxgraph::tools {
 
-// Null where the file holds no JSON object, or one that is nested deeper than any result. Errors:
-// it cannot be read.
+// Null if the file is not a JSON object, or is nested deeper than any result. Errors: the file
+// cannot be read.
 Result<nlohmann::ordered_json> read_result(const std::string& path);
 
 // Whether the file begins as a JSON object does, which no trace does.

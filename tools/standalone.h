@@ -1,4 +1,4 @@
-// One kernel launch as a folder of plain files with a HIP program that needs nothing of gfxgraph.
+// Writes one kernel launch as a folder with a HIP program that does not need gfxgraph.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace gfxgraph::tools {
 Result<void> check_standalone_folder(const std::string& folder);
 
 // `trace`: a file with one launch, as gfxgraph extract --kernel writes it. Makes the folder.
-// kUnsupported names what such a program cannot do.
+// kUnsupported names the feature that such a program cannot have.
 Result<void> write_standalone(const std::string& trace, const std::string& folder);
 
 }  // namespace gfxgraph::tools

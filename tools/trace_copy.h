@@ -1,5 +1,5 @@
-// Copies parts of a trace into a new one. Ids are given anew; code, graphs, streams, events and
-// call sites are added when something that is copied refers to them.
+// Copies parts of a trace into a new one, with new ids. Adds code, graphs, streams, events and call
+// sites when a copied action refers to them.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ class TraceCopy {
  public:
   TraceCopy(const format::Trace& from, format::Writer& to);
 
-  // An action with the ids of `from`. Left out is what has no meaning in the new trace: the end, a
-  // name or a checkpoint of an allocation that was not begun there, a wait for a host function, and
-  // the end of a range, that began before. Where and when it stood is taken from `at`.
+  // Adds an action with the ids of `from`; thread, time and call site come from `at`. Omits actions
+  // that mean nothing in the new trace: the end, name or checkpoint of an allocation that is not in
+  // it, and waits for host functions and ends of ranges that began before the part.
   Result<void> add(const format::Event& at, format::Action action);
   Result<void> add(const format::Event& event) { return add(event, event.action); }
 
-  // What is put in place of a recorded content, for add(): already in the new trace, with the
-  // relocations of `from`.
+  // Stores bytes in the new trace and returns the content to put into an action for add(), which
+  // takes relocations with the ids of `from`.
   Result<format::Content> store(std::span<const std::byte> bytes);
 
-  // An allocation that was begun in the new trace.
+  // Whether the new trace has this allocation.
   bool has(format::AllocationId id) const { return allocations_.contains(id); }
-  // Pointers to memory that the new trace does not have: they keep their recorded values.
+  // Pointers to memory that the new trace lacks; they keep their recorded values.
   uint64_t dropped_relocations() const { return dropped_; }
 
  private:
@@ -46,7 +46,7 @@ class TraceCopy {
   bool use_allocation(format::AllocationId& id) const;
   Result<void> missing_allocation(const format::Event& at, format::AllocationId id) const;
 
-  // Each makes the ids of an action those of the new trace; false: it is left out.
+  // Each translates the ids of an action; false: the action is omitted.
   Result<bool> use(format::AllocationBegin& begin, const format::Event& at);
   Result<bool> use(format::AllocationEnd& end, const format::Event& at);
   Result<bool> use(format::HostWrite& write, const format::Event& at);
