@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -139,20 +140,18 @@ class PacketExecutor : public Executor {
       current_ = chosen;
     }
     Set& set = sets_[chosen];
-    for (const uint32_t operation : changed_) {
-      const Place& place = places_[operation];
+    const uint8_t others = all_but(chosen);
+    for (size_t n = 0; n < changed_.size(); ++n) {
+      const uint32_t operation = changed_[n];
+      Place& place = places_[operation];
       if (place.change == kArguments && place.plain_bytes != 0) [[likely]] {
         std::memcpy(set.kernargs + place.kernarg,
                     instance_.launch(instance_.operation(operation).index).kernarg,
                     place.plain_bytes);
-      } else {
-        GFXGRAPH_TRY(write(set, operation));
+      } else if (Result<void> written = write(set, operation); !written) {
+        changed_.erase(changed_.begin(), changed_.begin() + static_cast<std::ptrdiff_t>(n));
+        return written;
       }
-    }
-    // Nothing fails from here on.
-    const uint8_t others = all_but(chosen);
-    for (const uint32_t operation : changed_) {
-      Place& place = places_[operation];
       place.change = kUnchanged;
       if ((place.outdated & others) == others) [[likely]]
         continue;

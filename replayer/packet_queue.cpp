@@ -153,7 +153,15 @@ Result<void> PacketQueue::push(std::span<const std::span<const Packet>> pieces) 
         Packet first = some.front();
         std::memcpy(&first_word, &first, sizeof(first_word));
         first.header = hsa_abi::kPacketInvalid;
-        copy(written_, std::span(&first, 1));
+        // The packet processor reads this header meanwhile.
+        auto* const slot = static_cast<Packet*>(queue_->base) + (written_ & (queue_->size - 1));
+        uint32_t no_header = 0;
+        std::memcpy(&no_header, &first, sizeof(no_header));
+        std::atomic_ref(*reinterpret_cast<uint32_t*>(slot))
+            .store(no_header, std::memory_order_relaxed);
+        std::memcpy(reinterpret_cast<std::byte*>(slot) + sizeof(no_header),
+                    reinterpret_cast<const std::byte*>(&first) + sizeof(no_header),
+                    sizeof(first) - sizeof(no_header));
         copy(written_ + 1, some.subspan(1));
       } else {
         copy(written_ + done, some);
