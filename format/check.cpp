@@ -213,7 +213,10 @@ Result<void> Checker::add(const Site& site) {
 
 Result<void> Checker::add(const KnownWords& known) {
   const WordPlace& place = known.place;
-  if (place.graph == 0 && (place.event >= events_ || place.node != 0)) {
+  if (place.graph == 0 && place.node != 0) {
+    return fail(Status::kCorrupt, fmt::format("provenance: node {} of no graph", place.node));
+  }
+  if (place.graph == 0 && place.event >= events_) {
     return fail(Status::kCorrupt,
                 fmt::format("provenance: event {} does not stand before it", place.event));
   }

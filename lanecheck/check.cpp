@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "emulator/engine/backend.h"
+#include "lanecheck/budget_engine.h"
 #include "lanecheck/call_sites.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
@@ -25,72 +25,8 @@
 #include "lanecheck/sites.h"
 #include "lanecheck/trace_analysis.h"
 
-namespace gfxgraph::emulator {
-GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
-GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
-GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
-}  // namespace gfxgraph::emulator
-
 namespace gfxgraph::lanecheck {
 namespace {
-
-// An observer, and a budget that is spent while waves run.
-template <typename Base>
-struct WithBudget : Base {
-  template <typename... Arguments>
-  explicit WithBudget(Budget& of, Arguments&&... arguments)
-      : Base(std::forward<Arguments>(arguments)...), budget(of) {}
-  Budget& budget;
-  emulator::Engine* engine = nullptr;
-  uint64_t launch = 0;  // unique in this process; changes between launches only
-};
-using BudgetObserver = WithBudget<DeepObserver>;  // of the first two backends
-using BudgetProvenance = WithBudget<ProvenanceObserver>;
-
-// Deep: every access is looked at.
-enum class Watch { kLanes, kDeep, kProvenance };
-template <Watch kWatch>
-const emulator::Backend& plain_backend() {
-  using namespace emulator;
-  if constexpr (kWatch == Watch::kProvenance)
-    return select_backend(GFXGRAPH_BACKEND_SET(kProvenanceBackend));
-  if constexpr (kWatch == Watch::kDeep) return select_backend(GFXGRAPH_BACKEND_SET(kDeepBackend));
-  return select_backend(GFXGRAPH_BACKEND_SET(kLaneBackend));
-}
-template <Watch kWatch>
-auto* observer_of(void* observer) {
-  if constexpr (kWatch == Watch::kProvenance)
-    return static_cast<BudgetProvenance*>(static_cast<ProvenanceObserver*>(observer));
-  else
-    return static_cast<BudgetObserver*>(static_cast<LaneObserver*>(observer));
-}
-
-// Runs a slice of a wave and spends its instructions, some thousand at a time.
-template <Watch kWatch>
-uint64_t run_within_budget(emulator::Wave& wave) {
-  constexpr uint64_t kAtATime = 1 << 14;
-  static const emulator::Backend& plain = plain_backend<kWatch>();
-  thread_local uint64_t unspent = 0;
-  thread_local uint64_t launch = 0;
-  const uint64_t ran = plain.run(wave);
-  if (wave.observer == nullptr) return ran;
-  auto* const observer = observer_of<kWatch>(wave.observer);
-  if (std::exchange(launch, observer->launch) != observer->launch) unspent = 0;
-  unspent += ran + 1;  // a wave that sleeps runs none
-  if (unspent < kAtATime) return ran;
-  if (!observer->budget.spend(std::exchange(unspent, 0))) observer->engine->stop();
-  return ran;
-}
-
-template <Watch kWatch>
-const emulator::Backend& budget_backend() {
-  static const emulator::Backend backend = [] {
-    emulator::Backend copy = plain_backend<kWatch>();
-    copy.run = run_within_budget<kWatch>;
-    return copy;
-  }();
-  return backend;
-}
 
 Severity severity_of(FindingClass finding_class, const CheckOptions& options) {
   Severity severity = class_text(finding_class).severity;
@@ -227,16 +163,9 @@ class TraceCheck {
     return {};
   }
 
-  // A backend takes a pointer to its own observer.
   std::unique_ptr<emulator::Engine> make_engine(const emulator::EngineOptions& options) {
-    if (analysis_ != nullptr)
-      return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kProvenance>(),
-                                     static_cast<ProvenanceObserver*>(&provenance_));
-    if (deep())
-      return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kDeep>(),
-                                     static_cast<DeepObserver*>(&observer_));
-    return emulator::create_engine(memory_.map(), options, budget_backend<Watch::kLanes>(),
-                                   static_cast<LaneObserver*>(&observer_));
+    if (analysis_ != nullptr) return create_engine(memory_.map(), options, provenance_);
+    return create_engine(memory_.map(), options, observer_, deep() ? Watch::kDeep : Watch::kLanes);
   }
 
   void add_waits(const LoadedCode& code, const codeobj::Kernel& kernel) {

@@ -31,8 +31,8 @@ struct Rows {
 }  // namespace
 
 uint64_t Provenance::address_of(format::AllocationId id) const {
-  const auto found = addresses_.find(id);
-  return found == addresses_.end() ? 0 : found->second;
+  const auto found = ranges_.find(id);
+  return found == ranges_.end() ? 0 : found->second.address;
 }
 
 const Provenance::Allocation* Provenance::find(uint64_t address, uint64_t* start) const {
@@ -93,7 +93,7 @@ void Provenance::add_content(const format::Content& content, format::WordPart pa
 
 void Provenance::apply(const format::AllocationBegin& action) {
   if (action.size_bytes == 0) return;
-  addresses_[action.id] = action.recorded_address;
+  ranges_[action.id] = {action.recorded_address, action.size_bytes};
   live_[action.recorded_address] = {action.id, std::max(action.size_bytes, action.mapped_bytes),
                                     action.kind == format::AllocationKind::kModuleGlobal};
   add_content(action.initial, format::WordPart::kInitial, action.recorded_address);
@@ -249,21 +249,87 @@ void Provenance::untraced(uint64_t address, uint64_t pc) {
   if (at != nullptr && !at->code) untraced_.insert(pc);
 }
 
-void Provenance::relate(Tag a, Tag b) {
-  Tags::Elements first, second;
-  if (!tags_.elements(a, first) || !tags_.elements(b, second)) return;
-  for (unsigned n = 0; n < first.count; ++n) {
-    for (unsigned m = 0; m < second.count; ++m) {
-      const uint32_t one = Tags::word_of(first.element[n]),
-                     other = Tags::word_of(second.element[m]);
-      if (one == other) continue;
-      if (related_.size() == kMostRelated) {
-        lost_ = true;
-        return;
-      }
-      related_.insert(std::minmax(one, other));
-    }
+uint32_t Provenance::word_of(TagRelation relation, const Side& side) const {
+  const unsigned half = relation == TagRelation::kLower ? 0 : 1;
+  Tags::Elements elements, lower;
+  if (!tags_.elements(half == 0 ? side.low : side.high, elements)) return 0;
+  const bool know_lower = half == 1 && side.low != 0 && tags_.elements(side.low, lower);
+  uint32_t found = 0, found_lower = 0;
+  unsigned count = 0, count_lower = 0;
+  for (unsigned n = 0; n < elements.count; ++n) {
+    const Tag element = elements.element[n];
+    if (Tags::is_weak(element)) continue;
+    if (Tags::half_of(element) != half) return 0;
+    found = Tags::word_of(element);
+    ++count;
+    // Of several words with the same upper half, the lower one tells which of them it is.
+    if (!know_lower || std::find(lower.element, lower.element + lower.count, Tags::of(found, 0)) ==
+                           lower.element + lower.count)
+      continue;
+    found_lower = found;
+    ++count_lower;
   }
+  if (count != 1 && count_lower != 1) return 0;
+  const uint32_t word = count == 1 ? found : found_lower;
+  const auto range = ranges_.find(words_[word].allocation);
+  if (range == ranges_.end()) return 0;
+  const auto [first, bytes] = range->second;
+  switch (relation) {
+    case TagRelation::kLower:
+      return side.low_value - static_cast<uint32_t>(first) <= bytes ? word : 0;
+    case TagRelation::kUpper:
+      return side.high_value - (first >> 32) <= ((first + bytes) >> 32) - (first >> 32) ? word : 0;
+    case TagRelation::kWhole: {
+      const uint64_t value = uint64_t{side.high_value} << 32 | side.low_value;
+      return value - first <= bytes ? word : 0;
+    }
+    default: return 0;
+  }
+}
+
+void Provenance::relate(uint32_t a, uint32_t b, bool whole) {
+  if (a == b) return;
+  const std::pair<uint32_t, uint32_t> key = std::minmax(a, b);
+  if (const auto found = related_.find(key); found != related_.end()) {
+    found->second = found->second || whole;
+    return;
+  }
+  if (related_.size() == kMostRelated) {
+    lost_ = true;
+    return;
+  }
+  related_.emplace(key, whole);
+}
+
+void Provenance::relate(TagRelation relation, const Side& a, const Side& b) {
+  if (relation != TagRelation::kLoose) {
+    const uint32_t one = word_of(relation, a), other = word_of(relation, b);
+    if (one != 0 && other != 0) return relate(one, other, true);
+  }
+  const bool low = relation == TagRelation::kLower || relation == TagRelation::kLoose;
+  Tags::Elements first, second;
+  if (!tags_.elements(low ? a.low : a.high, first) || !tags_.elements(low ? b.low : b.high, second))
+    return;
+  for (unsigned n = 0; n < first.count; ++n)
+    for (unsigned m = 0; m < second.count; ++m)
+      relate(Tags::word_of(first.element[n]), Tags::word_of(second.element[m]), false);
+}
+
+void Provenance::relate_cancelled(Tag tag) {
+  Tags::Elements elements;
+  if (!tags_.elements(tag, elements)) return;
+  // `end + (4 - begin)`: one is what it was, the other one is negated.
+  uint32_t kept = 0, computed = 0;
+  for (unsigned n = 0; n < elements.count; ++n) {
+    const Tag element = elements.element[n];
+    if (Tags::half_of(element) == 0) continue;
+    uint32_t& word = Tags::is_weak(element) ? computed : kept;
+    if (word != 0) return;
+    word = Tags::word_of(element);
+  }
+  constexpr uint64_t kNoSmallOne = 64;  // upper half: the sum is not small by itself
+  if (kept != 0 && computed != 0 && words_[kept].value >> 32 >= kNoSmallOne)
+    relate(kept, computed, true);
 }
 
 Tag Provenance::narrow(Tag tag, uint32_t value) {
@@ -285,24 +351,54 @@ Tag Provenance::narrow(Tag tag, uint32_t value) {
 
 // ---- the result ----
 
-const char* Provenance::reason_of(const Word& word, bool related, bool all_ran) const {
+const char* Provenance::reason_of(const Word& word, const char* related, bool all_ran) const {
   if (word.elsewhere) return "it reached an address in other memory than it points to";
   if (word.reached) return "an address was computed from it, and not by adding to it alone";
   if (!all_ran) return "not all launches were executed";
   if (tags_.lost() || memory_.lost() || lost_) return "not all values were followed";
-  if (related) return "it was compared with a pointer into the same memory";
-  return nullptr;
+  return related;
+}
+
+std::vector<const char*> Provenance::settle_relations() {
+  std::vector<const char*> reasons(words_.size());
+  std::unordered_multimap<uint32_t, uint32_t> partners;
+  const auto ends_at = [&](const Word& word, format::AllocationId allocation) {
+    const auto range = ranges_.find(allocation);
+    return range != ranges_.end() && word.value == range->second.address + range->second.bytes;
+  };
+  for (const auto& [pair, whole] : related_) {
+    for (const auto& [n, m] : {pair, std::pair(pair.second, pair.first)}) {
+      const Word& one = words_[n];
+      const Word& other = words_[m];
+      if (one.allocation == other.allocation) {
+        if (whole) partners.emplace(m, n);
+        if (other.proven)
+          reasons[n] = "a part of it was compared with a pointer into the same memory";
+      } else if (other.proven && ends_at(one, other.allocation)) {
+        reasons[n] = "it is the end of one buffer and the start of the next one";
+      }
+    }
+  }
+  // Whoever is compared with a pointer is one: the result would change if only one of them moved.
+  std::vector<uint32_t> open;
+  for (uint32_t n = 1; n < words_.size(); ++n)
+    if (words_[n].proven) open.push_back(n);
+  while (!open.empty()) {
+    const auto [begin, end] = partners.equal_range(open.back());
+    open.pop_back();
+    for (auto at = begin; at != end; ++at) {
+      Word& word = words_[at->second];
+      if (word.pointer() || word.elsewhere) continue;
+      word.compared = true;
+      open.push_back(at->second);
+    }
+  }
+  return reasons;
 }
 
 void Provenance::finish(ProvenanceReport& report, bool list) {
   const bool all_ran = report.failed_launches == 0 && report.stopped.empty();
-  // The ends of ranges: never followed, and moved all the same.
-  std::vector<bool> related(words_.size());
-  for (const auto& [a, b] : related_) {
-    if (words_[a].allocation != words_[b].allocation) continue;
-    if (words_[a].proven) related[b] = true;
-    if (words_[b].proven) related[a] = true;
-  }
+  const std::vector<const char*> related = settle_relations();
   std::map<format::WordPlace, std::vector<format::KnownWord>> known;
   for (uint32_t n = 1; n < words_.size(); ++n) {
     const Word& word = words_[n];
@@ -312,10 +408,11 @@ void Provenance::finish(ProvenanceReport& report, bool list) {
     };
     format::KnownWord one;
     one.offset_bytes = word.offset;
-    if (word.proven) {
+    if (word.pointer()) {
       say("proven");
       ++report.proven;
-      report.rebased += word.target != word.allocation ? 1 : 0;
+      report.compared += word.proven ? 0 : 1;
+      report.rebased += word.proven && word.target != word.allocation ? 1 : 0;
       known[places_[word.place]].push_back(one);
       continue;
     }
@@ -341,7 +438,7 @@ void Provenance::finish(ProvenanceReport& report, bool list) {
   for (const Final& final : finals_) {
     const auto is_data = [&](uint32_t n) {
       const Word& word = words_[n];
-      return !word.proven && !word.typed && word.read &&
+      return !word.pointer() && !word.typed && word.read &&
              reason_of(word, related[n], all_ran) == nullptr;
     };
     if (!all_ran || final.code || !std::ranges::all_of(final.words, is_data)) continue;

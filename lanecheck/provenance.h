@@ -3,8 +3,9 @@
 //
 // The words are the trace's relocations. A word is *proven* if its upper dword, with offsets added
 // at most, is the upper dword of an address that was accessed, and the address lies in the
-// allocation that the word points to. It is *data* if kernels read it and no address came from it,
-// in a trace of which all launches ran. Docs: docs/check.md, "Proof of pointers".
+// allocation that the word points to; or if it was compared with, or subtracted from, a proven
+// pointer to that allocation. It is *data* if kernels read it and no address came from it, in a
+// trace of which all launches ran. Docs: docs/check.md, "Proof of pointers".
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "format/provenance.h"
 #include "format/reader.h"
 #include "lanecheck/budget.h"
+#include "lanecheck/provenance_rules.h"
 #include "lanecheck/provenance_tags.h"
 #include "lanecheck/tag_memory.h"
 
@@ -29,7 +31,8 @@ struct ProvenanceReport {
   format::Provenance facts;
   uint64_t words = 0;  // that the trace relocates, without those of final contents
   uint64_t proven = 0, data = 0, unread = 0, unclear = 0;
-  uint64_t rebased = 0;  // proven, into another allocation than recorded
+  uint64_t compared = 0;  // of the proven ones: by comparison only
+  uint64_t rebased = 0;   // proven, into another allocation than recorded
   // Of the unclear ones, by reason.
   std::map<std::string, uint64_t> reasons;
   struct Example {
@@ -90,8 +93,18 @@ class Provenance {
   }
   void untraced(uint64_t address, uint64_t pc);
   void jump(Tag high);
-  // Compared, or subtracted from each other.
-  void relate(Tag a, Tag b);
+  // Two values that are compared, or subtracted from each other: of each the tags and values of the
+  // halves that the relation has; of kLoose the tag of one of them, in `low`.
+  struct Side {
+    Tag high = 0, low = 0;
+    uint32_t high_value = 0, low_value = 0;
+  };
+  void relate(TagRelation relation, const Side& a, const Side& b);
+  // The upper half of a sum is from -16 to 15: words with this tag were subtracted from each other.
+  // Compilers add a few bits there that a shift to the right takes away again.
+  void cancel(Tag tag) {
+    if (!Tags::is_single(tag)) relate_cancelled(tag);
+  }
   // A tag of what holds `value`, where that tells more.
   Tag narrow(Tag tag, uint32_t value);
 
@@ -108,6 +121,11 @@ class Provenance {
     format::AllocationId target = 0;  // proven: where it leads
     bool typed = false, outside = false, code = false;
     bool read = false, proven = false, reached = false, elsewhere = false;
+    bool compared = false;  // with a proven pointer to the same allocation
+    bool pointer() const { return proven || compared; }
+  };
+  struct Range {
+    uint64_t address = 0, bytes = 0;
   };
   struct Allocation {
     format::AllocationId id = 0;
@@ -130,7 +148,14 @@ class Provenance {
   const Allocation* find(uint64_t address, uint64_t* start = nullptr) const;
   void judge(Tag high, Tag low, uint64_t address);
   void prove(Word& word, format::AllocationId target);
-  const char* reason_of(const Word& word, bool related, bool all_ran) const;
+  // Of a value that is a recorded word with an offset added at most, and that points into or right
+  // behind its allocation: that word; 0: it is not one.
+  uint32_t word_of(TagRelation relation, const Side& side) const;
+  void relate(uint32_t a, uint32_t b, bool whole);
+  void relate_cancelled(Tag tag);
+  // Fills in Word::compared. Returns the words that stay unclear for what they are compared with.
+  std::vector<const char*> settle_relations();
+  const char* reason_of(const Word& word, const char* related, bool all_ran) const;
 
   Tags tags_;
   TagMemory memory_;
@@ -142,8 +167,9 @@ class Provenance {
   std::vector<Word> words_ = std::vector<Word>(1);
   std::vector<Final> finals_;
   std::map<uint64_t, Allocation> live_;
-  std::unordered_map<format::AllocationId, uint64_t> addresses_;  // of all that were there
-  std::set<std::pair<uint32_t, uint32_t>> related_;
+  std::unordered_map<format::AllocationId, Range> ranges_;  // of all that were there
+  // Words whose values were compared or subtracted: whether both as whole addresses.
+  std::map<std::pair<uint32_t, uint32_t>, bool> related_;
   std::set<uint64_t> untraced_;  // pcs
   bool lost_ = false;
 };

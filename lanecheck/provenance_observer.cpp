@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string_view>
 
 #include "emulator/decode/operand_uses.h"
 #include "emulator/engine/wave64.h"
@@ -22,137 +21,6 @@ using emulator::Wave;
 namespace operand = emulator::operand;
 
 constexpr unsigned kFirstVector = operand::kVgpr0;
-
-// Sources of which a result keeps the address: bits 0 to 2.
-constexpr uint32_t kFirst = 1, kSecond = 2, kThird = 4, kEvery = 7;
-
-uint32_t strong_sources(const Inst& inst) {
-  if (inst.extra() != VopExtra::kNone && emulator::is_vector_alu(inst.format)) return 0;
-  switch (inst.op) {
-    case Op::s_add_u32:
-    case Op::s_add_i32:
-    case Op::s_addc_u32:
-    case Op::s_addk_i32:
-    case Op::s_and_b32:
-    case Op::s_and_b64:
-    case Op::s_or_b32:
-    case Op::s_or_b64:
-    case Op::s_min_u32:
-    case Op::s_min_i32:
-    case Op::s_max_u32:
-    case Op::s_max_i32:
-    case Op::v_add_nc_u32:
-    case Op::v_add_nc_i32:
-    case Op::v_add_co_u32:
-    case Op::v_add_co_ci_u32:
-    case Op::v_add3_u32:
-    case Op::v_and_b32:
-    case Op::v_or_b32:
-    case Op::v_or3_b32:
-    case Op::v_and_or_b32:
-    case Op::v_min_u32:
-    case Op::v_min_i32:
-    case Op::v_max_u32:
-    case Op::v_max_i32:
-    case Op::v_min3_u32:
-    case Op::v_max3_u32:
-    case Op::v_med3_u32: return kEvery;
-    case Op::s_andn2_b32:
-    case Op::s_andn2_b64:
-    case Op::s_orn2_b32:
-    case Op::s_orn2_b64:
-    case Op::s_sub_u32:
-    case Op::s_sub_i32:
-    case Op::s_subb_u32:
-    case Op::v_sub_nc_u32:
-    case Op::v_sub_nc_i32:
-    case Op::v_sub_co_u32:
-    case Op::v_sub_co_ci_u32: return kFirst;
-    case Op::s_lshl1_add_u32:
-    case Op::s_lshl2_add_u32:
-    case Op::s_lshl3_add_u32:
-    case Op::s_lshl4_add_u32:
-    case Op::v_subrev_nc_u32:
-    case Op::v_subrev_co_u32:
-    case Op::v_subrev_co_ci_u32: return kSecond;
-    case Op::v_bfi_b32: return kSecond | kThird;
-    case Op::v_lshl_add_u32:
-    case Op::v_lshl_or_b32:
-    case Op::v_xad_u32:
-    case Op::v_mad_u32_u24:
-    case Op::v_mad_i32_i24:
-    case Op::v_mad_u64_u32:
-    case Op::v_mad_i64_i32: return kThird;
-    default: return 0;
-  }
-}
-
-bool subtracts(Op op) {
-  switch (op) {
-    case Op::s_sub_u32:
-    case Op::s_sub_i32:
-    case Op::s_subb_u32:
-    case Op::v_sub_nc_u32:
-    case Op::v_sub_co_u32:
-    case Op::v_sub_co_ci_u32:
-    case Op::v_subrev_nc_u32:
-    case Op::v_subrev_co_u32:
-    case Op::v_subrev_co_ci_u32:
-    case Op::v_xor_b32:
-    case Op::s_xor_b32:
-    case Op::s_xor_b64: return true;
-    default: return false;
-  }
-}
-
-bool has_carry_in(Op op) {
-  return op == Op::v_add_co_ci_u32 || op == Op::v_sub_co_ci_u32 || op == Op::v_subrev_co_ci_u32;
-}
-
-bool is_memory(Format format) {
-  switch (format) {
-    case Format::kDs:
-    case Format::kFlat:
-    case Format::kGlobal:
-    case Format::kScratch:
-    case Format::kMubuf:
-    case Format::kMtbuf: return true;
-    default: return false;
-  }
-}
-
-TagRule rule_of(const Inst& inst) {
-  switch (inst.op) {
-    case Op::s_mov_b32:
-    case Op::s_mov_b64: return TagRule::kMove;
-    case Op::s_cmov_b32:
-    case Op::s_cmov_b64:
-    case Op::s_cmovk_i32: return TagRule::kConditional;
-    case Op::s_cselect_b32:
-    case Op::s_cselect_b64: return TagRule::kScalarSelect;
-    case Op::s_setpc_b64:
-    case Op::s_swappc_b64: return TagRule::kJump;
-    case Op::v_readlane_b32:
-    case Op::v_readfirstlane_b32: return TagRule::kReadLane;
-    case Op::v_writelane_b32: return TagRule::kWriteLane;
-    case Op::v_swap_b32: return TagRule::kSwap;
-    default: break;
-  }
-  if (emulator::has_relative_registers(inst)) return TagRule::kRelative;
-  const std::string_view name = emulator::op_name(inst.op);
-  const bool dpp = inst.extra() == VopExtra::kDpp16 || inst.extra() == VopExtra::kDpp8;
-  if (emulator::permutes_lanes(inst) && (!dpp || inst.op == Op::v_mov_b32))
-    return TagRule::kCrossLane;
-  if (inst.format == Format::kSmem) return TagRule::kScalarLoad;
-  if (is_memory(inst.format)) return TagRule::kVectorMemory;
-  if (inst.op == Op::v_mov_b32 && inst.extra() == VopExtra::kNone) return TagRule::kMove;
-  if (inst.op == Op::v_cndmask_b32 && inst.extra() == VopExtra::kNone) return TagRule::kSelect;
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-  if (has("_f16") || has("_f32") || has("_f64") || has("_cvt_") || has("v_dot"))
-    return TagRule::kClear;
-  if (name.starts_with("v_cmp") || name.starts_with("s_cmp")) return TagRule::kCompare;
-  return TagRule::kCombine;
-}
 
 ProvenanceWave& half_of(ProvenanceWave& state, const Wave& wave, uint32_t lane) {
   const bool upper = wave.upper != nullptr && (lane & 32) != 0;
@@ -189,19 +57,12 @@ void set_vector(ProvenanceWave& state, unsigned code, uint32_t lanes, const Tag*
   word = all != 0 ? word | bit : word & ~bit;
 }
 
-// Lanes that a store of the instruction replaces the whole value in.
-bool replaces(Op op) {
-  const std::string_view name = emulator::op_name(op);
-  return (name.find("_swap") != name.npos && name.find("cmpswap") == name.npos) ||
-         name.find("_wrxchg") != name.npos;
-}
-
 }  // namespace
 
 void ProvenanceObserver::decoded(const Inst& inst, InstOperands& operands) {
-  TagRule rule = rule_of(inst);
+  const TagRule rule = tag_rule_of(inst);
   uint32_t extra = rule == TagRule::kCombine ? strong_sources(inst) : 0;
-  if (rule == TagRule::kCombine && subtracts(inst.op)) extra |= kRelates;
+  extra |= static_cast<uint32_t>(relation_of(inst)) << kRelationShift;
   const bool memory = rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad;
   operands.hooked = words_ != nullptr && (memory || rule == TagRule::kJump ||
                                           rule == TagRule::kCompare || operands.dest_count != 0);
@@ -321,17 +182,42 @@ void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst&
   for (unsigned d = 0; d < dwords; ++d) set_vector(state, inst.dst + d, wave.exec(), made[d]);
 }
 
+static TagRelation relation_at(const Inst& inst) {
+  return static_cast<TagRelation>(emulator::operands_of(inst).user >>
+                                      ProvenanceObserver::kRelationShift &
+                                  ProvenanceObserver::kRelations);
+}
+
 void ProvenanceObserver::relate(const WaveState& state, const Wave& wave, const Inst& inst) {
+  const TagRelation relation = relation_at(inst);
+  if (relation == TagRelation::kNone || relation == TagRelation::kSum) return;
   const unsigned upper = emulator::op_info(inst.op).src_dwords[0] > 1 ? 1 : 0;
-  const unsigned a = inst.src[0] + upper, b = inst.src[1] + upper;
-  if (!tagging::is_tagged(state, a) || !tagging::is_tagged(state, b)) return;
+  const unsigned a = inst.src[0], b = inst.src[1];
+  if (!tagging::is_tagged(state, a + upper) || !tagging::is_tagged(state, b + upper)) return;
+  const auto side = [&](unsigned code, unsigned lane) {
+    const auto value = [&](unsigned dword) {
+      if (dword < kFirstVector) return wave.sgpr[dword];
+      return wave.v(static_cast<uint16_t>(dword)).lane[lane];
+    };
+    Provenance::Side one;
+    const bool high = relation == TagRelation::kWhole || relation == TagRelation::kUpper;
+    if (high) {
+      one.high = tag_of(state, code + upper, lane);
+      one.high_value = value(code + upper);
+    }
+    if (!high || relation == TagRelation::kWhole) {
+      one.low = tag_of(state, high ? code : code + upper, lane);
+      one.low_value = value(high ? code : code + upper);
+    }
+    return one;
+  };
   const bool vector = emulator::is_vector_alu(inst.format);
   Tag last_a = 0, last_b = 0;
   for (uint32_t rest = vector ? wave.exec() : 1; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const Tag one = tag_of(state, a, lane), other = tag_of(state, b, lane);
+    const Tag one = tag_of(state, a + upper, lane), other = tag_of(state, b + upper, lane);
     if (one == 0 || other == 0 || (one == last_a && other == last_b)) continue;
-    words_->relate(one, other);
+    words_->relate(relation, side(a, lane), side(b, lane));
     last_a = one;
     last_b = other;
   }
@@ -371,9 +257,7 @@ void ProvenanceObserver::before_tagged(TagRule rule, WaveState& state, const Wav
     if (dwords > 1) set_scalar(state, inst.dst + 1U, high);
   };
   switch (rule) {
-    case TagRule::kCombine:
-      if ((emulator::operands_of(inst).user & kRelates) != 0) relate(state, wave, inst);
-      return combine(state, wave, inst);
+    case TagRule::kCombine: relate(state, wave, inst); return combine(state, wave, inst);
     case TagRule::kMove: return move(inst.src[0]);
     case TagRule::kConditional:
       if (wave.scc != 0) move(inst.op == Op::s_cmovk_i32 ? unsigned{operand::kNone} : inst.src[0]);
@@ -451,17 +335,22 @@ void ProvenanceObserver::after_tagged(TagRule rule, WaveState& state, const Wave
                                       const Inst& inst) {
   if (rule == TagRule::kCrossLane) return finish_cross_lane(state, wave, inst);
   const unsigned dwords = emulator::op_info(inst.op).dst_dwords;
+  const bool sum = relation_at(inst) == TagRelation::kSum;
+  const auto narrow = [&](Tag tag, uint32_t value) {
+    if (sum && value + 16 < 32) words_->cancel(tag);
+    return words_->narrow(tag, value);
+  };
   for (unsigned d = 0; d < dwords; ++d) {
     const unsigned code = inst.dst + d;
     if (!tagging::is_tagged(state, code)) continue;
     if (code < kFirstVector) {
-      set_scalar(state, code, words_->narrow(state.scalar[code], wave.sgpr[code]));
+      set_scalar(state, code, narrow(state.scalar[code], wave.sgpr[code]));
       continue;
     }
     Tag row[kLanes];
     const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
     for (unsigned l = 0; l < kLanes; ++l)
-      row[l] = words_->narrow(state.vector[code - kFirstVector][l], values.lane[l]);
+      row[l] = narrow(state.vector[code - kFirstVector][l], values.lane[l]);
     set_vector(state, code, wave.exec(), row);
   }
 }

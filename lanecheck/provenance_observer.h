@@ -11,28 +11,9 @@
 #include "emulator/engine/observer.h"
 #include "lanecheck/data_order.h"
 #include "lanecheck/provenance.h"
+#include "lanecheck/provenance_rules.h"
 
 namespace gfxgraph::lanecheck {
-
-// What an instruction does to tags; chosen when it is decoded.
-enum class TagRule : uint32_t {
-  kClear,         // its results are no part of an address
-  kCombine,       // results come from all sources; which ones stay what they are: kStrong bits
-  kMove,          // the first source's dwords
-  kSelect,        // v_cndmask
-  kScalarSelect,  // s_cselect
-  kConditional,   // s_cmov
-  kReadLane,
-  kWriteLane,
-  kCrossLane,  // lanes read other lanes
-  kSwap,
-  kRelative,  // registers that M0 chooses
-  kCompare,
-  kJump,  // through a register
-  kVectorMemory,
-  kScalarLoad,
-};
-inline constexpr unsigned kTagRules = static_cast<unsigned>(TagRule::kScalarLoad) + 1;
 
 struct ProvenanceWave {
   static constexpr unsigned kMost = 16;  // dwords of a load
@@ -93,7 +74,9 @@ class ProvenanceObserver {
   // In InstOperands::user: the sources of kCombine that are strong, by number.
   static constexpr unsigned kRuleShift = 27;
   static constexpr uint32_t kStrong = 7;
-  static constexpr uint32_t kRelates = 8;  // a difference of the first two sources
+  // And the TagRelation of the first two sources.
+  static constexpr unsigned kRelationShift = 3;
+  static constexpr uint32_t kRelations = 7;
 
  private:
   // With a tag in a source or result.

@@ -139,6 +139,10 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   app.add_option("--max-instructions", options.limits.instructions,
                  "stop after this many wave instructions in all launches together; 0: no limit")
       ->capture_default_str();
+  app.add_option("--max-instructions-without-end", options.livelock_instructions,
+                 "end a launch of which no wave ended during this many wave instructions (S5); "
+                 "0: no limit")
+      ->capture_default_str();
   app.add_option("--max-memory", options.limits.memory_bytes,
                  "stop if live buffers and code need more: bytes, or a number with KiB, MiB "
                  "or GiB (default: half of this machine's memory)")

@@ -41,6 +41,9 @@ std::string render_text(const lanecheck::ProvenanceReport& report, const std::st
   std::string text = fmt::format(
       "{}: {} words that look like addresses: {} proven, {} data, {} never read, {} unclear\n",
       name, report.words, report.proven, report.data, report.unread, report.unclear);
+  if (report.compared != 0)
+    text +=
+        fmt::format("  {} of the proven words were only compared with pointers\n", report.compared);
   for (const auto& [reason, words] : report.reasons)
     text += fmt::format("  unclear: {} ({})\n", reason, words);
   for (const auto& example : report.examples)
@@ -71,6 +74,7 @@ std::string render_json(const lanecheck::ProvenanceReport& report, const std::st
   json["trace"] = name;
   json["words"] = report.words;
   json["proven"] = report.proven;
+  json["compared"] = report.compared;
   json["data"] = report.data;
   json["never_read"] = report.unread;
   json["unclear"] = report.unclear;
@@ -104,7 +108,8 @@ int provenance_command(int argc, char** argv) {
   CLI::App app(
       "Executes every launch of a trace in the emulator and follows each word that looks like an "
       "address from where it is loaded to where it is used. Proven: it reached the address of an "
-      "access. Data: kernels read it, and no address came from it. Exit code 1: a launch could not "
+      "access, or was compared with a word that did. Data: kernels read it, and no address came "
+      "from it. Exit code 1: a launch could not "
       "be run, 2: wrong command line; 3: a budget is spent, or the trace is damaged or "
       "incomplete.\n\n"
       "Example: gfxgraph provenance app.gfxg --write",

@@ -92,6 +92,16 @@ std::vector<std::byte> with_site(const std::function<void(Site&)>& change) {
   return with_record(RecordKind::kSite, packed(site), kFlagOptional);
 }
 
+std::vector<std::byte> with_known(const std::function<void(std::vector<KnownWords>&)>& change) {
+  std::vector<KnownWords> places = {
+      {{2, 0, 0, WordPart::kInitial}, {{0, WordVerdict::kData}, {8, WordVerdict::kPointer}}},
+      {{3, 0, 0, WordPart::kInitial}, {{16, WordVerdict::kPointer}}}};
+  change(places);
+  Packer packer;
+  const std::span<const std::byte> payload = packer.pack_provenance(places);
+  return with_record(RecordKind::kProvenance, {payload.begin(), payload.end()}, kFlagOptional);
+}
+
 std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& change) {
   AllocationBegin begin = sample_allocation(3, 64);
   change(begin);

@@ -42,6 +42,7 @@ std::vector<std::byte> with_memset(const std::function<void(Memset&)>& change);
 std::vector<std::byte> with_kernel(const std::function<void(Kernel&)>& change);
 std::vector<std::byte> with_graph(const std::function<void(Graph&)>& change);
 std::vector<std::byte> with_site(const std::function<void(Site&)>& change);
+std::vector<std::byte> with_known(const std::function<void(std::vector<KnownWords>&)>& change);
 std::vector<std::byte> with_begin(const std::function<void(AllocationBegin&)>& change);
 std::vector<std::byte> with_content(const std::function<void(Content&)>& change);
 // The base with an index, which the summary names `shift` bytes behind where it stands.

@@ -100,6 +100,50 @@ std::vector<std::byte> relocation_columns() {
   return with_record(RecordKind::kEvents, raw(builder));
 }
 
+// What is known of one place, as bytes that no packer makes: of two words, `data` and a part of the
+// event.
+std::vector<std::byte> known_words(const std::vector<uint8_t>& data, unsigned part,
+                                   bool aligned = true) {
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<uint64_t> offsets = {8, 16};
+  const auto data_column = builder.CreateVector(data);
+  flatbuffers::Offset<flatbuffers::Vector<uint64_t>> offset_column;
+  if (aligned) {
+    offset_column = builder.CreateVector(offsets);
+  } else {
+    // By hand, because StartVector() would align the offsets; here their number is.
+    std::vector<std::byte> column(sizeof(uint32_t) + offsets.size() * sizeof(uint64_t));
+    store_le(column.data(), static_cast<uint32_t>(offsets.size()));
+    for (size_t n = 0; n < offsets.size(); ++n)
+      store_le(column.data() + sizeof(uint32_t) + n * sizeof(uint64_t), offsets[n]);
+    builder.ForceVectorAlignment(column.size(), 1, sizeof(uint64_t));
+    builder.PushBytes(reinterpret_cast<const uint8_t*>(column.data()), column.size());
+    offset_column = builder.GetSize();
+  }
+  fbs::KnownWordsBuilder known(builder);
+  known.add_event(3);
+  known.add_part(static_cast<fbs::WordPart>(part));
+  known.add_offset_bytes(offset_column);
+  known.add_data(data_column);
+  const std::vector<flatbuffers::Offset<fbs::KnownWords>> places = {known.Finish()};
+  builder.Finish(fbs::CreateProvenance(builder, builder.CreateVector(places)));
+  return with_record(RecordKind::kProvenance, raw(builder), kFlagOptional);
+}
+
+// Two records, of which the second one knows something of an earlier event.
+std::vector<std::byte> provenance_records_fall() {
+  std::vector<RawRecord> records = base_records();
+  for (const uint64_t event : {3, 2}) {
+    const KnownWords known = {{event, 0, 0, WordPart::kInitial}, {{0, WordVerdict::kData}}};
+    Packer packer;
+    const std::span<const std::byte> payload = packer.pack_provenance({&known, 1});
+    records.insert(
+        records.end() - 1,
+        RawRecord{RecordKind::kProvenance, kFlagOptional, {payload.begin(), payload.end()}});
+  }
+  return join_records(records);
+}
+
 std::vector<std::byte> copy_without_ends() {
   flatbuffers::FlatBufferBuilder builder;
   const auto copy = fbs::CreateCopy(builder);
@@ -304,6 +348,22 @@ void add_object_cases(std::vector<GoldenCase>& cases) {
   cases.push_back({"site_without_module", with_site([](Site& s) { s.module.clear(); })});
   cases.push_back({"site_before_its_symbol", with_site([](Site& s) { s.offset_bytes = 0x33; })});
   cases.push_back({"site_unique_without_symbol", with_site([](Site& s) { s.symbol.clear(); })});
+  using Places = std::vector<KnownWords>;
+  cases.push_back({"provenance_not_optional", with_record(RecordKind::kProvenance, {})});
+  cases.push_back(
+      {"provenance_event_missing", with_known([](Places& p) { p[1].place.event = 4; })});
+  cases.push_back({"provenance_node_of_event", with_known([](Places& p) { p[1].place.node = 1; })});
+  cases.push_back({"provenance_graph_missing",
+                   with_known([](Places& p) { p[0].place = {0, 1, 0, WordPart::kArguments}; })});
+  cases.push_back({"provenance_places_fall", with_known([](Places& p) { std::swap(p[0], p[1]); })});
+  cases.push_back({"provenance_records_fall", provenance_records_fall()});
+  cases.push_back({"provenance_without_words", with_known([](Places& p) { p[1].words.clear(); })});
+  cases.push_back({"provenance_offsets_fall",
+                   with_known([](Places& p) { std::swap(p[0].words[0], p[0].words[1]); })});
+  cases.push_back({"provenance_columns", known_words({1}, 1)});
+  cases.push_back({"provenance_neither_true_nor_false", known_words({1, 2}, 1)});
+  cases.push_back({"provenance_part_unknown", known_words({1, 0}, 6)});
+  cases.push_back({"provenance_offsets_not_aligned", known_words({1, 0}, 1, false)});
   cases.push_back({"graph_id_not_next", with_graph([](Graph& g) { g.id = 2; })});
   cases.push_back(
       {"graph_depends_on_later_node", with_graph([](Graph& g) { g.nodes[0].dependencies = {1}; })});

@@ -31,6 +31,28 @@ Result<void> add_host_knowledge(Writer& writer) {
   return {};
 }
 
+// Since 0.2: which words are pointers and which are data. Of a graph node, and of a launch.
+std::vector<std::byte> with_provenance() {
+  const std::vector<std::byte> plain = trace_bytes([](Writer& writer) {
+    GFXGRAPH_CHECK(add_preamble(writer).has_value());
+    for (const AllocationId id : {1, 2})
+      GFXGRAPH_CHECK(writer.add(event_of(sample_allocation(id, 8192))).has_value());
+    Graph graph;
+    graph.id = 1;
+    graph.nodes = {{std::monostate{}, {}}, {sample_launch(1, 2), {0}}};
+    GFXGRAPH_CHECK(writer.add(graph).has_value());
+    GFXGRAPH_CHECK(writer.add(event_of(sample_launch(1, 2))).has_value());
+  });
+  const TemporaryFolder folder;
+  GFXGRAPH_CHECK(write_file_atomic(folder / "plain.gfxg", plain).has_value());
+  Provenance known;
+  known.places = {
+      {{0, 1, 1, WordPart::kArguments}, {{8, WordVerdict::kPointer}, {16, WordVerdict::kPointer}}},
+      {{2, 0, 0, WordPart::kArguments}, {{16, WordVerdict::kData}}}};
+  GFXGRAPH_CHECK(write_provenance(folder / "plain.gfxg", folder / "known.gfxg", known).has_value());
+  return *read_file(folder / "known.gfxg", 1 << 20);
+}
+
 // Since 0.2: ranges of the program, nested, overlapping, and one that was not left.
 Result<void> add_ranges(Writer& writer) {
   const std::vector<Action> actions = {
@@ -199,6 +221,7 @@ std::vector<GoldenCase> golden_cases() {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_sites(writer).has_value());
                    })});
+  cases.push_back({"provenance", with_provenance()});
   cases.push_back({"chunks", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_chunks(writer).has_value());
                    })});

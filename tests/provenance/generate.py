@@ -4,8 +4,8 @@
 Run with a number, the program does one case: it builds structures that point at each other, and
 lets a kernel follow every pointer, on a way of its own each. Numbers that look like addresses stand
 between them, which the kernel uses as data. It prints the truth: a letter and a value for each word.
-P: a pointer that is followed, D: data, B: the end of a range, which is only compared, U: a pointer
-that is not looked at.
+P: a pointer that is followed, D: data, B: a bound of a range, which is only compared or subtracted,
+E: one that is the start of another buffer, too, U: a pointer that is not looked at.
 """
 
 import random
@@ -13,6 +13,17 @@ import sys
 
 WAYS = 11
 USES = 7
+# Loops over a range from its first element to the one behind the last; the last two follow the
+# second pointer and only look at the first one.
+LOOPS = (
+    "for (const int* p = {first}; p != {end}; ++p) sum += *p;",
+    "for (const int* p = {first}; p < {end}; p += 2) sum += *p;",
+    "{{ const int* const p = {first}; const auto n = {end} - p; for (long i = 0; i < n; ++i) sum += p[i]; }}",
+    "{{ const int* const p = {first}; const int n = {end} - p; for (int i = c.one - 1; i < n; ++i) sum += p[i]; }}",
+    "for (const int *p = {first}, *q = {end}; p != q;) {{ const int* const m = p + (q - p) / 2; sum += *m; q = m; }}",
+    "for (const int* p = {end}; p != {first};) sum += *--p;",
+    "for (const int* p = {end}; p > {first};) sum += *--p;",
+)
 
 
 class Case:
@@ -28,7 +39,7 @@ class Case:
     def make_type(self, index):
         rng = self.rng
         fields = []
-        kinds = ["leaf", "decoy", "pair", "list", "range", "unused", "words"]
+        kinds = ["leaf", "decoy", "pair", "list", "range", "range", "whole", "unused", "words", "numbers"]
         if index:
             kinds += ["struct", "struct", "array", "table", "inline"] * 2
         for _ in range(rng.randint(2, 4)):
@@ -56,6 +67,8 @@ class Case:
                         "pair": f"uint32_t f{n}[2];",
                         "list": f"Node* f{n};",
                         "range": f"int* f{n}; int* e{n};",
+                        "whole": f"int* f{n}; int* e{n};",
+                        "numbers": f"uint64_t f{n}[2];",
                         "unused": f"int* f{n};",
                         "words": f"uint64_t f{n}[3];",
                         "struct": f"S{inner}* f{n};",
@@ -109,6 +122,8 @@ class Case:
         inline = rng.choice(["inline", "__noinline__", "inline"])
         out = [f"__device__ {inline} uint64_t walk(const S{index}& s, const Context& c) {{", "  uint64_t sum = s.tail;"]
         for n, (kind, inner, way, use) in enumerate(fields):
+            first, end = f"hand_on<{way}>(s.f{n}, c)", f"hand_on<{rng.randrange(WAYS)}>(s.e{n}, c)"
+            loop = [LOOPS[(use + n) % len(LOOPS)].format(first=first, end=end)]
             lines = {
                 "leaf": [f"sum += *hand_on<{way}>(s.f{n}, c);"],
                 "decoy": [f"sum += use<{use}>(hand_on<{way}>(s.f{n}, c), c);"],
@@ -117,7 +132,9 @@ class Case:
                     f"for (const Node* p = hand_on<{way}>(s.f{n}, c); p != nullptr; p = p->next)",
                     f"  sum += p->value + use<{use}>(p->id, c);",
                 ],
-                "range": [f"for (const int* p = hand_on<{way}>(s.f{n}, c); p != s.e{n}; ++p) sum += *p;"],
+                "range": loop,
+                "whole": loop,
+                "numbers": [f"sum += hand_on<{way}>(s.f{n}[0], c) < s.f{n}[1] ? s.f{n}[0] - s.f{n}[1] : 1;"],
                 "unused": [],
                 "words": [f"for (int n = 0; n < 3; ++n) sum += use<{use}>(s.f{n}[n], c);"],
                 "struct": [f"sum += walk(*hand_on<{way}>(s.f{n}, c), c);"],
@@ -138,7 +155,8 @@ class Case:
             "  std::memset(&s, 0, sizeof s);",
             "  s.tail = 7;",
         ]
-        for n, (kind, inner, _, _) in enumerate(fields):
+        for n, (kind, inner, _, use) in enumerate(fields):
+            followed, bound = "PB" if (use + n) % len(LOOPS) < 5 else "BP"
             leaf = [
                 "const Memory::Place at = memory.take(32);",
                 "for (int n = 0; n < 8; ++n) std::memcpy(at.bytes + 4 * n, &n, 4);",
@@ -157,9 +175,17 @@ class Case:
                 + [
                     f"s.f{n} = reinterpret_cast<int*>(at.address);",
                     f"s.e{n} = reinterpret_cast<int*>(at.address + 32);",
-                    "memory.note('P', at.address);",
-                    "memory.note('B', at.address + 32);",
+                    f"memory.note('{followed}', at.address);",
+                    f"memory.note('{bound}', at.address + 32);",
                 ],
+                "whole": [
+                    "const Memory::Range range = memory.take_whole();",
+                    f"s.f{n} = reinterpret_cast<int*>(range.begin);",
+                    f"s.e{n} = reinterpret_cast<int*>(range.end);",
+                    f"memory.note('{followed}', range.begin);",
+                    f"memory.note_end('{bound}', range.end);",
+                ],
+                "numbers": [f"for (int n = 0; n < 2; ++n) s.f{n}[n] = memory.decoy();"],
                 "decoy": [f"s.f{n} = memory.decoy();"],
                 "pair": [
                     "const uint64_t number = memory.decoy();",

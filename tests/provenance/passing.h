@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #define CHECK(call)                                                      \
@@ -124,6 +126,22 @@ class Memory {
       return {reinterpret_cast<uint64_t>(buffer.device) + at, buffer.bytes.data() + at};
     }
   }
+  // A buffer of its own. Its end points behind it; where it is a multiple of a page, perhaps to the
+  // next one.
+  struct Range {
+    uint64_t begin, end;
+  };
+  Range take_whole() {
+    const size_t bytes = random_() % 2 == 0 ? 40 : 4096;
+    void* buffer = nullptr;
+    CHECK(hipMalloc(&buffer, bytes));
+    CHECK(hipMemset(buffer, 0, bytes));
+    const auto begin = reinterpret_cast<uint64_t>(buffer);
+    starts_.insert(begin);
+    return {begin, begin + bytes};
+  }
+  // At the end of the program it is known whether another buffer starts there.
+  void note_end(char what, uint64_t value) { ends_.push_back({what, value}); }
   // Never the address of anything.
   uint64_t decoy() {
     const Buffer& buffer = buffers_[random_() % buffers_.size()];
@@ -135,6 +153,8 @@ class Memory {
     std::printf("%c %#llx\n", what, static_cast<unsigned long long>(value));
   }
   void upload() {
+    for (const Buffer& buffer : buffers_) starts_.insert(reinterpret_cast<uint64_t>(buffer.device));
+    for (const auto& [what, value] : ends_) note(starts_.count(value) != 0 ? 'E' : what, value);
     for (Buffer& buffer : buffers_)
       CHECK(hipMemcpy(buffer.device, buffer.bytes.data(), kBytes, hipMemcpyHostToDevice));
   }
@@ -148,6 +168,8 @@ class Memory {
   };
   std::mt19937 random_;
   std::vector<Buffer> buffers_;
+  std::set<uint64_t> starts_;
+  std::vector<std::pair<char, uint64_t>> ends_;
   uint32_t decoys_ = 0;
   int full_ = 0;
 };

@@ -4,8 +4,8 @@
 prove_programs.py BUILD PROGRAM CASES           cases of a compiled program
 prove_programs.py BUILD --generate N [--seed S] N cases of new programs, 10 each
 
-Every word that a kernel follows must be proven, none that is data may be, and no end of a range may
-be taken for data. Replays at another layout and over poisoned memory, as proven, must end with the
+Every word that a kernel follows must be proven, and so must the bounds of ranges that it compares
+with such a word; none that is data may be. No bound may be taken for data. Replays at another layout and over poisoned memory, as proven, must end with the
 recorded bytes.
 """
 
@@ -39,12 +39,14 @@ def problems_of(truth, words):
         # The program may hold the same pointer where no kernel looks.
         if kinds == {"P"} and verdict in ("data", "unclear"):
             found.append(f"a pointer is not proven: {word}")
-        if "B" in kinds and verdict == "data":
-            found.append(f"the end of a range is data: {word}")
+        if kinds & set("BE") and verdict == "data":
+            found.append(f"a bound of a range is data: {word}")
+        if kinds == {"B"} and verdict == "unclear":
+            found.append(f"a bound of a range is unclear: {word}")
         if kinds == {"U"} and verdict == "proven":
             found.append(f"a pointer that nobody follows is proven: {word}")
     for value, kinds in truth.items():
-        if "P" in kinds and value not in proven:
+        if kinds & set("PB") and "E" not in kinds and value not in proven:
             found.append(f"no word with the pointer {value} is proven")
     return found
 
@@ -64,8 +66,11 @@ def prove(build, program, case, folder, totals):
     if looked.returncode != 0:
         return [f"provenance: exit code {looked.returncode}: {looked.stdout[-2000:]}{looked.stderr}"]
     report = json.loads(looked.stdout)
-    for name in ("words", "proven", "data", "never_read", "unclear"):
+    for name in ("words", "proven", "compared", "data", "never_read", "unclear"):
         totals[name] = totals.get(name, 0) + report[name]
+    reasons = totals.setdefault("reasons", {})
+    for reason, words in report["reasons"].items():
+        reasons[reason] = reasons.get(reason, 0) + words
     found = problems_of(truth, report.get("list", []))
     for options in (["--layout", "shift"], ["--fresh", "poison", "--layout", "shift"]):
         replayed = run(

@@ -1,0 +1,38 @@
+// Engines whose observers spend a budget while waves run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "emulator/engine/engine.h"
+#include "lanecheck/budget.h"
+#include "lanecheck/deep_observer.h"
+#include "lanecheck/provenance_observer.h"
+
+namespace gfxgraph::lanecheck {
+
+// An observer, and a budget that is spent while waves run.
+template <typename Base>
+struct WithBudget : Base {
+  template <typename... Arguments>
+  explicit WithBudget(Budget& of, Arguments&&... arguments)
+      : Base(std::forward<Arguments>(arguments)...), budget(of) {}
+  Budget& budget;
+  emulator::Engine* engine = nullptr;
+  uint64_t launch = 0;  // unique in this process; changes between launches only
+};
+using BudgetObserver = WithBudget<DeepObserver>;  // of lanes, or of every access
+using BudgetProvenance = WithBudget<ProvenanceObserver>;
+
+// kDeep: every access is looked at.
+enum class Watch : uint8_t { kLanes, kDeep };
+// The observer must outlive the engine, and be told of it before the first launch.
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetObserver& observer, Watch watch);
+std::unique_ptr<emulator::Engine> create_engine(emulator::MemoryMap& memory,
+                                                const emulator::EngineOptions& options,
+                                                BudgetProvenance& observer);
+
+}  // namespace gfxgraph::lanecheck
