@@ -36,10 +36,7 @@ class DeepObserver : public LaneObserver {
   static constexpr unsigned kHookKinds = kShadowRules + 4;
   static_assert(kHookKinds <= 1u << (32 - kRuleShift));
   template <unsigned kKind>
-  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst) {
-    if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
-    if constexpr (kKind == kBitwise) InitCheck::before_bitwise(state, state.init, wave, inst);
-  }
+  GFXGRAPH_INLINE void before(WaveState& state, const Wave& wave, const Inst& inst);
   template <unsigned kKind>
   GFXGRAPH_INLINE void after(WaveState& state, const Wave& wave, const Inst& inst);
   GFXGRAPH_INLINE uint32_t memory(WaveState& state, const Wave& wave, const Inst& inst,

@@ -11,18 +11,66 @@ template <unsigned kKind>
 GFXGRAPH_INLINE void DeepObserver::after(WaveState& state, const Wave& wave, const Inst& inst) {
   if constexpr (kKind < kShadowRules) {
     LaneObserver::after<kKind>(state, wave, inst);
-    if (state.init.dwords != 0) InitCheck::finish_load(state, state.init, wave, inst);
+    if (state.init.pending) [[unlikely]]
+      InitCheck::finish_load(state, state.init, wave, inst);
+    state.init.dwords = 0;
     constexpr auto rule = static_cast<ShadowRule>(kKind);
     if constexpr (rule == ShadowRule::kScalar || rule == ShadowRule::kLaneMask)
       if (init_ != nullptr && state.defined[emulator::operand::kExecLo] != ~0u) [[unlikely]]
         init_->exec_written(state, wave, inst);
   } else if constexpr (kKind == kBitwise) {
-    init_->after_bitwise(state, state.init, wave, inst);
+    if (state.init.bits_known) [[likely]]
+      shadow::set_scalars(state, emulator::operands_of(inst), ~0u);
+    else
+      init_->after_bitwise(state, state.init, wave, inst);
   } else if constexpr (kKind != kBranch) {
     if constexpr (kKind == kOrdersAfterRun)
       LaneObserver::after<static_cast<unsigned>(ShadowRule::kRun)>(state, wave, inst);
     race_->hook(state.race, wave, inst);
   }
+}
+
+template <unsigned kKind>
+GFXGRAPH_INLINE void DeepObserver::before(WaveState& state, const Wave& wave, const Inst& inst) {
+  if constexpr (kKind == kBranch) init_->branch(state, wave, inst);
+  if constexpr (kKind == kBitwise) {
+    state.init.bits_known = shadow::sources(state, emulator::operands_of(inst)) == ~0u;
+    if (!state.init.bits_known) [[unlikely]]
+      InitCheck::before_bitwise(state, state.init, wave, inst);
+  }
+}
+
+// The usual case. Of memory that is not followed, too.
+GFXGRAPH_INLINE bool InitCheck::all_written(const InitWave& me, const Wave& wave,
+                                            const emulator::MemoryEvent& event,
+                                            const emulator::RegionCacheEntry* region) {
+  if (event.space != emulator::Space::kLds)
+    return region != nullptr && memory_.needs_no_look(region->base, region->requested_size);
+  if (me.lds->left == 0) return true;
+  uint32_t low = UINT32_MAX, high = 0;
+  for (unsigned l = 0; l < emulator::kLanes; ++l) {
+    const auto address = static_cast<uint32_t>(event.address[l]);
+    const uint32_t active = wave.exec_mask.lane[l];
+    low = std::min(low, address | ~active);
+    high = std::max(high, address & active);
+  }
+  return low <= high && me.lds->all(low, uint64_t{high} + event.access_bytes - low);
+}
+
+GFXGRAPH_INLINE void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave,
+                                       const Inst& inst, const emulator::MemoryEvent& event,
+                                       uint32_t lanes, const emulator::RegionCacheEntry* region) {
+  const bool defined = shadow::sources(state, emulator::operands_of(inst)) == ~0u;
+  if (!defined) report_address(state, wave, inst, event.exec);
+  if (event.space == emulator::Space::kScratch || lanes == 0) return;  // the lane observer's
+  if (event.space == emulator::Space::kLds && me.lds == nullptr) return;
+  const bool loads = event.kind == emulator::AccessKind::kLoad;
+  // An atomic of a place that was written takes from it, and leaves there, what is defined.
+  if ((!loads && !defined) || !all_written(me, wave, event, region)) [[unlikely]]
+    return each_lane(state, me, wave, inst, event, lanes);
+  if (!loads) return;
+  const unsigned dwords = me.dwords + (event.access_bytes + 3u) / 4;
+  me.dwords = dwords < InitWave::kMost ? dwords : InitWave::kMost;
 }
 
 namespace shadow {
@@ -43,12 +91,18 @@ GFXGRAPH_INLINE bool within_lds(const emulator::Wave& wave, const emulator::Memo
   return event.kind != emulator::AccessKind::kAtomic || low % bytes == 0;
 }
 
+// What the instruction's last access found.
+GFXGRAPH_INLINE const emulator::RegionCacheEntry& region_of(const emulator::Wave& wave,
+                                                            const emulator::Inst& inst) {
+  const size_t at = (reinterpret_cast<uintptr_t>(&inst) >> 6) % emulator::Wave::kRegionCacheEntries;
+  return wave.regions[at];
+}
+
 // All launched lanes are where the instruction's last access was, as the program requested it: then
 // the lane observer has nothing to say.
 GFXGRAPH_INLINE bool within_region(const LaneWaveState& state, const emulator::Wave& wave,
                                    const emulator::Inst& inst, const emulator::MemoryEvent& event) {
-  const size_t at = (reinterpret_cast<uintptr_t>(&inst) >> 6) % emulator::Wave::kRegionCacheEntries;
-  const emulator::RegionCacheEntry& entry = wave.regions[at];
+  const emulator::RegionCacheEntry& entry = region_of(wave, inst);
   if (event.in_range != ~0u || event.other_space != 0) return false;
   if (event.pointer != 0 && event.pointer - entry.base >= entry.requested_size) return false;
   if (event.kind == emulator::AccessKind::kAtomic) {
@@ -66,8 +120,8 @@ GFXGRAPH_INLINE bool within_region(const LaneWaveState& state, const emulator::W
 GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wave, const Inst& inst,
                                                const emulator::MemoryEvent& event) {
   uint32_t keep = event.exec;
-  const bool ordinary = event.space == emulator::Space::kLds
-                            ? event.other_space == 0 && shadow::within_lds(wave, event)
+  const bool lds = event.space == emulator::Space::kLds;
+  const bool ordinary = lds ? event.other_space == 0 && shadow::within_lds(wave, event)
                             : shadow::within_region(state, wave, inst, event);
   if (!ordinary) [[unlikely]]
     keep = LaneObserver::memory(state, wave, inst, event);
@@ -75,7 +129,8 @@ GFXGRAPH_INLINE uint32_t DeepObserver::look_at(WaveState& state, const Wave& wav
     race_->access(lower_of(state).race, wave, inst, event,
                   keep & event.in_range & ~event.other_space);
   if (init_ != nullptr)
-    init_->access(state, state.init, wave, inst, event, keep & event.in_range & ~event.other_space);
+    init_->access(state, state.init, wave, inst, event, keep & event.in_range & ~event.other_space,
+                  ordinary && !lds ? &shadow::region_of(wave, inst) : nullptr);
   return keep;
 }
 

@@ -98,12 +98,12 @@ bool InitCheck::is_bitwise(const Inst& inst) { return bitwise(inst.op).logic != 
 void InitCheck::wave_begin(InitWave& me, const Wave& wave) {
   me.dwords = 0;
   me.pending = false;
+  me.loaded.fill(~0u);
   me.lds = nullptr;
   if (wave.group->lds_requested == 0) return;
   InitWave::Lds& lds = lds_[wave.group];
-  if (lds.waves == 0 && lds.written.empty()) {
-    lds.written.assign(wave.group->lds_requested, 0);
-    lds.left = lds.written.size();
+  if (lds.waves == 0) {
+    lds.reset(wave.group->lds_requested);
     lds.waves = wave.group->wave_count;
   }
   me.lds = &lds;
@@ -112,43 +112,53 @@ void InitCheck::wave_begin(InitWave& me, const Wave& wave) {
 void InitCheck::wave_end(const Wave& wave) {
   if (wave.first_lane != 0) return;
   const auto found = lds_.find(wave.group);
-  if (found != lds_.end() && --found->second.waves == 0) lds_.erase(found);
+  if (found != lds_.end()) --found->second.waves;
 }
 
 // ---- memory ----
 
-void InitCheck::access(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
-                       const emulator::MemoryEvent& event, uint32_t lanes) {
-  const uint32_t undefined = undefined_addresses(state, emulator::operands_of(inst)) & event.exec;
+void InitCheck::report_address(LaneWaveState& state, const Wave& wave, const Inst& inst,
+                               uint32_t exec) {
+  const uint32_t undefined = undefined_addresses(state, emulator::operands_of(inst)) & exec;
   if (undefined != 0) report(state, wave, inst, FindingClass::kU1, undefined, "");
-  if (event.space == emulator::Space::kScratch) return;  // the lane observer's
-  const bool lds = event.space == emulator::Space::kLds;
-  if (lds && me.lds == nullptr) return;
-  if (event.kind == emulator::AccessKind::kLoad) return load(me, event, lanes);
-  store(state, me, wave, inst, event, lanes);
 }
 
-// The usual case. Of memory that is not followed, too.
-bool InitCheck::all_written(const InitWave& me, const emulator::MemoryEvent& event,
-                            uint32_t lanes) {
-  if (event.space == emulator::Space::kLds) return me.lds->left == 0;
+void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                          const emulator::MemoryEvent& event, uint32_t lanes) {
+  const bool lds = event.space == emulator::Space::kLds;
+  const bool loads = event.kind == emulator::AccessKind::kLoad;
+  const bool good = loads || stores_defined(state, inst, event, lanes);
   uint64_t low = UINT64_MAX, high = 0;
+  bool row = (lanes & (lanes - 1)) == 0 || lanes == ~0u;
   for (unsigned l = 0; l < emulator::kLanes; ++l) {
     const bool active = (lanes >> l & 1) != 0;
     low = std::min(low, active ? event.address[l] : UINT64_MAX);
     high = std::max(high, active ? event.address[l] : 0);
+    row = row && (!active || l == 0 || lanes != ~0u ||
+                  event.address[l] == event.address[l - 1] + event.access_bytes);
   }
-  return memory_.in_written_buffer(low, high + event.access_bytes - 1);
+  const uint64_t span = high + event.access_bytes - low;
+  if (good &&
+      (lds ? me.lds->left == 0 || me.lds->all(low, span) : memory_.all_written(low, span))) {
+    if (loads ||
+        (event.kind == emulator::AccessKind::kAtomic && !replaces(inst.op) && returns(inst)))
+      me.dwords = std::min(me.dwords + (event.access_bytes + 3u) / 4, InitWave::kMost);
+    return;
+  }
+  if (loads) return load(me, event, lanes);
+  // The first store of a row of lanes.
+  if (good && row && event.kind == emulator::AccessKind::kStore) {
+    if (!lds) return memory_.set_written(low, span);
+    if (low < me.lds->bytes) me.lds->set(low, std::min(span, me.lds->bytes - low), true);
+    return;
+  }
+  store(state, me, wave, inst, event, lanes);
 }
 
 void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const unsigned dwords = (event.access_bytes + 3u) / 4;
   if (me.dwords + dwords > InitWave::kMost || lanes == 0) return;
-  if (all_written(me, event, lanes)) {
-    for (unsigned d = 0; d < dwords; ++d) me.loaded[me.dwords++] = ~0u;
-    return;
-  }
   for (unsigned d = 0; d < dwords; ++d) {
     uint32_t written = ~0u;
     const uint32_t bytes = std::min(4u, event.access_bytes - 4 * d);
@@ -157,8 +167,7 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
       const uint64_t address = event.address[lane] + 4 * d;
       bool any = false;
       if (lds) {
-        for (uint32_t b = 0; b < bytes; ++b)
-          any = any || address + b >= me.lds->written.size() || me.lds->written[address + b] != 0;
+        any = address + bytes > me.lds->bytes || (me.lds->bits(address) & ((1u << bytes) - 1)) != 0;
       } else {
         any = !memory_.may_be_unwritten(address) ||
               memory_.unwritten(address, bytes) != (1u << bytes) - 1;
@@ -186,9 +195,6 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
                       const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const bool atomic = event.kind == emulator::AccessKind::kAtomic;
-  if (!atomic && lanes != 0 && stores_defined(state, inst, event, lanes) &&
-      all_written(me, event, lanes))
-    return;
   uint16_t data = inst.src[1];
   const uint32_t flags = emulator::op_info(inst.op).flags;
   if ((flags & emulator::OpInfo::kTwoAddresses) != 0) {
@@ -205,7 +211,8 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
     const unsigned before = me.dwords;
     load(me, event, lanes);
     for (unsigned d = before; d < me.dwords; ++d) lanes &= me.loaded[d];
-    if ((inst.mods & emulator::mmod::kGlc) == 0 && inst.dst == operand::kNone) {
+    if (!returns(inst)) {
+      std::fill(me.loaded.begin() + before, me.loaded.begin() + me.dwords, ~0u);
       me.dwords = before;
       me.pending = false;
     }
@@ -218,12 +225,8 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
       const uint64_t address = event.address[lane] + at;
       const bool good = (defined >> lane & 1) != 0;
       if (lds) {
-        for (uint64_t b = 0; b < bytes && address + b < me.lds->written.size(); ++b) {
-          uint8_t& written = me.lds->written[address + b];
-          me.lds->left += written;
-          written = good;
-          me.lds->left -= written;
-        }
+        if (address < me.lds->bytes)
+          me.lds->set(address, std::min(bytes, me.lds->bytes - address), good);
       } else if (memory_.may_be_unwritten(address)) {
         if (good)
           memory_.set_written(address, bytes);
@@ -240,6 +243,10 @@ void InitCheck::scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave
   if (undefined_addresses(state, operands) != 0 && wave.exec() != 0)
     report(state, wave, inst, FindingClass::kU1, 0, "");
   if (!event.mapped) return;
+  if (memory_.needs_no_look(event.address, event.bytes)) {
+    me.dwords = std::min(me.dwords + event.bytes / 4, InitWave::kMost);
+    return;
+  }
   for (uint32_t at = 0; at < event.bytes && me.dwords < InitWave::kMost; at += 4) {
     const uint64_t address = event.address + at;
     const bool undefined = memory_.may_be_unwritten(address) && memory_.unwritten(address, 4) == 15;
@@ -259,6 +266,7 @@ void InitCheck::finish_load(LaneWaveState& state, InitWave& me, const Wave& wave
     else
       state.defined[code] &= ~exec | me.loaded[d];
   }
+  me.loaded.fill(~0u);
   me.dwords = 0;
   me.pending = false;
 }

@@ -21,15 +21,14 @@ namespace gfxgraph::lanecheck {
 struct InitWave {
   static constexpr unsigned kMost = 16;  // dwords of a scalar load
   // The dwords that the current instruction has loaded: for each, the lanes whose bytes were
-  // written.
+  // written. Those behind are all ones.
   std::array<uint32_t, kMost> loaded;
   unsigned dwords = 0;
   bool pending = false;  // not all of it was
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
-  struct Lds {
-    std::vector<uint8_t> written;  // 1: the byte is
-    size_t left = 0;               // bytes that are not
+  bool bits_known = false;  // all of it
+  struct Lds : WrittenBytes {
     uint32_t waves = 0;
   };
   Lds* lds = nullptr;  // of the workgroup; null: it has none
@@ -52,8 +51,10 @@ class InitCheck {
   static bool is_branch(const Inst& inst);
   static bool is_bitwise(const Inst& inst);
 
-  void access(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
-              const emulator::MemoryEvent& event, uint32_t lanes);
+  // `region`: all launched lanes are in it, as the program requested it. Null: not known.
+  GFXGRAPH_INLINE void access(LaneWaveState& state, InitWave& me, const Wave& wave,
+                              const Inst& inst, const emulator::MemoryEvent& event, uint32_t lanes,
+                              const emulator::RegionCacheEntry* region);
   void scalar_load(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
                    const emulator::ScalarEvent& event);
   // After an instruction with InitWave::pending.
@@ -69,7 +70,15 @@ class InitCheck {
   void read_by_host(uint64_t launch, uint64_t address, uint64_t bytes);
 
  private:
-  bool all_written(const InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);
+  GFXGRAPH_INLINE bool all_written(const InitWave& me, const Wave& wave,
+                                   const emulator::MemoryEvent& event,
+                                   const emulator::RegionCacheEntry* region);
+  void each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, const Inst& inst,
+                 const emulator::MemoryEvent& event, uint32_t lanes);
+  void report_address(LaneWaveState& state, const Wave& wave, const Inst& inst, uint32_t exec);
+  static bool returns(const Inst& inst) {
+    return (inst.mods & emulator::mmod::kGlc) != 0 || inst.dst != emulator::operand::kNone;
+  }
   static bool stores_defined(const LaneWaveState& state, const Inst& inst,
                              const emulator::MemoryEvent& event, uint32_t lanes);
   void load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes);

@@ -13,7 +13,9 @@ Result<void> InitMemory::begin(uint64_t address, uint64_t bytes) {
   if (bytes == 0) return {};
   GFXGRAPH_TRY(budget_.take_memory(bytes / 8 + 1, "the record of written bytes (initcheck)"));
   taken_ += bytes / 8 + 1;
-  ranges_[address] = {address, bytes, std::vector<uint64_t>(bytes / 64 + 2), bytes};
+  Range& range = ranges_[address];
+  range.address = address;
+  range.reset(bytes);
   set_bounds();
   return {};
 }
@@ -30,7 +32,7 @@ void InitMemory::end(uint64_t address) {
 }
 
 void InitMemory::set_bounds() {
-  last_ = nullptr;
+  near_.fill(nullptr);
   low_ = high_ = 0;
   if (ranges_.empty()) return;
   low_ = ranges_.begin()->first;
@@ -38,16 +40,15 @@ void InitMemory::set_bounds() {
   high_ = last.address + last.bytes;
 }
 
-InitMemory::Range* InitMemory::find(uint64_t address) {
-  if (last_ != nullptr && address - last_->address < last_->bytes) return last_;
+InitMemory::Range* InitMemory::search(uint64_t address) {
   const auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return nullptr;
   Range& range = std::prev(after)->second;
   if (address - range.address >= range.bytes) return nullptr;
-  return last_ = &range;
+  return near_[(address >> 12) * 0x9E3779B97F4A7C15u >> 59] = &range;
 }
 
-void InitMemory::Range::set(uint64_t from, uint64_t count, bool value) {
+void WrittenBytes::set(uint64_t from, uint64_t count, bool value) {
   while (count != 0) {
     const uint64_t shift = from % 64;
     const uint64_t here = std::min(64 - shift, count);
