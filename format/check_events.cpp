@@ -110,6 +110,9 @@ class EventChecker {
     }
     GFXGRAPH_TRY(state_.check_stream(action.stream, "allocation end"));
     GFXGRAPH_TRY(state_.check_content(action.post, "allocation end: post"));
+    if (action.gone && (action.post.stored || action.post.hash)) {
+      return fail(Status::kCorrupt, "allocation end: has a post-state but is said to be gone");
+    }
     found->second.ended = true;
     return {};
   }

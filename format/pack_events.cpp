@@ -41,6 +41,7 @@ Offset<fbs::AllocationEnd> pack_action(Builder& builder, const AllocationEnd& ac
   table.add_freed(action.freed);
   table.add_stream(action.stream);
   table.add_post(post);
+  table.add_gone(action.gone);
   return table.Finish();
 }
 

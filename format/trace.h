@@ -188,6 +188,8 @@ struct AllocationEnd {
   bool freed = true;
   StreamId stream = 0;  // hipFreeAsync
   Content post;         // the state before it was freed: what --verify compares with
+  bool gone = false;    // a graph freed it: no program can read its last contents, and `post` is
+                        // not known
 };
 
 // The program wrote host-visible memory (pinned, registered, managed) by itself.

@@ -24,7 +24,7 @@ AllocationBegin unpack(Unpacker& unpacker, const fbs::AllocationBegin& from) {
 }
 
 AllocationEnd unpack(Unpacker& unpacker, const fbs::AllocationEnd& from) {
-  return {from.id(), from.freed(), from.stream(), unpacker.content(from.post())};
+  return {from.id(), from.freed(), from.stream(), unpacker.content(from.post()), from.gone()};
 }
 
 HostWrite unpack(Unpacker& unpacker, const fbs::HostWrite& from) {

@@ -37,7 +37,7 @@ void Recorder::graph_memory(uint64_t address, uint64_t size_bytes) noexcept {
     auto entry = std::make_shared<Allocation>();
     entry->address = address;
     entry->size_bytes = size_bytes;
-    entry->of_graph = entry->absent = true;
+    entry->of_graph = entry->absent = entry->gone = true;
     contents_.insert_allocation(std::move(entry), {});
   });
   drain_if_full();
@@ -102,7 +102,9 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
     if (allocation->of_graph) {
-      allocation->absent = true;  // until a graph allocates it again
+      // Until a graph allocates it again. Its contents could be read until now.
+      allocation->absent = true;
+      allocation->gone = false;
       return;
     }
     if (stream_ordered && graphs_.captures().capturing(stream)) {

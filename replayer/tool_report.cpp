@@ -191,11 +191,9 @@ void add_verification(ordered_json& json, const ReplayFacts& facts) {
   if (!facts.report) return;
   const VerifyReport& report = *facts.report;
   json["verified_runs"] = facts.verified_runs;
-  json["buffers"] = {{"total", report.buffers.size()},
-                     {"identical", report.identical},
-                     {"different", report.different},
-                     {"uncompared", report.uncompared},
-                     {"not_identical", buffers_json(report)}};
+  json["buffers"] = {{"total", report.buffers.size()}, {"identical", report.identical},
+                     {"different", report.different},  {"uncompared", report.uncompared},
+                     {"freed_by_graphs", report.gone}, {"not_identical", buffers_json(report)}};
   json["reported_run"] = facts.reported_run;
   json["identical"] = report.identical_throughout();
   json["host_writes_in_doubt"] = {{"made_by_kernels", report.doubtful.made},
@@ -303,6 +301,8 @@ std::string text_report(const ReplayFacts& facts) {
   text += format_printable("buffers: {} of {} identical", report.identical, report.buffers.size());
   if (report.different != 0) text += format_printable(", {} different", report.different);
   if (report.uncompared != 0) text += format_printable(", {} not compared", report.uncompared);
+  if (report.gone != 0)
+    text += format_printable("; {} that graphs had freed hold nothing", report.gone);
   text += "\n";
   if (!report.copies.empty()) {
     text += format_printable("copies to the host: {} of {} identical", report.copies_identical,

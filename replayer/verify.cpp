@@ -310,6 +310,10 @@ Result<VerifyReport> verify(const Instance& instance, const OriginMap* origins) 
   report.doubtful = instance.doubtful_writes();
   for (const AllocationInfo& info : instance.program().allocations()) {
     if (!instance.program().holds(info)) continue;
+    if (info.end != nullptr && info.end->gone && instance.program().ends_with(info)) {
+      ++report.gone;
+      continue;
+    }
     BufferResult result;
     if (instance.program().ends_with(info) && !instance.memory().overwritten(info.begin->id)) {
       GFXGRAPH_ASSIGN_OR_RETURN(

@@ -99,7 +99,8 @@ class Fields {
     return {{"allocation", end.id},
             {"freed", end.freed},
             {"stream", end.stream},
-            {"post", content_json(end.post)}};
+            {"post", content_json(end.post)},
+            {"gone", end.gone}};
   }
   Json operator()(const format::HostWrite& write) const {
     return {{"allocation", write.allocation},

@@ -172,7 +172,8 @@ format::Content Contents::post_content(const Allocation& allocation) {
 void Contents::end_allocation(const Allocation& allocation, bool freed, format::StreamId stream,
                               format::Content post) {
   if (freed && !stretch_.whole()) freed_.insert(allocation.id);
-  events_.append(format::AllocationEnd{allocation.id, freed, stream, std::move(post)});
+  events_.append(
+      format::AllocationEnd{allocation.id, freed, stream, std::move(post), allocation.gone});
 }
 
 std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool store,

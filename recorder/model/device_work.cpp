@@ -213,6 +213,7 @@ void DeviceWork::commit(Work&& work) noexcept {
     }
     if (around) host_writes_.write_around_adopted(std::get<RawCopy>(work.raw));
     host_writes_.kernels_take_off(work, events_.stream_id(work.stream));
+    for (const RawGraphMemory& memory : work.graph_memory) comes_or_goes(memory);
     if (allocations_.any_value()) follow_values(work);
     for (const Handle event : work.records) {
       graphs_.captures().forget_event(event);

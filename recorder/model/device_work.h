@@ -83,6 +83,8 @@ class DeviceWork : private Part {
   // device_work_graphs.cpp
   std::optional<std::vector<format::GraphNode>> materialise(const ExecutableGraph& graph,
                                                             Work& work);
+  // A graph that was launched allocates or frees memory.
+  void comes_or_goes(const RawGraphMemory& memory);
   void note_lost_edges(const std::vector<format::GraphNode>& nodes);
   void tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work);
   void defer_graph_sources(const ExecutableGraph& graph, std::vector<format::GraphNode>& nodes,

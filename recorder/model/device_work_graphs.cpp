@@ -92,6 +92,11 @@ void DeviceWork::tell_by_functions(const std::vector<format::GraphNode>& nodes, 
   }
 }
 
+void DeviceWork::comes_or_goes(const RawGraphMemory& memory) {
+  const auto allocation = allocations_.map().find_begin(memory.address);
+  if (allocation && allocation->of_graph) allocation->absent = allocation->gone = memory.frees;
+}
+
 void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& work) noexcept {
   work.stream = stream;
   work.call = "hipGraphLaunch";
@@ -115,6 +120,9 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
     if (stretch_.outside()) {
       stretch_.fresh().kernels_run();
       graph.launched = true;
+      for (const FlatNode& node : graph.nodes) {
+        if (const auto* memory = std::get_if<RawGraphMemory>(&node.action)) comes_or_goes(*memory);
+      }
       return;
     }
     const bool same = !graph.changed && !graph.reads_host_memory && graph.id != 0 &&
@@ -175,9 +183,7 @@ void DeviceWork::prepare_graph_launch(Handle executable, Handle stream, Work& wo
     graph.launched = true;
     for (const FlatNode& node : graph.nodes) {
       const auto* memory = std::get_if<RawGraphMemory>(&node.action);
-      if (memory == nullptr) continue;
-      const auto allocation = allocations_.map().find_begin(memory->address);
-      if (allocation && allocation->of_graph) allocation->absent = memory->frees;
+      if (memory != nullptr) work.graph_memory.push_back(*memory);
     }
     // Event nodes order the whole graph: more than they ask for, and never less.
     for (const Handle event : graph.waits) {

@@ -427,6 +427,11 @@ void add_event_cases(std::vector<GoldenCase>& cases) {
   unwritten_end.post.size_bytes = 32;
   unwritten_end.post.unwritten = true;
   cases.push_back({"unwritten_post", with_event(unwritten_end)});
+  AllocationEnd gone{2, true, 0, {}, true};
+  cases.push_back({"gone_with_post", with_event(gone)});
+  gone.post.stored = false;
+  gone.post.hash = {1, 2};
+  cases.push_back({"gone_with_hash", with_event(gone)});
   cases.push_back({"allocation_stream_missing", with_begin([](auto& b) { b.stream = 9; })});
   cases.push_back({"global_without_symbol", with_begin([](auto& b) {
                      b.kind = AllocationKind::kModuleGlobal;

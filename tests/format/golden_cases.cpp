@@ -137,6 +137,16 @@ Result<void> add_unwritten(Writer& writer) {
   return {};
 }
 
+// Since 0.2: memory that a graph freed.
+Result<void> add_gone(Writer& writer) {
+  GFXGRAPH_TRY(add_unwritten(writer));
+  AllocationEnd end{2, false, 0, {}, true};
+  end.post.size_bytes = 32;
+  end.post.stored = false;
+  GFXGRAPH_TRY(writer.add(event_of(end)));
+  return {};
+}
+
 }  // namespace
 
 std::vector<GoldenCase> golden_cases() {
@@ -234,6 +244,10 @@ std::vector<GoldenCase> golden_cases() {
   cases.push_back({"unwritten", trace_bytes([](Writer& writer) {
                      GFXGRAPH_CHECK(add_preamble(writer).has_value());
                      GFXGRAPH_CHECK(add_unwritten(writer).has_value());
+                   })});
+  cases.push_back({"gone", trace_bytes([](Writer& writer) {
+                     GFXGRAPH_CHECK(add_preamble(writer).has_value());
+                     GFXGRAPH_CHECK(add_gone(writer).has_value());
                    })});
   cases.push_back(
       {"compressed_events",

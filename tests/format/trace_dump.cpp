@@ -56,7 +56,9 @@ struct ActionDumper {
     return json;
   }
   Json operator()(const AllocationEnd& a) const {
-    return {{"id", a.id}, {"freed", a.freed}, {"stream", a.stream}, {"post", dump(a.post)}};
+    Json json = {{"id", a.id}, {"freed", a.freed}, {"stream", a.stream}, {"post", dump(a.post)}};
+    if (a.gone) json["gone"] = true;
+    return json;
   }
   Json operator()(const HostWrite& a) const {
     Json json = {
