@@ -69,8 +69,7 @@ GFXGRAPH_INLINE void InitCheck::access(LaneWaveState& state, InitWave& me, const
   if ((!loads && !defined) || !all_written(me, wave, event, region)) [[unlikely]]
     return each_lane(state, me, wave, inst, event, lanes);
   if (!loads) return;
-  const unsigned dwords = me.dwords + (event.access_bytes + 3u) / 4;
-  me.dwords = dwords < InitWave::kMost ? dwords : InitWave::kMost;
+  me.load_written(event);
 }
 
 namespace shadow {

@@ -142,7 +142,7 @@ void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, 
       (lds ? me.lds->left == 0 || me.lds->all(low, span) : memory_.all_written(low, span))) {
     if (loads ||
         (event.kind == emulator::AccessKind::kAtomic && !replaces(inst.op) && returns(inst)))
-      me.dwords = std::min(me.dwords + (event.access_bytes + 3u) / 4, InitWave::kMost);
+      me.load_written(event);
     return;
   }
   if (loads) return load(me, event, lanes);
@@ -158,7 +158,8 @@ void InitCheck::each_lane(LaneWaveState& state, InitWave& me, const Wave& wave, 
 void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t lanes) {
   const bool lds = event.space == emulator::Space::kLds;
   const unsigned dwords = (event.access_bytes + 3u) / 4;
-  if (me.dwords + dwords > InitWave::kMost || lanes == 0) return;
+  const unsigned first = me.first_of(event);
+  if (first + dwords > InitWave::kMost || lanes == 0) return;
   for (unsigned d = 0; d < dwords; ++d) {
     uint32_t written = ~0u;
     const uint32_t bytes = std::min(4u, event.access_bytes - 4 * d);
@@ -174,9 +175,10 @@ void InitCheck::load(InitWave& me, const emulator::MemoryEvent& event, uint32_t 
       }
       if (!any) written &= ~(1u << lane);
     }
-    me.loaded[me.dwords++] = written;
+    me.loaded[first + d] &= written;
     me.pending = me.pending || written != ~0u;
   }
+  me.dwords = std::max(me.dwords, first + dwords);
 }
 
 // Nothing that it may store is undefined, whichever of its data operands the event is of.
@@ -208,12 +210,12 @@ void InitCheck::store(LaneWaveState& state, InitWave& me, const Wave& wave, cons
   }
   if (atomic && !replaces(inst.op)) {
     // What it reads is undefined if nobody wrote it, and so is what it leaves there.
-    const unsigned before = me.dwords;
+    const unsigned first = me.first_of(event);
     load(me, event, lanes);
-    for (unsigned d = before; d < me.dwords; ++d) lanes &= me.loaded[d];
+    for (unsigned d = first; d < me.dwords; ++d) lanes &= me.loaded[d];
     if (!returns(inst)) {
-      std::fill(me.loaded.begin() + before, me.loaded.begin() + me.dwords, ~0u);
-      me.dwords = before;
+      me.loaded.fill(~0u);
+      me.dwords = 0;
       me.pending = false;
     }
   }

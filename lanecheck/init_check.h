@@ -5,6 +5,7 @@
 // thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,17 @@ struct InitWave {
   std::array<uint32_t, kMost> loaded;
   unsigned dwords = 0;
   bool pending = false;  // not all of it was
+
+  // The first of the dwords that an access loads. Lanes of a FLAT load that go to LDS and lanes
+  // that go to memory are two events for the same registers.
+  unsigned first_of(const emulator::MemoryEvent& event) const {
+    return event.other_space == 0 ? dwords : 0;
+  }
+  // Their bytes were all written.
+  void load_written(const emulator::MemoryEvent& event) {
+    const unsigned end = first_of(event) + (event.access_bytes + 3u) / 4;
+    dwords = std::max(dwords, std::min(end, kMost));
+  }
   // The shadow of a bitwise scalar instruction's result.
   std::array<uint32_t, 2> bits;
   bool bits_known = false;  // all of it

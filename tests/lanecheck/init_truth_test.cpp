@@ -68,6 +68,7 @@ TEST(InitTruth, Buffers) {
     faults.push_back(buffer(FindingClass::kU2, "as_bound", 32, how, name));
     faults.push_back(buffer(FindingClass::kU1, "as_wide", 32, how, name));
     faults.push_back(buffer(FindingClass::kU1, "counted", 64, how, name));
+    faults.push_back(buffer(FindingClass::kU1, "as_index_beside_lds", 64, how, name));
     faults.push_back(buffer(FindingClass::kU3, "computed", 64, how, name, true));
   }
   check_all(faults, with_init());

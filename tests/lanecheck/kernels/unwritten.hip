@@ -47,6 +47,16 @@ KERNEL lds_as_condition_safe(int* to, const int*) {
   if (flag != 0) to[ITEM] = 3;
 }
 
+// Odd lanes load from LDS, the others from memory, by one instruction.
+PAIR(as_index_beside_lds, const int,
+     __shared__ int tile[64];
+     tile[ITEM % 64] = 5;
+     __syncthreads();
+     const int* const place = ITEM % 2 != 0 ? tile + ITEM % 64 : from + ITEM;
+     int index;
+     asm volatile("flat_load_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)" : "=v"(index) : "v"(place));
+     to[index & 31] = ITEM;)
+
 // Registers, by hand: compilers choose a value where the source has none.
 KERNEL register_as_index(int* to, const int*) {
   int index;
