@@ -555,5 +555,50 @@ TEST_F(RecorderHostMemoryTest, NodesKeepTheAllocationThatTheirWordsWereMadeFrom)
   }
 }
 
+// Last contents that only a graph's launch could have read are no lack of the trace.
+TEST_F(RecorderGraphTest, MemoryThatGraphsFreedIsGone) {
+  const uint64_t address = reinterpret_cast<uint64_t>(data_);
+  const auto gone_after = [&](const std::vector<bool>& launched_frees, bool by_call) {
+    std::filesystem::remove(path());
+    make({});
+    recorder_->graph_memory(address, sizeof(data_));
+    for (const bool frees : {false, true}) {
+      recorder_->graphs().graph_created(handle(30 + frees));
+      add_node(handle(30 + frees), handle(1 + frees), RawGraphMemory{address, frees});
+      recorder_->graphs().graph_instantiated(handle(40 + frees), handle(30 + frees));
+    }
+    for (const bool frees : launched_frees) launch(handle(40 + frees), nullptr);
+    if (by_call) recorder_->freed(recorder_->freeing(address, nullptr, true), true, nullptr);
+    const auto trace = finish();
+    const auto ends = actions<format::AllocationEnd>(*trace);
+    EXPECT_THAT(ends, SizeIs(1));
+    EXPECT_FALSE(ends[0].freed);
+    EXPECT_NE(ends[0].gone || by_call, ends[0].post.stored);
+    return ends[0].gone;
+  };
+  EXPECT_TRUE(gone_after({}, false));
+  EXPECT_FALSE(gone_after({false}, false));
+  EXPECT_TRUE(gone_after({false, true}, false));
+  EXPECT_FALSE(gone_after({false, true, false}, false));
+  EXPECT_FALSE(gone_after({false}, true));
+}
+
+// HIP may refuse a launch: it has freed nothing then.
+TEST_F(RecorderGraphTest, RefusedLaunchesFreeNothing) {
+  const uint64_t address = reinterpret_cast<uint64_t>(data_);
+  recorder_->graph_memory(address, sizeof(data_));
+  for (const bool frees : {false, true}) {
+    recorder_->graphs().graph_created(handle(30 + frees));
+    add_node(handle(30 + frees), handle(1 + frees), RawGraphMemory{address, frees});
+    recorder_->graphs().graph_instantiated(handle(40 + frees), handle(30 + frees));
+  }
+  launch(handle(40), nullptr);
+  Work refused;
+  recorder_->prepare_graph_launch(handle(41), nullptr, refused);
+  const auto ends = actions<format::AllocationEnd>(*finish());
+  ASSERT_THAT(ends, SizeIs(1));
+  EXPECT_TRUE(ends[0].post.stored);
+}
+
 }  // namespace
 }  // namespace gfxgraph::recorder

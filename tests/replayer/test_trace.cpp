@@ -149,6 +149,11 @@ void TestTrace::end(format::AllocationId id, bool freed) {
   end.freed = freed;
   end.post = content(memory_.at(id).data(), memory_.at(id).size(), !hash_only);
   if (edit_post) edit_post(end.post);
+  if (gone.contains(id)) {
+    end.gone = true;
+    end.post = {};
+    end.post.stored = false;
+  }
   add(end);
 }
 

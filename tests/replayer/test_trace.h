@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,7 @@ class TestTrace {
   std::function<void(format::Launch&)> edit_launch;
   std::function<void(format::AllocationBegin&)> edit_begin;
   std::function<void(format::Content&)> edit_post;
+  std::set<format::AllocationId> gone;                // that graphs had freed
   std::function<void(format::Content&)> edit_result;  // of copies to the host
 
   // Ends what is alive, seals, opens.

@@ -339,6 +339,24 @@ TEST_F(VerifyTest, UnknownStateIsNotASuccess) {
   EXPECT_FALSE(report.buffers[0].reason.empty());
 }
 
+TEST_F(VerifyTest, MemoryThatGraphsFreedIsInNoCount) {
+  const auto kept = trace.allocate(64);
+  trace.gone.insert(trace.allocate(64));
+  load();
+  const VerifyReport report = verified();
+  EXPECT_EQ(report.gone, 1u);
+  EXPECT_EQ(report.not_compared(), 0u);
+  EXPECT_TRUE(report.identical_throughout());
+  ASSERT_EQ(report.buffers.size(), 1u);
+  EXPECT_EQ(report.buffers[0].allocation, kept);
+}
+
+TEST_F(VerifyTest, NothingButMemoryThatGraphsFreedIsNotASuccess) {
+  trace.gone.insert(trace.allocate(64));
+  load();
+  EXPECT_FALSE(verified().identical_throughout());
+}
+
 // gfxgraph-record --contents none: zeros, but for the words that lead to other memory.
 TEST_F(VerifyTest, UnknownContentsAreRefusedOrBeginWithZeros) {
   const auto target = trace.allocate(64, std::vector<uint8_t>(64, 3));
