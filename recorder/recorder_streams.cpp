@@ -106,6 +106,7 @@ void Recorder::synchronized(format::SynchronizeKind kind, Handle object,
 }
 
 void Recorder::host_may_learn() noexcept {
+  events_.draw_before_call();
   if (!launches_.kernels_fly()) return;
   guarded([&] {
     // First: what they told of, the program may have written over beside a kernel.

@@ -65,6 +65,9 @@ struct Allocation {
   uint32_t site_ordinal = 0;
 
   bool host_visible() const { return host_address != 0; }
+  // A launch that gets its address is recorded without a look at it: the trace has its contents,
+  // and neither the host nor a stream writes it beside the kernel.
+  bool plain() const { return !host_visible() && !holds_values && begun && !kept; }
   // Copies into its last known content.
   void write_known(uint64_t offset, std::span<const std::byte> bytes) {
     if (last_known && !last_known.write(offset, bytes)) last_known = {};

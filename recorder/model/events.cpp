@@ -39,8 +39,9 @@ format::Event& Events::push(format::Action action) {
 }
 
 void Events::stream_used(format::StreamId stream, uint64_t ticket) {
-  if (uses_.overlaps(stream, ticket, drawn_before_call_, thread_number(), journal_.lanes().mine(),
-                     journal_.lanes())) {
+  LaunchLane* const lane = journal_.lanes().mine();
+  if (lane == nullptr) journal_.lanes().not_single();
+  if (uses_.overlaps(stream, ticket, drawn_before_call_, thread_number(), lane, journal_.lanes())) {
     note_overlap();
   }
 }

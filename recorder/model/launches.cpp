@@ -93,7 +93,7 @@ KernelEntry* Launches::find_any_kernel(Handle function, const char* call,
 void Launches::resolve_arguments(KernelEntry& kernel, std::span<const uint8_t> kernarg,
                                  std::vector<format::Relocation>& relocations,
                                  std::span<const format::Relocation> given) {
-  const auto [unknown, near] =
+  const auto [unknown, near, special] =
       allocations_.words().arguments(kernel.slots, kernarg, relocations, given);
   contents_.take_in_targets(relocations, std::as_bytes(kernarg), nullptr);
   contents_.mark_reachable(relocations);
@@ -156,7 +156,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
 // before it: no memory that the program may write beside it, none that is not in the trace yet.
 // With the lane's lock.
 [[gnu::hot]] bool Launches::words_are_enough(const KernelEntry& kernel, LaunchLane& lane) const {
-  const auto [unknown, near] =
+  const auto [unknown, near, special] =
       allocations_.words().arguments(kernel.slots, lane.kernarg, lane.relocations);
   if (unknown != WordResolver::kNone && !kernel.unknown_pointer_reported) return false;
   if (near != WordResolver::kNone && !kernel.near_pointer_reported) return false;
@@ -165,6 +165,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
       (kernel.module->globals_span != stretch_.span() || !contents_.stale_words().empty())) {
     return false;
   }
+  if (!special) return true;
   const bool look =
       ranges || allocations_.any_value() || !allocations_.map().host_visible().empty();
   return std::ranges::all_of(lane.relocations, [&](const format::Relocation& word) {
@@ -196,7 +197,7 @@ format::Launch Launches::make_launch(RawLaunch raw, format::StreamId stream) {
     } else {
       kernarg_from_params(kernel.kernel, params, lane->kernarg);
     }
-    const std::lock_guard lock(lane->mutex);
+    const std::lock_guard lock(lane->lock);
     if (light_.load(std::memory_order_relaxed) && !stretch_.outside() &&
         words_are_enough(kernel, *lane)) {
       way = LaunchWay::kWords;
@@ -225,7 +226,7 @@ void Launches::hold() noexcept {
   launch.shape = shape;
   if (lane.pending.launches.size() == EventQueue::kSomeOfLane) journal_.flusher().wake();
   return events_.uses().overlaps(stream, ticket, Events::drawn_before(), launch.thread, &lane,
-                                 journal_.lanes());
+                                 journal_.lanes(), journal_.lanes().single());
 }
 
 [[gnu::hot]] bool Launches::launched(LaunchWay way, KernelEntry& kernel, const LaunchShape& shape,
@@ -248,7 +249,7 @@ void Launches::hold() noexcept {
     }
     bool overlapped = false;
     {
-      const std::lock_guard lock(lane.mutex);
+      const std::lock_guard lock(lane.lock);
       const std::optional<format::StreamId> known = events_.streams().find(stream);
       // Flights are followed with the lock.
       const bool joins =
@@ -271,7 +272,7 @@ void Launches::hold() noexcept {
       if (after) resolve_arguments(kernel, lane.kernarg, lane.relocations);
       events_.note_runs_if_any();
       flights_.works(id);
-      const std::lock_guard lock(lane.mutex);
+      const std::lock_guard lock(lane.lock);
       if (add_launch(lane, kernel, id, shape)) events_.note_overlap();
     });
   });

@@ -22,8 +22,8 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
 }
 
 [[gnu::hot]] bool StreamUses::overlaps(format::StreamId stream, uint64_t ticket, uint64_t before,
-                                       uint32_t thread, LaunchLane* lane,
-                                       const LaunchLanes& lanes) {
+                                       uint32_t thread, LaunchLane* lane, const LaunchLanes& lanes,
+                                       bool single) {
   const uint64_t own = stamped(ticket, thread);
   const auto overlaps = [&](uint64_t last) {
     return ticket_of(last) > before && !same_thread(last, own);
@@ -32,8 +32,15 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
   // Seen by whoever exchanges the null stream's after the exchange that follows.
   if (use.blocking && lane != nullptr && stream != 0)
     lane->last_blocking.store(own, std::memory_order_release);
-  // Whoever comes second, of two that exchange, finds the first one.
-  bool found = overlaps(use.last.exchange(own));
+  // Whoever comes second, of two that exchange, finds the first one. An exchange waits for all
+  // writes before it, so where nobody else can come, there is none.
+  uint64_t last = use.last.load(std::memory_order_relaxed);
+  if (single) {
+    use.last.store(own, std::memory_order_release);
+  } else {
+    last = use.last.exchange(own);
+  }
+  bool found = overlaps(last);
   if (!use.blocking) return found;
   if (ticket == before + 1) return found;  // nobody has given work to anything
   if (stream != 0) return found || overlaps(streams_[0].last.load());

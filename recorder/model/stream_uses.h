@@ -19,9 +19,10 @@ class StreamUses {
   // With the recorder's mutex or the lane's. The caller's thread gives work to the stream, and drew
   // `ticket` for it in a call before which `before` was drawn last. Whether another thread gave
   // work meanwhile to the same stream, or to one with which it shares an order: the null stream and
-  // those that wait for it. `lane`: the thread's, if it has one.
+  // those that wait for it. `lane`: the thread's, if it has one. `single`: with its lock, and the
+  // only one (LaunchLanes::single()).
   bool overlaps(format::StreamId stream, uint64_t ticket, uint64_t before, uint32_t thread,
-                LaunchLane* lane, const LaunchLanes& lanes);
+                LaunchLane* lane, const LaunchLanes& lanes, bool single = false);
 
   // As it was added; alone, or with a lane's lock.
   bool blocking(format::StreamId stream) const {

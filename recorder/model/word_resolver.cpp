@@ -190,14 +190,16 @@ bool WordResolver::outside(uint64_t value, Relocation& relocation) const {
   return true;
 }
 
-[[gnu::hot]] WordResolver::Answer WordResolver::typed(uint64_t value,
-                                                      Relocation& relocation) const {
+[[gnu::hot]] WordResolver::Answer WordResolver::typed(uint64_t value, Relocation& relocation,
+                                                      bool& special) const {
   if (value < kLowestAddress) return Answer::kValue;
   relocation.source = RelocationSource::kTyped;
   if (const Allocation* target = map_.find(value)) {
     point(relocation, *target, value - target->address);
+    special |= !target->plain();
     return Answer::kPointer;
   }
+  special = true;
   if (value > kAddressMask) {
     const uint64_t address = value & kAddressMask;
     const Allocation* target = map_.find(address);
@@ -252,11 +254,12 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
       const auto before = std::ranges::find(given, offset, &Relocation::offset_bytes);
       if (before != given.end() && leads_still(value, *before)) {
         relocation = *before;
+        doubts.special = true;
         return true;
       }
     }
     if (slot.place == WordPlace::kTyped) {
-      const Answer answer = typed(value, relocation);
+      const Answer answer = typed(value, relocation, doubts.special);
       if (answer == Answer::kUnknown && doubts.unknown == kNone) doubts.unknown = slot.offset_bytes;
       return answer == Answer::kPointer;
     }
@@ -271,13 +274,14 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
       const uint64_t addend = value - target->address;
       point(relocation, *target, addend);
       relocation.ambiguous = slot.place == WordPlace::kLoose || unusual_target(*target, addend);
+      doubts.special |= relocation.ambiguous || !target->plain();
       return true;
     }
     if (code(value, relocation)) {
       relocation.ambiguous = slot.place == WordPlace::kLoose;
-      return true;
+      return doubts.special = true;
     }
-    if (offset % 8 == 0 && tagged(value, relocation)) return true;
+    if (offset % 8 == 0 && tagged(value, relocation)) return doubts.special = true;
     if (slot.place == WordPlace::kField && doubts.near == kNone && near(value)) {
       doubts.near = slot.offset_bytes;
     }

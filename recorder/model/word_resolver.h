@@ -78,6 +78,7 @@ class WordResolver {
     uint32_t unknown = kNone;  // a typed pointer that is unknown
     uint32_t near =
         kNone;  // a struct's field in no allocation, but near one: `x - 2048`, or a number
+    bool special = false;  // a word is ambiguous, or leads elsewhere than to plain() memory
   };
   // Appends to `found`, by offset. Allocates nothing once it has held as many. `given`: the earlier
   // targets of the same words, when the program passed them. They remain the targets as long as
@@ -98,7 +99,7 @@ class WordResolver {
  private:
   friend class MemoryWords;
   enum class Answer : uint8_t { kPointer, kValue, kUnknown };
-  Answer typed(uint64_t value, format::Relocation& relocation) const;
+  Answer typed(uint64_t value, format::Relocation& relocation, bool& special) const;
   bool leads_still(uint64_t value, const format::Relocation& given) const;
   bool tagged(uint64_t value, format::Relocation& relocation) const;
   bool outside(uint64_t value, format::Relocation& relocation) const;

@@ -67,6 +67,10 @@ uint64_t LaunchLanes::next_number() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+[[gnu::hot]] bool LaunchLanes::only_mine() const noexcept {
+  return mine_now.owner == number_ && single();
+}
+
 [[gnu::hot]] LaunchLane* LaunchLanes::mine() noexcept {
   if (mine_now.owner == number_) [[likely]]
     return mine_now.lane;
@@ -84,6 +88,11 @@ LaunchLane* LaunchLanes::take() noexcept {
       break;
     }
     if (!lane) {
+      if (!all_.empty() && single()) {
+        want_all();
+        several_.store(true, std::memory_order_relaxed);
+        let_go_of_all();
+      }
       lane = std::make_shared<LaunchLane>();
       lane->pending.reserve();
       lane->draining.reserve();
@@ -106,13 +115,28 @@ LaunchLane* LaunchLanes::take() noexcept {
 void LaunchLanes::stop() {
   if (depth_++ != 0) return;
   mutex_.lock();
-  each([](LaunchLane& lane) { lane.mutex.lock(); });
+  want_all();
 }
 
 void LaunchLanes::go() {
   if (--depth_ != 0) return;
-  each([](LaunchLane& lane) { lane.mutex.unlock(); });
+  let_go_of_all();
   mutex_.unlock();
+}
+
+void LaunchLanes::want_all() {
+  each([](LaunchLane& lane) { lane.lock.want(); });
+  each([](LaunchLane& lane) { lane.lock.wait(); });
+}
+
+void LaunchLanes::let_go_of_all() {
+  each([](LaunchLane& lane) { lane.lock.let_go(); });
+}
+
+void LaunchLanes::not_single() {
+  if (!single()) return;
+  const Alone alone(*this);
+  several_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace gfxgraph::recorder

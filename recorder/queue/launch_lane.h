@@ -14,6 +14,7 @@
 
 #include "format/trace.h"
 #include "recorder/model/raw_actions.h"
+#include "recorder/queue/lane_lock.h"
 
 namespace gfxgraph::recorder {
 
@@ -52,8 +53,8 @@ format::Event launch_event(const PendingLaunch& pending, std::span<const std::by
 
 // Own cache lines: nothing of two threads stands in one.
 struct alignas(128) LaunchLane {
-  std::mutex mutex;
-  LaunchBatch pending;  // with mutex
+  LaneLock lock;
+  LaunchBatch pending;  // with lock
   // What the thread's launch at hand passes; its own, without the lock.
   std::vector<uint8_t> kernarg;
   std::vector<format::Relocation> relocations;
@@ -85,6 +86,8 @@ class LaunchLanes {
   // The calling thread's. nullptr: the thread is ending, or there is no memory. Takes a lock at its
   // first call only.
   LaunchLane* mine() noexcept;
+  // Whether the calling thread has had its lane before, and is single().
+  bool only_mine() const noexcept;
   template <typename F>
   void each(F&& function) const {
     for (LaunchLane* lane = first_.load(std::memory_order_acquire); lane != nullptr;
@@ -92,6 +95,12 @@ class LaunchLanes {
       function(*lane);
     }
   }
+
+  // Whether there is one lane, and no thread without a lane gives work to the device: then its
+  // thread, with its lock, is alone with what only launches change.
+  bool single() const noexcept { return !several_.load(std::memory_order_relaxed); }
+  // With the recorder's mutex_: a thread without a lane is about to.
+  void not_single();
 
   // While it lives no launch looks at the model or is handed over. With the recorder's mutex_;
   // nests.
@@ -110,12 +119,15 @@ class LaunchLanes {
   LaunchLane* take() noexcept;
   void stop();
   void go();
+  void want_all();
+  void let_go_of_all();
   static uint64_t next_number() noexcept;  // never given twice, unlike an address
 
   const uint64_t number_ = next_number();
   std::mutex mutex_;  // held: there is no new lane
   std::vector<std::shared_ptr<LaunchLane>> all_;
   std::atomic<LaunchLane*> first_{nullptr};
+  std::atomic<bool> several_{false};  // changes while nobody is inside of a lane
   unsigned depth_ = 0;
 };
 

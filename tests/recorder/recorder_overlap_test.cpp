@@ -10,13 +10,21 @@ namespace {
 // `stream`. Whether the trace says that the order is not known.
 class OverlapTest : public RecorderTest {
  protected:
+  // The same whether it is the first work of the first thread or not.
   bool noted(Handle stream, Handle other, bool at_the_same_time) {
+    const bool first = noted(stream, other, at_the_same_time, false);
+    EXPECT_EQ(first, noted(stream, other, at_the_same_time, true));
+    return first;
+  }
+  bool noted(Handle stream, Handle other, bool at_the_same_time, bool worked_before) {
     std::filesystem::remove(path());
     make({});
     device_memory(data_, sizeof(data_));
     recorder_->stream_created(handle(10), 1, 0);
     recorder_->stream_created(handle(11), 1, 0);
     recorder_->stream_created(handle(12), 0, 0);
+    recorder_->call_begins();
+    if (worked_before) memset_work(data_, 8, stream);
     if (at_the_same_time) recorder_->call_begins();
     std::thread([&] {
       recorder_->call_begins();

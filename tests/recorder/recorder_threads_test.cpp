@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "tests/recorder/recorder_fixture.h"
@@ -206,8 +207,63 @@ TEST_F(RecorderThreadsTest, ManyShortThreadsShareFewLanes) {
   const auto trace = finish();
   ASSERT_TRUE(trace);
   const auto launches = actions<format::Launch>(*trace);
+  EXPECT_THAT(trace->findings(), SizeIs(0)) << "none ran while another one did";
   ASSERT_EQ(launches.size(), 500u);
   for (int i = 0; i < 500; ++i) ASSERT_EQ(number(launches[static_cast<size_t>(i)]), i);
+}
+
+// As long as one thread launches, it looks for no other: until there is one.
+TEST_P(RecorderOrderTest, TheSecondThreadIsSeenByTheFirst) {
+  const auto noted = [&](bool at_the_same_time) {
+    std::filesystem::remove(path());
+    prepare({});
+    for (int i = 0; i < 3; ++i) launch(data_, i, handle(10));
+    void* data = data_;
+    int number = 3;
+    void* params[] = {&data, &number};
+    const auto another_launches = [&] {
+      std::thread([&] { launch(data_, 4, handle(10)); }).join();
+    };
+    if (!at_the_same_time) another_launches();
+    recorder_->call_begins();
+    const LaunchWay way = recorder_->launches().launch_way(*kernel_, params, nullptr);
+    if (at_the_same_time) another_launches();
+    recorder_->launched(way, *kernel_, {}, params, nullptr, handle(10), "hipModuleLaunchKernel");
+    launch(data_, 5, handle(10));
+    const auto trace = finish();
+    EXPECT_TRUE(trace && trace->complete());
+    EXPECT_EQ(actions<format::Launch>(*trace).size(), 6u);
+    return !trace->findings().empty();
+  };
+  EXPECT_TRUE(noted(true));
+  EXPECT_FALSE(noted(false));
+}
+
+// Counts without atomic operations inside of the lock, and while nobody is there.
+TEST(LaneLock, OneThreadAtATimeIsInside) {
+  constexpr int kEntries = 200'000;
+  LaneLock lock;
+  int inside = 0;
+  std::atomic<bool> over{false};
+  int alone = 0;
+  std::thread other([&] {
+    while (!over.load()) {
+      lock.want();
+      lock.wait();
+      const int before = ++inside;
+      std::this_thread::yield();
+      ASSERT_EQ(inside, before);
+      lock.let_go();
+      ++alone;
+    }
+  });
+  for (int i = 0; i < kEntries; ++i) {
+    const std::lock_guard held(lock);
+    ++inside;
+  }
+  over = true;
+  other.join();
+  EXPECT_EQ(inside, kEntries + alone);
 }
 
 // abort(): another thread takes the lock while the flush writes, and waits for the device with it.

@@ -326,7 +326,10 @@ TEST_F(RecorderOwnWaitsTest, WhatTheProgramHasWaitedForIsNotAsked) {
       work.call = "hipMemsetAsync";
       recorder_->prepare(work);
       recorder_->commit(std::move(work));
-      if (waited) recorder_->call_begins();
+      if (waited) {  // as the hook does it
+        recorder_->call_begins();
+        recorder_->host_may_learn();
+      }
       recorder_->synchronized(
           kind, kind == format::SynchronizeKind::kDevice ? nullptr : per_thread_stream());
       recorder_->code().module_unloading(this);

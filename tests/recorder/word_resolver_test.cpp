@@ -68,15 +68,17 @@ struct Resolved {
   std::vector<Relocation> found;
   uint32_t unknown = WordResolver::kNone;
   uint32_t near = WordResolver::kNone;
+  bool special = false;
 };
 
 Resolved resolve(const AllocationMap& map, size_t offset, uint64_t value,
                  const format::Kernel& of = kernel()) {
   Resolved result;
-  const auto [unknown, near] =
+  const WordResolver::Doubts doubts =
       WordResolver(map).arguments(kernarg_slots(of), kernarg_with(offset, value), result.found);
-  result.unknown = unknown;
-  result.near = near;
+  result.unknown = doubts.unknown;
+  result.near = doubts.near;
+  result.special = doubts.special;
   return result;
 }
 
@@ -92,6 +94,30 @@ TEST(WordResolver, TypedPointers) {
   EXPECT_EQ(result.found[0].source, RelocationSource::kTyped);
   EXPECT_FALSE(result.found[0].ambiguous) << "the type says that it is a pointer";
   EXPECT_FALSE(result.found[0].outside);
+}
+
+// Who asks looks at the words only then.
+TEST(WordResolver, SpecialIsWhateverIsNotPlain) {
+  AllocationMap map = map_with();
+  Allocation& target = *map.find(kBase);
+  EXPECT_TRUE(resolve(map, 0, kBase).special) << "the trace does not have it yet";
+  target.begun = true;
+  EXPECT_FALSE(resolve(map, 0, kBase).special);
+  EXPECT_FALSE(resolve(map, 16, kBase).special);
+  EXPECT_FALSE(resolve(map, 0, 0).special);
+  EXPECT_FALSE(resolve(map, 40, 12345).special) << "a number";
+  EXPECT_TRUE(resolve(map, 40, kBase).special) << "ambiguous";
+  EXPECT_TRUE(resolve(map, 16, kBase + 1).special) << "ambiguous";
+  EXPECT_TRUE(resolve(map, 0, kBase - 64).special) << "outside";
+  EXPECT_TRUE(resolve(map, 0, kBase | uint64_t{1} << 60).special) << "tagged";
+  target.kept = true;
+  EXPECT_TRUE(resolve(map, 0, kBase).special);
+  target.kept = false;
+  target.holds_values = true;
+  EXPECT_TRUE(resolve(map, 16, kBase).special);
+  target.holds_values = false;
+  target.host_address = kBase;
+  EXPECT_TRUE(resolve(map, 0, kBase).special);
 }
 
 TEST(WordResolver, SentinelsAreValues) {
