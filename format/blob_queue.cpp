@@ -1,11 +1,10 @@
 #include "format/blob_queue.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <exception>
 #include <new>
 #include <utility>
+
+#include "base/signals_blocked.h"
 
 namespace gfxgraph::format {
 
@@ -64,19 +63,14 @@ void BlobQueue::add(Job job) {
   perform_(std::move(job));
 }
 
-// These threads block all signals, which belong to the program.
 void BlobQueue::start_threads() {
   started_ = true;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   try {
     while (threads_.size() < most_threads_) threads_.emplace_back([this] { work(); });
   } catch (const std::exception&) {
     // The existing threads do the work.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void BlobQueue::work() noexcept {

@@ -1,10 +1,9 @@
 #include "format/serial_worker.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <exception>
 #include <utility>
+
+#include "base/signals_blocked.h"
 
 namespace gfxgraph::format {
 
@@ -31,19 +30,14 @@ void SerialWorker::add(std::function<void()> task) {
   task();
 }
 
-// These threads block all signals, which belong to the program.
 void SerialWorker::start() {
   started_ = true;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::exception&) {
     // The callers run their tasks themselves.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void SerialWorker::work() noexcept {

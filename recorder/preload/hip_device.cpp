@@ -1,7 +1,4 @@
 // The recorder's own use of the HIP runtime, on a separate thread.
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/signals_blocked.h"
 #include "recorder/device.h"
 #include "recorder/preload/bound_around.h"
 #include "recorder/preload/hooks_internal.h"
@@ -67,13 +65,9 @@ class Worker {
   };
 
   void start() {
-    started_ = true;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     std::thread([this] { loop(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    started_ = true;
   }
 
   void loop() {

@@ -1,10 +1,10 @@
 #include "recorder/queue/flusher.h"
 
-#include <signal.h>
-
 #include <chrono>
 #include <exception>
 #include <utility>
+
+#include "base/signals_blocked.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -17,11 +17,7 @@ constexpr auto kBusyPeriod = std::chrono::milliseconds(1);
 
 bool Flusher::start(std::function<void()> first, std::function<bool()> round,
                     std::function<void()> last) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = false;
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread(
         [this, first = std::move(first), round = std::move(round), last = std::move(last)] {
@@ -29,12 +25,10 @@ bool Flusher::start(std::function<void()> first, std::function<bool()> round,
           run(round);
           last();
         });
-    started = true;
+    return true;
   } catch (const std::exception&) {
-    // Out of memory, or no thread: the caller is told.
+    return false;  // out of memory, or no thread
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
 }
 
 void Flusher::stop() {
