@@ -17,6 +17,7 @@
 #include "base/own_process.h"
 #include "recorder/queue/end_signals.h"
 #include "recorder/recorder_internal.h"
+#include "recorder/tool/sealing.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -305,9 +306,11 @@ void Recorder::end_contents(const char* call) {
     if (!allocation->begun || allocation->kept) continue;
     host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
   }
+  uint64_t ended_bytes = 0;
   for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
     if (!allocation->begun || allocation->kept) continue;
     end_or_keep(*allocation, contents_.post_content(*allocation));
+    sealing_mark().reach(ended_bytes += allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     contents_.end_allocation(*allocation, false, 0, host_writes_.last_content(*allocation));
@@ -337,10 +340,30 @@ void Recorder::finish() noexcept {
   if (finished_) write_report_file();
 }
 
+namespace {
+
+// Marks the time from here to its end as sealing.
+class Sealing {
+ public:
+  Sealing(const std::string& status_folder, const std::string& key, Allocations& allocations) {
+    uint64_t bytes = 0;
+    for (const std::shared_ptr<Allocation>& allocation : allocations.map().all()) {
+      if (allocation->begun && !allocation->kept) bytes += allocation->size_bytes;
+    }
+    sealing_mark().begin(status_folder, key, bytes);
+  }
+  ~Sealing() { sealing_mark().end(); }
+  Sealing(const Sealing&) = delete;
+  Sealing& operator=(const Sealing&) = delete;
+};
+
+}  // namespace
+
 // Requires both locks.
 void Recorder::end_trace() {
   if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
+  const Sealing shown(options_.status_folder, claim_.key, allocations_);
   if (stretch_.leaving()) leave_range();
   update_ways();
   finish_contents();

@@ -468,7 +468,7 @@ Result<void> KeptContents::put_back() {
   return written;
 }
 
-// Processes all of them, even if one fails.
+// Continues with the others if one fails.
 Result<void> KeptContents::write() const {
   Result<void> first;
   for (size_t i = 0; i < bytes_.size(); ++i) {

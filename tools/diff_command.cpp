@@ -183,6 +183,7 @@ int diff_command(int argc, char** argv) {
         format::Trace::open(path, {.allow_torn = true});
     progress->clear();
     if (!opened) return report(opened.error());
+    describe(path, **opened);
     whole = whole && (*opened)->sealed() && (*opened)->complete();
     traces.push_back(*std::move(opened));
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/console.h"
 #include "base/print.h"
 #include "tools/call_places.h"
 
@@ -84,7 +85,7 @@ Json report_json(const LintReport& report, CallPlaces& places) {
 
 void print_lint(const format::Trace& trace, const std::vector<LintReport>& reports) {
   CallPlaces places(trace);
-  print("\ngraph readiness\n");
+  console::heading("graph readiness");
   for (const LintReport& report : reports) print_report(report, places);
 }
 

@@ -155,6 +155,7 @@ int provenance_command(int argc, char** argv) {
       format::Trace::open(path, read_options);
   progress->clear();
   if (!trace) return report(trace.error());
+  describe(path, **trace);
   const Result<lanecheck::ProvenanceReport> found =
       lanecheck::prove_pointers(**trace, limits, list, count_on(*progress, "executing launch"));
   progress->clear();
@@ -165,6 +166,7 @@ int provenance_command(int argc, char** argv) {
         format::write_provenance(path, output.empty() ? path : output, found->facts);
     progress->clear();
     if (!written) return report(written.error());
+    wrote(output.empty() ? path : output);
   }
   write_text(stdout, format_name == "json" ? render_json(*found, path) : render_text(*found, path));
   if (!found->stopped.empty()) return kExitDataLost;

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "format/content_writer.h"
 #include "recorder/contents/host_blocks.h"
+#include "recorder/tool/sealing.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -195,6 +196,7 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
       if (!read(offset, piece)) return std::nullopt;
       check(writer.put([&found](std::span<const std::byte> bytes) { found.add(bytes); }));
       offset += piece.size();
+      sealing_mark().add(piece.size());
     }
     content = check(writer.finish());
   }

@@ -29,13 +29,13 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
     return ticket_of(last) > before && !same_thread(last, own);
   };
   Use& use = streams_[stream];
-  // Seen by whoever exchanges the null stream's after the exchange that follows.
+  // A thread that exchanges the null stream's use after the next exchange sees this value.
   if (use.blocking && lane != nullptr && stream != 0)
     lane->last_blocking.store(own, std::memory_order_release);
-  // Whoever comes second, of two that exchange, finds the first one.
+  // Of two concurrent exchanges, the second one returns the value of the first.
   bool found = overlaps(use.last.exchange(own));
   if (!use.blocking) return found;
-  if (ticket == before + 1) return found;  // nobody has given work to anything
+  if (ticket == before + 1) return found;  // no other thread issued any work
   if (stream != 0) return found || overlaps(streams_[0].last.load());
   lanes.each([&](const LaunchLane& one) { found |= overlaps(one.last_blocking.load()); });
   return found;
