@@ -87,11 +87,11 @@ class PacketExecutor : public Executor {
 
   ~PacketExecutor() override {
     if (!queue_) return;
-    // Of a queue in error, the device may still read arguments.
+    // The device may still read the arguments of a queue in error.
     const bool ended = last_run_ == 0 || queue_->is_complete(last_run_);
     queue_.reset();
     if (!ended) return;
-    for (Set& set : sets_) device_->release(set.kernargs);
+    for (const Set& set : sets_) device_->release(set.kernargs);
   }
 
   Result<void> prepare() {

@@ -63,8 +63,8 @@ std::string render_text(const lanecheck::ProvenanceReport& report, const std::st
     text += fmt::format("  {} of {} launches failed (first: {})\n", report.failed_launches,
                         report.launches, report.failure);
   if (!report.stopped.empty()) text += fmt::format("  stopped: {}\n", report.stopped);
-  text += fmt::format("  executed: {} launches, {} wave instructions\n", report.launches,
-                      report.wave_instructions);
+  text += fmt::format("  executed: {}, {}\n", counted(report.launches, "launch"),
+                      counted(report.wave_instructions, "wave instruction"));
   return text;
 }
 

@@ -155,7 +155,8 @@ void print_transfers(const char* title, const AllocationIdentity& memory,
 
 void print_comparison(const format::Trace& trace, const AllocationIdentity& memory,
                       const RangeComparison& comparison) {
-  print("\n{}: {} iterations", iterations_text(comparison), comparison.iterations.size());
+  print("\n{}: {}", iterations_text(comparison),
+        counted(comparison.iterations.size(), "iteration"));
   if (comparison.shape != 0) print(" of shape {}", comparison.shape);
   if (!comparison.not_compared.empty()) {
     print(", not compared: {}\n", comparison.not_compared);

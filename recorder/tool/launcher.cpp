@@ -79,7 +79,7 @@ class StatusFolder {
 // Until the process ends: a line while traces are sealed. A short sealing shows none.
 void show_sealing(pid_t child, const std::string& status_folder) {
   constexpr int kBetweenMs = 100;
-  constexpr int kSilentLooks = 10;
+  constexpr int kSilentLooks = 3;
   if (!progress().listens()) return;
   const int process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (process < 0) return;  // Linux before 5.3
@@ -274,7 +274,9 @@ Result<int> launch(const LaunchRequest& request) {
   GFXGRAPH_ASSIGN_OR_RETURN(const Start start,
                             start_of(program, request.program, own_loader(), agent_folder));
   console::detail(fmt::format("starting {}", program.string()));
-  for (const std::string& variable : added) console::detail("environment: " + variable);
+  for (const std::string& variable : added) {
+    if (variable.starts_with("LD_")) console::detail(variable);
+  }
   GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended,
                             run(start, request, options.status_folder, environment_with(added)));
   console::detail(fmt::format("the program ended with exit code {}", ended.code));
