@@ -35,7 +35,7 @@ std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t millisecond
   }
 }
 
-// What kernels make of contents that a replay lacks cannot be compared.
+// Without initial contents, results of a replay cannot be compared.
 Options consistent(Options options) {
   if (options.contents == WhichContents::kNone) options.post = PostState::kNone;
   return options;
@@ -68,7 +68,7 @@ void Recorder::failed(const Error& error) noexcept {
     report_.error = error.message;
     if (journal_.begun()) (void)journal_.writer().flush();
   } catch (...) {
-    // Nothing is left to tell it to; the report's "sealed 0" stays.
+    // The error cannot be reported; the report keeps "sealed 0".
   }
   write_report_file();
 }
@@ -178,7 +178,7 @@ void Recorder::drain_if_full() noexcept {
   if (journal_.queue().full()) drain();
 }
 
-// What the program knows to be done is in the file then, however it ends.
+// Hands the finished work to the kernel's file cache, so that it survives any end of the program.
 void Recorder::drain_at_wait() noexcept {
   journal_.flusher().at_wait([this] { drain(); });
 }
@@ -212,7 +212,7 @@ bool Recorder::flush_round() noexcept {
   return active();
 }
 
-// Nobody looks for signals from here on: first the handlers go, then one that came before.
+// The last check for signals: removes the handlers, then acts on a signal that arrived before.
 void Recorder::flusher_ends() noexcept {
   if (!options_.end_signals) return;
   unwatch_end_signals();

@@ -97,7 +97,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
   };
   guarded([&] {
     const Contents::ReadingFor reading(contents_, stream_ordered ? "hipFreeAsync" : "hipFree");
-    // What host functions told of is done: what the program wrote since is no copy's.
+    // First take in the work that host functions have reported; later writes are the program's.
     events_.note_runs_if_any();
     std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
@@ -138,7 +138,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       result.post = contents_.post_content(*allocation);
     }
     contents_.unmap(allocation->address);
-    // Nothing reads it from now on, also when the host learns that work on it is done.
+    // Work on it that completes later is not compared with its memory any more.
     runs_.unwatch(*allocation);
     flights_.forget(allocation->id);
     result.allocation = std::move(allocation);

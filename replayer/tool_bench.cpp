@@ -122,7 +122,7 @@ std::vector<BreakEven> break_evens(const BenchFacts& facts) {
   return result;
 }
 
-// Of each round by itself, so that what slows a whole round down does not count.
+// The median of the ratios in each round, which excludes effects that slow down whole rounds.
 double ratio(const BenchVariant& variant, const BenchVariant& base) {
   std::vector<double> ratios;
   for (size_t i = 0; i < variant.end_to_end.size(); ++i)

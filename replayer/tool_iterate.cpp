@@ -20,7 +20,7 @@ struct Setting {
   int64_t number = 0;
 };
 
-// What a file brings or takes: a transfer of the step, or a part of a buffer.
+// The source or target of a file: a transfer of the step, or a part of a buffer.
 struct Stream {
   const Transfer* transfer = nullptr;
   format::AllocationId buffer = 0;

@@ -165,7 +165,7 @@ std::string ambiguous_kernel(std::span<const AmbiguousWord> words) {
   return text + fmt::format(", first in launch {}", first->first_launch);
 }
 
-// Of one kernel, or of one place in memory.
+// The text for all ambiguous words of one kernel, or of one place in memory.
 std::string ambiguous_text(std::span<const AmbiguousWord> words) {
   const AmbiguousWord& first = words[0];
   uint64_t count = 0;

@@ -115,7 +115,7 @@ std::string unwritten_text(const VerifyReport& report) {
   return text;
 }
 
-// Of buffers that began with contents which the trace lacks.
+// Counts buffers whose initial contents are not in the trace.
 struct UnknownContents {
   uint64_t buffers = 0;
   uint64_t bytes = 0;

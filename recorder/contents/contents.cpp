@@ -139,7 +139,7 @@ format::Content Contents::first_content(const Allocation& allocation) {
   return read_content(allocation, false, Held::kFirst);
 }
 
-// Of an allocation whose content is not stored: the words that lead to memory which began after
+// For an allocation whose content is not stored: appends its pointers to memory that began after
 // it.
 void Contents::append_words(const Allocation& allocation, const format::Content& whole) {
   const std::vector<format::Relocation>& words = whole.relocations;
@@ -223,7 +223,7 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
   return unknown_content(allocation);
 }
 
-// What work was given and a replay lacks makes the trace incomplete; a last state is only compared.
+// Missing initial contents make the trace incomplete; final contents are only compared.
 void Contents::note_unread(const Allocation& allocation, std::string_view call, Held held) {
   const auto kind =
       held == Held::kFirst ? format::FindingKind::kIncomplete : format::FindingKind::kNote;

@@ -196,6 +196,7 @@ void Deferrals::write_effect(DeferredEffect& effect) {
   }
   // The function depends on its copies, so its successors follow them as well.
   std::vector<format::GraphNode> inserted;
+  inserted.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
     inserted.push_back({std::move(copies[i]), function->dependencies});
   }
@@ -210,7 +211,7 @@ void Deferrals::resolve(bool all) {
   contents_.resolve_reads(all);
   contents_.block_reads(journal_.queue());
   HostRuns::Known known = runs_.take_known(journal_.queue(), all);
-  for (DeferredSource& source : known.sources) {
+  for (const DeferredSource& source : known.sources) {
     if (!source.bytes || !source.runs.empty()) {
       finding(format::FindingKind::kIncomplete, "host function",
               "the source of a copy that it fills is not known");

@@ -166,7 +166,7 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
       copy.source_is_pinned = true;
     } else if (!work.source_runs.empty()) {
       work.source_runs.clear();
-      // What the program wrote before is not the functions'.
+      // Records earlier writes of the program, so that they are not attributed to the functions.
       host_writes_.check_host_writes(*source, 0, source->size_bytes);
       runs_.watch(*source);
     }
@@ -189,7 +189,7 @@ std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const R
                                                      bool store) {
   std::optional<HostRows> rows = HostRows::of(raw, end);
   if (!rows) return std::nullopt;
-  // What hipHostMalloc gave is there until freeing(), which takes the lock that is held here.
+  // Memory of hipHostMalloc stays mapped until freeing(), which needs the lock that is held here.
   const Allocation* const pinned = allocations_.map().find_host(end.address);
   if (pinned != nullptr && pinned->kind == format::AllocationKind::kHostPinned &&
       !pinned->plain_host) {

@@ -26,7 +26,7 @@ using format::Relocation;
 using format::RelocationSource;
 
 constexpr uint64_t kTargetAlignBytes = 4;
-// Of the other pointer that makes a word in memory one.
+// Maximum distance of the other pointer that makes a word in memory count as a pointer.
 constexpr uint64_t kNeighbourBytes = 64;
 // A smaller value in a pointer's place is a sentinel: mmap returns no such address.
 constexpr uint64_t kLowestAddress = 65536;
@@ -34,7 +34,7 @@ constexpr int kAddressBits = 48;
 constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
 // Every allocation begins at a multiple of this.
 constexpr uint64_t kLeastAlignment = 256;
-// Of memory that is looked through at once.
+// Bytes of memory in one step of a scan.
 constexpr size_t kScanBytes = 64;
 
 uint64_t word_at(const void* bytes) {
@@ -263,7 +263,7 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     const Allocation* target = nullptr;
     if (value >= lowest && value <= highest) target = map_.find(value);
     if (target != nullptr) {
-      // Of two that overlap, the aligned one.
+      // If two candidates overlap, the aligned one counts.
       if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
           map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
         return false;
@@ -401,7 +401,7 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
       if (!near_ && offset % 8 == 0 && words_.near(value)) near_ = {offset, value};
       continue;
     }
-    // Of those that overlap, the one that is aligned best.
+    // If candidates overlap, the one with the largest alignment counts.
     bool better = true;
     size_t keep = found_.size();
     while (better && keep > 0 && offset - found_[keep - 1].offset_bytes < 8) {

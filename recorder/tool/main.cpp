@@ -172,7 +172,7 @@ int run_tool(int argc, char** argv) {
     if (request.options.checkpoints)
       return usage_error("--contents none and --checkpoints exclude each other");
   }
-  // What hooks_marker.cpp calls it.
+  // The name that hooks_marker.cpp gives this range.
   if (profiler_range) request.options.ranges.emplace_back("hipProfiler");
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;

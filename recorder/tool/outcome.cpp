@@ -138,7 +138,7 @@ Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, boo
   return Ending::kLost;
 }
 
-// Those that the trace does not name: they began when it was sealed.
+// Unrecorded processes that the trace does not name, because they began after it was sealed.
 std::vector<std::string> unnamed_processes(const std::optional<Report>& report,
                                            const std::string& status_folder,
                                            const std::string& key) {
@@ -246,7 +246,7 @@ ProgressLine& progress() {
 
 namespace {
 
-// Of a flight recorder.
+// Lists the earlier traces of a flight recorder.
 void explain_segments(const std::string& output, const std::string& status_folder) {
   const std::vector<std::string> earlier = read_segment_list(segment_list(status_folder, ""));
   if (earlier.empty()) return;
@@ -260,7 +260,7 @@ void explain_segments(const std::string& output, const std::string& status_folde
   }
 }
 
-// Of a recording of one trace. The process that records could not make it if there is none.
+// The claim of a recording with one trace; empty if the recording process could not write it.
 ClaimRecord only_claim(const std::string& output, const std::string& status_folder) {
   const std::vector<ClaimRecord> claims = read_claims(status_folder);
   ClaimRecord claim = claims.empty() ? ClaimRecord() : claims.front();
@@ -360,7 +360,7 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
     lost = lost || entry.state != TraceState::kSealed || !entry.error.empty();
   }
   if (sound > kMostSound) tell(fmt::format("{} more sealed traces", sound - kMostSound));
-  // Of processes that found no name.
+  // A report without a key: a process that found no free name.
   if (const std::optional<Report> report = read_report(status_folder, "")) {
     say(fmt::format("a process was not recorded: {}", report->error));
     lost = true;
