@@ -66,11 +66,10 @@ void print_overview(const std::string& path, const format::Trace& trace,
   print("  device       {} {}{}\n", environment.gpu_arch, environment.device_name,
         environment.emulated ? " (software agent)" : "");
   print("  HIP runtime  {}\n", version_text(environment.hip_runtime_version));
-  print("  span         {:.3f} ms host time, {} thread{}, {} stream{}\n",
-        static_cast<double>(summary.span_ns) / 1e6, summary.threads,
-        summary.threads == 1 ? "" : "s", summary.streams, summary.streams == 1 ? "" : "s");
-  print("  stored       {} in {} blobs of {}\n", format_bytes(statistics.stored_blob_bytes),
-        statistics.blobs, format_bytes(statistics.blob_bytes));
+  print("  span         {:.3f} ms host time, {}, {}\n", static_cast<double>(summary.span_ns) / 1e6,
+        counted(summary.threads, "thread"), counted(summary.streams, "stream"));
+  print("  stored       {} in {} of {}\n", format_bytes(statistics.stored_blob_bytes),
+        counted(statistics.blobs, "blob"), format_bytes(statistics.blob_bytes));
 }
 
 void print_contents(const format::Trace& trace, const TraceSummary& summary) {
