@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/console.h"
 #include "base/print.h"
 
 namespace gfxgraph {
@@ -29,6 +30,16 @@ std::string progress_text(std::string_view text, uint64_t done, uint64_t total,
 
 bool ProgressLine::on_terminal() noexcept { return ::isatty(STDERR_FILENO) != 0; }
 
+bool ProgressLine::listens() const { return shown_ || console::options().verbose; }
+
+// --verbose: once for each piece of work.
+void ProgressLine::tell(std::string_view text) {
+  if (!console::options().verbose || text == told_) return;
+  told_ = text;
+  clear();
+  console::detail(text);
+}
+
 bool ProgressLine::due(std::string_view text, bool counts) {
   if (!shown_) return false;
   const auto now = std::chrono::steady_clock::now();
@@ -44,23 +55,25 @@ bool ProgressLine::due(std::string_view text, bool counts) {
 
 void ProgressLine::draw(std::string_view text) {
   clear();
-  print(stderr, "{}: {} ...", program_, text);
+  print(stderr, "{}: {} ...", console::options().program, text);
   std::fflush(stderr);
   line_ = true;
 }
 
 void ProgressLine::at(std::string_view text) {
+  tell(text);
   if (due(text, false)) draw(text);
 }
 
 void ProgressLine::at(std::string_view text, uint64_t done, uint64_t total) {
+  tell(text);
   if (due(text, true)) draw(progress_text(text, done, total, last_ - begin_));
 }
 
 void ProgressLine::found(std::string_view text) {
-  if (!shown_) return;
+  if (!listens()) return;
   clear();
-  print(stderr, "{}: {}\n", program_, text);
+  console::message(text);
 }
 
 void ProgressLine::clear() {

@@ -1,4 +1,5 @@
-// Progress of a long command: one line on stderr, overwritten in place, on terminals only.
+// Progress of a long command: one line on stderr, overwritten in place, on terminals only. With
+// --verbose each piece of work is also a line that stays (console::detail), on any stderr.
 #pragma once
 
 #include <chrono>
@@ -16,8 +17,8 @@ std::string progress_text(std::string_view text, uint64_t done, uint64_t total,
 // Not thread-safe.
 class ProgressLine {
  public:
-  // `program` starts the line and is a literal. Without `shown` it prints nothing.
-  ProgressLine(const char* program, bool shown) : program_(program), shown_(shown) {}
+  // Without `shown` there is no line.
+  explicit ProgressLine(bool shown) : shown_(shown) {}
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -25,6 +26,8 @@ class ProgressLine {
   // Whether stderr is a terminal.
   static bool on_terminal() noexcept;
   bool shown() const { return shown_; }
+  // Whether it prints anything.
+  bool listens() const;
 
   // Replaces the line; at most ten times a second, unless `text` begins a new piece of work.
   void at(std::string_view text);
@@ -37,11 +40,12 @@ class ProgressLine {
  private:
   bool due(std::string_view text, bool counts);
   void draw(std::string_view text);
+  void tell(std::string_view text);
 
-  const char* program_;
   bool shown_;
   bool line_ = false;                              // is on the terminal
   std::string work_;                               // of the line
+  std::string told_;                               // the work that --verbose named last
   std::chrono::steady_clock::time_point begin_{};  // of that work
   std::chrono::steady_clock::time_point last_{};
 };

@@ -17,6 +17,7 @@
 #include "base/own_process.h"
 #include "recorder/queue/end_signals.h"
 #include "recorder/recorder_internal.h"
+#include "recorder/tool/sealing.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -34,7 +35,7 @@ std::unique_lock<std::mutex> lock_within(std::mutex& mutex, uint32_t millisecond
   }
 }
 
-// What kernels make of contents that a replay lacks cannot be compared.
+// Without initial contents, results of a replay cannot be compared.
 Options consistent(Options options) {
   if (options.contents == WhichContents::kNone) options.post = PostState::kNone;
   return options;
@@ -67,7 +68,7 @@ void Recorder::failed(const Error& error) noexcept {
     report_.error = error.message;
     if (journal_.begun()) (void)journal_.writer().flush();
   } catch (...) {
-    // Nothing is left to tell it to; the report's "sealed 0" stays.
+    // The error cannot be reported; the report keeps "sealed 0".
   }
   write_report_file();
 }
@@ -177,7 +178,7 @@ void Recorder::drain_if_full() noexcept {
   if (journal_.queue().full()) drain();
 }
 
-// What the program knows to be done is in the file then, however it ends.
+// Hands the finished work to the kernel's file cache, so that it survives any end of the program.
 void Recorder::drain_at_wait() noexcept {
   journal_.flusher().at_wait([this] { drain(); });
 }
@@ -211,7 +212,7 @@ bool Recorder::flush_round() noexcept {
   return active();
 }
 
-// Nobody looks for signals from here on: first the handlers go, then one that came before.
+// The last check for signals: removes the handlers, then acts on a signal that arrived before.
 void Recorder::flusher_ends() noexcept {
   if (!options_.end_signals) return;
   unwatch_end_signals();
@@ -305,9 +306,11 @@ void Recorder::end_contents(const char* call) {
     if (!allocation->begun || allocation->kept) continue;
     host_writes_.check_host_writes(*allocation, 0, allocation->size_bytes);
   }
+  uint64_t ended_bytes = 0;
   for (const std::shared_ptr<Allocation>& allocation : allocations_.map().all()) {
     if (!allocation->begun || allocation->kept) continue;
     end_or_keep(*allocation, contents_.post_content(*allocation));
+    sealing_mark().reach(ended_bytes += allocation->size_bytes);
   }
   for (const std::shared_ptr<Allocation>& allocation : allocations_.adopted()) {
     contents_.end_allocation(*allocation, false, 0, host_writes_.last_content(*allocation));
@@ -337,10 +340,30 @@ void Recorder::finish() noexcept {
   if (finished_) write_report_file();
 }
 
+namespace {
+
+// Marks the time from here to its end as sealing.
+class Sealing {
+ public:
+  Sealing(const std::string& status_folder, const std::string& key, Allocations& allocations) {
+    uint64_t bytes = 0;
+    for (const std::shared_ptr<Allocation>& allocation : allocations.map().all()) {
+      if (allocation->begun && !allocation->kept) bytes += allocation->size_bytes;
+    }
+    sealing_mark().begin(status_folder, key, bytes);
+  }
+  ~Sealing() { sealing_mark().end(); }
+  Sealing(const Sealing&) = delete;
+  Sealing& operator=(const Sealing&) = delete;
+};
+
+}  // namespace
+
 // Requires both locks.
 void Recorder::end_trace() {
   if (finished_ || !begun_ || !journal_.begun()) return;
   finished_ = true;
+  const Sealing shown(options_.status_folder, claim_.key, allocations_);
   if (stretch_.leaving()) leave_range();
   update_ways();
   finish_contents();

@@ -24,8 +24,8 @@ std::string cut_name(const char* text) {
   return name;
 }
 
-// What a program marks before it uses the device is no reason to touch that: it waits for the first
-// call that is recorded. With the lock.
+// Markers before the first recorded call are kept until that call, so that they do not initialise
+// the device. Requires the lock.
 void Recorder::append_marker(format::Marker marker) {
   using Kind = format::MarkerKind;
   if (begun_) return place_marker(std::move(marker));

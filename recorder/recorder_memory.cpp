@@ -97,7 +97,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
   };
   guarded([&] {
     const Contents::ReadingFor reading(contents_, stream_ordered ? "hipFreeAsync" : "hipFree");
-    // What host functions told of is done: what the program wrote since is no copy's.
+    // First take in the work that host functions have reported; later writes are the program's.
     events_.note_runs_if_any();
     std::shared_ptr<Allocation> allocation = allocations_.map().find_begin(address);
     if (!allocation) return;
@@ -114,12 +114,12 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
     result.post.size_bytes = allocation->size_bytes;
     result.post.stored = false;
     if (!allocation->begun) {
-      // Nothing is known of it.
+      // The trace does not have it yet; its contents stay unknown.
     } else if (graphs_.captures().any()) {
       finding(format::FindingKind::kNote, "hipFree",
               "inside a stream capture; the buffer's final contents are unknown");
     } else if (stream_ordered && options_.post == PostState::kNone) {
-      // Nothing is asked of the device.
+      // No final contents are wanted, so the stream needs no read.
     } else if (stream_ordered && (result.last_state = device_->read_behind(
                                       const_cast<void*>(stream), allocation->address,
                                       allocation->size_bytes, false))) {
@@ -138,7 +138,7 @@ Freeing Recorder::freeing(uint64_t address, Handle stream, bool stream_ordered) 
       result.post = contents_.post_content(*allocation);
     }
     contents_.unmap(allocation->address);
-    // Nothing reads it from now on, also when the host learns that work on it is done.
+    // Work on it that completes later is not compared with its memory any more.
     runs_.unwatch(*allocation);
     flights_.forget(allocation->id);
     result.allocation = std::move(allocation);
@@ -159,14 +159,15 @@ void Recorder::freed(Freeing&& freeing, bool success, Handle stream) noexcept {
       return;
     }
     const format::StreamId id = stream == nullptr ? 0 : events_.stream_id(stream);
+    const std::shared_ptr<Allocation> allocation = freeing.allocation;
     if (!freeing.last_state) {
-      contents_.end_allocation(*freeing.allocation, true, id, std::move(freeing.post));
+      contents_.end_allocation(*allocation, true, id, std::move(freeing.post));
     } else {
       contents_.end_allocation_later(std::move(freeing), id);
     }
-    flights_.forget(freeing.allocation->id);
-    work_.values().lose(freeing.allocation->id);
-    allocations_.forget_id(*freeing.allocation);
+    flights_.forget(allocation->id);
+    work_.values().lose(allocation->id);
+    allocations_.forget_id(*allocation);
   });
   drain_if_full();
 }

@@ -9,7 +9,7 @@
 namespace gfxgraph::recorder {
 
 void Recorder::enter_range() {
-  // What was issued before is no part of the range, but of what its memory holds.
+  // Earlier work is not part of the range, but its results are part of the initial contents.
   const bool idle = device_->synchronize(finish_timeout_ms_);
   stretch_.fresh().stretch_begins(idle);
   if (!idle) {

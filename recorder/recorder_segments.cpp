@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kIdleTimeoutMs = 1'000;
 
-// Of bytes that one segment holds: a later one reads them anew.
+// Findings about contents apply to one segment only; the next one reads all contents anew.
 bool about_contents(std::string_view call) {
   return call == "range" || call == "host function" || call == "host memory";
 }
@@ -80,13 +80,13 @@ void Recorder::begin_segment() {
   update_ways();
 }
 
-// Whatever has a number in the file that was sealed: it is described again where it is next used.
+// Drops all ids of the sealed file; the next use of an object describes it again.
 void Recorder::forget_trace() {
   const LaunchLanes::Alone alone(journal_.lanes());
   const std::vector<std::string> described = code_.number_anew();
   const std::unordered_set<std::string_view> kernels(described.begin(), described.end());
 
-  // What was not followed before may have changed what the program does: it stays said.
+  // Calls that were not recorded may affect later segments as well, so their findings stay.
   for (const Findings::Count& found : journal_.findings().take()) {
     if (found.kind != format::FindingKind::kIncomplete || about_contents(found.call) ||
         kernels.contains(found.call)) {

@@ -126,7 +126,7 @@ uint64_t Recorder::count_kernels(const LaunchCall& launch, uint64_t mask, Count&
   return turn;
 }
 
-// Of a launch whose call has succeeded: as --launches counts them.
+// Counts a successful launch, in the way that --launches counts.
 void Recorder::count_for_segment(const LaunchCall& launch) noexcept {
   if (launch.executable == nullptr && launches_.light()) {
     return segments_->count(1);

@@ -76,7 +76,7 @@ void Recorder::stream_waits(Handle stream, Handle event, uint32_t flags) noexcep
 [[gnu::hot]] void Recorder::call_begins(bool joins) noexcept {
   if (!joins && stretch_.leaving()) [[unlikely]]
     leave_now();
-  // What begins while nothing is recorded is not, either.
+  // A call that begins outside of a recorded section needs no ticket.
   if (stretch_.call_begins() || !launches_.idle()) events_.call_begins();
 }
 

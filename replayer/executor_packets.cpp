@@ -69,7 +69,7 @@ struct Set {
 
 enum Change : uint8_t { kUnchanged, kArguments, kEverything };
 
-// What setting an operation's values looks at, in one cache line.
+// The data that setting a value of an operation needs, in one cache line.
 struct Place {
   uint32_t packet = kNone;
   uint32_t plain_bytes = 0;  // of a launch's arguments, if none of them is a hidden one; or 0
@@ -87,11 +87,11 @@ class PacketExecutor : public Executor {
 
   ~PacketExecutor() override {
     if (!queue_) return;
-    // Of a queue in error, the device may still read arguments.
+    // The device may still read the arguments of a queue in error.
     const bool ended = last_run_ == 0 || queue_->is_complete(last_run_);
     queue_.reset();
     if (!ended) return;
-    for (Set& set : sets_) device_->release(set.kernargs);
+    for (const Set& set : sets_) device_->release(set.kernargs);
   }
 
   Result<void> prepare() {
@@ -132,7 +132,7 @@ class PacketExecutor : public Executor {
       Set& next = sets_[chosen];
       if (next.last_run > ended_run_) GFXGRAPH_TRY(queue_->wait(next.last_run, last_stream_));
       for (const uint32_t operation : next.outdated) {
-        // Those that have changed again are written below.
+        // Operations with a newer change are written below.
         if (places_[operation].change == kUnchanged) GFXGRAPH_TRY(write(next, operation));
       }
       for (const uint32_t operation : next.outdated) places_[operation].outdated &= all_but(chosen);
@@ -166,7 +166,7 @@ class PacketExecutor : public Executor {
   }
 
  private:
-  // Of sets, as Place::outdated has them.
+  // A mask of sets, as in Place::outdated.
   static constexpr uint8_t all_but(size_t set) {
     return static_cast<uint8_t>(((1u << kSets) - 1) & ~(1u << set));
   }
@@ -259,7 +259,7 @@ class PacketExecutor : public Executor {
     return {};
   }
 
-  // What is done before an operation where memory of the arena passes on (as
+  // The work before an operation at which arena memory changes its owner (as
   // Instance::submit_turnovers()).
   std::vector<Turn> turns_before(uint32_t operation) const {
     std::vector<Turn> turns;
@@ -365,7 +365,7 @@ class PacketExecutor : public Executor {
       }
     }
     if (packets_ == 0) return {};
-    // What the caller's copies and kernels wrote, and what they read afterwards.
+    // System scope: makes writes of the caller visible to the run, and its writes to the caller.
     set.packets.front().header |= hsa_abi::kAcquireSystem;
     for (const Part& part : parts_) {
       if (part.packet_count == 0) continue;
@@ -373,7 +373,7 @@ class PacketExecutor : public Executor {
       set.packets[part.first_packet + part.packet_count - 1].header |= hsa_abi::kReleaseSystem;
     }
     for (Packet& packet : set.packets) {
-      // Both scopes' bits would be a third scope.
+      // The bits of both scopes together would encode a third one.
       if ((packet.header & hsa_abi::kAcquireSystem) != 0)
         packet.header &= static_cast<uint16_t>(~hsa_abi::kAcquireAgent);
       if ((packet.header & hsa_abi::kReleaseSystem) != 0)

@@ -39,7 +39,7 @@ class Words {
     const auto* const from = static_cast<const std::byte*>(bytes);
     bytes_.insert(bytes_.end(), from, from + size);
   }
-  // Its nodes are in the graph, before the operation.
+  // The nodes of the turnover precede those of the operation.
   void add_turnover(const Instance& instance, const Turnover& turnover) {
     add(turnover.arena_offset);
     add(turnover.size_bytes);
@@ -96,8 +96,8 @@ Key key_of(const Words& words) {
 // Limit for the search for repetitions.
 constexpr uint32_t kMostLooked = 1'000'000;
 
-// Of too many operations for one graph. What repeats most begins a stretch, and each of its
-// stretches has whole repetitions.
+// Divides operations that are too many for one graph. The longest repeated stretch is divided into
+// equal parts of whole repetitions.
 void divide_large(const Instance& instance, uint32_t first, uint32_t end, uint32_t most,
                   std::vector<Stretch>& stretches) {
   const auto plain = [&](uint32_t from, uint32_t to) {
@@ -196,11 +196,11 @@ std::vector<uint32_t> find_equal(const Instance& instance, const Dag& dag,
   return result;
 }
 
-// A place is a joint if what begins there, operations without a dependency behind it, waits for all
-// that ends there, operations that nobody before it waits for, and no other dependency crosses it.
+// A place between operations is a joint if every operation after it without a dependency after it
+// depends on every operation before it without a successor before it, and no other edge crosses.
 std::vector<bool> find_joints(const Dag& dag, uint32_t first, uint32_t end) {
   const size_t places = end - first + 1;
-  // Differences from one place to the next, summed up below.
+  // Counts as differences between adjacent places; the prefix sums follow below.
   std::vector<int64_t> ending(places + 1), beginning(places + 1), crossing(places + 1),
       other(places + 1);
   const auto between = [](std::vector<int64_t>& sums, uint32_t from, uint32_t to) {
@@ -224,7 +224,7 @@ std::vector<bool> find_joints(const Dag& dag, uint32_t first, uint32_t end) {
       last = std::max(last, before - first);
       waits = true;
     }
-    // At place 0 everything begins.
+    // Nothing precedes place 0.
     if (waits) {
       between(beginning, last, i);
     } else {

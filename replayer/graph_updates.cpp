@@ -158,7 +158,7 @@ class Trial {
     works.copies = works.copies && wrote(kCopy, values.shift,
                                          static_cast<uint32_t>(100 + kSources + values.source));
     works.memsets = works.memsets && wrote(kSet, values.shift, values.set);
-    // What went elsewhere is nobody's in particular.
+    // A write to any other place cannot be attributed, so no update counts as working.
     for (size_t i = 0; i < kSources; ++i) {
       const bool place = i % 4 < 2 && i < kSet + 4;
       if (!place && (*host_)[i] != kUntouched) works = {};

@@ -43,7 +43,7 @@ hip::Memcpy3dParams PreparedCopy::parameters() const {
   return result;
 }
 
-// What the trace does before a part of it.
+// Executes the part of the trace before the selected one.
 struct Before {
   std::unique_ptr<Instance> instance;
   std::unique_ptr<Executor> executor;

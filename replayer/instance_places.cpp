@@ -33,7 +33,7 @@ bool assign(Value& at, Value value) {
 
 }  // namespace
 
-// Of `size_bytes` bytes, which must lie in the allocation.
+// The address of `size_bytes` bytes, which must lie in the allocation.
 Result<uint64_t> Instance::address(const PlaceValue& value, uint64_t size_bytes,
                                    bool by_host) const {
   if (!memory().exists(value.allocation)) {
@@ -57,7 +57,7 @@ void Instance::follow_new_moves(Executor* executor) noexcept {
     follow(moves[moves_followed_], executor);
 }
 
-// What the caller has set to something else is left alone.
+// Updates values that point into a moved allocation; other values that the caller set stay.
 void Instance::follow(const Move& move, Executor* executor) noexcept {
   bool changed = false;
   const auto moved = [&](uint64_t word, format::AllocationId recorded) {

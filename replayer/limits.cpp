@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/amount.h"
 #include "base/checked.h"
 #include "base/file.h"
 #include "replayer/staging.h"
@@ -108,12 +109,12 @@ std::optional<MemoryNeed> memory_need(const Program& program, const SessionOptio
 }
 
 std::string memory_text(const MemoryNeed& need, MemoryUse use) {
-  const std::string host = fmt::format(", at most {} bytes of host memory", need.host);
+  const std::string host = ", at most " + format_bytes(need.host) + " of host memory";
   if (use == MemoryUse::kApart)
-    return fmt::format("memory: {} bytes on the device, each buffer apart", need.device) + host;
-  return fmt::format("memory: {} bytes on the device, packed by life time; {} without packing",
-                     need.device, need.device_apart) +
-         host;
+    return fmt::format("memory: {} on the device, each buffer apart{}", format_bytes(need.device),
+                       host);
+  return fmt::format("memory: {} on the device, packed by life time; {} without packing{}",
+                     format_bytes(need.device), format_bytes(need.device_apart), host);
 }
 
 Result<void> check_memory(const Program& program, const SessionOptions& options,

@@ -37,7 +37,7 @@ const char* kind_name(AllocationKind kind) {
   return "unknown";
 }
 
-// By the call that gives such memory.
+// The kind that decides which HIP call allocates the memory.
 AllocationKind plain_kind(AllocationKind kind) {
   return kind == AllocationKind::kStreamOrdered ? AllocationKind::kDevice : kind;
 }
@@ -98,7 +98,7 @@ Result<std::unique_ptr<Memory>> Memory::create(std::shared_ptr<const HipLibrary>
     GFXGRAPH_TRY(memory->place_group(program, group, options.layout));
   }
   for (size_t i = 0; i < allocations.size(); ++i) {
-    // Last first: the allocator's order is part of the recorded layout.
+    // Layout shift allocates in reverse, since the same order may give the recorded addresses.
     const AllocationInfo& info = allocations[shift ? allocations.size() - 1 - i : i];
     if (info.begin == nullptr || memory->buffers_[info.begin->id - 1].used) continue;
     GFXGRAPH_TRY(memory->place(info, modules, options.layout));
@@ -150,7 +150,7 @@ Result<Memory::Buffer> Memory::bind(const Program& program, const Binding& bindi
   return buffer;
 }
 
-// Memory that HIP does not know is used as it is.
+// Rejects memory of another device. Memory that HIP does not know is accepted.
 Result<void> Memory::check_device(const Binding& binding) const {
   const HipTable& hip = library_->table();
   if (hip.hipPointerGetAttribute == nullptr) return {};
@@ -177,7 +177,7 @@ Result<void> Memory::find_device_address(Buffer& buffer, const AllocationBegin& 
   return {};
 }
 
-// One block of memory, in which the members keep their recorded distances.
+// Allocates one block in which the members keep their recorded distances.
 Result<void> Memory::place_group(const Program& program, const RigidGroup& group, Layout layout) {
   const auto variable_of = [&](format::AllocationId id) {
     const AllocationBegin& begin = *program.allocations()[id - 1].begin;
@@ -264,8 +264,8 @@ Result<void> Memory::place(const AllocationInfo& info, const Modules& modules, L
   buffer.used = true;
   buffer.device = static_cast<uint8_t*>(global.address);
   if (begin.host_address == 0) return {};
-  // A __managed__ variable: the runtime gives its memory, which the host sees as well. One that
-  // gave the variable that holds its address instead would show another size.
+  // A __managed__ variable: the runtime returns its host-visible memory. A runtime that returned
+  // the variable which holds the address of that memory would report another size.
   if (global.size_bytes != begin.size_bytes) {
     return fail(Status::kUnsupported,
                 fmt::format("managed variable {} has {} bytes on {}, the trace says {}",
@@ -279,7 +279,7 @@ Result<void> Memory::allocate(const AllocationInfo& info, Layout layout) {
   const AllocationBegin& begin = *info.begin;
   const HipTable& hip = library_->table();
   const uint64_t shift = layout == Layout::kShift ? kAlignment * (1 + begin.id % kShiftSteps) : 0;
-  // Room for the shift, for one more step, and behind: a shifted buffer ends inside its allocation.
+  // Room for the shift and two pages, so that a shifted buffer does not end where its memory ends.
   const uint64_t extra = layout == Layout::kShift ? shift + 2 * kPageBytes : 0;
   const std::optional<uint64_t> size = checked_add(std::max<uint64_t>(info.extent_bytes, 1), extra);
   const std::string what = fmt::format("allocation {} ({}, {} bytes)", begin.id,
@@ -399,7 +399,7 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
     std::memset(buffer.host + offset, value, size);
     return {};
   }
-  // Small fills and the ends of large ones are copies: kSmallFillOverruns.
+  // Small fills, and the ends of large ones, are done as copies (quirk kSmallFillOverruns).
   if (size <= kCopiedFillBytes) {
     const std::vector<std::byte> bytes(size, std::byte{value});
     return write(id, offset, bytes);
@@ -408,7 +408,7 @@ Result<void> Memory::fill(format::AllocationId id, uint64_t offset, uint8_t valu
                       fmt::format("fill of {} bytes of allocation {}", size, id));
 }
 
-// Of memory whose content the trace lacks: what is known to lead to other memory. The rest is zero.
+// For memory whose content the trace lacks: writes its known pointers, and zeros elsewhere.
 Result<void> Memory::restore_words(const AllocationBegin& begin, const std::string& where) {
   const std::vector<format::Relocation>& words = begin.initial.relocations;
   GFXGRAPH_TRY(fill(begin.id, 0, 0, size(begin.id)));
@@ -468,7 +468,7 @@ Result<void> KeptContents::put_back() {
   return written;
 }
 
-// Processes all of them, even if one fails.
+// Continues with the others if one fails.
 Result<void> KeptContents::write() const {
   Result<void> first;
   for (size_t i = 0; i < bytes_.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace gfxgraph::replayer {
 namespace {
 
-// Of a shifted layout: one of so many places is no tenant's recorded address, or nearly so.
+// Offsets to try in a shifted layout until no (or almost no) tenant has its recorded address.
 constexpr uint64_t kShiftPlaces = 64;
 
 }  // namespace

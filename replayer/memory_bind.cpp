@@ -49,8 +49,8 @@ Places pointers_to(const Program& program, format::AllocationId target) {
 
 }  // namespace
 
-// Buffers that had one address one after another may share memory here, too. Addresses of host and
-// device are of one space.
+// Rejects a binding that overlaps another buffer, unless their recorded addresses overlapped as
+// well (at different times). Host and device share one address space.
 Result<void> check_apart(const Program& program, const Binding& binding, format::AllocationId other,
                          const void* place) {
   const AllocationInfo& mine = program.allocations()[binding.allocation - 1];
@@ -83,13 +83,13 @@ Result<void> Memory::check_apart_from_all(const Program& program, const Binding&
   return {};
 }
 
-// Words in memory that lead to an allocation, moved with it. Back where they were when this goes
-// out of scope, unless they are kept.
+// Rewrites the words in memory that point to an allocation when it moves. The destructor restores
+// them, unless keep() was called.
 class MovedWords {
  public:
   MovedWords(const Memory& memory, const Program& program, const Move& move)
       : memory_(memory), move_(move) {
-    // Between runs no word in memory is known to lead to it and not to another one.
+    // It shares memory: between runs no word is known to point to it and not to another allocation.
     if (!move.shared) places_ = pointers_to(program, move.allocation);
     if (!places_.empty()) bytes_.reserve(kWindowBytes + sizeof(uint64_t));
   }
@@ -117,7 +117,7 @@ class MovedWords {
   void keep() { pending_ = false; }
 
  private:
-  // Leaves alone a word that work has overwritten. Does not allocate.
+  // Skips words that work has overwritten since. Does not allocate.
   Result<void> rewrite(format::AllocationId buffer, const std::vector<uint64_t>& offsets,
                        const Move& move) {
     if (memory_.shares(buffer)) return {};  // its content comes from runs
@@ -173,7 +173,7 @@ Result<Move> Memory::bind_anew(const Program& program, const Binding& binding) {
                   number(bound.host),
                   before.shares};
   {
-    // Behind the words: what holds some of them may be the buffer itself.
+    // After the words, because the buffer itself may contain some of them.
     struct Place {
       Memory& memory;
       format::AllocationId id;

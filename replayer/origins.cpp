@@ -37,7 +37,7 @@ Result<Leftover> save(const Instance& instance) {
   return left;
 }
 
-// `kept_only`: what no restore() sets, as it belongs to the caller.
+// `kept_only`: only memory of the caller, which restore() does not set.
 Result<void> put_back(const Instance& instance, const Leftover& left, bool kept_only) {
   for (size_t i = 0; i < left.buffers.size(); ++i) {
     const auto id = static_cast<format::AllocationId>(i + 1);
@@ -61,7 +61,7 @@ Result<void> run_eager(Instance& instance, const ExecutorOptions& options, hip::
     GFXGRAPH_TRY(completion.wait());
     return instance.synchronize();
   };
-  // Memory that others have at other times becomes fresh in the run itself.
+  // Shared memory is made fresh by the run itself.
   struct Varied {
     Memory& memory;
     ~Varied() { memory.vary_fresh(false); }
@@ -80,7 +80,7 @@ uint64_t source_offset(const format::Copy& copy, uint64_t index) {
          index % copy.width_bytes;
 }
 
-// `now`: with other bytes in fresh memory. Whether any comes from there but stands elsewhere.
+// `now`: after a run with other fresh bytes. Returns whether any byte was derived from those.
 bool compare(const Instance& instance, format::AllocationId home, std::span<const std::byte> now,
              Origins& origins) {
   const bool fresh =
@@ -95,7 +95,7 @@ bool compare(const Instance& instance, format::AllocationId home, std::span<cons
     origins.origins[i] = plain ? Origin::kUnwritten : Origin::kDerived;
     derived = derived || !plain;
   }
-  // Numbers that were computed may look untouched in some of their bytes.
+  // A computed number may keep some of its bytes unchanged.
   for (size_t word = 0; derived && word < now.size(); word += kWordBytes) {
     const auto bytes =
         std::span(origins.origins).subspan(word, std::min(kWordBytes, now.size() - word));
@@ -200,7 +200,7 @@ Result<void> OriginMap::look(Instance& instance, const ExecutorOptions& options,
         derived = compare(instance, home, now, origins) || derived;
       }));
   if (!derived) return {};
-  // Bytes that change from run to run anyway give no evidence.
+  // Bytes that differ between equal runs are not evidence.
   GFXGRAPH_TRY(run_eager(instance, options, stream, false));
   return visit_all([&](Origins& origins, std::span<const std::byte> now, auto) {
     for (size_t i = 0; i < now.size(); ++i) {

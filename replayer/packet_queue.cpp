@@ -19,7 +19,7 @@ constexpr uint32_t kSlots = 16384;  // as many as HIP 6.4 has
 constexpr uint64_t kSliceTicks = 20'000'000;
 // How long a run may wait for a fence of a stream that does not exist any more.
 constexpr std::chrono::seconds kLostFence(5);
-// What the fence word of a queue in error holds: everybody who waits for a run goes on.
+// The value of the fence word of a queue in error; it releases all waiters.
 constexpr uint64_t kReleased = INT64_MAX;
 
 }  // namespace

@@ -13,18 +13,18 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-// An allocation that may share.
+// The lifetime of an allocation that may share memory.
 struct Life {
   format::AllocationId allocation = 0;
   uint64_t begin = 0, end = 0;  // events
   uint64_t size_bytes = 0;      // aligned
   uint32_t first_use = kNone;
-  // Of those operations that can use it, the ones that no other follows.
+  // The last operations that can use it: no other such operation follows them.
   std::vector<uint32_t> last_uses = {};
-  size_t stretch = 0;  // between which borders it lies
+  size_t stretch = 0;  // the stretch between range borders in which it lies
 };
 
-// Nothing: reading the trace again failed.
+// Returns nothing if the second pass over the trace fails.
 std::optional<std::vector<uint64_t>> borders(const Program& program,
                                              const SessionOptions& options) {
   if (options.only_range) {
@@ -105,7 +105,7 @@ class Planner {
       lives_.push_back({info.begin->id, info.begin_sequence, info.end_sequence, *size});
       lives_.back().stretch = stretch(info.begin_sequence);
     }
-    // The first operation after the beginning, if no other is known to use it.
+    // If no operation is known to use it, the first one after its beginning.
     for (Life& life : lives_) {
       const uint32_t next = issued_before(program_, life.begin);
       if (next == program_.operations().size() ||
@@ -129,8 +129,8 @@ class Planner {
   }
   bool excluded(const Life& life) const { return life_of_[life.allocation - 1] == kNone; }
 
-  // Named by what does not belong to an operation, or by operations outside of their lives: these
-  // may have been told the address at any time. Sets first_use of the others.
+  // Excludes allocations that are named outside of operations, or by operations outside of their
+  // lifetimes: their addresses may be known at any time. Sets first_use of the others.
   void exclude_named_elsewhere() {
     const auto exclude_all = [&](const std::vector<format::Relocation>& words) {
       for (const format::Relocation& word : words) exclude(word.allocation);
@@ -165,7 +165,7 @@ class Planner {
       life_of_[lives_[i].allocation - 1] = static_cast<uint32_t>(i);
   }
 
-  // Whether one ends before another begins; by rising beginnings.
+  // Whether any lifetime ends before another begins. Requires them sorted by their beginnings.
   bool any_pair() const {
     uint64_t first_end = UINT64_MAX;
     for (size_t i = 0; i < lives_.size(); ++i) {
@@ -176,8 +176,8 @@ class Planner {
     return false;
   }
 
-  // Fills reach_, and keeps those whose first use comes before all others. False: the program is so
-  // wide that the DAG has edges which eager mode does not keep.
+  // Fills reach_, and keeps allocations whose first use precedes all other uses. Returns false if
+  // the program has so many streams that the DAG has edges which eager mode does not enforce.
   bool find_order() {
     Dag dag = build_dag(program_);
     if (dag.lanes >= Reachability::kMaxLanes) return false;
@@ -192,8 +192,8 @@ class Planner {
     return true;
   }
 
-  // A lane is a chain: what follows the first use in it is its end, and the last operation issued
-  // there before the allocation was freed stands for all of it.
+  // A lane is a chain of operations: the last one issued there before the allocation was freed
+  // follows all other uses in the lane, so that it alone has to be ordered.
   void find_last_uses() {
     std::vector<std::pair<uint32_t, Life*>> ends;
     for (Life& life : lives_) ends.emplace_back(issued_before(program_, life.end), &life);
@@ -220,12 +220,12 @@ class Planner {
 
   struct Block {
     uint64_t begin = 0, end = 0;
-    uint32_t life = 0;     // that has it, or had it last
-    uint64_t of_life = 0;  // where the block begins in it
+    uint32_t life = 0;     // the current or last owner
+    uint64_t of_life = 0;  // offset of the block in the owner
   };
 
-  // In recorded order, each at the first place whose present owners are done; a new stretch behind
-  // all before it.
+  // First fit, in recorded order: the lowest offset whose owners are all done. Each stretch gets
+  // memory behind that of all earlier ones.
   Packing pack() {
     Packing packing;
     std::vector<Block> blocks;

@@ -58,7 +58,7 @@ std::vector<ranges::RangeSummary> repetitions(const std::vector<ranges::Period>&
   return all;
 }
 
-// What is compared with the range.
+// The iterations that are compared with the range.
 std::vector<ranges::IterationGroup> group_of(const format::Trace& trace,
                                              const ranges::RangeSummary& range) {
   const bool period = range.shape == 0;

@@ -174,7 +174,7 @@ class ProgramBuilder {
     info.extent_bytes = std::max(info.extent_bytes, offset + size);
   }
 
-  // What is pointed to is memory here, too.
+  // The targets of pointers count as used.
   void leads(const std::vector<format::Relocation>& relocations) {
     for (const format::Relocation& relocation : relocations) {
       if (!relocation.outside)

@@ -58,8 +58,8 @@ bool AddressMap::fits_near(uint64_t replay_word, uint64_t recorded_word,
                                                           : offset - range.size_bytes;
     return recorded_word - range.recorded == offset && outside <= reach;
   };
-  // Those that hold the word, those that end where these begin, and those behind. Ranges overlap
-  // where allocations share memory.
+  // Candidates: ranges that contain the word, and those that end where these begin. Ranges overlap
+  // if allocations share memory.
   const auto next = std::ranges::upper_bound(ranges_, replay_word, {}, &Range::begin);
   auto first = next;
   for (int i = 0; i < 2 && first != ranges_.begin(); ++i)

@@ -13,7 +13,7 @@ bool needs_company(const format::Relocation& relocation) {
   return relocation.outside && relocation.source != format::RelocationSource::kMatched;
 }
 
-// Bytes between the word and the allocation; 0: inside, or one past its end.
+// The distance in bytes from the word to the allocation; 0 if inside, or one past its end.
 uint64_t distance(uint64_t word, const AllocationInfo& info) {
   const uint64_t begin = info.begin->recorded_address;
   const uint64_t end = begin + info.extent_bytes;
@@ -65,7 +65,7 @@ class Grouping {
     return i;
   }
 
-  // Brings live_ to what lived at that event.
+  // Updates live_ to the allocations that are live at that event.
   void advance(uint64_t sequence) {
     if (changes_.empty() && !gathered_) {
       gathered_ = true;
@@ -97,7 +97,7 @@ class Grouping {
       parent_[from] = to;
       if (reason_[to].empty()) reason_[to] = program_.describe(operation);
     };
-    // Live allocations do not overlap: going down, the first that ends out of reach is the last.
+    // Live allocations do not overlap, so the search downwards ends at the first one out of reach.
     const auto middle = live_.upper_bound({word, SIZE_MAX});
     for (auto at = middle; at != live_.begin();) {
       --at;

@@ -95,8 +95,8 @@ Result<void> SessionStep::begin_run(hip::Stream stream) {
     flight_.store(Flight::kSubmitting, std::memory_order_release);
     return {};
   }
-  // Of two that begin at the same time at least one sees the other: each registers before it
-  // checks.
+  // Each step registers before it checks for others, so of two that begin at the same time at least
+  // one detects the other.
   struct Begun {
     std::atomic<Flight>& flight;
     Flight before = flight.exchange(Flight::kSubmitting);

@@ -57,8 +57,8 @@ Step::Step(std::unique_ptr<Instance> instance, const StepOptions& options)
 Step::~Step() {
   instance_->session().changed();  // another one may get this address
   if (entered_) instance_->session().steps().leave(*this);
-  // Nothing may be freed under work in flight; a device in error has none. An error has a text, for
-  // which there may be no memory.
+  // Wait, because memory must not be freed while work uses it; a device in error has no such work.
+  // The wait may throw if there is no memory for the text of an error.
   const HipTable& hip = instance_->hip();
   try {
     if (executor_) (void)executor_->wait(stream_);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/amount.h"
 #include "base/exit_code.h"
 #include "base/print.h"
 #include "replayer/tool_report.h"
@@ -121,7 +122,7 @@ std::vector<BreakEven> break_evens(const BenchFacts& facts) {
   return result;
 }
 
-// Of each round by itself, so that what slows a whole round down does not count.
+// The median of the ratios in each round, which excludes effects that slow down whole rounds.
 double ratio(const BenchVariant& variant, const BenchVariant& base) {
   std::vector<double> ratios;
   for (size_t i = 0; i < variant.end_to_end.size(); ++i)
@@ -213,10 +214,11 @@ Result<BenchFacts> bench(std::shared_ptr<Session> session, std::shared_ptr<const
 
 std::string bench_text(const BenchFacts& facts) {
   std::string text = format_printable(
-      "{}{}: {} launches, {} operations; {} rounds of all modes, in rotated order, every second "
+      "{}{}: {}, {}; {} of all modes, in rotated order, every second "
       "round backwards\n",
-      facts.trace_path, facts.range.empty() ? "" : " range " + facts.range, facts.launches,
-      facts.operations, facts.rounds);
+      facts.trace_path, facts.range.empty() ? "" : " range " + facts.range,
+      counted(facts.launches, "launch"), counted(facts.operations, "operation"),
+      counted(facts.rounds, "round"));
   text += fmt::format("times in us: median [p10, p90]; submit and end to end on the host{}\n",
                       facts.emulated ? "; the device is emulated, these are no GPU times" : "");
   text += fmt::format("{:<8} {:<12} {:<28} {:<28} {:<28} {}\n", "mode", "outputs", "submit",
@@ -236,8 +238,8 @@ std::string bench_text(const BenchFacts& facts) {
   if (const BenchVariant* const graph = find(facts, Mode::kGraph)) {
     text += fmt::format("building the graph took {:.1f} us", build_us(*graph));
     for (const BreakEven& one : break_evens(facts)) {
-      text += one.runs ? fmt::format("; saved against {} after {} runs", mode_name(one.against),
-                                     *one.runs)
+      text += one.runs ? fmt::format("; saved against {} after {}", mode_name(one.against),
+                                     counted(*one.runs, "run"))
                        : fmt::format("; never saved against {}", mode_name(one.against));
     }
     text += "\n";

@@ -20,7 +20,7 @@ struct Setting {
   int64_t number = 0;
 };
 
-// What a file brings or takes: a transfer of the step, or a part of a buffer.
+// The source or target of a file: a transfer of the step, or a part of a buffer.
 struct Stream {
   const Transfer* transfer = nullptr;
   format::AllocationId buffer = 0;
@@ -193,7 +193,7 @@ Result<void> iterate(const IterateRequest& request, const Range& range, Step& st
   GFXGRAPH_TRY(step.restore());
   for (Stream& input : inputs) GFXGRAPH_TRY(read_input(input, request.iterations, memory));
   for (uint64_t n = 0; n < request.iterations; ++n) {
-    if (progress.at) progress.at(fmt::format("iteration {} of {}", n + 1, request.iterations));
+    if (progress.count) progress.count("iteration", n, request.iterations);
     for (size_t i = 0; i < parameters.size(); ++i) {
       const PlaceValue value = value_of(parameters[i], settings[i], n);
       if (n != 0 && value == value_of(parameters[i], settings[i], n - 1)) continue;

@@ -16,6 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/amount.h"
+#include "base/common_options.h"
+#include "base/console.h"
 #include "base/demangle.h"
 #include "base/device.h"
 #include "base/exit_code.h"
@@ -68,17 +71,12 @@ struct Arguments {
   bool list = false;
   bool prove = false;
   bool bench = false;
-  bool quiet = false;
 };
 
 constexpr size_t kBenchRounds = 31;
 constexpr const char* kNothingProven =
     ": the trace does not say which words are pointers; gfxgraph provenance TRACE --write finds "
     "out";
-
-void say(const Arguments& arguments, const std::string& text) {
-  if (!arguments.quiet) print(stderr, "gfxgraph-replay: {}\n", text);
-}
 
 Mode parse_mode(const std::string& text) {
   for (const Mode mode : {Mode::kEager, Mode::kBatch, Mode::kGraph, Mode::kPackets}) {
@@ -124,12 +122,12 @@ Result<std::shared_ptr<const Program>> open_program(const Arguments& arguments) 
   }
   if (arguments.pointers == "proven" && !(*trace)->provenance().made)
     return fail(Status::kInvalidArgument, arguments.trace + kNothingProven);
-  if (!(*trace)->sealed()) say(arguments, fmt::format("torn trace: {}", (*trace)->torn_reason()));
+  if (!(*trace)->sealed()) console::message(fmt::format("torn trace: {}", (*trace)->torn_reason()));
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                             Program::build(std::move(*trace), arguments.max_operations));
   const Result<void> complete = program->check_complete(arguments.allow_torn);
   if (!complete && !arguments.allow_incomplete) return tl::unexpected<Error>(complete.error());
-  if (!complete) say(arguments, "warning: " + complete.error().message);
+  if (!complete) console::message("warning: " + complete.error().message);
   return program;
 }
 
@@ -167,7 +165,7 @@ std::string ambiguous_kernel(std::span<const AmbiguousWord> words) {
   return text + fmt::format(", first in launch {}", first->first_launch);
 }
 
-// Of one kernel, or of one place in memory.
+// The text for all ambiguous words of one kernel, or of one place in memory.
 std::string ambiguous_text(std::span<const AmbiguousWord> words) {
   const AmbiguousWord& first = words[0];
   uint64_t count = 0;
@@ -202,15 +200,16 @@ void warn_ambiguous(const Arguments& arguments, std::span<const AmbiguousWord> w
       ++same;
     }
     if (lines++ < kMostLines) {
-      say(arguments, fmt::format("ambiguous: {}; {}, but nothing proves what they are",
-                                 ambiguous_text(words.first(same)), done));
+      console::message(fmt::format("ambiguous: {}; {}, but nothing proves what they are",
+                                   ambiguous_text(words.first(same)), done));
     }
     words = words.subspan(same);
   }
   if (lines > kMostLines) {
-    say(arguments, fmt::format("ambiguous: {} more kernels and places, which gfxgraph info "
-                               "--relocations lists",
-                               lines - kMostLines));
+    console::message(
+        fmt::format("ambiguous: {} more kernels and places, which gfxgraph info "
+                    "--relocations lists",
+                    lines - kMostLines));
   }
 }
 
@@ -229,7 +228,7 @@ Verification verification(const Arguments& arguments) {
 
 // Calls the line, which must outlive it; empty if nothing is shown.
 Progress listener(ProgressLine& line) {
-  if (!line.shown()) return {};
+  if (!line.listens()) return {};
   return {[&line](const std::string& text) { line.at(text); },
           [&line](const std::string& text) { line.found(text); },
           [&line](const std::string& text, uint64_t done, uint64_t total) {
@@ -325,7 +324,7 @@ Result<int> bench_trace(const Arguments& arguments, std::shared_ptr<Session> ses
   facts.trace_path = arguments.trace;
   facts.range = arguments.range;
   facts.emulated = emulated;
-  if (arguments.json != "-" && !arguments.quiet) {
+  if (arguments.json != "-" && !console::options().quiet) {
     const std::string text = bench_text(facts);
     print("{}", Lines{text});
   }
@@ -336,7 +335,7 @@ Result<int> bench_trace(const Arguments& arguments, std::shared_ptr<Session> ses
 Result<int> replay_trace(const Arguments& arguments) {
   ReplayFacts facts;
   facts.trace_path = arguments.trace;
-  ProgressLine progress("gfxgraph-replay", !arguments.quiet && ProgressLine::on_terminal());
+  ProgressLine progress(!console::options().quiet && ProgressLine::on_terminal());
   progress.at("reading the trace");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const Program> whole, open_program(arguments));
   GFXGRAPH_ASSIGN_OR_RETURN(const Selected selected, select_range(arguments, std::move(whole)));
@@ -344,6 +343,10 @@ Result<int> replay_trace(const Arguments& arguments) {
   LoadOptions options = load_options(arguments, selected.events());
   options.progress = listener(progress);
   progress.clear();
+  console::detail(fmt::format("{}: {}, {}, {}", arguments.trace,
+                              counted(program->operations().size(), "operation"),
+                              counted(program->launch_count(), "launch"),
+                              counted(program->allocations().size(), "allocation")));
   if (arguments.no_verify) options.progress.found = nullptr;  // no times then
   facts.mode_asked = options.mode;
   facts.layout = options.layout;
@@ -367,7 +370,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   watchdog.enter("planning its memory");
   options.packing = std::make_shared<const Packing>(plan_packing(*selected.whole, options));
   facts.memory = memory_need(*selected.whole, options, *options.packing);
-  if (facts.memory) say(arguments, memory_text(*facts.memory, options.memory));
+  if (facts.memory) console::message(memory_text(*facts.memory, options.memory));
   watchdog.enter("loading the trace onto the device");
   progress.at("loading the trace onto the device");
   GFXGRAPH_ASSIGN_OR_RETURN(std::shared_ptr<const HipLibrary> library,
@@ -383,7 +386,7 @@ Result<int> replay_trace(const Arguments& arguments) {
   facts.replay = replay.get();
   const Instance& instance = replay->instance();
   progress.clear();
-  say(arguments,
+  console::message(
       fmt::format("device: {} {} ({}), HIP {} from {}", facts.emulated ? "emulated" : "real",
                   instance.device().name, instance.device().arch,
                   version_text(instance.library().runtime_version()), instance.library().path()));
@@ -403,10 +406,10 @@ Result<int> replay_trace(const Arguments& arguments) {
   }
   watchdog.enter("reporting");
   progress.clear();
-  const bool text = arguments.json != "-" && !arguments.quiet;
+  const bool text = arguments.json != "-" && !console::options().quiet;
   if (text) print("{}", Lines{text_report(facts)});
   const Verdict verdict = verdict_of(facts);
-  if (!verdict.reason.empty()) say(arguments, verdict.reason);
+  if (!verdict.reason.empty() && !console::options().quiet) console::error(verdict.reason);
   const bool wrong = facts.report && facts.report->differs();
   Result<void> iterated;
   if (!wrong && !arguments.iterate.empty()) {
@@ -420,9 +423,9 @@ Result<int> replay_trace(const Arguments& arguments) {
   if (arguments.report >= 0) GFXGRAPH_TRY(send_report(arguments.report, json_report(facts)));
   if (!iterated) return tl::unexpected<Error>(std::move(iterated).error());
   if (verdict.code == kExitFailed && !ambiguous.empty()) {
-    say(arguments, fmt::format("words that only look like pointers were {}: try --ambiguous {}",
-                               options.keep_ambiguous ? "left alone" : "relocated",
-                               options.keep_ambiguous ? "relocate" : "keep"));
+    console::message(fmt::format("words that only look like pointers were {}: try --ambiguous {}",
+                                 options.keep_ambiguous ? "left alone" : "relocated",
+                                 options.keep_ambiguous ? "relocate" : "keep"));
   }
   return verdict.code;
 }
@@ -430,7 +433,7 @@ Result<int> replay_trace(const Arguments& arguments) {
 int replay_or_say_why(const Arguments& arguments) {
   const Result<int> result = replay_trace(arguments);
   if (result) return *result;
-  print(stderr, "gfxgraph-replay: {}: {}\n", arguments.trace, result.error().message);
+  console::error(fmt::format("{}: {}", arguments.trace, result.error().message));
   return exit_code(result.error().status);
 }
 
@@ -440,7 +443,7 @@ int replay_for_proof(Arguments arguments, const ProveSetting& setting, int repor
   arguments.fresh = setting.fresh;
   arguments.report = report;
   arguments.json.clear();
-  arguments.quiet = true;
+  console::options().quiet = true;                         // of this process; its report tells all
   if (arguments.mode == "auto") arguments.mode = "batch";  // nothing is to be measured
   return replay_or_say_why(arguments);
 }
@@ -452,8 +455,6 @@ int run_tool(int argc, char** argv) {
       "recording.\n\nExample: "
       "gfxgraph-replay app.gfxg --mode graph --layout shift --repeat 41\n"};
   app.name("gfxgraph-replay");
-  app.set_version_flag("--version", std::string("gfxgraph-replay ") + GFXGRAPH_VERSION_TEXT,
-                       "print the version of gfxgraph");
   app.add_option("TRACE", arguments.trace, "the trace (.gfxg)")->required();
   app.add_option(
          "--mode", arguments.mode,
@@ -584,7 +585,7 @@ int run_tool(int argc, char** argv) {
                      "report")
           ->type_name("[FILE]")
           ->expected(0, 1);
-  app.add_flag("--quiet", arguments.quiet, "no messages and no text report");
+  add_common_options(app, "no messages and no text report; errors only", GFXGRAPH_VERSION_TEXT);
   app.footer(
       "Exit codes: 0 identical (or --no-verify), 1 failed or different, 2 usage, 3 damaged or "
       "incomplete trace,\nor not everything could be compared, or the program's results vary from "
@@ -593,22 +594,21 @@ int run_tool(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
-    print(stderr, "gfxgraph-replay: {}\nsee gfxgraph-replay --help\n", option_error(app, error));
-    return kExitUsage;
+    return console::usage_error(option_error(app, error), "see gfxgraph-replay --help");
   }
   if (arguments.bisect && arguments.memory == "packed") {
-    print(stderr, "gfxgraph-replay: --bisect needs separate buffers; omit --memory packed\n");
+    console::error("--bisect needs separate buffers; omit --memory packed");
     return kExitUsage;
   }
   if (json->count() != 0 && arguments.json.empty()) arguments.json = "-";
   if (arguments.bench && repeat->count() == 0) arguments.repeat = kBenchRounds;
   if (!arguments.prove) return replay_or_say_why(arguments);
-  const Result<int> proven = prove({arguments.trace, arguments.json, arguments.quiet},
+  const Result<int> proven = prove({arguments.trace, arguments.json, console::options().quiet},
                                    [&](const ProveSetting& setting, int report) {
                                      return replay_for_proof(arguments, setting, report);
                                    });
   if (proven) return *proven;
-  print(stderr, "gfxgraph-replay: {}\n", proven.error().message);
+  console::error(proven.error().message);
   return exit_code(proven.error().status);
 }
 
@@ -617,13 +617,16 @@ int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   gfxgraph::reserve_standard_descriptors();
+  gfxgraph::console::options().program = "gfxgraph-replay";
   int code = gfxgraph::kExitFailed;
   try {
     code = gfxgraph::replayer::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {
-    gfxgraph::print(stderr, "gfxgraph-replay: out of host memory\n");
+    gfxgraph::console::error("out of host memory");
   } catch (const std::exception& error) {
-    gfxgraph::print(stderr, "gfxgraph-replay: {}\n", error.what());
+    gfxgraph::console::error(error.what());
   }
-  return gfxgraph::finish_output("gfxgraph-replay", code);
+  code = gfxgraph::finish_output("gfxgraph-replay", code);
+  gfxgraph::console::finish(code);
+  return code;
 }

@@ -14,10 +14,12 @@
 #include <span>
 #include <utility>
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/output.h"
 #include "base/print.h"
+#include "base/progress.h"
 
 namespace gfxgraph::replayer {
 namespace {
@@ -63,7 +65,7 @@ Result<Outcome> run_apart(const ProveSetting& setting,
     try {
       code = replay(setting, ends[1]);
     } catch (const std::exception& error) {
-      print(stderr, "gfxgraph-replay: {}\n", error.what());
+      console::error(error.what());
     }
     ::_exit(finish_output("gfxgraph-replay", code));
   }
@@ -130,8 +132,12 @@ Result<int> prove(const ProveRequest& request,
                   const std::function<int(const ProveSetting&, int report)>& replay) {
   int worst = kExitOk;
   Json all = {{"trace", request.trace}, {"proven", false}, {"replays", Json::array()}};
+  ProgressLine progress(!request.quiet && ProgressLine::on_terminal());
   for (const ProveSetting& setting : kSettings) {
+    progress.at(
+        fmt::format("replaying: layout {}, fresh memory {}", setting.layout, setting.fresh));
     GFXGRAPH_ASSIGN_OR_RETURN(Outcome outcome, run_apart(setting, replay));
+    progress.clear();
     if (rank(outcome.code) > rank(worst)) worst = outcome.code;
     if (!request.quiet && request.json != "-") {
       print("layout {}, fresh memory {}: {}\n", setting.layout, setting.fresh, line_of(outcome));

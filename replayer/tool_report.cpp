@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/amount.h"
 #include "base/print.h"
 
 namespace gfxgraph::replayer {
@@ -114,7 +115,7 @@ std::string unwritten_text(const VerifyReport& report) {
   return text;
 }
 
-// Of buffers that began with contents which the trace lacks.
+// Counts buffers whose initial contents are not in the trace.
 struct UnknownContents {
   uint64_t buffers = 0;
   uint64_t bytes = 0;
@@ -269,13 +270,14 @@ std::string text_report(const ReplayFacts& facts) {
   const Step& replay = *facts.replay;
   const Instance& instance = replay.instance();
   const Program& program = instance.program();
-  std::string text = format_printable(
-      "{}: {} launches, {} operations; {} mode ({})\n", facts.trace_path, program.launch_count(),
-      program.operations().size(), mode_name(replay.mode()), replay.mode_reason());
+  std::string text = format_printable("{}: {}, {}; {} mode ({})\n", facts.trace_path,
+                                      counted(program.launch_count(), "launch"),
+                                      counted(program.operations().size(), "operation"),
+                                      mode_name(replay.mode()), replay.mode_reason());
   if (replay.mode() == Mode::kGraph) {
     const GraphStatistics graph = replay.graph_statistics();
-    text += format_printable("graphs: {} with {} nodes and {} edges", graph.graphs, graph.nodes,
-                             graph.edges);
+    text += format_printable("graphs: {} with {} and {}", graph.graphs,
+                             counted(graph.nodes, "node"), counted(graph.edges, "edge"));
     if (graph.launches != graph.graphs)
       text += format_printable(", {} launches of them in a run", graph.launches);
     text += "\n";
@@ -351,7 +353,7 @@ std::string text_report(const ReplayFacts& facts) {
   if (!may_print_times(facts))
     return text + "timings suppressed: not everything was compared and identical\n";
   text +=
-      format_printable("times of {} runs in us, on the host{}:\n", facts.runs,
+      format_printable("times of {} in us, on the host{}:\n", counted(facts.runs, "run"),
                        facts.emulated ? "; the device is emulated, these are no GPU times" : "");
   text += timing_text("submit", facts.measurement.submit);
   text += timing_text("end to end", facts.measurement.end_to_end);

@@ -28,7 +28,7 @@ constexpr uint32_t kLeastThreads = 4;
 constexpr uint32_t kRuns = 3;
 constexpr const char* kLongSlice = "4000";
 constexpr std::chrono::seconds kSearchTime(60);
-// What a probe may send: run count, hash count, hashes.
+// Limit for a reply of a probe (run count, hash count, hashes).
 constexpr uint32_t kMaxHashes = 1u << 26;
 
 bool send_all(int socket, const void* data, size_t size) {

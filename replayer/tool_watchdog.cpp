@@ -1,13 +1,14 @@
 #include "replayer/tool_watchdog.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <utility>
 
+#include "base/console.h"
 #include "base/exit_code.h"
-#include "base/print.h"
 
 namespace gfxgraph::replayer {
 
@@ -29,10 +30,10 @@ void Watchdog::wait() {
   std::unique_lock lock(mutex_);
   if (over_.wait_for(lock, std::chrono::duration<double>(seconds_), [this] { return finished_; }))
     return;
-  print(stderr,
-        "gfxgraph-replay: {}: stopped after {} s (--max-seconds) while {}; this and all later work "
-        "was not done\n",
-        trace_, seconds_, phase_.load(std::memory_order_relaxed));
+  console::error(
+      fmt::format("{}: stopped after {} s (--max-seconds) while {}; this and all later work "
+                  "was not done",
+                  trace_, seconds_, phase_.load(std::memory_order_relaxed)));
   ::_exit(kExitFailed);
 }
 

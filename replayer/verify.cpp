@@ -26,7 +26,7 @@ Difference difference(std::span<const std::byte> expected, std::span<const std::
   return result;
 }
 
-// What a comparison of bytes found, without those that nobody wrote.
+// The result of a comparison of bytes, without bytes that were never written.
 struct Findings {
   Difference different;
   FreshBytes fresh;
@@ -77,7 +77,7 @@ Findings look_closer(std::span<const std::byte> recorded, std::span<const std::b
   return found;
 }
 
-// Of a content of which only the hash is known, and differs.
+// For a content of which the trace has only a hash, which differs.
 Findings look_closer_at_hash(std::span<const std::byte> got, const Origins* origins) {
   Findings found;
   uint64_t unwritten = 0;

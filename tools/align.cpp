@@ -5,7 +5,7 @@
 namespace gfxgraph::tools {
 namespace {
 
-// Of two sequences that begin and end differently. False: more than `most_edits`.
+// Aligns two sequences that differ at their beginning and end. False: more than `most_edits`.
 bool align_middle(std::span<const uint32_t> a, std::span<const uint32_t> b, size_t most_edits,
                   std::vector<std::pair<size_t, size_t>>& pairs) {
   const auto n = static_cast<int64_t>(a.size());

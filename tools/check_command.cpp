@@ -49,6 +49,13 @@ std::string render(const lanecheck::Report& report, const std::string& format,
   return lanecheck::render_text(report, trace);
 }
 
+// The first line of a finding begins with "TRACE: error CODE: "; other lines of it are indented.
+console::Style style_of(std::string_view line) {
+  if (line.starts_with(' ')) return console::Style::kPlain;
+  if (line.find(": error ") != line.npos) return console::Style::kError;
+  return line.find(": warning ") != line.npos ? console::Style::kWarning : console::Style::kPlain;
+}
+
 // Before the work, which may be long.
 Result<void> check_output(const std::filesystem::path& path) {
   if (path.empty()) return {};
@@ -185,6 +192,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
       format::Trace::open(path, read_options);
   progress->clear();
   if (!trace) return report(renamed(trace.error(), path, name));
+  describe(name, **trace);
   if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
     return usage(Error{selected.error().status, name + ": " + selected.error().message});
   Result<lanecheck::Report> checked = lanecheck::check_trace(**trace, options);
@@ -192,11 +200,15 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   if (!checked) return report(Error{checked.error().status, name + ": " + checked.error().message});
   lanecheck::apply_suppressions(*suppressions, *checked);
   const std::string text = render(*checked, format_name, name);
-  if (output.empty()) {
+  if (output.empty() && format_name == "text") {
+    console::write_styled(stdout, text, style_of);
+  } else if (output.empty()) {
     write_text(stdout, text);
   } else if (const Result<void> written = write_file_atomic(output, std::as_bytes(std::span(text)));
              !written) {
     return report(written.error());
+  } else {
+    wrote(output);
   }
   return exit_code_of(*checked, **trace);
 }

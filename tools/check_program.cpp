@@ -91,7 +91,9 @@ int check_program(const std::string& device, const std::vector<std::string>& opt
     std::vector<std::string> command = own_loader();
     command.push_back((own_program().parent_path() / "gfxgraph-record").string());
     // Its summary is about a trace that nobody will find.
-    for (const char* word : {"--quiet", "--device", device.c_str(), "-o", trace.c_str(), "--"})
+    const char* const amount = console::options().verbose ? "--verbose" : "--quiet";
+    for (const char* word : {amount, "--color", console::options().color.c_str(), "--device",
+                             device.c_str(), "-o", trace.c_str(), "--"})
       command.emplace_back(word);
     command.insert(command.end(), program.begin(), program.end());
     const Result<int> ran = run(std::move(command));
@@ -99,7 +101,7 @@ int check_program(const std::string& device, const std::vector<std::string>& opt
     program_code = *ran;
     std::error_code ignored;
     if (fs::exists(trace, ignored)) return -1;
-    print(stderr, "gfxgraph: the program left no trace: nothing was checked\n");
+    console::error("the program left no trace: nothing was checked");
     return program_code != 0 ? program_code : kExitFailed;
   };
   const int code = check_recorded(static_cast<int>(arguments.size()), arguments.data(),

@@ -3,20 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <cstdio>
+#include <filesystem>
 #include <string_view>
 
+#include "base/common_options.h"
 #include "base/option_error.h"
-#include "base/print.h"
+#include "format/reader.h"
 
 namespace gfxgraph::tools {
-namespace {
-
-bool quiet = false;  // --quiet of the command that runs
-
-}  // namespace
-
 SplitArguments split_arguments(int argc, char** argv) {
   SplitArguments split;
   for (int i = 0; i < argc; ++i) {
@@ -30,53 +24,53 @@ SplitArguments split_arguments(int argc, char** argv) {
 }
 
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs) {
-  app.add_flag("--quiet", quiet, "no progress and no notes on stderr; errors only");
-  app.set_version_flag("--version", std::string("gfxgraph ") + GFXGRAPH_VERSION,
-                       "print the version of gfxgraph");
+  add_common_options(app, "no progress and no notes on stderr; errors only", GFXGRAPH_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     app.exit(success);  // prints the help
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    print(stderr, "gfxgraph: {}\nsee {} --help\n", option_error(app, error, starts_programs),
-          app.get_name());
-    return kExitUsage;
+    return console::usage_error(option_error(app, error, starts_programs),
+                                "see " + app.get_name() + " --help");
   }
   return -1;
 }
 
 std::unique_ptr<ProgressLine> make_progress() {
-  return std::make_unique<ProgressLine>("gfxgraph", !quiet && ProgressLine::on_terminal());
+  return std::make_unique<ProgressLine>(!console::options().quiet && ProgressLine::on_terminal());
 }
 
 std::function<void(uint64_t done, uint64_t total)> count_on(ProgressLine& line,
                                                             const std::string& text) {
-  if (!line.shown()) return {};
+  if (!line.listens()) return {};
   return [&line, text](uint64_t done, uint64_t total) { line.at(text, done, total); };
 }
 
 void add_json(CLI::App& app, bool& json) { app.add_flag("--json", json, "print JSON"); }
 
-void note(const std::string& text) {
-  if (!quiet) print(stderr, "gfxgraph: note: {}\n", text);
+void note(const std::string& text) { console::message("note: " + text); }
+
+void describe(const std::string& path, const format::Trace& trace) {
+  if (!console::options().verbose) return;
+  const format::Statistics& counts = trace.statistics();
+  console::detail(fmt::format(
+      "{}: {}, {} of {} in {}, {}, {} of contents{}", path, counted(counts.events, "event"),
+      counted(counts.launches, "launch"), counted(counts.kernels, "kernel"),
+      counted(trace.code_objects().size(), "code object"),
+      counted(counts.allocations, "allocation"), format_bytes(counts.stored_blob_bytes),
+      trace.sealed() ? "" : "; truncated"));
+}
+
+void wrote(const std::string& path) {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(path, error);
+  if (!error) console::detail(fmt::format("wrote {}: {}", path, format_bytes(bytes)));
 }
 
 int report(const Error& error) {
-  print(stderr, "gfxgraph: {}\n", error.message);
+  console::error(error.message);
   return exit_code(error.status);
-}
-
-std::string format_bytes(unsigned long long bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024.0;
-  size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < kUnits.size()) {
-    value /= 1024.0;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 }  // namespace gfxgraph::tools

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/amount.h"
+#include "base/console.h"
 #include "base/demangle.h"
 #include "base/exit_code.h"
 #include "base/progress.h"
@@ -14,6 +16,9 @@
 
 namespace CLI {
 class App;
+}
+namespace gfxgraph::format {
+class Trace;
 }
 
 namespace gfxgraph::tools {
@@ -27,8 +32,8 @@ struct SplitArguments {
 };
 SplitArguments split_arguments(int argc, char** argv);
 
-// Parses strictly, with the options of all commands (--quiet, --version). -1: continue. Otherwise
-// the exit code: 0 after --help, 2 after a usage error, whose message went to stderr.
+// Parses strictly, with the options of all commands (base/common_options.h). -1: continue.
+// Otherwise the exit code: 0 after --help, 2 after a usage error, whose message went to stderr.
 // `starts_programs`: the command is followed by a program's command line.
 int parse(CLI::App& app, int argc, char** argv, bool starts_programs = false);
 
@@ -40,14 +45,15 @@ std::function<void(uint64_t done, uint64_t total)> count_on(ProgressLine& line,
                                                             const std::string& text);
 // Prints "gfxgraph: note: <text>" on stderr, without --quiet.
 void note(const std::string& text);
+// --verbose: what an opened trace holds.
+void describe(const std::string& path, const format::Trace& trace);
+// --verbose: a file that was written, with its size.
+void wrote(const std::string& path);
 
 // --json of commands whose result has a JSON form, on stdout.
 void add_json(CLI::App& app, bool& json);
 
 // "gfxgraph: <message>" on stderr; returns the exit code of the error's status.
 int report(const Error& error);
-
-// "1.5 MiB", "12 bytes".
-std::string format_bytes(unsigned long long bytes);
 
 }  // namespace gfxgraph::tools

@@ -113,7 +113,7 @@ int print_errors(const std::vector<FileCoverage>& files) {
     if (file.error.status != Status::kOk) code = std::max(code, report(file.error));
     for (const ObjectCoverage& object : file.objects) {
       if (object.error.empty()) continue;
-      print(stderr, "gfxgraph: {}: {}: {}\n", file.path, object.target, object.error);
+      console::error(fmt::format("{}: {}: {}", file.path, object.target, object.error));
       code = std::max<int>(code, kExitDataLost);
     }
   }
@@ -163,7 +163,7 @@ int coverage_command(int argc, char** argv) {
   const int code = print_errors(files);
   if (code != kExitOk) return code;
   if (totals.kernels == 0) {
-    print(stderr, "gfxgraph: no gfx1030 kernels in these files\n");
+    console::error("no gfx1030 kernels in these files");
     return kExitFailed;
   }
   return totals.complete == totals.kernels ? kExitOk : kExitDataLost;

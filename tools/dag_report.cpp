@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/amount.h"
 #include "base/demangle.h"
 #include "base/print.h"
 
@@ -50,8 +51,9 @@ std::string render_text(const format::Trace& trace, const DataOrderReport& repor
   uint64_t needs = 0;
   for (const DataNode& node : report.nodes) needs += node.needs.size();
   std::string text = format_printable(
-      "{}: {} launches and {} copies, memsets and writes of the host, {} dependencies by data\n",
-      name, report.launches.size(), report.nodes.size() - report.launches.size(), needs);
+      "{}: {} and {} copies, memsets and writes of the host, {} dependencies by data\n", name,
+      counted(report.launches.size(), "launch"), report.nodes.size() - report.launches.size(),
+      needs);
   const auto list = [&](const char* what, const auto& pairs) {
     text += fmt::format("{}: {}\n", what, pairs.size());
     for (size_t n = 0; n < std::min(pairs.size(), kMostLines); ++n)

@@ -73,10 +73,10 @@ void print_text(const TraceDiff& diff) {
     print_list(title, list, list.size(), run_text);
   };
   if (!diff.launches_gone.empty())
-    print("{} launches only in the first\n", launches_in(diff.launches_gone));
+    print("{} only in the first\n", counted(launches_in(diff.launches_gone), "launch"));
   runs("  in stretches", diff.launches_gone);
   if (!diff.launches_added.empty())
-    print("{} launches only in the second\n", launches_in(diff.launches_added));
+    print("{} only in the second\n", counted(launches_in(diff.launches_added), "launch"));
   runs("  in stretches", diff.launches_added);
   print_list("launches that changed", diff.launches_changed, diff.launches_changed_count,
              [](const LaunchChange& change) {
@@ -183,6 +183,7 @@ int diff_command(int argc, char** argv) {
         format::Trace::open(path, {.allow_torn = true});
     progress->clear();
     if (!opened) return report(opened.error());
+    describe(path, **opened);
     whole = whole && (*opened)->sealed() && (*opened)->complete();
     traces.push_back(*std::move(opened));
   }

@@ -156,11 +156,11 @@ int export_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   enforce("export", limits);
   if (format == "code" && output.empty()) {
-    print(stderr, "gfxgraph: name a folder for the code objects with -o\n");
+    console::error("name a folder for the code objects with -o");
     return kExitUsage;
   }
   if (graph != 0 && format != "dot") {
-    print(stderr, "gfxgraph: --graph goes with --format dot\n");
+    console::error("--graph goes with --format dot");
     return kExitUsage;
   }
 
@@ -170,6 +170,7 @@ int export_command(int argc, char** argv) {
       format::Trace::open(path, {.allow_torn = true});
   progress->clear();
   if (!opened) return report(opened.error());
+  describe(path, **opened);
   const format::Trace& trace = **opened;
   if (graph > trace.graphs().size()) {
     return report({Status::kNotFound, fmt::format("{} has no graph {}: there are {}", path, graph,

@@ -245,7 +245,7 @@ class Extraction {
     const format::Content& initial = begin.initial;
     words.from_trace = initial.stored && !initial.unwritten && initial.size_bytes == bytes.size() &&
                        initial.hash && format::hash_bytes(bytes) == initial.hash;
-    // What the recorder knew of a word counts as long as it leads to the same place.
+    // A recorded relocation stays valid while its word points to the same place.
     for (format::Relocation& word : words.relocations) {
       const auto known = std::ranges::find_if(initial.relocations, [&](const auto& other) {
         return other.offset_bytes == word.offset_bytes;
@@ -287,7 +287,7 @@ class Extraction {
     return writer_->add(note);
   }
 
-  // What a buffer points to begins before it, unless they point to each other.
+  // The target of a pointer begins before the buffer that holds it, except in cycles.
   std::vector<format::AllocationId> beginning_order() {
     std::vector<format::AllocationId> ids(needed_.begin(), needed_.end());
     std::ranges::sort(ids, {}, [this](format::AllocationId id) { return live_[id].first_event; });

@@ -56,6 +56,7 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
   progress->at("reading " + arguments.trace);
   GFXGRAPH_ASSIGN_OR_RETURN(const std::shared_ptr<const format::Trace> trace,
                             format::Trace::open(arguments.trace));
+  describe(arguments.trace, *trace);
   if (!trace->complete() && !arguments.allow_incomplete) {
     return fail(Status::kIncomplete,
                 fmt::format("{}: the recording missed calls (gfxgraph info lists them), so memory "
@@ -74,6 +75,7 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
   options.progress = count_on(*progress, "executing event");
   GFXGRAPH_ASSIGN_OR_RETURN(const ExtractReport report, extract(*trace, part, output, options));
   progress->clear();
+  wrote(output);
   for (const std::string& text : report.notes) note(text);
   if (arguments.json) {
     write_text(stdout, render_json(arguments.trace, output, part, report));
@@ -88,12 +90,11 @@ Result<void> extract_file(const Arguments& arguments, const std::string& output)
     note(fmt::format("{} of {} recorded contents differ from the emulator's memory",
                      report.different, report.compared));
   }
-  print("{}: {}, {} kernel launch{}\n", output, part.text, report.launches,
-        report.launches == 1 ? "" : "es");
+  print("{}: {}, {}\n", output, part.text, counted(report.launches, "kernel launch"));
   print(
-      "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} launches "
+      "buffers at its beginning: {} as recorded, {} as the emulator computed them ({} "
       "executed)\n",
-      report.from_trace, report.from_emulator, report.executed);
+      report.from_trace, report.from_emulator, counted(report.executed, "launch"));
   print("recorded contents: {} compared with the emulator's memory, {} differ\n", report.compared,
         report.different);
   return {};
@@ -134,16 +135,16 @@ int extract_command(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) return code;
   const auto named = [&](const char* option) { return app.count(option) != 0; };
   if (named("--range") + named("--launches") + named("--kernel") != 1) {
-    print(stderr, "gfxgraph: name the part with one of --range, --launches and --kernel\n");
+    console::error("name the part with one of --range, --launches and --kernel");
     return kExitUsage;
   }
   enforce("extract", limits);
   if (!arguments.standalone.empty() && arguments.kernel.empty()) {
-    print(stderr, "gfxgraph: --standalone goes with --kernel\n");
+    console::error("--standalone goes with --kernel");
     return kExitUsage;
   }
   if (arguments.output.empty() && arguments.standalone.empty()) {
-    print(stderr, "gfxgraph: name the new trace with -o\n");
+    console::error("name the new trace with -o");
     return kExitUsage;
   }
   if (!arguments.standalone.empty()) {

@@ -55,7 +55,7 @@ void print_overview(const std::string& path, const format::Trace& trace,
   const format::Environment& environment = trace.environment();
   const format::Statistics& statistics = trace.statistics();
   print("{}\n", path);
-  // What the missing end of a torn trace would say cannot be known.
+  // The missing end of a truncated trace may hold more.
   if (trace.sealed()) {
     print("  state        sealed, {}\n", trace.complete() ? "complete" : "incomplete");
   } else {
@@ -66,33 +66,33 @@ void print_overview(const std::string& path, const format::Trace& trace,
   print("  device       {} {}{}\n", environment.gpu_arch, environment.device_name,
         environment.emulated ? " (software agent)" : "");
   print("  HIP runtime  {}\n", version_text(environment.hip_runtime_version));
-  print("  span         {:.3f} ms host time, {} thread{}, {} stream{}\n",
-        static_cast<double>(summary.span_ns) / 1e6, summary.threads,
-        summary.threads == 1 ? "" : "s", summary.streams, summary.streams == 1 ? "" : "s");
-  print("  stored       {} in {} blobs of {}\n", format_bytes(statistics.stored_blob_bytes),
-        statistics.blobs, format_bytes(statistics.blob_bytes));
+  print("  span         {:.3f} ms host time, {}, {}\n", static_cast<double>(summary.span_ns) / 1e6,
+        counted(summary.threads, "thread"), counted(summary.streams, "stream"));
+  print("  stored       {} in {} of {}\n", format_bytes(statistics.stored_blob_bytes),
+        counted(statistics.blobs, "blob"), format_bytes(statistics.blob_bytes));
 }
 
 void print_contents(const format::Trace& trace, const TraceSummary& summary) {
-  print("\nevents\n");
+  console::heading("events");
   for (const auto& [name, count] : summary.events) print("  {:<17} {:>8}\n", name, count);
-  print("\nallocations (peak {})\n", format_bytes(summary.peak_bytes));
+  console::heading(fmt::format("allocations (peak {})", format_bytes(summary.peak_bytes)));
   for (const auto& [name, kind] : summary.allocations) {
     print("  {:<17} {:>8}  {}{}\n", name, kind.count, format_bytes(kind.bytes),
           kind.unwritten == 0 ? "" : fmt::format(", {} begin unwritten", kind.unwritten));
   }
-  if (!summary.copies.empty()) print("\ncopies\n");
+  if (!summary.copies.empty()) console::heading("copies");
   for (const auto& [name, direction] : summary.copies) {
     print("  {:<17} {:>8}  {}\n", name, direction.count, format_bytes(direction.bytes));
   }
-  print("\nkernels ({} in {} code objects)\n", summary.kernels.size(), trace.code_objects().size());
+  console::heading(fmt::format("kernels ({} in {})", summary.kernels.size(),
+                               counted(trace.code_objects().size(), "code object")));
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.launches + kernel.graph_nodes == 0) continue;
     print("  {:>8} x {}", kernel.launches, demangle(kernel.kernel->name));
     if (kernel.graph_nodes != 0) print(" (+ {} graph nodes)", kernel.graph_nodes);
     print("\n");
   }
-  if (!trace.graphs().empty()) print("\ngraphs\n");
+  if (!trace.graphs().empty()) console::heading("graphs");
   for (const format::Graph& graph : trace.graphs()) {
     print("  graph {:<11} {:>8} nodes\n", graph.id, graph.nodes.size());
   }
@@ -124,7 +124,7 @@ std::string buffer_text(const BufferSummary& buffer) {
 
 void print_buffers(const std::vector<BufferSummary>& buffers, uint64_t events) {
   if (buffers.empty()) return print("\nbuffers: none\n");
-  print("\nbuffers: {}\n", buffers.size());
+  console::heading(fmt::format("buffers: {}", buffers.size()));
   print("  {:>6} {:<17} {:>12} {:>18} {:>15} {:>8}  {}\n", "id", "kind", "bytes", "address",
         "events", "launches", "name, first argument");
   for (const BufferSummary& buffer : buffers) {
@@ -159,7 +159,7 @@ Json buffer_json(const BufferSummary& buffer) {
 
 void print_findings(const format::Trace& trace) {
   if (trace.findings().empty()) return;
-  print("\nfindings\n");
+  console::heading("findings");
   for (const format::Finding& finding : trace.findings()) {
     print("  {}: {} x {}{}{}\n",
           finding.kind == format::FindingKind::kIncomplete ? "incomplete" : "note", finding.count,
@@ -216,7 +216,7 @@ Json environment_json(const format::Environment& environment) {
           {"start_unix_ns", environment.start_unix_ns}};
 }
 
-// What the command line asks for beside the summary.
+// The sections that the command line adds to the summary.
 struct Sections {
   bool relocations = false, ranges = false, buffers = false, lint = false, lint_summary = false;
   bool kernels = false, launches = false;  // as tables of their own
@@ -317,7 +317,7 @@ int info_of_manifest(const std::string& path, const Result<recorder::Manifest>& 
   if (!manifest) return report({manifest.error().status, path + ": " + manifest.error().message});
   if (sections.relocations || sections.ranges || sections.buffers || sections.lint ||
       sections.kernels || sections.launches) {
-    print(stderr, "gfxgraph: {} is a manifest: give one of its traces for this option\n", path);
+    console::error(fmt::format("{} is a manifest: give one of its traces for this option", path));
     return kExitUsage;
   }
   if (json) {
@@ -383,9 +383,9 @@ int info_command(int argc, char** argv) {
   if (table_format.empty() && (sections.kernels || sections.launches))
     table_format = std::exchange(json, false) ? "json" : "table";
   if (!table_format.empty() && (!only_table(sections) || json)) {
-    print(stderr,
-          "gfxgraph: --format prints one of --kernels, --launches and --buffers; give exactly one "
-          "of them, and not --json\n");
+    console::error(
+        "--format prints one of --kernels, --launches and --buffers; give exactly one of them, and "
+        "not --json");
     return kExitUsage;
   }
 
@@ -397,6 +397,7 @@ int info_command(int argc, char** argv) {
       format::Trace::open(path, {.allow_torn = true, .pointers = format::PointerUse::kProven});
   progress->clear();
   if (!opened) return report(opened.error());
+  describe(path, **opened);
   const format::Trace& trace = **opened;
   const int code = trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
   if (!dag.empty()) {

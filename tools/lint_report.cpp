@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/amount.h"
+#include "base/console.h"
 #include "base/print.h"
 #include "tools/call_places.h"
 
@@ -29,7 +31,7 @@ void print_sites(const LintLine& line, CallPlaces& places) {
   std::string text;
   for (size_t i = 0; i < std::min(line.sites.size(), kMostSites); ++i) {
     text += fmt::format("{}{}", i == 0 ? "" : ", ", places.text(line.sites[i].site));
-    if (line.sites.size() > 1) text += fmt::format(" {} times", line.sites[i].count);
+    if (line.sites.size() > 1) text += " " + counted(line.sites[i].count, "time");
   }
   if (line.sites.size() > kMostSites) {
     text += fmt::format(" and {} more", line.sites.size() - kMostSites);
@@ -84,7 +86,7 @@ Json report_json(const LintReport& report, CallPlaces& places) {
 
 void print_lint(const format::Trace& trace, const std::vector<LintReport>& reports) {
   CallPlaces places(trace);
-  print("\ngraph readiness\n");
+  console::heading("graph readiness");
   for (const LintReport& report : reports) print_report(report, places);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/print.h"
@@ -65,7 +66,10 @@ void print_help() {
     print("  {:<10} {}\n  {:<10}   {}\n", command.name, command.arguments, "", command.summary);
   }
   print(
-      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
+      "\nAll commands: --help, --version, --quiet, --verbose, --color auto|always|never (NO_COLOR "
+      "is "
+      "respected)\n"
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 trace damaged or incomplete, 4 check found "
       "errors\n");
 }
 
@@ -74,6 +78,8 @@ std::string file_hint(std::string_view name) {
   return fmt::format("; for a {} use gfxgraph {}{}", name.ends_with(".gfxg") ? "trace" : "program",
                      name.ends_with(".gfxg") ? "info " : "run -- ", name);
 }
+
+constexpr const char* kSeeHelp = "see gfxgraph --help";
 
 int dispatch(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
@@ -89,15 +95,14 @@ int dispatch(int argc, char** argv) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }
   if (name.empty()) {
-    print(stderr, "gfxgraph: no command given\nsee gfxgraph --help\n");
-  } else {
-    std::vector<std::string> known;
-    for (const Command& command : kCommands) known.emplace_back(command.name);
-    print(stderr, "gfxgraph: unknown command '{}'{}\nsee gfxgraph --help\n", name,
-          name.find('/') == name.npos && !name.ends_with(".gfxg") ? did_you_mean(name, known)
-                                                                  : file_hint(name));
+    return console::usage_error("no command given", kSeeHelp);
   }
-  return kExitUsage;
+  std::vector<std::string> known;
+  for (const Command& command : kCommands) known.emplace_back(command.name);
+  const bool file = name.find('/') != name.npos || name.ends_with(".gfxg");
+  return console::usage_error(fmt::format("unknown command '{}'{}", name,
+                                          file ? file_hint(name) : did_you_mean(name, known)),
+                              kSeeHelp);
 }
 
 }  // namespace
@@ -110,9 +115,11 @@ int main(int argc, char** argv) {
   try {
     code = gfxgraph::tools::dispatch(argc, argv);
   } catch (const std::bad_alloc&) {
-    gfxgraph::print(stderr, "gfxgraph: not enough memory (--max-memory)\n");
+    gfxgraph::console::error("not enough memory (--max-memory)");
   } catch (const std::exception& error) {
-    gfxgraph::print(stderr, "gfxgraph: {}\n", error.what());
+    gfxgraph::console::error(error.what());
   }
-  return gfxgraph::finish_output("gfxgraph", code);
+  code = gfxgraph::finish_output("gfxgraph", code);
+  gfxgraph::console::finish(code);
+  return code;
 }

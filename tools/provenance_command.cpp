@@ -63,8 +63,8 @@ std::string render_text(const lanecheck::ProvenanceReport& report, const std::st
     text += fmt::format("  {} of {} launches failed (first: {})\n", report.failed_launches,
                         report.launches, report.failure);
   if (!report.stopped.empty()) text += fmt::format("  stopped: {}\n", report.stopped);
-  text += fmt::format("  executed: {} launches, {} wave instructions\n", report.launches,
-                      report.wave_instructions);
+  text += fmt::format("  executed: {}, {}\n", counted(report.launches, "launch"),
+                      counted(report.wave_instructions, "wave instruction"));
   return text;
 }
 
@@ -155,6 +155,7 @@ int provenance_command(int argc, char** argv) {
       format::Trace::open(path, read_options);
   progress->clear();
   if (!trace) return report(trace.error());
+  describe(path, **trace);
   const Result<lanecheck::ProvenanceReport> found =
       lanecheck::prove_pointers(**trace, limits, list, count_on(*progress, "executing launch"));
   progress->clear();
@@ -165,6 +166,7 @@ int provenance_command(int argc, char** argv) {
         format::write_provenance(path, output.empty() ? path : output, found->facts);
     progress->clear();
     if (!written) return report(written.error());
+    wrote(output.empty() ? path : output);
   }
   write_text(stdout, format_name == "json" ? render_json(*found, path) : render_text(*found, path));
   if (!found->stopped.empty()) return kExitDataLost;

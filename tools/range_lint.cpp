@@ -47,13 +47,13 @@ constexpr size_t kMostName = 60;
 
 using Stretches = std::vector<std::pair<uint64_t, uint64_t>>;  // of events, in order, apart
 
-// What one kind of event is, and where they stand in the trace.
+// One kind of event that the lint found, and the events of this kind.
 struct Finding {
   LintLine line;
   std::vector<uint64_t> events;  // rising
 };
 
-// Of memory the call that made it; else the one that appended the event.
+// The call site: of the allocation for memory, otherwise of the event.
 format::SiteId site_of(const format::Trace& trace, uint64_t event) {
   if (event >= trace.events().size()) return 0;
   const format::Event& found = trace.events()[event];
@@ -299,7 +299,7 @@ class Changes {
   std::string text_;
 };
 
-// Of all comparisons with one name: of ranges, or of a period (shape 0).
+// Summary of all comparisons with one name: ranges of that name, or a period (shape 0).
 void add_changes(const format::Trace& trace, LintReport& report,
                  const std::vector<const RangeComparison*>& comparisons) {
   Changes arguments(trace, "changing_argument", "arguments that change", kArgument);

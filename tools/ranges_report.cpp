@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of one list in the text.
+// The limit for each list in the text.
 constexpr size_t kMostParameters = 20;
 constexpr size_t kMostPlaces = 4;
 constexpr size_t kMostTransfers = 12;
@@ -155,7 +155,8 @@ void print_transfers(const char* title, const AllocationIdentity& memory,
 
 void print_comparison(const format::Trace& trace, const AllocationIdentity& memory,
                       const RangeComparison& comparison) {
-  print("\n{}: {} iterations", iterations_text(comparison), comparison.iterations.size());
+  print("\n{}: {}", iterations_text(comparison),
+        counted(comparison.iterations.size(), "iteration"));
   if (comparison.shape != 0) print(" of shape {}", comparison.shape);
   if (!comparison.not_compared.empty()) {
     print(", not compared: {}\n", comparison.not_compared);
@@ -177,7 +178,7 @@ void print_table(const std::vector<RangeSummary>& ranges) {
     print("\nranges: none\n");
     return;
   }
-  print("\nranges: {} with {} name{}\n", ranges.size(), names.size(), names.size() == 1 ? "" : "s");
+  console::heading(fmt::format("ranges: {} with {}", ranges.size(), counted(names.size(), "name")));
   print("  {:<24} {:>15} {:>6} {:>8} {:>6} {:>6} {:>5} {:>7} {:>6} {:>10}  {}\n", "range", "events",
         "thread", "launches", "graphs", "copies", "sets", "writes", "waits", "host ms", "shape");
   for (const RangeSummary& range : ranges) {
@@ -195,8 +196,8 @@ void print_periods(const TraceSteps& steps) {
     if (steps.ranges.empty()) print("\nperiods: none\n");
     return;
   }
-  print("\nperiods: {}{}\n", steps.periods.size(),
-        steps.ranges.empty() ? "" : " outside of the ranges");
+  console::heading(fmt::format("periods: {}{}", steps.periods.size(),
+                               steps.ranges.empty() ? "" : " outside of the ranges"));
   size_t number = 0;
   for (const Period& period : steps.periods) {
     print("  period {}: launches {} to {} (events {} to {}) are {} times {} launch{}", ++number,

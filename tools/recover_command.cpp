@@ -23,13 +23,13 @@ constexpr std::string_view kPartial = ".partial";
 // A recording that died left x.gfxg.partial: its natural new name is x.gfxg, if that is free.
 bool default_output(const std::string& input, std::string& output) {
   if (!input.ends_with(kPartial)) {
-    print(stderr, "gfxgraph: name the new trace: gfxgraph recover {} -o NEW\n", input);
+    console::error(fmt::format("name the new trace: gfxgraph recover {} -o NEW", input));
     return false;
   }
   output = input.substr(0, input.size() - kPartial.size());
   std::error_code error;
   if (!std::filesystem::exists(output, error)) return true;
-  print(stderr, "gfxgraph: {} exists: name another file with -o\n", output);
+  console::error(fmt::format("{} exists: name another file with -o", output));
   return false;
 }
 
@@ -74,15 +74,18 @@ int recover_command(int argc, char** argv) {
   const Result<format::RecoverReport> recovered = format::recover(input, output);
   progress->clear();
   if (!recovered) return report(recovered.error());
+  wrote(output);
   if (json) {
     write_text(stdout, render_json(input, output, *recovered));
   } else {
-    print("{}: {} records, {} events, {} launches\n", output, recovered->kept_records,
-          recovered->statistics.events, recovered->statistics.launches);
+    print("{}: {}, {}, {}\n", output, counted(recovered->kept_records, "record"),
+          counted(recovered->statistics.events, "event"),
+          counted(recovered->statistics.launches, "launch"));
   }
   if (recovered->intact) return kExitOk;
-  print(stderr, "gfxgraph: {}: {} of {} lost: {}\n", input, format_bytes(recovered->lost_bytes),
-        format_bytes(recovered->kept_bytes + recovered->lost_bytes), recovered->reason);
+  console::error(fmt::format("{}: {} of {} lost: {}", input, format_bytes(recovered->lost_bytes),
+                             format_bytes(recovered->kept_bytes + recovered->lost_bytes),
+                             recovered->reason));
   return kExitDataLost;
 }
 

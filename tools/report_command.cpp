@@ -98,6 +98,7 @@ int report_command(int argc, char** argv) {
       format::Trace::open(path, {.allow_torn = true});
   progress->clear();
   if (!opened) return report(opened.error());
+  describe(path, **opened);
   const format::Trace& trace = **opened;
   progress->at("collecting the tables of " + path);
   Json data = report_data(trace);

@@ -16,7 +16,7 @@ constexpr uint64_t kMostResultBytes = UINT64_C(256) << 20;
 Result<nlohmann::ordered_json> read_result(const std::string& path) {
   using Json = nlohmann::ordered_json;
   GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(path, kMostResultBytes));
-  // Nobody's result is deeper; one that is would exhaust the stack when it is written.
+  // Results of gfxgraph are never deeper; a deeper one would exhaust the stack when it is written.
   constexpr int kMostDepth = 32;
   bool too_deep = false;
   const char* const text = reinterpret_cast<const char*>(bytes.data());

@@ -34,8 +34,9 @@ Result<bool> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice wanted, parse_device_choice(name));
   GFXGRAPH_ASSIGN_OR_RETURN(const DeviceChoice device, resolve_device(wanted));
   if (wanted == DeviceChoice::kAuto) {
-    print(stderr, "gfxgraph: device: {}\n",
-          device == DeviceChoice::kReal ? "the real GPU" : "the software agent (no GPU found)");
+    console::message(fmt::format("device: {}", device == DeviceChoice::kReal
+                                                   ? "the real GPU"
+                                                   : "the software agent (no GPU found)"));
   }
   if (device == DeviceChoice::kReal) return false;
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path agent, private_library(kAgentLibrary));
@@ -46,6 +47,8 @@ Result<bool> select_device(const std::string& name) {
   GFXGRAPH_ASSIGN_OR_RETURN(const std::string preload,
                             append_preload(std::getenv("LD_PRELOAD"), hip_errors, true));
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  console::detail(fmt::format("software agent: {}", agent.string()));
+  console::detail(fmt::format("LD_PRELOAD: {}", preload));
   ::setenv("ASAN_OPTIONS", asan_options_for_preload(std::getenv("ASAN_OPTIONS")).c_str(), 1);
   return true;
 }
@@ -63,7 +66,7 @@ Error start(const std::vector<std::string>& command, bool emulated) {
   }
   if (emulated) {
     const std::string message = codeobj::explain_other_targets(*program, "gfx1030");
-    if (!message.empty()) print(stderr, "gfxgraph: {}\n", message);
+    if (!message.empty()) console::error(message);
   }
   std::string agent;
   if (emulated) {
@@ -78,6 +81,7 @@ Error start(const std::vector<std::string>& command, bool emulated) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
+  console::detail(fmt::format("starting {}", program->string()));
   ::execv(start->file.c_str(), arguments.data());
   return {Status::kIo, fmt::format("{}: cannot be started: {}", name, std::strerror(errno))};
 }
@@ -108,7 +112,7 @@ int run_command(int argc, char** argv) {
       parse(app, static_cast<int>(split.own.size()), const_cast<char**>(split.own.data()), true);
   if (code >= 0) return code;
   if (split.program.empty()) {
-    print(stderr, "gfxgraph: no program given: gfxgraph run -- PROGRAM ARGS...\n");
+    console::error("no program given: gfxgraph run -- PROGRAM ARGS...");
     return kExitUsage;
   }
   if (check) return check_program(device, app.remaining(), split.program);

@@ -27,7 +27,7 @@ struct Parts {
   std::vector<const format::AllocationBegin*> begins;
   std::unordered_map<format::AllocationId, size_t> places;  // in begins
   std::unordered_map<format::AllocationId, const format::AllocationEnd*> ends;
-  // Of buffers that point to each other: written once all have begun.
+  // Pointers between buffers that point to each other, written when all of them exist.
   std::unordered_map<format::AllocationId, const format::Content*> written;
 };
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/print.h"
+#include "tools/cli.h"
 
 namespace gfxgraph::tools {
 
@@ -34,7 +35,10 @@ Result<void> TextSink::close() {
   std::FILE* const file = std::exchange(file_, nullptr);
   if (file == stdout) return {};  // finish_output() checks it
   const bool lost = std::ferror(file) != 0;
-  if (std::fclose(file) == 0 && !lost) return {};
+  if (std::fclose(file) == 0 && !lost) {
+    wrote(path_);
+    return {};
+  }
   const int error = errno;
   std::remove(path_.c_str());
   return fail_errno("cannot write", path_, error);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMostOfOne = 8;  // differences that are named of one launch
 
-// What one kernel of a trace is, by which others of its name are compared.
+// The properties of a kernel that are compared with those of kernels of the same name.
 struct Code {
   uint64_t hash = 0;  // of its instructions; where their end is unknown, of its code object
   const format::Kernel* kernel = nullptr;

@@ -91,7 +91,7 @@ class Summarizer {
     }
   }
 
-  // What place texts are made of: once per kernel, whatever it is launched with.
+  // The parts of place texts, made once for each kernel and not for each launch.
   struct KernelPlaces {
     std::string name;
     std::vector<const format::Argument*> arguments;  // by offset

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/console.h"
 #include "base/demangle.h"
 #include "base/print.h"
 #include "codeobj/code_object.h"
@@ -208,7 +209,7 @@ Table buffer_table(const format::Trace& trace) {
 
 // ---- as text ------------------------------------------------------------------------------------
 
-// What would end a line or move the cursor is a space; names come from the recorded program.
+// Replaces characters that end a line or move the cursor; names come from the recorded program.
 std::string in_one_line(std::string_view cell) {
   std::string line(cell);
   std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
@@ -231,7 +232,7 @@ void print_aligned(const Table& table) {
   table.rows([&](const Row& row) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   });
-  const auto line = [&](const Row& row) {
+  const auto text_of = [&](const Row& row) {
     std::string whole;
     for (size_t i = 0; i < row.size(); ++i) {
       if (!shown[i]) continue;
@@ -241,12 +242,12 @@ void print_aligned(const Table& table) {
       if (i + 1 < row.size()) whole += "  ";
     }
     whole.erase(whole.find_last_not_of(' ') + 1);
-    print("{}\n", whole);
+    return whole;
   };
   Row names;
   for (const Column& column : table.columns) names.emplace_back(column.name);
-  line(names);
-  table.rows(line);
+  write_text(stdout, console::styled(stdout, console::Style::kHeading, text_of(names)) + "\n");
+  table.rows([&](const Row& row) { print("{}\n", text_of(row)); });
 }
 
 // RFC 4180.

@@ -21,10 +21,10 @@ namespace {
 
 int print_problems(const std::string& path, const format::VerifyReport& report) {
   for (const format::Problem& problem : report.problems) {
-    print(stderr, "gfxgraph: {}: byte {}: {}: {}\n", path, problem.offset,
-          status_name(problem.status), problem.message);
+    console::error(fmt::format("{}: byte {}: {}: {}", path, problem.offset,
+                               status_name(problem.status), problem.message));
   }
-  if (report.problems_cut) print(stderr, "gfxgraph: {}: there are more\n", path);
+  if (report.problems_cut) console::error(fmt::format("{}: there are more", path));
   return exit_code(report.problems.front().status);
 }
 
@@ -33,8 +33,8 @@ int print_incomplete(const format::Trace& trace) {
   if (trace.complete()) return kExitOk;
   for (const format::Finding& finding : trace.findings()) {
     if (finding.kind != format::FindingKind::kIncomplete) continue;
-    print(stderr, "gfxgraph: incomplete: {} x {}{}{}\n", finding.count, finding.call,
-          finding.detail.empty() ? "" : ": ", finding.detail);
+    console::error(fmt::format("incomplete: {} x {}{}{}", finding.count, finding.call,
+                               finding.detail.empty() ? "" : ": ", finding.detail));
   }
   return kExitDataLost;
 }
@@ -88,11 +88,12 @@ int verify_command(int argc, char** argv) {
   }
   const Result<std::shared_ptr<const format::Trace>> trace = format::Trace::open(path);
   if (!trace) return report(trace.error());
+  describe(path, **trace);
   if (json) {
     write_text(stdout, render_json(path, *verified, (*trace)->complete()));
   } else {
-    print("{}: {} records, {} blobs, {}: intact\n", path, verified->records, verified->blobs,
-          format_bytes(verified->file_bytes));
+    print("{}: {}, {}, {}: intact\n", path, counted(verified->records, "record"),
+          counted(verified->blobs, "blob"), format_bytes(verified->file_bytes));
   }
   return print_incomplete(**trace);
 }

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "format/content_writer.h"
 #include "recorder/contents/host_blocks.h"
+#include "recorder/tool/sealing.h"
 
 namespace gfxgraph::recorder {
 namespace {
@@ -138,7 +139,7 @@ format::Content Contents::first_content(const Allocation& allocation) {
   return read_content(allocation, false, Held::kFirst);
 }
 
-// Of an allocation whose content is not stored: the words that lead to memory which began after
+// For an allocation whose content is not stored: appends its pointers to memory that began after
 // it.
 void Contents::append_words(const Allocation& allocation, const format::Content& whole) {
   const std::vector<format::Relocation>& words = whole.relocations;
@@ -195,6 +196,7 @@ std::optional<format::Content> Contents::take_content(uint64_t size_bytes, bool 
       if (!read(offset, piece)) return std::nullopt;
       check(writer.put([&found](std::span<const std::byte> bytes) { found.add(bytes); }));
       offset += piece.size();
+      sealing_mark().add(piece.size());
     }
     content = check(writer.finish());
   }
@@ -221,7 +223,7 @@ format::Content Contents::read_content(const Allocation& allocation, bool store,
   return unknown_content(allocation);
 }
 
-// What work was given and a replay lacks makes the trace incomplete; a last state is only compared.
+// Missing initial contents make the trace incomplete; final contents are only compared.
 void Contents::note_unread(const Allocation& allocation, std::string_view call, Held held) {
   const auto kind =
       held == Held::kFirst ? format::FindingKind::kIncomplete : format::FindingKind::kNote;

@@ -232,8 +232,8 @@ void Contents::insert_allocation(std::shared_ptr<Allocation> allocation,
     allocations_.forget_id(*old);
   }
   entry.flags = begin.flags;
-  // What freed memory left there is in no trace of ranges, and a replay could not tell it from
-  // writes.
+  // A trace of ranges lacks the bytes that freed memory left here, and a replay could not tell them
+  // from writes.
   if (allocations_.map().freed_within(entry.address, entry.address + entry.size_bytes).empty()) {
     entry.given_out = stretch_.fresh().now();
   }

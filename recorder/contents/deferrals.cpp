@@ -8,7 +8,7 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// What copies and memsets wrote while the function ran is not its own.
+// Removes from the function's changes the bytes that copies and memsets wrote while it ran.
 void leave_to_copies(DeferredEffect& effect) {
   if (effect.copied.empty()) return;
   std::vector<HostEffects::Change> left;
@@ -41,7 +41,7 @@ void leave_to_copies(DeferredEffect& effect) {
 
 }  // namespace
 
-// Whether a copy may have read other bytes than these.
+// Whether a concurrent copy may have read the bytes that the change replaced.
 bool DeferredEffect::was_read_before(const HostEffects::Change& change) const {
   const uint64_t begin = change.offset_bytes;
   const uint64_t end = begin + change.bytes.size();
@@ -64,7 +64,8 @@ std::vector<bool> nodes_before(const std::vector<format::GraphNode>& nodes, size
   return before;
 }
 
-// What the nodes write, or were given, that neither come before the function nor after it.
+// The memory of the nodes that may run concurrently with the function: written by, or given to
+// them.
 std::vector<Flight> Deferrals::nodes_beside(const std::vector<format::GraphNode>& nodes,
                                             size_t function, bool early) {
   const std::vector<bool> before = nodes_before(nodes, function);
@@ -109,8 +110,8 @@ void Deferrals::defer_effect(uint64_t run, format::Graph& graph, size_t ordinal,
   runs_.defer_effect(run, graph, ordinal, nodes_beside(graph.nodes, function, early));
 }
 
-// Its words may hold addresses that memory got which was allocated while the function ran, before
-// the recorder knew that it had ended.
+// Drops relocations to memory that was allocated after the function began: in the trace it does not
+// exist yet at the function's place.
 void Deferrals::leave_later_targets(format::Content& content, format::AllocationId first_later) {
   const size_t left = std::erase_if(content.relocations, [&](const format::Relocation& word) {
     return word.allocation >= first_later;
@@ -120,7 +121,7 @@ void Deferrals::leave_later_targets(format::Content& content, format::Allocation
           "it left an address of memory that was allocated while it ran: kept as it is");
 }
 
-// One for changes side by side.
+// One copy for each run of adjacent changes.
 std::vector<format::Copy> Deferrals::copies_of(const DeferredEffect& effect,
                                                const format::Copy& pattern) {
   const std::vector<HostEffects::Change>& changes = effect.changes;
@@ -193,8 +194,9 @@ void Deferrals::write_effect(DeferredEffect& effect) {
       if (dependency >= place) dependency += count;
     }
   }
-  // The function follows its copies, so that whatever followed it follows them.
+  // The function depends on its copies, so its successors follow them as well.
   std::vector<format::GraphNode> inserted;
+  inserted.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
     inserted.push_back({std::move(copies[i]), function->dependencies});
   }
@@ -209,7 +211,7 @@ void Deferrals::resolve(bool all) {
   contents_.resolve_reads(all);
   contents_.block_reads(journal_.queue());
   HostRuns::Known known = runs_.take_known(journal_.queue(), all);
-  for (DeferredSource& source : known.sources) {
+  for (const DeferredSource& source : known.sources) {
     if (!source.bytes || !source.runs.empty()) {
       finding(format::FindingKind::kIncomplete, "host function",
               "the source of a copy that it fills is not known");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kStreamNonBlocking = 1;  // hipStreamNonBlocking
 
-// Of work that waits for streams which block, and that they wait for, whatever it does.
+// The stream of work that synchronises with the null stream, if it is such work.
 std::optional<format::StreamId> stream_of_work(const format::Action& action) {
   return std::visit(
       [](const auto& one) -> std::optional<format::StreamId> {

@@ -137,7 +137,7 @@ void HostEffects::find_changes(format::AllocationId allocation, const Snapshot& 
 
 HostEffects::Effect HostEffects::end(Run run) {
   Effect effect;
-  // Nobody was told of these.
+  // No later work refers to these old runs any more.
   if (run > kMostKept) {
     kept_.erase(kept_.begin(), kept_.lower_bound(run - kMostKept));
     began_.erase(began_.begin(), began_.lower_bound(run - kMostKept));
@@ -156,7 +156,7 @@ HostEffects::Effect HostEffects::end(Run run) {
     find_changes(allocation, snapshot, memory, now, effect);
   }
   running_.erase(found);
-  // What others saw before is asked for later, when these changes may have been taken.
+  // Adds the changes to the bytes kept for other functions, so that these do not claim them.
   for (auto& [other, kept] : kept_) {
     if (other == run) continue;
     for (const Change& change : effect.changes) {

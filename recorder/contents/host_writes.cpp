@@ -21,15 +21,15 @@ void HostWrites::check_watched_host_writes() {
   check(allocations_.adopted());
 }
 
-// The block has changed. If a host function is under way that may be the reason, the trace gets
-// what has changed and no more: the rest of the block may be about to.
+// For a changed block. If a running host function may have written it, the trace gets only the
+// changed bytes, because the function may still write the rest of the block.
 bool HostWrites::told_meanwhile(Allocation& allocation, uint64_t block,
                                 std::span<const std::byte> bytes) {
   using Meanwhile = HostEffects::Meanwhile;
   std::vector<HostEffects::Change> changes;
   const std::optional<Meanwhile> meanwhile =
       runs_.changed_meanwhile(allocation, block, bytes, changes);
-  if (!meanwhile) {  // one has ended since the bytes were read
+  if (!meanwhile) {  // a function ended after the bytes were read
     check_host_writes(allocation, block * kHostBlockBytes, 1);
     return true;
   }
@@ -70,7 +70,7 @@ format::Content HostWrites::content_at_end(Allocation& allocation, const char* c
   return contents_.post_content(allocation);
 }
 
-// Most blocks do: those that do not are read.
+// By hash, without reading the bytes; most blocks are unchanged.
 bool HostWrites::holds_what_was_saved(const Allocation& allocation, uint64_t block) {
   if (allocation.plain_host) return false;
   const auto saved = allocation.saved_blocks.find(block);
@@ -88,8 +88,8 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
   const uint64_t last = (offset + size_bytes - 1) / kHostBlockBytes;
   uint64_t run_begin = 0;
   uint64_t run_end = 0;
-  // The run's bytes; where it is read again, those of its first block. Plain memory may change
-  // before that.
+  // Of plain memory all bytes of the run, since a second read may differ; otherwise those of its
+  // first block, and longer runs are read again.
   std::vector<std::byte> held;
   const auto write_run = [&] {
     if (run_begin == run_end) return;
@@ -137,7 +137,7 @@ void HostWrites::check_host_writes(Allocation& allocation, uint64_t offset, uint
 }
 
 void HostWrites::check_reachable_host_writes(const Work& reader, format::StreamId stream) {
-  // What a buffer's new content points to becomes reachable: until nothing is added.
+  // New contents may make more buffers reachable; repeat until their number stays the same.
   for (bool again = true; again;) {
     again = false;
     size_t before = 0;
@@ -155,8 +155,8 @@ void HostWrites::check_reachable_host_writes(const Work& reader, format::StreamI
   }
 }
 
-// Whether kernels that were not given the memory, next in the stream, may read what is in doubt
-// there, and such kernels before them did not find the same.
+// Whether the next kernel of the stream, which was not given the memory, may read bytes in doubt
+// that differ from those which an earlier such kernel found.
 bool HostWrites::may_find(Allocation& allocation, format::StreamId stream) {
   if (!flights_.any_kernel() || allocation.saved_blocks.empty()) return false;
   const auto flights = flights_.over(allocation.id, 0, allocation.size_bytes, stream);
@@ -173,12 +173,12 @@ bool HostWrites::may_find(Allocation& allocation, format::StreamId stream) {
 void HostWrites::write_from_host(Allocation& allocation, uint64_t begin,
                                  std::span<const std::byte> bytes, bool in_doubt) {
   allocation.write_known(begin, bytes);
-  // Not append(): landing what host functions told of would end here.
+  // Not append(): it records host functions that ran, which is where this call may come from.
   events_.push(
       format::HostWrite{allocation.id, begin, contents_.make_content(bytes, true), in_doubt});
 }
 
-// Of any size.
+// For any size: the content is read in pieces.
 void HostWrites::write_from_host(Allocation& allocation, uint64_t begin, uint64_t size_bytes,
                                  const ReadPiece& read) {
   auto content = contents_.take_content(size_bytes, true, allocations_.words(), nullptr,
@@ -188,7 +188,7 @@ void HostWrites::write_from_host(Allocation& allocation, uint64_t begin, uint64_
                                           return true;
                                         });
   if (!content) {
-    allocation.last_known = {};  // a part of it is in no write
+    allocation.last_known = {};  // the trace lacks a part of this write
     return;
   }
   events_.push(format::HostWrite{allocation.id, begin, *std::move(content)});

@@ -21,8 +21,8 @@ namespace {
 constexpr auto kMostPatience = std::chrono::microseconds(10'000);
 constexpr auto kLeastPatience = std::chrono::microseconds(100);
 
-// From one block of which bytes are left out to the next: of those between the first and the last
-// one, a box leaves out some.
+// The distance, in blocks, between the blocks that a flight writes only in part. A plain range can
+// do so only in its first and last block, a box with gaps between its rows in every block.
 uint64_t blocks_to_next(const Flight& flight) {
   if (flight.row_bytes != 0) return 1;
   const uint64_t last = (flight.end - 1) / kHostBlockBytes;
@@ -35,7 +35,7 @@ bool has_kernel(std::span<const Flight> flights) {
 
 }  // namespace
 
-// What the program, or a kernel, wrote into a block beside what copies among `flights` write.
+// Records the changes of a block, by the program or a kernel, that no copy among `flights` made.
 void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
                                       std::span<const Flight> flights,
                                       std::span<const std::byte> now) {
@@ -60,12 +60,13 @@ void HostWrites::check_around_flights(Allocation& allocation, uint64_t block,
   }
   if (any) saved->second = store_.keep_hashed(then);
   if (!any || !has_kernel(flights)) return;
-  // A kernel may write it once more: then that is recorded as well, when it is known to have ended.
+  // A kernel may write the block again; once it is known to have ended, that is recorded as well.
   allocation.doubted_blocks.insert(block);
   if (named) finding(format::FindingKind::kNote, "host memory", kInDoubt);
 }
 
-// The bytes as they are now were written by the device, or are in the trace, or in doubt.
+// Takes the current bytes as known: the device wrote them, the trace has them, or they are in
+// doubt.
 void HostWrites::take_in(Allocation& allocation) {
   const std::span<const std::byte> all = visible_bytes(allocation);
   std::vector<std::byte> piece;
@@ -73,12 +74,12 @@ void HostWrites::take_in(Allocation& allocation) {
   for (uint64_t begin = 0; begin < all.size(); begin += ByteStore::kPieceBytes) {
     const size_t size = std::min<uint64_t>(ByteStore::kPieceBytes, all.size() - begin);
     if (nothing_to_take_in(allocation, begin, size, flights)) continue;
-    piece.assign(all.begin() + begin, all.begin() + begin + size);  // the device goes on
+    piece.assign(all.begin() + begin, all.begin() + begin + size);  // the device may write on
     take_in(allocation, begin, piece);
   }
 }
 
-// Most often: work in flight over these blocks has not changed them since they were looked at.
+// True in the usual case: work in flight has not changed these blocks since the last look.
 bool HostWrites::nothing_to_take_in(const Allocation& allocation, uint64_t begin,
                                     uint64_t size_bytes, BlockFlights& flights) {
   if (allocation.plain_host) return false;
@@ -93,9 +94,9 @@ bool HostWrites::nothing_to_take_in(const Allocation& allocation, uint64_t begin
   return true;
 }
 
-// `now`: what lies from `begin` on.
+// `now`: the current bytes from offset `begin` on.
 void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const std::byte> now) {
-  std::vector<uint64_t> fresh;  // blocks that are saved as they are
+  std::vector<uint64_t> fresh;  // blocks to save as they are now
   BlockFlights flights(flights_, allocation);
   const auto bytes_of = [&](uint64_t block) {
     const uint64_t offset = block * kHostBlockBytes - begin;
@@ -125,7 +126,7 @@ void HostWrites::take_in(Allocation& allocation, uint64_t begin, std::span<const
     }
     saved->second = store_.keep_hashed(then);
   }
-  // Most of the piece, in one.
+  // If most of the piece is to be saved, one copy serves all of its blocks.
   KeptBytes kept;
   if (fresh.size() * kHostBlockBytes * 2 > now.size()) kept = store_.keep(now);
   for (const uint64_t block : fresh) {
@@ -155,7 +156,7 @@ void HostWrites::take_off(Work& work, format::StreamId stream) {
       const uint64_t end = std::min(begin + kHostBlockBytes, allocation->size_bytes);
       if (flight.row_bytes == 0 && flight.begin <= begin && end <= flight.end) continue;
       if (allocation->saved_blocks.contains(block)) continue;
-      if (allocation->last_known) {  // it may have changed since that was looked for
+      if (allocation->last_known) {  // the memory may have changed since
         allocation->saved_blocks[block] =
             store_.keep_hashed(allocation->last_known.part(begin, end - begin).all());
       } else if (const auto bytes = host_block(*allocation, block)) {
@@ -170,8 +171,8 @@ void HostWrites::take_off(Work& work, format::StreamId stream) {
   }
   work.flights.clear();
   if (!runs_.any_ran()) return;
-  // Functions that began during the call. The program has not heard of them before that, and what
-  // lies in memory now may be what this work wrote.
+  // Host functions began during this call. The program cannot have learned of the work's end from
+  // them yet, but the current bytes may already be what this work wrote.
   let_kernels_fly(work, stream);
   take_in_kernels(work, false);
   events_.note_runs();
@@ -222,18 +223,18 @@ bool HostWrites::kernels_end_soon(Handle stream) {
 
 void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   if (work.may_write.empty()) return;
-  // Asking whether the kernel has ended already costs a launch more than all the rest, as HIP 5.2.3
-  // gives the stream a marker to learn of. Where nothing is in doubt, what it has written by now is
-  // taken in all the same.
+  // The query whether the kernel has already ended is the most expensive part of a launch:
+  // HIP 5.2.3 inserts a marker into the stream for it. Without a block in doubt the query is
+  // skipped, and the bytes that the kernel has written so far are taken in below in either case.
   const bool ask = options_.wait || std::ranges::any_of(work.may_write, [&](const Flight& flight) {
                      const Allocation* const allocation = allocations_.by_id(flight.allocation);
                      return allocation != nullptr && !allocation->doubted_blocks.empty();
                    });
   if (ask && kernels_end_soon(work.stream)) {
-    // First: kernels that land and were not given this memory would leave it to the program.
+    // Before land(), which attributes changes in memory that no kernel was given to the program.
     take_in_kernels(work, true);
-    // take_in() leaves what is in doubt as it was, also where this kernel wrote: that is looked at
-    // as when any kernel ends.
+    // take_in() skips blocks in doubt, also those that this kernel wrote. Its flights are issued,
+    // so that land() compares these blocks as it does when any kernel ends.
     for (const Flight& flight : work.may_write) {
       const Allocation* const allocation = allocations_.by_id(flight.allocation);
       if (!work.kernels_fly && allocation != nullptr && !allocation->doubted_blocks.empty())
@@ -246,8 +247,8 @@ void HostWrites::kernels_take_off(Work& work, format::StreamId stream) {
   take_in_kernels(work, false);
 }
 
-// Whether bytes of the block changed that none of the copies in flight over it writes, while a
-// kernel which was given the memory may have.
+// Whether bytes of the block changed that no copy in flight writes, while a kernel in flight was
+// given the memory and may have written them.
 bool HostWrites::changed_in_flight(const Allocation& allocation, uint64_t block,
                                    const HashedBytes& saved, std::span<const Flight> over) {
   if (!named_kernel(over) || holds_what_was_saved(allocation, block)) return false;
@@ -289,7 +290,7 @@ void HostWrites::look_before_wait() {
   }
 }
 
-// Whether the kernels that leave these bytes in doubt have ended: waits for them.
+// With --wait, waits for the kernels that leave these bytes in doubt. Returns whether they ended.
 bool HostWrites::doubted_kernels_end(const Allocation& allocation, uint64_t offset,
                                      uint64_t size_bytes) {
   if (kernels_wait_for_host_ || !options_.wait) return false;
@@ -307,8 +308,8 @@ bool HostWrites::doubted_kernels_end(const Allocation& allocation, uint64_t offs
   return true;
 }
 
-// Work that is about to be issued may read these bytes: after this nothing about them is in doubt
-// but in the blocks that it returns, which the trace gets when the stream has come to the reader.
+// Resolves doubt about bytes that the work to be issued may read. Returns the blocks that stay in
+// doubt until the stream reaches the reader; the trace gets their bytes then.
 std::set<uint64_t> HostWrites::end_doubt(Allocation& allocation, uint64_t offset,
                                          uint64_t size_bytes, const Work& reader) {
   if (!flights_.any_kernel() || size_bytes == 0) return {};
@@ -334,8 +335,8 @@ void HostWrites::land(const std::vector<Flight>& landing) {
       blocks.emplace(flight.allocation, block);
     }
   }
-  // Each block is read once: what is written from it into the trace is what is known of it then.
-  // Memory that the program has given back changes all the time, by the recorder, too.
+  // Reads each block once, so that the trace and known_blocks get the same bytes. Plain memory that
+  // the program has freed may change at any time; the recorder's own allocations may reuse it.
   std::map<Allocation*, KeptBytes> plain;
   for (const auto& [id, block] : blocks) {
     Allocation* allocation = allocations_.by_id(id);
@@ -344,7 +345,7 @@ void HostWrites::land(const std::vector<Flight>& landing) {
     if (!first) continue;
     all->second = keep_host_bytes(store_, allocation->host_address, allocation->size_bytes);
   }
-  // First: what the program wrote over what landed comes after it.
+  // Before land_block(): writes of the program over landed bytes come after them.
   for (const auto& [allocation, now] : plain) land_plain(*allocation, landing, now);
   for (const auto& [id, block] : blocks) {
     Allocation* allocation = allocations_.by_id(id);
@@ -379,7 +380,7 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
     copies = copies || !flight.kernel;
     kernel = kernel || (flight.kernel && flight.named);
   }
-  // Beside copies: the program wrote it; under kernels: what was in doubt.
+  // Changes that no copy made are the program's; after kernels, only blocks in doubt are compared.
   if (kernel ? allocation.doubted_blocks.contains(block) : !named_kernel(left)) {
     check_around_flights(allocation, block, over, now);
   }
@@ -392,8 +393,8 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
   if (now.empty() || block >= allocation.known_blocks.size()) return;
   const uint64_t hash = XXH3_64bits(now.data(), now.size());
   if (late) {
-    // Were it left to be compared with what it held before the work, the host's writing that again
-    // would not be found.
+    // The host may have restored the bytes that preceded the work. A comparison with those would
+    // miss this write, so the block counts as unknown.
     uint64_t& known = allocation.known_blocks[block];
     if (left.empty() && (hash != known || !runs_.told_unchanged(allocation, block, copies)))
       known = kUnknownBlock;
@@ -412,8 +413,8 @@ void HostWrites::land_block(Allocation& allocation, uint64_t block, std::span<co
   }
 }
 
-// Nothing: the stream cannot be read. Else the blocks whose host writes stand before the reader's
-// event, and hold what the stream's work finds there when it has come to it.
+// Returns the blocks for which a host write precedes the reader's event. Its bytes are read when
+// the stream reaches the reader. Nothing if the stream cannot be read.
 std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocation,
                                                            uint64_t first_block,
                                                            uint64_t last_block,
@@ -431,7 +432,7 @@ std::optional<std::set<uint64_t>> HostWrites::read_doubted(Allocation& allocatio
                       flights_.over(allocation.id, base, base + kHostBlockBytes,
                                     events_.stream_id(reader.stream))});
   }
-  // Neighbours in one read; what lies between others may be large.
+  // One read for adjacent blocks; the gaps between others may be large.
   for (size_t first = 0; first < blocks.size();) {
     size_t end_of_run = first + 1;
     while (end_of_run < blocks.size() &&

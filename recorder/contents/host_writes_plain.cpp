@@ -1,5 +1,5 @@
-// Plain host memory that copy nodes write: HIP does not know of it, and the program may have freed
-// it.
+// Plain host memory (malloc, stack) that copy nodes write. HIP does not know it, and the program
+// may free it at any time.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct HostRange {
   uint64_t end = 0;
 };
 
-// Merges overlapping ones. Sorted.
+// Sorts the ranges and merges overlapping ones.
 void merge(std::vector<HostRange>& ranges) {
   std::ranges::sort(ranges, {}, &HostRange::begin);
   std::vector<HostRange> merged;
@@ -33,15 +33,15 @@ void merge(std::vector<HostRange>& ranges) {
 
 }  // namespace
 
-// What the memory holds as the trace has it: the landed copies' bytes, and of the rest what is in
-// the trace, not what lies there. `now`: none when it cannot be read.
+// Updates last_known, the contents that a replay will have: the bytes of the landed copies, and
+// elsewhere those of the trace, not the current ones. `now`: empty if the memory cannot be read.
 void HostWrites::land_plain(Allocation& allocation, std::span<const Flight> landing,
                             KeptBytes now) {
   std::vector<Flight> flights;
   std::ranges::copy_if(landing, std::back_inserter(flights),
                        [&](const Flight& flight) { return flight.allocation == allocation.id; });
   const bool late = std::ranges::any_of(flights, &Flight::late);
-  if (late) {  // the host may have used it since, or given it back
+  if (late) {  // the host may have written or freed the memory since
     now = runs_.told_to_hold(allocation);
   }
   KeptBytes known = std::exchange(allocation.last_known, {});
@@ -60,7 +60,7 @@ void HostWrites::land_plain(Allocation& allocation, std::span<const Flight> land
     if (landed == whole) continue;
     const std::vector<std::byte> bytes = now.part(begin, size).all();
     if (whole) {
-      // Else the program wrote it, and that is not in the trace yet.
+      // A difference is a write of the program that is not in the trace yet.
       if (XXH3_64bits(bytes.data(), bytes.size()) != allocation.known_blocks[block]) return;
       continue;
     }
@@ -124,7 +124,7 @@ void HostWrites::write_around_adopted(const RawCopy& raw) {
       const uint64_t high = std::min(end, first + saved.bytes.size());
       if (low < high) saved.write(low - first, bytes.part(low - begin, high - low).all());
     }
-    // Found once more where it is read, whatever else lies in these blocks.
+    // The next comparison reads these blocks again, for other changes in them.
     for (uint64_t block = (begin - base) / kHostBlockBytes;
          block < allocation->known_blocks.size() && base + block * kHostBlockBytes < end; ++block) {
       allocation->known_blocks[block] = kUnknownBlock;
@@ -173,7 +173,7 @@ void HostWrites::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
   }
   for (const HostRange& range : merged) {
     if (allocations_.find_adopted(range.begin, range.end - range.begin) != nullptr) continue;
-    // What is on its way into a part of it is not in the trace once that is another allocation.
+    // The new allocation replaces the old one; copies in flight into the old one would get lost.
     const bool in_flight = std::ranges::any_of(allocations_.adopted(), [&](const auto& old) {
       return range.begin <= old->host_address && old->host_address < range.end &&
              !flights_.over(old->id, 0, old->size_bytes).empty();
@@ -191,7 +191,7 @@ void HostWrites::adopt_host_memory(const ExecutableGraph& graph, Work& work) {
     made->size_bytes = range.end - range.begin;
     made->plain_host = true;
     made->begun = true;
-    runs_.watch(*made);  // before it is read: a host function may be writing it
+    runs_.watch(*made);  // before the read: a host function may be writing
     const KeptBytes bytes = keep_host_bytes(store_, range.begin, range.end - range.begin);
     if (!bytes) {
       runs_.unwatch(*made);

@@ -42,7 +42,7 @@ struct ByteStore::Inside {
     failed.store(true, std::memory_order_release);
   }
 
-  // Of what is not in memory.
+  // A place in the file for bytes that are not kept in memory.
   std::optional<uint64_t> take_place(uint64_t size_bytes) {
     const std::lock_guard lock(mutex);
     if (!file.is_open()) {

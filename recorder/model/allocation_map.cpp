@@ -100,7 +100,7 @@ std::shared_ptr<Allocation> AllocationMap::find_begin(uint64_t address) const no
 }
 
 void AllocationMap::retire(const Range& range) {
-  // What stood at these addresses before keeps the rest of its own.
+  // Earlier allocations at these addresses keep the parts that the new one does not cover.
   std::vector<Range> pieces = {range};
   std::erase_if(retired_, [&](const Range& old) {
     if (old.begin >= range.end || range.begin >= old.end) return false;
@@ -128,7 +128,7 @@ const Allocation* AllocationMap::find_live_or_freed(uint64_t address) const noex
 
 std::vector<format::AllocationId> AllocationMap::freed_within(uint64_t begin, uint64_t end) const {
   std::vector<format::AllocationId> found;
-  // None overlap: they end in the order in which they begin.
+  // Retired ranges do not overlap, so they are sorted by their ends as well.
   auto at = std::ranges::upper_bound(retired_, begin, {}, &Range::end);
   for (; at != retired_.end() && at->begin < end; ++at) found.push_back(at->allocation->id);
   return found;

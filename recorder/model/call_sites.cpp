@@ -23,7 +23,7 @@ namespace {
 struct Search {
   uintptr_t address = 0;
   size_t seen = 0;
-  // Of the file that holds it; alive as long as its code runs.
+  // Facts of the ELF file that contains the code; valid while the file is loaded.
   bool found = false;
   bool program = false;
   const char* name = nullptr;

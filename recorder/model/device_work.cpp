@@ -9,8 +9,8 @@
 
 namespace gfxgraph::recorder {
 
-// What the program wrote beside the range, into blocks that the work writes in part, must not be
-// taken for the work's.
+// Writes of the program beside the range, in blocks that the work writes only in part, must not be
+// attributed to the work.
 void DeviceWork::writes(Work& work, Allocation& allocation, const Flight& flight) {
   if (allocation.holds_values) work.over_values.push_back(flight);
   if (!allocation.host_visible() || flight.begin == flight.end) return;
@@ -79,9 +79,9 @@ std::optional<format::Memset> DeviceWork::make_memset(const RawMemset& raw, form
   return set;
 }
 
-// What a runtime makes of a memset node, where it is not what was asked for: the trace holds what
-// was done. HIP 5.2.3 writes the element size into every byte of a node with several rows, and
-// takes its width for bytes.
+// Converts a memset node to what the runtime executes, which is what the trace holds. HIP 5.2.3
+// deviates for nodes with several rows: it writes the element size into every byte, and takes the
+// width as a number of bytes.
 RawMemset DeviceWork::as_node(const RawMemset& raw) {
   if (raw.height < 2) return raw;
   if (raw.element_bytes > 1 &&
@@ -119,7 +119,7 @@ bool DeviceWork::done_at_once(const Work& work) const {
 
 void DeviceWork::prepare(Work& work) noexcept {
   guarded([&] {
-    // What the program wrote since it learned that they ran, this work may read.
+    // The work may read bytes that the program wrote after host functions told it that they ran.
     events_.note_runs_if_any();
     const Findings::Hold hold(journal_.findings(), work.findings);
     const Contents::ReadingFor reading(contents_, work.call);
@@ -223,13 +223,13 @@ void DeviceWork::commit(Work&& work) noexcept {
   });
 }
 
-// What is not recorded is about to run.
+// Work outside of the recorded sections is about to run.
 void DeviceWork::writes_outside(const RawAction& raw) {
   const auto written = [&](uint64_t address) {
     if (Allocation* allocation = allocations_.map().find(address))
       allocation->given_out = FreshMemory::kWritten;
   };
-  // What a copy of a later step finds there is the device's, not the program's.
+  // A copy in a later step must not take these bytes for writes of the program.
   const auto by_device = [&](uint64_t address, uint64_t size_bytes) {
     written(address);
     uint64_t offset = 0;

@@ -13,16 +13,16 @@
 namespace gfxgraph::recorder {
 namespace {
 
-// kPlainSourceIsStaged; measured: 1,179,648 bytes are waited for.
+// HipQuirk::kPlainSourceIsStaged, up to this size; a copy of 1,179,648 bytes waits (measured).
 constexpr uint64_t kMostStagedBytes = 1u << 20;
-// 7.2.4 stages rows as well; 6.4.3 does not.
+// HIP 7.2.4 also stages copies of rows (pitched copies); 6.4.3 does not.
 constexpr int32_t kRowsStagedFrom = 70'000'000;
 
 }  // namespace
 
-// The runtimes known return from an asynchronous copy when it is done if one end is plain host
-// memory, or both ends are the host's (HIP 5.2.3; measured, tests/recorder/program_order.hip), but
-// for what their quirks say.
+// Whether the call returns only when the copy is done. An asynchronous copy does so if one end is
+// plain host memory, or both are host memory (HIP 5.2.3, measured by tests/recorder/
+// program_order.hip), except where a quirk of the runtime version applies.
 bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
   const Allocation* destination = allocations_.by_id(copy.destination.allocation);
   const Allocation* source = allocations_.by_id(copy.source.allocation);
@@ -30,7 +30,7 @@ bool DeviceWork::host_waits(const Work& work, const format::Copy& copy) {
     return one != nullptr && !one->host_visible();
   };
   const auto plain = [](const Allocation* one) { return one == nullptr || one->plain_host; };
-  // The kind of call tells, not the shape: hipMemcpy2D of one row is one, too.
+  // Pitched calls (hipMemcpy2D and the like) behave so by their kind, even if they copy one row.
   if (plain(source) && plain(destination) && copy.destination.pitch_bytes != 0 &&
       hip_quirk_seen(HipQuirk::kPlainRowsWaitForNothing, facts_.runtime_version)) {
     return false;
@@ -72,15 +72,15 @@ bool DeviceWork::resolve_copy_end(const RawCopyEnd& raw, MemorySide side, uint64
   return false;
 }
 
-// Whether a copy to device memory out of this pinned memory brings its bytes along, as one out of
-// plain memory does. Then no host write stands before it, where a replay would have to wait until
-// it may make that. Not for memory that anybody but the program writes, nor where the program may
-// write between the call and the copy: it holds the copy up by a kernel that reaches memory of the
-// host, or a stream that waits for what the host writes.
+// Whether the event of this copy from pinned to device memory contains the copied bytes, as for
+// plain memory. Without them the bytes are a separate host write before the copy, and a replay has
+// to wait until it may make that write. Excluded is memory that others than the program write, and
+// copies that the program may delay (by a kernel that reads host memory, or a stream that waits for
+// a value) to write the source between the call and the copy.
 //
-// The copies of each step of a program must look the same: whether such a kernel has ended does not
-// count, nor whether a small copy's bytes have changed. A large one, of weights for example, brings
-// them where the trace does not have them already.
+// Equal steps of a program must get equal events. So neither the current state of such a kernel nor
+// a change of a small copy's bytes matters. A large copy, for example of weights, contains its
+// bytes only if the trace does not have them yet.
 bool DeviceWork::carries_bytes(const Allocation& source, uint64_t offset, uint64_t size_bytes,
                                const format::CopyEnd& destination, const Work& work) {
   const Allocation* const target = allocations_.by_id(destination.allocation);
@@ -166,7 +166,7 @@ std::optional<format::Copy> DeviceWork::make_copy(const RawCopy& raw, format::St
       copy.source_is_pinned = true;
     } else if (!work.source_runs.empty()) {
       work.source_runs.clear();
-      // What the program wrote before is not the functions'.
+      // Records earlier writes of the program, so that they are not attributed to the functions.
       host_writes_.check_host_writes(*source, 0, source->size_bytes);
       runs_.watch(*source);
     }
@@ -189,7 +189,7 @@ std::optional<format::Content> DeviceWork::take_rows(const RawCopy& raw, const R
                                                      bool store) {
   std::optional<HostRows> rows = HostRows::of(raw, end);
   if (!rows) return std::nullopt;
-  // What hipHostMalloc gave is there until freeing(), which takes the lock that is held here.
+  // Memory of hipHostMalloc stays mapped until freeing(), which needs the lock that is held here.
   const Allocation* const pinned = allocations_.map().find_host(end.address);
   if (pinned != nullptr && pinned->kind == format::AllocationKind::kHostPinned &&
       !pinned->plain_host) {

@@ -53,7 +53,7 @@ std::optional<std::vector<format::GraphNode>> DeviceWork::materialise(const Exec
   return nodes;
 }
 
-// What a runtime does not keep of the program's order may show in what was recorded.
+// Notes edges that the runtime does not enforce: recorded contents may show another order.
 void DeviceWork::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
   const auto follows_nothing = [](const format::GraphNode& node) {
     return node.dependencies.empty();
@@ -80,7 +80,7 @@ void DeviceWork::note_lost_edges(const std::vector<format::GraphNode>& nodes) {
   }
 }
 
-// What each of its host functions tells of the graph: the copies and memsets that it runs behind.
+// For each host function of the graph: the copies and memsets that are done when it runs.
 void DeviceWork::tell_by_functions(const std::vector<format::GraphNode>& nodes, Work& work) {
   for (size_t function = 0; function < nodes.size(); ++function) {
     if (!std::holds_alternative<format::HostFunction>(nodes[function].action)) continue;

@@ -80,7 +80,7 @@ void Events::stream_used(const format::Action& action, uint64_t ticket) {
       action);
 }
 
-// For what had been given to the device before this thread's call began.
+// The host has waited for all work that was issued before this thread's call began.
 void Events::program_waited(const format::Action& action) {
   const auto* wait = std::get_if<format::Synchronize>(&action);
   if (wait == nullptr) return;
@@ -136,7 +136,7 @@ format::Event& Events::append_work(Work& work) {
     flights_.functions_follow(work.first_own, std::move(work.told_numbers));
   }
   format::Event& event = push(std::move(*work.action));
-  // Another thread may be the one that appends it.
+  // From the work: this may be another thread than that of the call.
   event.site = journal_.sites().at(work.called_at);
   return event;
 }
@@ -144,9 +144,9 @@ format::Event& Events::append_work(Work& work) {
 void Events::note_runs() {
   std::vector<uint64_t> later;
   for (const uint64_t token : runs_.take_ran()) {
-    // Its call has not returned yet, to the thread that made it.
+    // The function ran before the call that issued it returned.
     if (Work* const work = runs_.issuing(token)) {
-      // Not even issued: another executable of the same graph ran.
+      // This work is not issued yet: another executable of the same graph ran the function.
       if (!work->action) {
         later.push_back(token);
         continue;
@@ -169,7 +169,7 @@ format::StreamId Events::stream_id(Handle stream) {
   return create.id;
 }
 
-// No launch into it comes before its event.
+// The stream's event precedes all launches into the stream.
 void Events::know_stream(Handle stream, const format::StreamCreate& create) {
   append(create);
   const LaunchLanes::Alone alone(journal_.lanes());

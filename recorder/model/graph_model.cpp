@@ -38,9 +38,9 @@ std::shared_ptr<GraphTemplate> deep_copy(const GraphTemplate& graph) {
 
 namespace {
 
-// The place of each node when nodes are taken level by level (longest way from a root), those of a
-// level in the order in which edges reach them: measured with HIP 5.2.3. Nothing when it is not
-// known.
+// The place of each node in level order: by level (longest path from a root), within a level in the
+// order in which edges reach the nodes. As HIP 5.2.3 pairs them (measured). Nothing if the order is
+// unknown.
 std::optional<std::vector<uint32_t>> level_places(const GraphTemplate& graph,
                                                   const std::vector<uint32_t>& order) {
   size_t dependencies = 0;
@@ -75,8 +75,8 @@ std::optional<std::vector<uint32_t>> level_places(const GraphTemplate& graph,
   return places;
 }
 
-// Indices in topological order; nodes without an order between them stay in the order they were
-// added.
+// Indices in topological order; nodes that are not ordered by edges keep the order in which they
+// were added.
 std::optional<std::vector<uint32_t>> topological_order(const GraphTemplate& graph) {
   std::vector<uint32_t> order;
   std::vector<bool> placed(graph.nodes.size());
@@ -103,7 +103,7 @@ void sort_unique(std::vector<uint32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Appends `graph`; its roots depend on `before`. Gives the nodes that what follows must wait for.
+// Appends `graph`, whose roots depend on `before`. Returns the nodes that its successors depend on.
 // `owner`: the top-level child graph node that `graph` is inside of; nullptr: the top level.
 // `place`: of that node; nullptr: not known.
 std::optional<std::vector<uint32_t>> append(const GraphTemplate& graph,
@@ -196,7 +196,7 @@ std::optional<std::vector<FlatNode>> flatten(const GraphTemplate& graph) {
 
 namespace {
 
-// Nodes with one order only, which every rule finds.
+// Whether the edges allow only one order of the nodes, so that all pairing rules agree.
 bool is_chain(const std::vector<FlatNode>& nodes) {
   for (uint32_t i = 1; i < nodes.size(); ++i) {
     if (nodes[i].dependencies != std::vector<uint32_t>{i - 1}) return false;
@@ -241,7 +241,7 @@ bool update_nodes(std::vector<FlatNode>& nodes, std::vector<FlatNode> update, bo
     }
     sort_unique(node.dependencies);
   }
-  // Places are a topological order of both: so are the nodes in that order.
+  // Sorted by place, the nodes are in a topological order of both graphs.
   std::vector<uint32_t> order(changed.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   if (!alike) {

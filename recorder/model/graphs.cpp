@@ -214,7 +214,7 @@ void Graphs::add_node(Handle graph, TemplateNode node, const void* const* depend
   }
 }
 
-// Of a node, which may be launched when other memory lies near its addresses.
+// Resolves the pointers of a node now: at its launch, other memory may lie at their addresses.
 void Graphs::note_words(RawAction& action) {
   auto* const launch = std::get_if<RawLaunch>(&action);
   if (launch == nullptr || launch->kernel == nullptr) return;

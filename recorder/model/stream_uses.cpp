@@ -29,11 +29,11 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
     return ticket_of(last) > before && !same_thread(last, own);
   };
   Use& use = streams_[stream];
-  // Seen by whoever exchanges the null stream's after the exchange that follows.
+  // A thread that exchanges the null stream's use after the next exchange sees this value.
   if (use.blocking && lane != nullptr && stream != 0)
     lane->last_blocking.store(own, std::memory_order_release);
-  // Whoever comes second, of two that exchange, finds the first one. An exchange waits for all
-  // writes before it, so where nobody else can come, there is none.
+  // Of two concurrent exchanges, the second one returns the value of the first. An exchange waits
+  // for all earlier writes of this processor: without another thread there is none.
   uint64_t last = use.last.load(std::memory_order_relaxed);
   if (single) {
     use.last.store(own, std::memory_order_release);
@@ -42,7 +42,7 @@ bool StreamUses::before_null_stream(format::StreamId stream) const {
   }
   bool found = overlaps(last);
   if (!use.blocking) return found;
-  if (ticket == before + 1) return found;  // nobody has given work to anything
+  if (ticket == before + 1) return found;  // no other thread issued any work
   if (stream != 0) return found || overlaps(streams_[0].last.load());
   lanes.each([&](const LaunchLane& one) { found |= overlaps(one.last_blocking.load()); });
   return found;

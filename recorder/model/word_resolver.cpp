@@ -26,7 +26,7 @@ using format::Relocation;
 using format::RelocationSource;
 
 constexpr uint64_t kTargetAlignBytes = 4;
-// Of the other pointer that makes a word in memory one.
+// Maximum distance of the other pointer that makes a word in memory count as a pointer.
 constexpr uint64_t kNeighbourBytes = 64;
 // A smaller value in a pointer's place is a sentinel: mmap returns no such address.
 constexpr uint64_t kLowestAddress = 65536;
@@ -34,7 +34,7 @@ constexpr int kAddressBits = 48;
 constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
 // Every allocation begins at a multiple of this.
 constexpr uint64_t kLeastAlignment = 256;
-// Of memory that is looked through at once.
+// Bytes of memory in one step of a scan.
 constexpr size_t kScanBytes = 64;
 
 uint64_t word_at(const void* bytes) {
@@ -107,7 +107,7 @@ std::vector<KernargSlot> kernarg_slots(const format::Kernel& kernel) {
       slots.push_back({offset, WordPlace::kTyped});
       continue;
     }
-    // Half of a pointer with its neighbour is no address.
+    // A word that consists of half a pointer and its neighbour is not an address.
     if (typed(argument) || typed(argument_at(kernel, offset + 4))) continue;
     bool field = offset % 8 == 0;
     if (argument == nullptr) {
@@ -157,7 +157,7 @@ bool WordResolver::in_memory(uint64_t value, Relocation& relocation) const {
   const Allocation* target = map_.find_live_or_freed(value);
   if (target == nullptr) return code(value, relocation);
   const uint64_t addend = value - target->address;
-  // One past the end of what stands in front of a code object is its first byte.
+  // The end of the allocation in front of a code object equals the address of its first byte.
   if (addend == target->size_bytes && code(value, relocation)) return true;
   point(relocation, *target, addend);
   relocation.ambiguous = unusual_target(*target, addend);
@@ -266,7 +266,7 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     const Allocation* target = nullptr;
     if (value >= lowest && value <= highest) target = map_.find(value);
     if (target != nullptr) {
-      // Of two that overlap, the aligned one.
+      // If two candidates overlap, the aligned one counts.
       if (offset % 8 != 0 && offset + 12 <= kernarg.size() &&
           map_.find(word_at(kernarg.data() + offset + 4)) != nullptr) {
         return false;
@@ -293,7 +293,8 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
     const uint64_t offset = slot.offset_bytes;
     if (offset < free_from) continue;
     if (offset + 8 > kernarg.size()) break;
-    // In place: a copy would wait for what was just written to it.
+    // Filled in place: a copy would stall on the stores that have just written it (store
+    // forwarding).
     Relocation& relocation = found.emplace_back();
     relocation.offset_bytes = offset;
     if (leads(slot, word_at(kernarg.data() + offset), relocation)) {
@@ -307,9 +308,10 @@ bool WordResolver::leads_still(uint64_t value, const Relocation& given) const {
 
 namespace {
 
-// How many blocks of kScanBytes bytes go by in which no address with one of these bits 40 to 47
-// begins, with or without a tag; 7 more bytes are there. Most bytes are no more than looked at
-// here, so that a scan costs what this does: without branches, for vector instructions.
+// Returns how many leading blocks of kScanBytes bytes contain no candidate: a word, at any byte,
+// with one of `high_bytes` as bits 40 to 47, with or without a tag above. Reads 7 bytes past the
+// last block. This loop dominates the time of a scan; it has no inner branches, so that it is
+// vectorised.
 [[gnu::always_inline]] inline size_t skip_blocks(const uint8_t* at, size_t blocks,
                                                  std::span<const uint8_t> high_bytes) {
   static_assert(kScanBytes == 64);
@@ -360,7 +362,7 @@ bool WordResolver::word(uint64_t value, uint64_t offset, Relocation& relocation)
   relocation.offset_bytes = offset;
   if (value >> kAddressBits != 0) return tagged(value, relocation);
   if (!in_memory(value, relocation)) return false;
-  // Not ambiguous: it speaks for its neighbours, and needs one.
+  // An unambiguous word supports its neighbours, and needs the support of one.
   relocation.ambiguous |= offset % 8 != 0;
   return true;
 }
@@ -373,12 +375,12 @@ std::vector<Relocation> WordResolver::memory(std::span<const std::byte> bytes) c
 
 MemoryWords::MemoryWords(const WordResolver& words) : words_(words) {
   const std::bitset<256> known = words.map_.known_high_bytes() | words.code_high_bytes_;
-  // Few are set, and most contents are small: not bit by bit.
+  // Word by word: few bits are set, and most contents are small.
   for (size_t i = known._Find_first(); i < known.size(); i = known._Find_next(i))
     high_bytes_[high_count_++] = static_cast<uint8_t>(i);
 }
 
-// Those that end in `bytes`, which stand at `begin`.
+// Handles the words that end within `bytes`, which begin at offset `begin`.
 void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
   const auto alignment = [](uint64_t offset) { return std::min(std::countr_zero(offset), 3); };
   for (size_t at = 0; at + 8 <= bytes.size(); ++at) {
@@ -403,7 +405,7 @@ void MemoryWords::scan(std::span<const std::byte> bytes, uint64_t begin) {
       if (!near_ && offset % 8 == 0 && words_.near(value)) near_ = {offset, value};
       continue;
     }
-    // Of those that overlap, the one that is aligned best.
+    // If candidates overlap, the one with the largest alignment counts.
     bool better = true;
     size_t keep = found_.size();
     while (better && keep > 0 && offset - found_[keep - 1].offset_bytes < 8) {

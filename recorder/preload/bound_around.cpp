@@ -24,9 +24,9 @@ namespace gfxgraph::recorder {
 namespace {
 
 constexpr std::string_view kRuntime = "libamdhip64";
-// These stand between the program and the runtime and call the runtime.
+// Our own libraries between the program and the runtime, which call the runtime.
 constexpr std::string_view kOurs[] = {"libgfxgraph-recorder", "libgfxgraph-hip-errors"};
-// What gives work to HSA for HIP, or looks on.
+// Libraries below HIP that submit work to HSA for it, or observe it.
 constexpr std::string_view kBelowHip[] = {
     kRuntime,       "libhsa-runtime64", "libhsa-amd-aqlprofile",
     "libroctracer", "librocprofiler",   "librocm_"};

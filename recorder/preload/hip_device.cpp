@@ -301,7 +301,7 @@ class HipDevice final : public Device {
 
   Worker helper_;
   Worker waiter_;  // what the device waits for may need the other
-  // Of the helper thread.
+  // Used by the helper thread only.
   hipStream_t stream_ = nullptr;
   StreamReads reads_;
 };

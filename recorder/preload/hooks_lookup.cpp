@@ -148,7 +148,7 @@ bool leads_around(DlvsymFunction dlvsym, void* handle, const char* name,
   if (!gfxgraph::preload::may_be_hip(name) || std::strstr(name, "hip") == nullptr) return false;
   const int index = find_call(name);
   if (index >= 0 && hook_function(index) == nullptr) return false;
-  // What RTLD_DEFAULT and RTLD_NEXT find depends on the caller: what the runtime has, if anything.
+  // RTLD_DEFAULT and RTLD_NEXT depend on the caller, so the symbol is looked up in the HIP runtime.
   void* runtime = nullptr;
   if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) {
     char path[PATH_MAX];

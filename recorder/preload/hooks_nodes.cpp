@@ -12,7 +12,7 @@ RawAction memory_action(const MemoryNodeParams& made) {
   return RawGraphMemory{address_of(made.address), false};
 }
 
-// What a generic call says of a node. A host node's function is replaced by the recorder's.
+// The parameters of a generic node call. The function of a host node is replaced by a wrapper.
 class GenericNode {
  public:
   GenericNode(const Scope& scope, const GraphNodeParams* params)
@@ -202,7 +202,7 @@ GFXGRAPH_HOOK hipError_t hipGraphNodeSetEnabled(hipGraphExec_t executable, hipGr
   return result;
 }
 
-// Of the attributes only "cooperative" changes what a kernel may do; others are hints.
+// Only the attribute "cooperative" changes what a kernel may do; the others are hints.
 GFXGRAPH_HOOK hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node,
                                                         hipKernelNodeAttrID attribute,
                                                         const hipKernelNodeAttrValue* value) {

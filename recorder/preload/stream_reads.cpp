@@ -11,7 +11,7 @@ namespace {
 // have to wait until each piece is written.
 constexpr size_t kMostBytes = size_t{128} << 20;
 constexpr size_t kLeastBytes = size_t{64} << 10;
-// Of the device's memory that pinned memory of the program passes through, piece after piece.
+// Size of the device buffer through which pinned memory of the program is read in pieces.
 constexpr size_t kPassBytes = size_t{8} << 20;
 
 }  // namespace

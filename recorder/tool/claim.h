@@ -3,6 +3,7 @@
 //
 //   claim[KEY]           made by an image that records, before it does: who it is
 //   report[KEY]          its Report, at the end
+//   sealing[KEY]         how far it is in its sealing, while it seals (sealing.h)
 //   unrecorded[KEY].PID  a text: another process gave work to the GPU that is in no trace
 //
 // KEY is empty where one image records for all, else OutputPattern::key().

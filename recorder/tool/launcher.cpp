@@ -1,7 +1,9 @@
 #include "recorder/tool/launcher.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/amount.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/output.h"
 #include "base/own_process.h"
@@ -21,6 +25,7 @@
 #include "recorder/tool/closing.h"
 #include "recorder/tool/outcome.h"
 #include "recorder/tool/output_pattern.h"
+#include "recorder/tool/sealing.h"
 #include "recorder/tool/segment_files.h"
 
 namespace gfxgraph::recorder {
@@ -71,8 +76,28 @@ class StatusFolder {
   fs::path path;
 };
 
+// Until the process ends: a line while traces are sealed. A short sealing shows none.
+void show_sealing(pid_t child, const std::string& status_folder) {
+  constexpr int kBetweenMs = 100;
+  constexpr int kSilentLooks = 3;
+  if (!progress().listens()) return;
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (process < 0) return;  // Linux before 5.3
+  pollfd ended{process, POLLIN, 0};
+  for (int looks = 0; ::poll(&ended, 1, kBetweenMs) <= 0;) {
+    const std::optional<SealingCount> count = sealing_now(status_folder);
+    looks = count ? looks + 1 : 0;
+    if (!count) progress().clear();
+    if (looks < kSilentLooks) continue;
+    constexpr uint64_t kMiB = 1 << 20;
+    progress().at("sealing the trace: MiB", count->done_bytes / kMiB, count->total_bytes / kMiB);
+  }
+  ::close(process);
+  progress().clear();
+}
+
 Result<Ended> run(const Start& start, const LaunchRequest& request,
-                  const std::vector<std::string>& environment) {
+                  const std::string& status_folder, const std::vector<std::string>& environment) {
   std::vector<char*> argv;
   for (const std::string& argument : start.arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -103,6 +128,8 @@ Result<Ended> run(const Start& start, const LaunchRequest& request,
     const bool ignored = ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!ignored) (void)::sigaction(signal, &pass_on, nullptr);
   }
+  console::detail(fmt::format("started process {}", child));
+  show_sealing(child, status_folder);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return fail(Status::kIo, fmt::format("waitpid: {}", std::strerror(errno)));
@@ -165,8 +192,8 @@ Result<Ending> end_of_processes(const LaunchRequest& request, const Options& opt
   const Ending ending = explain_recordings(manifest.traces, options.status_folder);
   const fs::path path = free_name(manifest_path, request.force);
   GFXGRAPH_TRY(write_manifest(path, manifest));
-  tell(fmt::format("{} names {} trace{}; next: gfxgraph info {}", path.string(),
-                   manifest.traces.size(), manifest.traces.size() == 1 ? "" : "s", path.string()));
+  tell(fmt::format("{} names {}; next: gfxgraph info {}", path.string(),
+                   counted(manifest.traces.size(), "trace"), path.string()));
   return ending;
 }
 
@@ -199,7 +226,6 @@ Result<void> check_output(const fs::path& output, bool force) {
 }
 
 Result<int> launch(const LaunchRequest& request) {
-  set_quiet(request.quiet);
   GFXGRAPH_ASSIGN_OR_RETURN(const fs::path program, recordable_program(request.program[0]));
   Options options = request.options;
   options.replace = request.force;
@@ -247,7 +273,13 @@ Result<int> launch(const LaunchRequest& request) {
   if (!other_targets.empty()) say(other_targets);
   GFXGRAPH_ASSIGN_OR_RETURN(const Start start,
                             start_of(program, request.program, own_loader(), agent_folder));
-  GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended, run(start, request, environment_with(added)));
+  console::detail(fmt::format("starting {}", program.string()));
+  for (const std::string& variable : added) {
+    if (variable.starts_with("LD_")) console::detail(variable);
+  }
+  GFXGRAPH_ASSIGN_OR_RETURN(const Ended ended,
+                            run(start, request, options.status_folder, environment_with(added)));
+  console::detail(fmt::format("the program ended with exit code {}", ended.code));
 
   if (read_claims(options.status_folder).empty() && !read_report(options.status_folder, "")) {
     explain_no_hip(request, program, ended.code, !other_targets.empty());

@@ -17,7 +17,6 @@ struct LaunchRequest {
   DeviceChoice device = DeviceChoice::kAuto;
   bool force = false;
   bool strict = false;
-  bool quiet = false;  // print errors and losses only
 };
 
 // Everything that can be refused before the program runs.

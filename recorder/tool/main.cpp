@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/common_options.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/option_error.h"
 #include "base/output.h"
-#include "base/print.h"
 #include "recorder/model/launch_selection.h"
 #include "recorder/model/range_selection.h"
 #include "recorder/model/segments.h"
@@ -19,7 +20,6 @@
 namespace {
 
 using gfxgraph::kExitFailed;
-using gfxgraph::kExitUsage;
 
 struct Arguments {
   std::vector<std::string> own;      // before the first "--", without the program's name
@@ -44,11 +44,8 @@ std::string default_output(const std::string& program) {
 }
 
 int usage_error(const std::string& text) {
-  gfxgraph::print(
-      stderr,
-      "gfxgraph-record: {}\nusage: gfxgraph-record [-o T.gfxg] [options] -- PROGRAM ARGS...\n",
-      text);
-  return kExitUsage;
+  return gfxgraph::console::usage_error(
+      text, "usage: gfxgraph-record [-o T.gfxg] [options] -- PROGRAM ARGS...");
 }
 
 int run_tool(int argc, char** argv) {
@@ -120,10 +117,9 @@ int run_tool(int argc, char** argv) {
       "with zeros or bound buffers, and compares nothing (default touched)");
   app.add_flag("--strict", request.strict, "exit 3 also if the trace is sealed but incomplete");
   app.add_flag("--force", request.force, "replace existing traces");
-  app.add_flag("--quiet", request.quiet,
-               "print only errors and what the trace lacks; no summary, notes and next step");
-  app.set_version_flag("--version", std::string("gfxgraph-record ") + GFXGRAPH_VERSION,
-                       "print the version of gfxgraph");
+  gfxgraph::add_common_options(
+      app, "print only errors and what the trace lacks; no summary, notes and next step",
+      GFXGRAPH_VERSION);
   try {
     std::vector<std::string> reversed(arguments.own.rbegin(), arguments.own.rend());
     app.parse(reversed);
@@ -176,7 +172,7 @@ int run_tool(int argc, char** argv) {
     if (request.options.checkpoints)
       return usage_error("--contents none and --checkpoints exclude each other");
   }
-  // What hooks_marker.cpp calls it.
+  // The name that hooks_marker.cpp gives this range.
   if (profiler_range) request.options.ranges.emplace_back("hipProfiler");
   if (no_content) request.options.post = gfxgraph::recorder::PostState::kNone;
   if (hash_only) request.options.post = gfxgraph::recorder::PostState::kHash;
@@ -186,7 +182,7 @@ int run_tool(int argc, char** argv) {
 
   const gfxgraph::Result<int> code = gfxgraph::recorder::launch(request);
   if (code) return *code;
-  gfxgraph::print(stderr, "gfxgraph-record: {}\n", code.error().message);
+  gfxgraph::console::error(code.error().message);
   return kExitFailed;
 }
 
@@ -194,5 +190,8 @@ int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   gfxgraph::reserve_standard_descriptors();
-  return gfxgraph::finish_output("gfxgraph-record", run_tool(argc, argv));
+  gfxgraph::console::options().program = "gfxgraph-record";
+  const int code = gfxgraph::finish_output("gfxgraph-record", run_tool(argc, argv));
+  gfxgraph::console::finish(code);
+  return code;
 }

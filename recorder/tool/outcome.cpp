@@ -8,9 +8,10 @@
 #include <span>
 #include <thread>
 
+#include "base/amount.h"
+#include "base/console.h"
 #include "base/demangle.h"
 #include "base/file.h"
-#include "base/print.h"
 #include "format/reader.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/lint_summary.h"
@@ -20,14 +21,6 @@ namespace gfxgraph::recorder {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool quiet = false;  // --quiet
-
-std::string size_text(uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
 
 void list(const char* title, const std::vector<std::string>& lines,
           void (*print_line)(const std::string&)) {
@@ -67,13 +60,14 @@ bool name_sealed_trace(const std::string& output) {
 // Whether everything that happened is in the trace.
 bool explain(const Report& report, const std::string& output) {
   std::error_code error;
-  tell(fmt::format("{}: {}", output, size_text(fs::file_size(output, error))));
-  tell(fmt::format(
-      "{} launches of {} kernels, {} graph launches, {} copies, {} allocations, {} events",
-      report.launches, report.kernels, report.graph_launches, report.copies, report.allocations,
-      report.events));
+  tell(fmt::format("{}: {}", output, format_bytes(fs::file_size(output, error))));
+  tell(fmt::format("{} of {}, {}, {}, {}, {}", counted(report.launches, "launch"),
+                   counted(report.kernels, "kernel"),
+                   counted(report.graph_launches, "graph launch"), counted(report.copies, "copy"),
+                   counted(report.allocations, "allocation"), counted(report.events, "event")));
   tell(fmt::format("pointers: {} typed, {} matched, {} of them ambiguous", report.relocations_typed,
                    report.relocations_matched, report.relocations_ambiguous));
+  progress().at("looking at how ready it is for graphs: " + output);
   for (const std::string& line : lint_summary(output)) tell(line);
   list("ambiguous", ambiguous_lines(report), tell);
   list("note", report.notes, tell);
@@ -102,9 +96,8 @@ Report report_of(const format::RecoverReport& closed) {
   for (const format::Finding& finding : closed.findings) {
     const bool incomplete = finding.kind == format::FindingKind::kIncomplete;
     (incomplete ? report.incomplete : report.notes)
-        .push_back(fmt::format("{}{}{} ({} time{})", finding.call,
-                               finding.detail.empty() ? "" : ": ", finding.detail, finding.count,
-                               finding.count == 1 ? "" : "s"));
+        .push_back(fmt::format("{}{}{} ({})", finding.call, finding.detail.empty() ? "" : ": ",
+                               finding.detail, counted(finding.count, "time")));
   }
   return report;
 }
@@ -127,7 +120,9 @@ std::string remedy(const std::string& reason) {
 
 Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, bool replace) {
   if (const std::string text = remedy(reason); !text.empty()) say(text);
+  progress().at("closing " + claim.output);
   const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
+  progress().clear();
   if (closed) {
     tell(fmt::format("the earlier recording is closed as {}", claim.output));
     (void)explain(report_of(*closed), claim.output);
@@ -137,13 +132,13 @@ Ending explain_unsealed(const ClaimRecord& claim, const std::string& reason, boo
   std::error_code missing;
   if (fs::exists(partial, missing)) {
     say(fmt::format("the earlier recording is in {} ({}), which cannot be closed: {}", partial,
-                    size_text(fs::file_size(partial, missing)), closed.error().message));
+                    format_bytes(fs::file_size(partial, missing)), closed.error().message));
     tell(fmt::format("next: gfxgraph recover {} -o NEW.gfxg", partial));
   }
   return Ending::kLost;
 }
 
-// Those that the trace does not name: they began when it was sealed.
+// Unrecorded processes that the trace does not name, because they began after it was sealed.
 std::vector<std::string> unnamed_processes(const std::optional<Report>& report,
                                            const std::string& status_folder,
                                            const std::string& key) {
@@ -164,7 +159,9 @@ bool still_recording(const ClaimRecord& claim) {
 void settle_unsealed(const ClaimRecord& claim, const std::string& reason, bool replace,
                      ManifestEntry& entry) {
   entry.error = reason;
+  progress().at("closing " + claim.output);
   const Result<format::RecoverReport> closed = close_trace(claim, reason, replace);
+  progress().clear();
   if (closed) {
     Report report = report_of(*closed);
     entry.state = TraceState::kSealed;
@@ -232,17 +229,24 @@ std::string process_text(const ManifestEntry& entry) {
 
 }  // namespace
 
-void say(const std::string& text) { print(stderr, "gfxgraph-record: {}\n", text); }
-
-void tell(const std::string& text) {
-  if (!quiet) say(text);
+void say(const std::string& text) {
+  progress().clear();
+  console::error(text);
 }
 
-void set_quiet(bool value) { quiet = value; }
+void tell(const std::string& text) {
+  progress().clear();
+  console::message(text);
+}
+
+ProgressLine& progress() {
+  static ProgressLine line(!console::options().quiet && ProgressLine::on_terminal());
+  return line;
+}
 
 namespace {
 
-// Of a flight recorder.
+// Lists the earlier traces of a flight recorder.
 void explain_segments(const std::string& output, const std::string& status_folder) {
   const std::vector<std::string> earlier = read_segment_list(segment_list(status_folder, ""));
   if (earlier.empty()) return;
@@ -252,11 +256,11 @@ void explain_segments(const std::string& output, const std::string& status_folde
   std::error_code error;
   constexpr size_t kMost = 20;
   for (size_t i = earlier.size() - std::min(earlier.size(), kMost); i < earlier.size(); ++i) {
-    tell(fmt::format("  {}: {}", earlier[i], size_text(fs::file_size(earlier[i], error))));
+    tell(fmt::format("  {}: {}", earlier[i], format_bytes(fs::file_size(earlier[i], error))));
   }
 }
 
-// Of a recording of one trace. The process that records could not make it if there is none.
+// The claim of a recording with one trace; empty if the recording process could not write it.
 ClaimRecord only_claim(const std::string& output, const std::string& status_folder) {
   const std::vector<ClaimRecord> claims = read_claims(status_folder);
   ClaimRecord claim = claims.empty() ? ClaimRecord() : claims.front();
@@ -335,8 +339,7 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
     complete = complete && entry.complete;
     if (entry.complete && ++sound > kMostSound) continue;
     const std::string process = process_text(entry);
-    const std::string launches =
-        entry.launches ? fmt::format(", {} launches", *entry.launches) : "";
+    const std::string launches = entry.launches ? ", " + counted(*entry.launches, "launch") : "";
     switch (entry.state) {
       case TraceState::kSealed:
         tell(fmt::format("{}: {}{}", process, entry.file, launches));
@@ -357,7 +360,7 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
     lost = lost || entry.state != TraceState::kSealed || !entry.error.empty();
   }
   if (sound > kMostSound) tell(fmt::format("{} more sealed traces", sound - kMostSound));
-  // Of processes that found no name.
+  // A report without a key: a process that found no free name.
   if (const std::optional<Report> report = read_report(status_folder, "")) {
     say(fmt::format("a process was not recorded: {}", report->error));
     lost = true;
@@ -368,10 +371,12 @@ Ending explain_recordings(const std::vector<ManifestEntry>& entries,
 
 void wait_for_recordings(const std::string& status_folder, std::chrono::milliseconds most) {
   const auto end = std::chrono::steady_clock::now() + most;
+  progress().at("waiting for other processes to seal their traces");
   while (std::ranges::any_of(read_claims(status_folder), still_recording) &&
          std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  progress().clear();
 }
 
 }  // namespace gfxgraph::recorder

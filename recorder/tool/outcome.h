@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.h"
 #include "recorder/tool/claim.h"
 #include "recorder/tool/closing.h"
 #include "recorder/tool/manifest.h"
@@ -16,7 +17,8 @@ namespace gfxgraph::recorder {
 void say(const std::string& text);
 // The same without --quiet: summaries, notes, next steps.
 void tell(const std::string& text);
-void set_quiet(bool value);
+// The line of progress, which both erase first.
+ProgressLine& progress();
 
 enum class Ending { kComplete, kIncomplete, kLost };
 

@@ -1,6 +1,9 @@
 #include "base/progress.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/console.h"
 
 namespace gfxgraph {
 namespace {
@@ -18,7 +21,7 @@ TEST(Progress, RateAndRemainingTimeAreThoseOfTheWorkSoFar) {
 TEST(Progress, ALineThatIsNotShownPrintsNothing) {
   testing::internal::CaptureStderr();
   {
-    ProgressLine line("program", false);
+    ProgressLine line(false);
     line.at("working");
     line.at("working", 1, 2);
     line.found("something");
@@ -30,14 +33,31 @@ TEST(Progress, ALineThatIsNotShownPrintsNothing) {
 TEST(Progress, ALineIsReplacedByTheNextAndErasedAtTheEnd) {
   testing::internal::CaptureStderr();
   {
-    ProgressLine line("program", true);
+    ProgressLine line(true);
     line.at("one", 0, 2);
     line.at("one", 1, 2);  // at once: too early
     line.at("two", 0, 3);  // other work is shown at once
     line.found("half");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "program: one 0 of 2 ...\r\x1b[Kprogram: two 0 of 3 ...\r\x1b[Kprogram: half\n");
+            "gfxgraph: one 0 of 2 ...\r\x1b[Kgfxgraph: two 0 of 3 ...\r\x1b[Kgfxgraph: half\n");
+}
+
+TEST(Progress, VerboseNamesEachPieceOfWorkOnce) {
+  testing::internal::CaptureStderr();
+  console::options().verbose = true;
+  {
+    ProgressLine line(false);
+    EXPECT_TRUE(line.listens());
+    line.at("reading");
+    line.at("reading");
+    line.at("launch", 0, 2);
+    line.at("launch", 1, 2);
+  }
+  console::options().verbose = false;
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::MatchesRegex("gfxgraph: .[0-9.]+ s. reading\ngfxgraph: .[0-9.]+ s. launch\n"));
 }
 
 }  // namespace

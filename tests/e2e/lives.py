@@ -30,8 +30,8 @@ def packed(build, scratch):
             memory = facts["memory"]
             require(memory["packed"] and memory["device_bytes_apart"] > ROUNDS * MIB << 20, f"{mode} {layout}: {memory}")
             require(memory["device_bytes"] < (MIB << 20) + (1 << 20), f"{mode} {layout}: {memory}")
-            require(f"{memory['device_bytes']} bytes on the device, packed by life time; "
-                    f"{memory['device_bytes_apart']} without packing" in text, text)
+            mib = [f"{memory[name] / 2**20:.1f} MiB" for name in ("device_bytes", "device_bytes_apart")]
+            require(f"{mib[0]} on the device, packed by life time; {mib[1]} without packing" in text, text)
             counts = {name: facts["buffers"][name] for name in ("identical", "different", "uncompared")}
             compared = compared or counts
             require(counts == compared and counts["identical"] >= ROUNDS, f"{mode} {layout}: {counts}")

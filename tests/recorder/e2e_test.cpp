@@ -430,7 +430,7 @@ TEST_F(RecordTest, TracesAreSealedWithoutDescriptorsRootOrRights) {
     const auto trace = open();
     ASSERT_TRUE(trace) << mode;
     EXPECT_TRUE(trace->sealed() && trace->complete()) << mode;
-    EXPECT_THAT(result.err, HasSubstr("launches of 1 kernels")) << mode;
+    EXPECT_THAT(result.err, HasSubstr("of 1 kernel,")) << mode;
     struct stat status{};
     ASSERT_EQ(::stat(path().c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777, 0600u) << mode;

@@ -98,8 +98,8 @@ TEST_F(PackingTest, LivesOneAfterAnotherNeedTheMemoryOfOne) {
   ASSERT_TRUE(need);
   EXPECT_EQ(need->device, kLarge);
   EXPECT_EQ(need->device_apart, 48 * kLarge);
-  EXPECT_THAT(memory_text(*need, options.memory), HasSubstr("65536 bytes on the device, packed"));
-  EXPECT_THAT(memory_text(*need, options.memory), HasSubstr("3145728 without packing"));
+  EXPECT_THAT(memory_text(*need, options.memory), HasSubstr("64.0 KiB on the device, packed"));
+  EXPECT_THAT(memory_text(*need, options.memory), HasSubstr("3.0 MiB without packing"));
   options.memory = MemoryUse::kApart;
   EXPECT_TRUE(plan().tenants.empty());
 }
