@@ -96,6 +96,11 @@ class RaceShadow {
     }
     return near.page;
   }
+  // Null: nothing is recorded there.
+  Page* look(uint64_t address) {
+    const auto found = pages_.find(address / kPageBytes);
+    return found == pages_.end() ? nullptr : found->second.get();
+  }
   // Gives each dword of the line a cell. False as above.
   bool split(Page& page, uint64_t into, bool with_atomics = false);
   // A line that was written as a whole.
