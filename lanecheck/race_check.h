@@ -103,6 +103,8 @@ class RaceCheck {
   void host_write(uint64_t event, uint64_t address, std::span<const std::byte> now,
                   std::span<const std::byte> bytes, bool in_doubt,
                   const std::vector<uint64_t>& launches);
+  // Memory that begins: what was done where it stands was done to other memory.
+  void begin_memory(uint64_t address, uint64_t bytes) { shadow_.forget(address, bytes); }
   // Whether the last of these calls found something.
   bool found() const { return found_; }
   void dispatch_begin(const emulator::DispatchInfo& info);

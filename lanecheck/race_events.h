@@ -26,6 +26,7 @@ class RaceEvents {
   // A variable of a module: where it stands now.
   void apply(const format::AllocationBegin& begin) {
     addresses_[begin.id] = begin.recorded_address;
+    check_.begin_memory(begin.recorded_address, begin.size_bytes);
   }
   // Whether something was found. Errors: the budget is exhausted.
   Result<bool> apply(const format::Copy& copy, uint64_t event);

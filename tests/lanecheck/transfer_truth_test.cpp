@@ -206,6 +206,25 @@ TEST(TransferTruth, WhatIsRight) {
   }
 }
 
+// The runtime orders what it gives to another stream.
+TEST(TransferTruth, MemoryThatIsGivenAgain) {
+  GFXGRAPH_SKIP_WITHOUT_KERNELS();
+  for (const bool copies : {false, true}) {
+    TraceBuilder t("races.bundle");
+    two_streams(t);
+    t.set_kind(format::AllocationKind::kStreamOrdered);
+    const auto first = t.buffer(kBytes);
+    const auto one = t.buffer(kBytes);
+    const auto two = t.buffer(kBytes);
+    t.add(writes(t, first, one, 1, "add_to"));
+    t.free(first);
+    const auto again = t.buffer_behind(Buffer{0, first.address - 4096, 4096}, kBytes);
+    t.add(copies ? copy_in(t, again, again, 2, "") : writes(t, again, two, 2, "add_to"));
+    const Report report = check_races(t);
+    EXPECT_TRUE(report.findings.empty()) << render_text(report, "t");
+  }
+}
+
 // ---- writes of the host -------------------------------------------------------------------------
 
 // The launch's words that are the buffer's address lead there.
