@@ -49,7 +49,7 @@ Result<std::span<const std::byte>> EventDecompressor::decompress(
   }
   if (size > left_bytes_) {
     return fail(Status::kOutOfMemory,
-                "the compressed events exceed what this machine has memory for");
+                "the compressed events need more memory than the limit allows");
   }
   left_bytes_ -= size;
   events_.resize(size);

@@ -13,7 +13,6 @@
 #include "lanecheck/call_sites.h"
 #include "lanecheck/deep_observer.h"
 #include "lanecheck/device_memory.h"
-#include "lanecheck/event_order.h"
 #include "lanecheck/grouping.h"
 #include "lanecheck/init_check.h"
 #include "lanecheck/init_events.h"
@@ -21,6 +20,7 @@
 #include "lanecheck/launch_frame.h"
 #include "lanecheck/loaded_code.h"
 #include "lanecheck/race_check.h"
+#include "lanecheck/race_events.h"
 #include "lanecheck/replay_memory.h"
 #include "lanecheck/sites.h"
 #include "lanecheck/trace_analysis.h"
@@ -113,12 +113,12 @@ class TraceCheck {
   }
 
   Result<void> set_up() {
-    if (race_ != nullptr) order_ = order_launches(trace_);
+    if (race_ != nullptr) race_events_.emplace(trace_, *race_, memory_, budget_);
     if (init_ != nullptr) init_events_.emplace(*init_);
-    if (order_.limited)
-      report_.notes.push_back(
-          fmt::format("a launch is compared with the last {} that it does not follow",
-                      LaunchOrder::kMostUnordered));
+    if (race_events_ && race_events_->order().limited)
+      report_.notes.push_back(fmt::format(
+          "a launch, copy or memset is compared with the last {} that it does not follow",
+          WorkOrder::kMostUnordered));
     emulator::EngineOptions engine_options;
     engine_options.threads = deep() ? 1 : options_.threads;
     engine_options.livelock_instructions = options_.livelock_instructions;
@@ -180,6 +180,7 @@ class TraceCheck {
   template <typename Action>
   Result<void> apply(const Action& action) {
     if constexpr (requires { events_.apply(action); }) {
+      if constexpr (std::is_same_v<Action, format::HostWrite>) GFXGRAPH_TRY(tell_race(action));
       GFXGRAPH_TRY(events_.apply(action));
       return tell(action);
     }
@@ -190,16 +191,26 @@ class TraceCheck {
   template <typename Action>
   Result<void> tell(const Action& action) {
     if (analysis_ != nullptr) analysis_->apply(action);
+    if constexpr (std::is_same_v<Action, format::Copy> || std::is_same_v<Action, format::Memset>)
+      GFXGRAPH_TRY(tell_race(action));
     if (init_ == nullptr) return {};
     if constexpr (std::is_same_v<Action, format::Copy>)
       return init_events_->apply(action, report_.launches == 0 ? 0 : report_.launches - 1);
     else
       return init_events_->apply(action);
   }
+  template <typename Action>
+  Result<void> tell_race(const Action& action) {
+    if (!race_events_) return {};
+    GFXGRAPH_ASSIGN_OR_RETURN(const bool found, race_events_->apply(action, sequence_));
+    if (found) describe_sites(true);
+    return {};
+  }
   bool deep() const { return analysis_ != nullptr || race_ != nullptr || init_ != nullptr; }
   Result<void> apply(const format::AllocationBegin& allocation) {
     if (allocation.kind != format::AllocationKind::kModuleGlobal) {
       GFXGRAPH_TRY(events_.apply(allocation));
+      if (race_events_) race_events_->apply(allocation);
       return tell(allocation);
     }
     format::AllocationBegin placed = allocation;
@@ -210,6 +221,7 @@ class TraceCheck {
       placed.recorded_address = global_address(code_, allocation);
     }
     GFXGRAPH_TRY(events_.apply(placed));
+    if (race_events_) race_events_->apply(placed);
     if (analysis_ != nullptr) analysis_->apply(placed);
     return {};
   }
@@ -230,12 +242,14 @@ class TraceCheck {
   Result<void> run_launch(const format::Launch& launch) {
     const uint64_t index = report_.launches++;
     if (options_.progress) options_.progress(index, all_launches_);
+    RaceCheck::Work work;
+    if (race_events_) work = race_events_->next_work(sequence_);
     if (launch.kernel == 0 || launch.kernel > trace_.kernels().size()) {
       return fail(Status::kCorrupt, fmt::format("kernel {} does not exist", launch.kernel));
     }
     const format::Kernel& kernel = trace_.kernels()[launch.kernel - 1];
-    Result<void> done = dispatch(index, kernel, launch);
-    describe_new_sites();
+    Result<void> done = dispatch(index, kernel, launch, std::move(work));
+    describe_sites();
     if (budget_.exhausted()) {
       --report_.launches;  // not, or not wholly
       return {};
@@ -258,8 +272,8 @@ class TraceCheck {
     return {};
   }
 
-  Result<void> dispatch(uint64_t index, const format::Kernel& kernel,
-                        const format::Launch& launch) {
+  Result<void> dispatch(uint64_t index, const format::Kernel& kernel, const format::Launch& launch,
+                        RaceCheck::Work work) {
     GFXGRAPH_ASSIGN_OR_RETURN(const LaunchCode launched, find_launch_code(code_, kernel));
     const LoadedCode& code = *launched.code;
     const codeobj::Kernel* const found = launched.kernel;
@@ -273,8 +287,7 @@ class TraceCheck {
     if (analysis_ != nullptr) analysis_->begin_launch(index, launch, dispatch.kernarg_address);
     observer_.next_launch(index, launch.kernel);
     if (race_ != nullptr)
-      race_->next_launch(index, launch.kernel, code.has_fences, order_.unordered[index],
-                         order_.after_all[index]);
+      race_->next_launch(index, launch.kernel, code.has_fences, std::move(work));
     if (init_ != nullptr) init_->next_launch(launch.kernel);
     KernelTotals& totals = report_.kernels[launch.kernel - 1];
     ++totals.launches;
@@ -322,11 +335,14 @@ class TraceCheck {
   // ---- findings ----
 
   // Buffers come and go: which one an address is nearest to is asked while the launch's buffers
-  // live.
-  void describe_new_sites() {
+  // live. `of_transfers`: of a hazard that was found behind the launch.
+  void describe_sites(bool of_transfers = false) {
     for (auto& [key, site] : sites_.all()) {
-      if (site.nearest || site.first.place.launch + 1 != report_.launches) continue;
-      site.event_sequence = sequence_;
+      const bool late =
+          key.finding_class == FindingClass::kR7 || key.finding_class == FindingClass::kR8;
+      if (site.nearest) continue;
+      if (!(of_transfers && late) && site.first.place.launch + 1 != report_.launches) continue;
+      site.event_sequence = site.first.trace_event != 0 ? site.first.trace_event : sequence_;
       if (site.first.access_bytes == 0) continue;  // no access
       site.nearest = nearest_to(site.first);
       if (site.first.pointer != 0) site.owner = memory_.owner(site.first.address);
@@ -431,8 +447,8 @@ class TraceCheck {
   DeviceMemory memory_;
   Sites sites_;
   WaitCheck waits_;
-  LaunchOrder order_;                // if racecheck is on
   std::unique_ptr<RaceCheck> race_;  // null: not asked for
+  std::optional<RaceEvents> race_events_;
   std::unique_ptr<InitCheck> init_;  // null: not asked for
   std::optional<InitEvents> init_events_;
   BudgetObserver observer_;

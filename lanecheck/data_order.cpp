@@ -149,7 +149,7 @@ bool leads_to(const std::vector<DataNode>& nodes, uint32_t from, uint32_t to) {
 
 }  // namespace
 
-void compare_orders(const LaunchOrder& order, DataOrderReport& report) {
+void compare_orders(const WorkOrder& order, DataOrderReport& report) {
   const std::vector<DataNode>& nodes = report.nodes;
   std::vector<uint32_t>& launches = report.launches;
   for (uint32_t n = 0; n < nodes.size(); ++n)

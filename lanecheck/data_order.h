@@ -99,9 +99,9 @@ struct DataOrderReport {
   std::string stopped;
 };
 
-struct LaunchOrder;
+struct WorkOrder;
 // Fills in what follows from `nodes`, in which launches are numbered as `order` numbers them.
-void compare_orders(const LaunchOrder& order, DataOrderReport& report);
+void compare_orders(const WorkOrder& order, DataOrderReport& report);
 
 // Runs the whole trace. Errors: as check_trace().
 Result<DataOrderReport> order_by_data(const format::Trace& trace, const BudgetLimits& limits,

@@ -25,27 +25,46 @@ bool host_visible(const format::AllocationBegin& allocation) {
   }
 }
 
+enum class Pass : uint8_t {
+  kLaunches,
+  kWork,
+  // What calls told the program, without what it may have read where kernels wrote: only for
+  // WorkOrder::host_writes.
+  kHostWrites,
+};
+
 class Orderer {
  public:
-  explicit Orderer(const format::Trace& trace) : trace_(trace) {
+  Orderer(const format::Trace& trace, Pass pass) : trace_(trace), pass_(pass) {
     for (const format::Event& event : trace.events()) {
       if (const auto* begin = std::get_if<format::AllocationBegin>(&event.action))
         if (host_visible(*begin)) host_memory_.insert(begin->id);
+      has_host_functions_ = has_host_functions_ ||
+                            std::holds_alternative<format::HostFunction>(event.action) ||
+                            std::holds_alternative<format::GraphLaunch>(event.action);
     }
     if (!host_memory_.empty()) by_memory_ = memory_leads_to_host();
   }
 
-  LaunchOrder run() {
+  WorkOrder run() {
     for (const format::Event& event : trace_.events())
       std::visit([this](const auto& action) { apply(action); }, event.action);
-    // A launch is behind all if no later one reaches back over it.
+    // Work is behind all if no later work reaches back over it.
     result_.after_all.resize(result_.unordered.size());
+    result_.apart.resize(result_.unordered.size());
     uint64_t oldest = UINT64_MAX;
     for (size_t n = result_.unordered.size(); n-- > 0;) {
-      if (!result_.unordered[n].empty())
-        oldest = std::min(oldest, *std::ranges::min_element(result_.unordered[n]));
+      for (const uint64_t other : result_.unordered[n]) {
+        oldest = std::min(oldest, other);
+        result_.apart[n] = result_.apart[other] = true;
+      }
       result_.after_all[n] = oldest >= n;
     }
+    // What is compared with host writes is not forgotten before.
+    for (size_t n = 0; n < result_.host_writes.size(); ++n)
+      for (const uint64_t launch : result_.host_writes[n])
+        std::fill(result_.after_all.begin() + static_cast<ptrdiff_t>(launch) + 1,
+                  result_.after_all.begin() + static_cast<ptrdiff_t>(work_before_write_[n]), false);
     return std::move(result_);
   }
 
@@ -82,14 +101,14 @@ class Orderer {
     return operations_++;
   }
 
-  // Operation of a launch.
-  void add_launch(uint32_t operation) {
-    const uint64_t launch = result_.unordered.size();
+  void add_work(uint32_t operation, bool reaches_host) {
+    const uint64_t work = result_.unordered.size();
+    result_.reaches_host.push_back(reaches_host);
     std::vector<uint64_t> unordered;
-    if (reach_.lanes() > 1) {
+    if (reach_.lanes() > 1 && pass_ != Pass::kHostWrites) {
       for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
         if (reach_.reaches(at->second, operation)) continue;
-        if (unordered.size() == LaunchOrder::kMostUnordered) {
+        if (unordered.size() == WorkOrder::kMostUnordered) {
           result_.limited = true;
           break;
         }
@@ -97,18 +116,65 @@ class Orderer {
       }
     }
     result_.unordered.push_back(std::move(unordered));
-    open_.push_back({launch, operation});
+    open_.push_back({work, operation});
     // Too many to look at each time.
     if (open_.size() > 2 * kMostOpen)
       open_.erase(open_.begin(), open_.end() - static_cast<ptrdiff_t>(kMostOpen));
+    if (pass_ != Pass::kHostWrites) return;
+    learned_.clear();
+    for (DoubtedWrite& write : doubted_)
+      if (!write.has_reader) write.reader = operation, write.has_reader = true;
+  }
+  void add_launch(uint32_t operation, const format::Launch& launch) {
+    if (pass_ == Pass::kHostWrites && lead_to_host(launch.relocations) && given_.size() < kMostOpen)
+      given_.push_back({result_.unordered.size(), operation, &launch});
+    add_work(operation, reaches_host(launch));
+  }
+  void add_transfer(uint32_t operation) {
+    if (pass_ != Pass::kLaunches) add_work(operation, false);
   }
 
-  // Launches that the host knows to have ended come before all that follows.
+  bool known(uint32_t operation) const {
+    return std::ranges::any_of(host_,
+                               [&](uint32_t last) { return reach_.reaches(operation, last); });
+  }
+  // Work that the host knows to have ended comes before all that follows.
   void learn() {
-    std::erase_if(open_, [this](const auto& one) {
-      return std::ranges::any_of(host_,
-                                 [&](uint32_t known) { return reach_.reaches(one.second, known); });
+    std::erase_if(open_, [this](const auto& one) { return known(one.second); });
+    if (pass_ != Pass::kHostWrites) return;
+    // Whether what the reader found was written before this is only sure where the program learns
+    // of the reader, too.
+    std::erase_if(doubted_, [this](const DoubtedWrite& write) {
+      if (!write.has_reader || known(write.reader)) return true;
+      std::erase_if(result_.host_writes[write.number], [&](uint64_t work) {
+        return std::ranges::any_of(
+            given_, [&](const Given& one) { return one.work == work && known(one.operation); });
+      });
+      return false;
     });
+    learned_.clear();
+    std::erase_if(given_, [this](const Given& one) {
+      if (!known(one.operation)) return false;
+      learned_.push_back(one);
+      return true;
+    });
+  }
+
+  // Launches that were given the memory.
+  struct Given {
+    uint64_t work;
+    uint32_t operation;
+    const format::Launch* launch;
+  };
+  static std::vector<uint64_t> given_this(const std::vector<Given>& launches,
+                                          format::AllocationId id) {
+    std::vector<uint64_t> result;
+    for (const Given& one : launches)
+      if (std::ranges::any_of(one.launch->relocations, [id](const format::Relocation& word) {
+            return word.allocation == id;
+          }))
+        result.push_back(one.work);
+    return result;
   }
 
   bool lead_to_host(const std::vector<format::Relocation>& relocations) const {
@@ -131,6 +197,9 @@ class Orderer {
   bool reaches_host(const format::Launch& launch) const {
     return by_memory_ || lead_to_host(launch.relocations);
   }
+  bool tells_host(const format::Launch& launch) const {
+    return pass_ != Pass::kHostWrites && reaches_host(launch);
+  }
   // A value that the host may poll for: hipStreamWriteValue32 and 64 are such a memset and copy.
   bool raises_flag(const format::Memset& memset) const {
     return host_memory_.contains(memset.allocation);
@@ -149,15 +218,16 @@ class Orderer {
   }
   void apply(const format::Launch& launch) {
     const uint32_t operation = issue(front(launch.stream));
-    add_launch(operation);
+    add_launch(operation, launch);
     tails_[launch.stream] = {operation};
-    if (!reaches_host(launch)) return;
+    if (!tells_host(launch)) return;
     unite(host_, {operation});
     learn();
   }
   template <typename Transfer>
   void transfer(const Transfer& action) {
     const uint32_t operation = issue(front(action.stream));
+    add_transfer(operation);
     tails_[action.stream] = {operation};
     if (action.asynchronous && !raises_flag(action)) return;
     unite(host_, {operation});
@@ -178,7 +248,24 @@ class Orderer {
     if (function.id != 0) ran_[function.id] = front(function.stream);
     if (function.stream == 0) tails_[0] = front(0);
   }
-  void apply(const format::HostWrite&) { wait_device(); }
+  // When did the program write? The recorder looks before each launch that is given the memory, so
+  // it was after those before. What is in doubt had changed before a call of the program waited for
+  // a kernel that was given the memory, or, if another launch is about to be given it, before the
+  // stream comes to that one.
+  void apply(const format::HostWrite& write) {
+    if (pass_ != Pass::kHostWrites) return;
+    work_before_write_.push_back(result_.unordered.size());
+    std::vector<uint64_t>& launches = result_.host_writes.emplace_back();
+    // A host function may have written, which the program knew.
+    if (!write.content.stored || (has_host_functions_ && !write.in_doubt)) return;
+    launches = given_this(given_, write.allocation);
+    if (!write.in_doubt) return;
+    if (launches.empty()) {
+      launches = given_this(learned_, write.allocation);
+    } else {
+      doubted_.push_back({result_.host_writes.size() - 1, 0, false});
+    }
+  }
   void apply(const format::Synchronize& synchronize) {
     const auto unite_with = [this](const auto& map, uint32_t key) {
       if (const auto found = map.find(key); found != map.end()) unite(host_, found->second);
@@ -219,8 +306,10 @@ class Orderer {
       }
       const uint32_t operation = issue(std::move(dependencies));
       if (kernel != nullptr) {
-        add_launch(operation);
-        to_host = to_host || reaches_host(*kernel);
+        add_launch(operation, *kernel);
+        to_host = to_host || tells_host(*kernel);
+      } else {
+        add_transfer(operation);
       }
       after[n] = {operation};
     }
@@ -247,22 +336,50 @@ class Orderer {
   static constexpr size_t kMostOpen = 4096;
 
   const format::Trace& trace_;
+  const Pass pass_;
   std::unordered_set<format::AllocationId> host_memory_;
   bool by_memory_ = false;
+  bool has_host_functions_ = false;
   std::unordered_set<format::StreamId> non_blocking_;
-  LaunchOrder result_;
+  WorkOrder result_;
   Reachability reach_;
   uint32_t operations_ = 0;
   Operations host_;
   std::unordered_map<format::StreamId, Operations> tails_;
   std::unordered_map<format::EventId, Operations> events_;
   std::unordered_map<format::HostFunctionId, Operations> ran_;
-  // Launches that later ones may not follow: their numbers and operations.
+  // Work that later work may not follow: its numbers and operations.
   std::vector<std::pair<uint64_t, uint32_t>> open_;
+
+  // kHostWrites:
+  std::vector<Given> given_;    // that the program does not know to have ended
+  std::vector<Given> learned_;  // of which the last call told it, with no work since then
+  struct DoubtedWrite {
+    size_t number;
+    uint32_t reader;  // the work issued next
+    bool has_reader;
+  };
+  std::vector<DoubtedWrite> doubted_;
+  std::vector<uint64_t> work_before_write_;
 };
 
 }  // namespace
 
-LaunchOrder order_launches(const format::Trace& trace) { return Orderer(trace).run(); }
+WorkOrder order_launches(const format::Trace& trace) {
+  return Orderer(trace, Pass::kLaunches).run();
+}
+
+WorkOrder order_work(const format::Trace& trace) {
+  WorkOrder order = Orderer(trace, Pass::kWork).run();
+  if (std::ranges::none_of(trace.events(), [](const format::Event& event) {
+        return std::holds_alternative<format::HostWrite>(event.action);
+      }))
+    return order;
+  WorkOrder known = Orderer(trace, Pass::kHostWrites).run();
+  for (size_t n = 0; n < order.after_all.size(); ++n)
+    order.after_all[n] = order.after_all[n] && known.after_all[n];
+  order.host_writes = std::move(known.host_writes);
+  return order;
+}
 
 }  // namespace gfxgraph::lanecheck

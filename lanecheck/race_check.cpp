@@ -17,7 +17,8 @@ using emulator::Op;
 constexpr unsigned kMostBetween = 48;
 
 constexpr FindingClass kClasses[] = {FindingClass::kR1, FindingClass::kR2, FindingClass::kR3,
-                                     FindingClass::kR4, FindingClass::kR5, FindingClass::kR6};
+                                     FindingClass::kR4, FindingClass::kR5, FindingClass::kR6,
+                                     FindingClass::kR7};
 
 size_t class_index(FindingClass finding_class) {
   return static_cast<size_t>(std::ranges::find(kClasses, finding_class) - std::begin(kClasses));
@@ -45,15 +46,52 @@ bool is_end(Op op) { return op == Op::s_endpgm || op == Op::s_setpc_b64 || op ==
 
 // ---- launches, workgroups and waves ----
 
-void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, bool syncs,
-                            std::vector<uint64_t> unordered, bool forget) {
+void RaceCheck::next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work work) {
   launch_ = launch;
   kernel_ = kernel;
   syncs_ = syncs;
-  unordered_ = std::move(unordered);
-  if (!forget) return;
+  work_ = std::move(work);
+  if (!work_.forget) return;
   shadow_.recycle();
   launches_.clear();
+}
+
+// The next waves' stamps are of this work.
+void RaceCheck::take_waves(uint64_t waves, Done done) {
+  if (next_wave_ + waves >= stamp::kMostWaves) {
+    shadow_.clear();
+    for (auto& group : spare_groups_) std::ranges::fill(group->lds, 0);
+    launches_.clear();
+    work_.unordered.clear();
+    next_wave_ = 1;
+    note(fmt::format("launch {}: racecheck forgot the accesses of earlier launches", launch_));
+  }
+  first_wave_ = next_wave_;
+  next_wave_ += waves;
+  done.first_wave = first_wave_;
+  done.work = work_.number;
+  done.event = work_.event;
+  launches_.push_back(done);
+  uint64_t oldest = first_wave_;
+  for (const Done& one : launches_) {
+    if (std::ranges::find(work_.unordered, one.work) == work_.unordered.end()) continue;
+    oldest = one.first_wave;
+    break;
+  }
+  dead_ = stamp::make(oldest, 0);
+}
+
+// Nothing: it was forgotten.
+const RaceCheck::Done* RaceCheck::done_by(uint64_t stamped) const {
+  const auto after =
+      std::ranges::upper_bound(launches_, stamp::wave(stamped), {}, &Done::first_wave);
+  return after == launches_.begin() ? nullptr : &*std::prev(after);
+}
+
+// An access of earlier work.
+bool RaceCheck::ordered_after(uint64_t stamped) const {
+  const Done* const done = done_by(stamped);
+  return done == nullptr || std::ranges::find(work_.unordered, done->work) == work_.unordered.end();
 }
 
 void RaceCheck::dispatch_begin(const emulator::DispatchInfo& info) {
@@ -77,25 +115,10 @@ void RaceCheck::dispatch_begin(const emulator::DispatchInfo& info) {
   grid_.reset();
   on_ = groups * group_waves_ < stamp::kMostWaves - 1 && group_waves_ <= kMostGroupWaves;
   if (!on_) return note(fmt::format("launch {}: too many waves for racecheck", launch_));
-  const auto waves = static_cast<uint64_t>(groups) * group_waves_;
-  if (next_wave_ + waves >= stamp::kMostWaves) {
-    shadow_.clear();
-    for (auto& group : spare_groups_) std::ranges::fill(group->lds, 0);
-    launches_.clear();
-    unordered_.clear();
-    next_wave_ = 1;
-    note(fmt::format("launch {}: racecheck forgot the accesses of earlier launches", launch_));
-  }
-  first_wave_ = next_wave_;
-  next_wave_ += waves;
-  launches_.push_back({first_wave_, launch_});
-  uint64_t oldest = first_wave_;
-  for (const Launch& one : launches_) {
-    if (std::ranges::find(unordered_, one.launch) == unordered_.end()) continue;
-    oldest = one.first_wave;
-    break;
-  }
-  dead_ = stamp::make(oldest, 0);
+  take_waves(static_cast<uint64_t>(groups) * group_waves_, {.launch = launch_,
+                                                            .kernel = kernel_,
+                                                            .group_waves = group_waves_,
+                                                            .group_count = group_count_});
 }
 
 void RaceCheck::wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info) {
@@ -217,6 +240,7 @@ void RaceCheck::each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
                 event.space == emulator::Space::kLds,
                 stamp::make(me.id, own.clock) | uint64_t{place} << stamp::kSiteShift};
   if (store && !access.lds) own.after_fence = false;
+  if (access.kind == Kind::kAtomic && !access.lds) tell_host();
   uint64_t before = ~uint64_t{0};
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -334,7 +358,9 @@ void RaceCheck::compare(Access& access, unsigned lane, uint64_t other, uint64_t 
   const bool other_launch = stamp::wave(other) < first_wave_;
   if (sync && !other_launch) return;
   FindingClass found = FindingClass::kR6;
-  if (!other_launch) {
+  if (of_transfer(places_[stamp::site(other)])) {
+    found = FindingClass::kR7;
+  } else if (!other_launch) {
     const bool both_write = access.write && other_writes;
     if (both_write && same_value(access, lane, address))
       found = FindingClass::kR5;
@@ -412,15 +438,13 @@ void RaceCheck::report(const Access& access) {
     event.space = access.lds ? emulator::Space::kLds : emulator::Space::kGlobal;
     event.space_bytes = access.lds ? access.wave.group->lds_requested : 0;
     event.address_class = access.lds ? "LDS" : "in its buffer";
-    event.other_pc = theirs.key & ~uint64_t{1};
+    event.other_pc = of_transfer(theirs) ? 0 : theirs.key & ~uint64_t{1};
     const char* const what = theirs.kind == Kind::kAtomic ? "atomic"
                              : theirs.write               ? "write"
                                                           : "read";
     if (stamp::wave(other) < first_wave_) {
-      const auto after =
-          std::ranges::upper_bound(launches_, stamp::wave(other), {}, &Launch::first_wave);
-      event.detail = fmt::format("nothing orders it after the {} of launch {}", what,
-                                 after == launches_.begin() ? 0 : std::prev(after)->launch);
+      event.detail =
+          fmt::format("nothing orders it after the {} of {}", what, done_text(done_by(other)));
     } else {
       const uint64_t wave = stamp::wave(other) - first_wave_;
       const uint64_t group = wave / group_waves_;

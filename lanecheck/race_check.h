@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -82,9 +83,30 @@ class RaceCheck {
   RaceCheck(emulator::MemoryMap& memory, Sites& sites, Budget& budget)
       : memory_(memory), sites_(sites), shadow_(budget) {}
 
-  // Of the next dispatch. `unordered`: earlier launches that it does not follow.
-  void next_launch(uint64_t launch, uint32_t kernel, bool syncs, std::vector<uint64_t> unordered,
-                   bool forget);
+  // A launch, copy or memset, as order_work() counts and orders it.
+  struct Work {
+    uint64_t number = 0;
+    uint64_t event = 0;               // of the trace
+    std::vector<uint64_t> unordered;  // earlier work that it does not follow
+    bool forget = false;              // it follows everything, and all later work follows it
+    bool reaches_host = false;        // a launch that may tell the host something
+  };
+  // Of the next dispatch.
+  void next_launch(uint64_t launch, uint32_t kernel, bool syncs, Work work);
+
+  // A copy or memset, and then its rows of bytes (race_transfers.cpp).
+  enum class Part : uint8_t { kCopyRead, kCopyWrite, kMemset };
+  void next_transfer(Work work);
+  void transfer(Part part, uint64_t address, uint64_t bytes);
+  // The program changes memory to `bytes`, which holds `now`, before it knows that these launches
+  // have ended. `in_doubt`: or kernels did.
+  void host_write(uint64_t event, uint64_t address, std::span<const std::byte> now,
+                  std::span<const std::byte> bytes, bool in_doubt,
+                  const std::vector<uint64_t>& launches);
+  // Memory that begins: what was done where it stands was done to other memory.
+  void begin_memory(uint64_t address, uint64_t bytes) { shadow_.forget(address, bytes); }
+  // Whether the last of these calls found something.
+  bool found() const { return found_; }
   void dispatch_begin(const emulator::DispatchInfo& info);
   void wave_begin(RaceWave& me, const Wave& wave, const emulator::WaveInfo& info);
   void wave_end(RaceWave& me, const Wave& wave);
@@ -133,6 +155,7 @@ class RaceCheck {
   GFXGRAPH_INLINE static bool lds_row(RaceGroup& group, uint64_t address, uint32_t bytes,
                                       bool write, uint64_t mine);
   GFXGRAPH_INLINE bool global_row(uint64_t address, uint32_t bytes, bool write, uint64_t mine);
+  static constexpr size_t kLaunchClasses = 7;  // R1 to R7
   struct Access {
     RaceWave& me;
     const Wave& wave;
@@ -143,9 +166,9 @@ class RaceCheck {
     bool lds;
     uint64_t mine;
     // Hazards: by class, the lanes; of the first one the other access.
-    std::array<uint32_t, 6> lanes = {};
-    std::array<uint64_t, 6> other = {};
-    std::array<uint64_t, 6> address = {};
+    std::array<uint32_t, kLaunchClasses> lanes = {};
+    std::array<uint64_t, kLaunchClasses> other = {};
+    std::array<uint64_t, kLaunchClasses> address = {};
   };
   void each_lane(RaceWave& me, const Wave& wave, const Inst& inst,
                  const emulator::MemoryEvent& event, uint32_t lanes);
@@ -190,11 +213,39 @@ class RaceCheck {
   uint64_t first_wave_ = 1;  // of this launch
   // Stamps below are of accesses that come before the whole launch.
   uint64_t dead_ = uint64_t{1} << stamp::kWaveShift;
-  struct Launch {
-    uint64_t first_wave, launch;
+  // Launches, copies and memsets since the stamps began.
+  struct Done {
+    uint64_t first_wave = 0;
+    uint64_t work = 0;
+    uint64_t event = 0;
+    uint64_t launch = 0;  // transfers: the launch before
+    uint32_t kernel = 0;  // 0: none, a transfer
+    uint32_t group_waves = 1;
+    std::array<uint64_t, 3> group_count = {1, 1, 1};
   };
-  std::vector<Launch> launches_;  // since the stamps began
-  std::vector<uint64_t> unordered_;
+  const Done* done_by(uint64_t stamped) const;
+  std::string done_text(const Done* done) const;
+  bool ordered_after(uint64_t stamped) const;
+  void take_waves(uint64_t waves, Done done);
+  std::vector<Done> launches_;
+  Work work_;  // the current one
+  bool found_ = false;
+
+  // ---- transfers ----
+  static constexpr uint64_t key_of(Part part) { return 2 + 2 * static_cast<uint64_t>(part); }
+  static bool of_transfer(const Place& place) { return place.key != 0 && place.key <= 6; }
+  uint32_t transfer_place(Part part);
+  void transfer_dword(Part part, uint64_t address, uint64_t mask, uint64_t mine);
+  LaneEvent event_of(const Done& done, uint64_t stamped, uint64_t address) const;
+  void report_transfer(Part part, uint64_t address, uint64_t other);
+  std::vector<std::pair<uint64_t, uint32_t>> reported_;  // first wave and place, of this transfer
+  // Launches that may have told the host something, by number of work: it has read a word that they
+  // wrote by an atomic or beside a fence.
+  void tell_host() {
+    if (!work_.reaches_host || !on_) return;
+    if (told_host_.empty() || told_host_.back() != work_.number) told_host_.push_back(work_.number);
+  }
+  std::vector<uint64_t> told_host_;
   std::unordered_map<uint64_t, SharedClocks> atomics_;  // by address: what their writers followed
   SharedClocks grid_;                                   // of those that arrived at a grid barrier
   struct Fence {

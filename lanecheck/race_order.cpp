@@ -73,6 +73,7 @@ void RaceCheck::advance(RaceGroup::Wave& wave) {
 }
 
 void RaceCheck::fence(RaceWave& me) {
+  tell_host();
   RaceGroup::Wave& own = me.group->wave[me.index];
   const bool touched = own.touched;
   advance(own);
@@ -196,11 +197,7 @@ bool RaceCheck::ordered(const Access& access, uint64_t other) const {
   if (id - group.first_wave < group.waves)
     return own.seen[id - group.first_wave] >= stamp::clock(other);
   if (access.lds) return true;  // of a workgroup that had this LDS before
-  if (id < first_wave_) {
-    const auto after = std::ranges::upper_bound(launches_, id, {}, &Launch::first_wave);
-    return after == launches_.begin() ||
-           std::ranges::find(unordered_, std::prev(after)->launch) == unordered_.end();
-  }
+  if (id < first_wave_) return ordered_after(other);
   if (own.foreign == nullptr) return false;
   const auto found =
       std::ranges::lower_bound(*own.foreign, id, {}, &ForeignClocks::value_type::first);

@@ -64,6 +64,38 @@ void RaceShadow::join(Page& page, size_t line, uint64_t write) {
   std::fill_n(page.atomics[n]->of_other + first, kLineCells, 0);
 }
 
+void RaceShadow::forget(uint64_t address, uint64_t bytes) {
+  const auto clear_lines = [](Page& page, size_t from, size_t to) {
+    for (size_t line = from; line < to; ++line) {
+      page.lines.write[line] = page.lines.read[line] = page.lines.reader[line] = 0;
+      page.split &= ~(uint64_t{1} << line);
+      const size_t n = line * kLineBytes / kBlockBytes;
+      if (!page.has_atomics[n]) continue;
+      const size_t first = line * kLineCells % kBlockCells;
+      std::fill_n(page.atomics[n]->last + first, kLineCells, 0);
+      std::fill_n(page.atomics[n]->of_other + first, kLineCells, 0);
+    }
+  };
+  const uint64_t end = address + bytes;
+  const auto clear_page = [&](uint64_t number, Page& page) {
+    const uint64_t begin = number * kPageBytes;
+    const uint64_t from = std::max(address, begin) - begin;
+    const uint64_t to = std::min(end, begin + kPageBytes) - begin;
+    clear_lines(page, (from + kLineBytes - 1) / kLineBytes, to / kLineBytes);
+  };
+  const uint64_t first = address / kPageBytes;
+  const uint64_t last = (end - 1) / kPageBytes;
+  if (bytes == 0) return;
+  if (last - first > pages_.size()) {
+    for (auto& [number, page] : pages_)
+      if (number >= first && number <= last) clear_page(number, *page);
+    return;
+  }
+  for (uint64_t number = first; number <= last; ++number)
+    if (const auto found = pages_.find(number); found != pages_.end())
+      clear_page(number, *found->second);
+}
+
 void RaceShadow::recycle() {
   for (auto& [number, page] : pages_) {
     page->split = 0;

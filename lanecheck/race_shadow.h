@@ -96,10 +96,17 @@ class RaceShadow {
     }
     return near.page;
   }
+  // Null: nothing is recorded there.
+  Page* look(uint64_t address) {
+    const auto found = pages_.find(address / kPageBytes);
+    return found == pages_.end() ? nullptr : found->second.get();
+  }
   // Gives each dword of the line a cell. False as above.
   bool split(Page& page, uint64_t into, bool with_atomics = false);
   // A line that was written as a whole.
   static void join(Page& page, size_t line, uint64_t write);
+  // What was there before is no more: whole lines of it.
+  void forget(uint64_t address, uint64_t bytes);
   // Every access so far comes before every later one.
   void recycle();
   // As recycle(), and stamps may be used anew.

@@ -27,6 +27,7 @@ struct EventPlace {
 struct LaneEvent {
   FindingClass finding_class = FindingClass::kE1;
   EventPlace place;
+  uint64_t trace_event = 0;  // of the launch; 0: the current event
   uint64_t pc = 0;
   emulator::Op op = emulator::Op{0};
   uint64_t lanes = 0;

@@ -17,6 +17,7 @@
 #include "base/output.h"
 #include "base/print.h"
 #include "format/reader.h"
+#include "lanecheck/baseline.h"
 #include "lanecheck/selection.h"
 #include "lanecheck/suppression.h"
 #include "tools/cli.h"
@@ -37,6 +38,19 @@ Result<std::vector<lanecheck::Suppression>> read_suppressions(
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     GFXGRAPH_ASSIGN_OR_RETURN(std::vector<lanecheck::Suppression> some,
                               lanecheck::parse_suppressions(text, path));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+Result<std::vector<lanecheck::KnownFinding>> read_baselines(const std::vector<std::string>& paths) {
+  constexpr uint64_t kMostBytes = 1 << 28;
+  std::vector<lanecheck::KnownFinding> all;
+  for (const std::string& path : paths) {
+    GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(path, kMostBytes));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    GFXGRAPH_ASSIGN_OR_RETURN(std::vector<lanecheck::KnownFinding> some,
+                              lanecheck::parse_baseline(text, path));
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
@@ -82,10 +96,18 @@ Error renamed(Error error, const std::string& path, const std::string& name) {
   return error;
 }
 
+// --fail-on.
+bool fails(const lanecheck::Report& report, const std::string& severity) {
+  using lanecheck::Severity;
+  return report.unsafe() || (severity != "error" && report.count(Severity::kWarning) != 0) ||
+         (severity == "note" && report.count(Severity::kNote) != 0);
+}
+
 // README.md, "Exit codes".
-int exit_code_of(const lanecheck::Report& report, const format::Trace& trace) {
-  if (report.unsafe()) return kExitUnsafeLanes;
-  if (report.lost_launches() != 0) return kExitFailed;
+int exit_code_of(const lanecheck::Report& report, const format::Trace& trace,
+                 const std::string& fail_on, bool strict) {
+  if (fails(report, fail_on)) return kExitUnsafeLanes;
+  if (report.lost_launches() != 0) return strict ? kExitDataLost : kExitFailed;
   if (report.stopped) return kExitDataLost;
   return trace.sealed() && trace.complete() ? kExitOk : kExitDataLost;
 }
@@ -98,7 +120,9 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   CLI::App app(
       "Executes every launch of a trace in the emulator, without HIP or a GPU, and reports errors "
       "of its kernels. Exit code 4: errors were found; 1: a launch could not "
-      "run; 2: wrong command line; 3: a budget is spent, or the trace is damaged or incomplete.\n\n"
+      "run (3 with --strict); 2: wrong command line; 3: a budget is spent, or the trace is damaged "
+      "or "
+      "incomplete.\n\n"
       "Example: gfxgraph check app.gfxg --tool memcheck,synccheck",
       "gfxgraph check");
   std::string path;
@@ -107,6 +131,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   std::string tools;
   std::vector<std::string> launches;
   std::vector<std::string> suppression_files;
+  std::vector<std::string> baseline_files;
+  std::string fail_on = "error";
   std::string output;
   lanecheck::CheckOptions options;
   bool torn = false;
@@ -129,12 +155,24 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option(
+         "--baseline", baseline_files,
+         "do not report the findings of this earlier report (--format json); may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--fail-on", fail_on,
+                 "end with exit code 4 for findings of this severity and above: error, warning or "
+                 "note")
+      ->check(CLI::IsMember({"error", "warning", "note"}))
+      ->capture_default_str();
   app.add_option("-o,--output", output, "write the report to this file")->type_name("FILE");
   app.add_option("--masked-lane", masked_lane,
                  "inactive lanes with addresses outside every buffer: off, warn, error, or literal "
                  "(also stale and undefined addresses)")
       ->check(CLI::IsMember({"off", "warn", "error", "literal"}));
-  app.add_flag("--strict", options.strict, "treat warnings as errors");
+  app.add_flag("--strict", options.strict,
+               "treat warnings as errors, and end with exit code 3 if a launch was not checked");
   app.add_option("--format", format_name, "text, json or sarif (SARIF 2.1.0)")
       ->check(CLI::IsMember({"text", "json", "sarif"}));
   bool json = false;
@@ -174,6 +212,8 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   const Result<std::vector<lanecheck::Suppression>> suppressions =
       read_suppressions(suppression_files);
   if (!suppressions) return usage(suppressions.error());
+  const Result<std::vector<lanecheck::KnownFinding>> known = read_baselines(baseline_files);
+  if (!known) return usage(known.error());
   if (const Result<void> fine = check_output(output); !fine) return usage(fine.error());
   if (program.record) {
     if (const int code = program.record(); code >= 0) return code;
@@ -191,7 +231,12 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   const Result<std::shared_ptr<const format::Trace>> trace =
       format::Trace::open(path, read_options);
   progress->clear();
-  if (!trace) return report(renamed(trace.error(), path, name));
+  if (!trace) {
+    const int code = report(renamed(trace.error(), path, name));
+    if (trace.error().status != Status::kOutOfMemory) return code;
+    console::error("the budget of memory is spent (--max-memory)");
+    return kExitDataLost;
+  }
   describe(name, **trace);
   if (const auto selected = lanecheck::Selection::make(**trace, options.selection); !selected)
     return usage(Error{selected.error().status, name + ": " + selected.error().message});
@@ -199,6 +244,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   progress->clear();
   if (!checked) return report(Error{checked.error().status, name + ": " + checked.error().message});
   lanecheck::apply_suppressions(*suppressions, *checked);
+  lanecheck::apply_baseline(*known, *checked);
   const std::string text = render(*checked, format_name, name);
   if (output.empty() && format_name == "text") {
     console::write_styled(stdout, text, style_of);
@@ -210,7 +256,7 @@ int check_recorded(int argc, char** argv, const CheckedProgram& program) {
   } else {
     wrote(output);
   }
-  return exit_code_of(*checked, **trace);
+  return exit_code_of(*checked, **trace, fail_on, options.strict);
 }
 
 }  // namespace gfxgraph::tools

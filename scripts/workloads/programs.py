@@ -146,7 +146,7 @@ def migraphx_linked(kind):
 
 GROUPS = {
     "samples": [sample("saxpy"), sample("reduce"), sample("matmul_tiled"), sample("streams_events"), sample("graph_capture"),
-                sample("decode_step", "--tokens", "4")],
+                sample("decode_step", "--tokens", "4"), sample("masked_tail")],
     "libraries": [library("rocblas", "forky", "-lrocblas"), library("rocfft", "forky", "-lrocfft"),
                   library("rocsparse", "forky", "-lrocsparse"), library("rocprim", "forky"),
                   library("rocrand_numbers", "experimental", "-lrocrand"), library("rocblas", "experimental", "-lrocblas"),

@@ -75,13 +75,21 @@ class Measured:
     def tool(self, name, *arguments, codes=(0,)):
         return run(self.workload.suite, [self.build / "bin" / name, *arguments], self.workload.environment, codes)
 
-    def row(self):
+    def row(self, only_check=False):
         row = {"program": self.workload.name, "runtime": RUNTIMES[self.workload.suite]}
         try:
-            self.measure(row)
+            if only_check:
+                self.record_and_check(row)
+            else:
+                self.measure(row)
         except (Broken, subprocess.TimeoutExpired, json.JSONDecodeError) as problem:
             row["broken"] = str(problem)
         return row
+
+    def record_and_check(self, row):
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.tool("gfxgraph-record", "--device", "emulated", "--force", "-o", self.trace, "--", *self.workload.command(self.scratch))
+        row["check"], row["seconds_checked"] = self.check()
 
     def measure(self, row):
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -128,4 +136,4 @@ class Measured:
         done, seconds = self.tool("gfxgraph", "check", self.trace, "--format", "json", codes=(0, 1, 3, 4))
         found = json.loads(done.stdout)
         named = sorted({f"{one['class']} {one['kernel']}: {one['summary']}" for one in found["findings"] if one["severity"] != "note"})
-        return {key: found[key] for key in ("errors", "warnings", "not_checked_count")} | {"named": named}, seconds
+        return {key: found[key] for key in ("launches", "errors", "warnings", "not_checked_count")} | {"named": named}, seconds

@@ -23,6 +23,20 @@ def masked_tail(build, scratch):
     require("add_unclamped" not in text, f"reported although off:\n{text}")
 
 
+def earlier_report(build, scratch):
+    """--fail-on counts warnings, and --baseline takes away those that an earlier report lists."""
+    trace, report = scratch / "tail.gfxg", scratch / "earlier.json"
+    run(build.record(trace, build.samples / "masked_tail"))
+    check(build, trace, "--fail-on", "warning", expect=4)
+    check(build, trace, "--format", "json", "-o", report, expect=0)
+    text = check(build, trace, "--fail-on", "warning", "--baseline", report, expect=0).stdout
+    require("add_unclamped" not in text and "suppressed" in text, f"the baseline does not count:\n{text}")
+    listed = json.loads(report.read_text(encoding="utf-8"))
+    listed["findings"].pop(0)
+    report.write_text(json.dumps(listed), encoding="utf-8")
+    check(build, trace, "--fail-on", "warning", "--baseline", report, expect=4)
+
+
 def masked_tail_json(build, scratch):
     trace = scratch / "tail.gfxg"
     run(build.record(trace, build.samples / "masked_tail"))
@@ -37,4 +51,4 @@ def clean(build, scratch, sample, *arguments):
     check(build, trace, "--masked-lane=error", expect=0)
 
 
-main({"masked_tail": masked_tail, "masked_tail_json": masked_tail_json, "clean": clean})
+main({"masked_tail": masked_tail, "masked_tail_json": masked_tail_json, "earlier_report": earlier_report, "clean": clean})

@@ -1,6 +1,7 @@
 // What a check is asked to report: tools, kernels, launches, suppressions, lines.
 #include <gmock/gmock.h>
 
+#include "lanecheck/baseline.h"
 #include "lanecheck/grouping.h"
 #include "lanecheck/suppression.h"
 #include "tests/lanecheck/trace_builder.h"
@@ -153,6 +154,26 @@ TEST(Suppressions, BrokenLinesAreNamed) {
     ASSERT_FALSE(parsed) << wrong;
     EXPECT_THAT(parsed.error().message, testing::StartsWith("f.txt:2: ")) << wrong;
   }
+}
+
+TEST(Baseline, KnowsFindingsByLineOrPlace) {
+  Report report;
+  report.findings = {at_line("k", 7, 0x110, 0), at_line("k", 8, 0x120, 0),
+                     at_line("j", 7, 0x130, 0), at_line("j", 9, 0x140, 0)};
+  for (size_t n = 2; n < 4; ++n) {
+    report.findings[n].source.reset();
+    report.findings[n].kernel_offset = 16 * n;
+  }
+  report.calls.resize(4);
+  const std::string all = render_json(report, "t");
+  const auto known = parse_baseline(all, "earlier.json");
+  ASSERT_TRUE(known) << known.error().message;
+  ASSERT_EQ(known->size(), 4U);
+  apply_baseline({(*known)[0], (*known)[2]}, report);
+  EXPECT_EQ(report.findings[0].suppressed_by, "in the baseline earlier.json");
+  EXPECT_EQ(report.findings[1].suppressed_by, "");
+  EXPECT_EQ(report.findings[2].suppressed_by, "in the baseline earlier.json");
+  EXPECT_EQ(report.findings[3].suppressed_by, "");
 }
 
 }  // namespace

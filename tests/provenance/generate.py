@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a HIP program of random nested structures: generate.py SEED CASES > program.hip
 
-Run with a number, the program does one case: it builds structures that point at each other, and
+Run with a number, the program does one case, with two all from the first to the one before the second. A case is this: it builds structures that point at each other, and
 lets a kernel follow every pointer, on a way of its own each. Numbers that look like addresses stand
 between them, which the kernel uses as data. It prints the truth: a letter and a value for each word.
 P: a pointer that is followed, D: data, B: a bound of a range, which is only compared or subtracted,
@@ -101,6 +101,8 @@ class Case:
             "  CHECK(hipMemset(context.cells, 0, 72 * sizeof(uint64_t)));",
             "  uint64_t* sums = nullptr;",
             "  CHECK(hipMalloc(&sums, 64 * sizeof(uint64_t)));",
+            "  Memory::note_start(context.cells);",
+            "  Memory::note_start(sums);",
         ]
         if by_value:
             out += [f"  S{root} given;", f"  std::memcpy(&given, root.bytes, sizeof given);"]
@@ -231,11 +233,12 @@ def main():
     cases = [Case(number, random.Random(seed * 1000003 + number)) for number in range(count)]
     for case in cases:
         print("\n".join(case.code()))
-    print("int main(int argc, char** argv) {\n  const int number = argc > 1 ? std::atoi(argv[1]) : 0;")
-    print("  switch (number) {")
+    print("int main(int argc, char** argv) {\n  const int first = argc > 1 ? std::atoi(argv[1]) : 0;")
+    print("  const int end = argc > 2 ? std::atoi(argv[2]) : first + 1;")
+    print("  for (int number = first; number < end; ++number) {\n    switch (number) {")
     for case in cases:
-        print(f"    case {case.number}: case{case.number}::run({seed * 1009 + case.number}); break;")
-    print("    default: return 2;\n  }\n  return 0;\n}")
+        print(f"      case {case.number}: case{case.number}::run({seed * 1009 + case.number}); break;")
+    print("      default: return 2;\n    }\n  }\n  Memory::note_ends();\n  return 0;\n}")
 
 
 if __name__ == "__main__":

@@ -142,6 +142,10 @@ class Memory {
   }
   // At the end of the program it is known whether another buffer starts there.
   void note_end(char what, uint64_t value) { ends_.push_back({what, value}); }
+  static void note_start(const void* buffer) { starts_.insert(reinterpret_cast<uint64_t>(buffer)); }
+  static void note_ends() {
+    for (const auto& [what, value] : ends_) note(starts_.count(value) != 0 ? 'E' : what, value);
+  }
   // Never the address of anything.
   uint64_t decoy() {
     const Buffer& buffer = buffers_[random_() % buffers_.size()];
@@ -149,12 +153,11 @@ class Memory {
     note('D', value);
     return value;
   }
-  void note(char what, uint64_t value) const {
+  static void note(char what, uint64_t value) {
     std::printf("%c %#llx\n", what, static_cast<unsigned long long>(value));
   }
   void upload() {
-    for (const Buffer& buffer : buffers_) starts_.insert(reinterpret_cast<uint64_t>(buffer.device));
-    for (const auto& [what, value] : ends_) note(starts_.count(value) != 0 ? 'E' : what, value);
+    for (const Buffer& buffer : buffers_) note_start(buffer.device);
     for (Buffer& buffer : buffers_)
       CHECK(hipMemcpy(buffer.device, buffer.bytes.data(), kBytes, hipMemcpyHostToDevice));
   }
@@ -168,8 +171,9 @@ class Memory {
   };
   std::mt19937 random_;
   std::vector<Buffer> buffers_;
-  std::set<uint64_t> starts_;
-  std::vector<std::pair<char, uint64_t>> ends_;
+  // Of all cases of the process: no memory is freed.
+  static inline std::set<uint64_t> starts_;
+  static inline std::vector<std::pair<char, uint64_t>> ends_;
   uint32_t decoys_ = 0;
   int full_ = 0;
 };

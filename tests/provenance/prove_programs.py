@@ -2,7 +2,8 @@
 """Records programs of generate.py and compares what gfxgraph provenance says with what they print.
 
 prove_programs.py BUILD PROGRAM CASES           cases of a compiled program
-prove_programs.py BUILD --generate N [--seed S] N cases of new programs, 10 each
+prove_programs.py BUILD --generate N [--seed S] N cases of new programs, 10 each, all 10 in one process and one
+                                                trace; where that has a wrong verdict, each alone, too
 
 Every word that a kernel follows must be proven, and so must the bounds of ranges that it compares
 with such a word; none that is data may be. No bound may be taken for data. Replays at another layout and over poisoned memory, as proven, must end with the
@@ -51,10 +52,11 @@ def problems_of(truth, words):
     return found
 
 
-def prove(build, program, case, folder, totals):
-    trace = folder / f"{program.name}-{case}.gfxg"
+def prove(build, program, first, end, folder, totals):
+    """The cases from the first one to the one before the end, in one process."""
+    trace = folder / f"{program.name}-{first}-{end}.gfxg"
     recorded = run(
-        [build / "bin/gfxgraph-record", "--device", "emulated", "--force", "-o", trace, "--", program, case]
+        [build / "bin/gfxgraph-record", "--device", "emulated", "--force", "-o", trace, "--", program, first, end]
     )
     if recorded.returncode != 0:
         return [f"recording: {recorded.stderr}"]
@@ -119,13 +121,20 @@ def main():
         for program, seed, cases in programs:
             if program is None:
                 program = generate(seed, cases, folder)
-            for case in range(cases):
-                found = prove(arguments.build.resolve(), program, case, folder, totals)
-                done += 1
+            alone = not arguments.generate
+            if not alone:
+                found = prove(arguments.build.resolve(), program, 0, cases, folder, totals)
+                for line in found[:10]:
+                    print(f"{program.name}: {line}")
+                done += cases
                 failed += 1 if found else 0
+            for case in range(cases) if alone or found else ():
+                found = prove(arguments.build.resolve(), program, case, case + 1, folder, totals if alone else {})
+                done += 1 if alone else 0
+                failed += 1 if found and alone else 0
                 for line in found[:10]:
                     print(f"{program.name} case {case}: {line}")
-    print(f"{done} programs, {failed} with a wrong verdict; {totals}")
+    print(f"{done} programs, {failed} traces with a wrong verdict; {totals}")
     return 1 if failed else 0
 
 

@@ -1,0 +1,87 @@
+#include "lanecheck/race_events.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gfxgraph::lanecheck {
+
+RaceCheck::Work RaceEvents::next_work(uint64_t event) {
+  RaceCheck::Work work;
+  work.number = next_work_++;
+  work.event = event;
+  if (work.number >= order_.unordered.size()) return work;
+  work.unordered = order_.unordered[work.number];
+  work.forget = order_.after_all[work.number];
+  work.reaches_host = order_.reaches_host[work.number];
+  return work;
+}
+
+bool RaceEvents::begin_transfer(uint64_t event) {
+  RaceCheck::Work work = next_work(event);
+  if (work.number >= order_.apart.size() || !order_.apart[work.number]) return false;
+  check_.next_transfer(std::move(work));
+  return true;
+}
+
+Result<void> RaceEvents::transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
+                                  const Box& box) {
+  const auto found = addresses_.find(id);
+  if (found == addresses_.end() || box.width == 0) return {};
+  const uint64_t address = found->second + offset;
+  const uint64_t pitch = box.pitch != 0 ? box.pitch : box.width;
+  const uint64_t slice = box.slice != 0 ? box.slice : pitch * box.height;
+  constexpr uint64_t kRowsPerLook = 1 << 12;
+  constexpr uint64_t kBytesPerLook = 1 << 24;
+  uint64_t rows = 0;
+  for (uint64_t z = 0; z < box.depth; ++z) {
+    for (uint64_t y = 0; y < box.height; ++y, ++rows) {
+      if (rows % kRowsPerLook == 0 && !budget_.go_on())
+        return fail(Status::kOutOfMemory, budget_.reason());
+      for (uint64_t at = 0; at < box.width; at += kBytesPerLook) {
+        if (at != 0 && !budget_.go_on()) return fail(Status::kOutOfMemory, budget_.reason());
+        check_.transfer(part, address + z * slice + y * pitch + at,
+                        std::min(kBytesPerLook, box.width - at));
+      }
+    }
+  }
+  return {};
+}
+
+Result<bool> RaceEvents::apply(const format::Copy& copy, uint64_t event) {
+  if (!begin_transfer(event)) return false;
+  const auto box = [&](const format::CopyEnd& end) {
+    return Box{copy.width_bytes, copy.height, copy.depth, end.pitch_bytes, end.slice_bytes};
+  };
+  GFXGRAPH_TRY(transfer(RaceCheck::Part::kCopyRead, copy.source.allocation,
+                        copy.source.offset_bytes, box(copy.source)));
+  GFXGRAPH_TRY(transfer(RaceCheck::Part::kCopyWrite, copy.destination.allocation,
+                        copy.destination.offset_bytes, box(copy.destination)));
+  return check_.found();
+}
+
+Result<bool> RaceEvents::apply(const format::Memset& memset, uint64_t event) {
+  if (!begin_transfer(event)) return false;
+  GFXGRAPH_TRY(transfer(RaceCheck::Part::kMemset, memset.allocation, memset.offset_bytes,
+                        {memset.width_elements * memset.element_bytes, memset.height, memset.depth,
+                         memset.pitch_bytes, memset.slice_bytes}));
+  return check_.found();
+}
+
+Result<bool> RaceEvents::apply(const format::HostWrite& write, uint64_t event) {
+  const uint64_t number = next_host_write_++;
+  if (number >= order_.host_writes.size() || order_.host_writes[number].empty()) return false;
+  const auto found = addresses_.find(write.allocation);
+  if (found == addresses_.end() || write.content.size_bytes == 0) return false;
+  GFXGRAPH_ASSIGN_OR_RETURN(
+      const std::span<const std::byte> now,
+      memory_.bytes(write.allocation, write.offset_bytes, write.content.size_bytes));
+  GFXGRAPH_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, trace_.content(write.content));
+  if (bytes.size() != now.size()) return false;
+  check_.host_write(event, found->second + write.offset_bytes, now, bytes, write.in_doubt,
+                    order_.host_writes[number]);
+  return check_.found();
+}
+
+}  // namespace gfxgraph::lanecheck

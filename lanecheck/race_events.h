@@ -1,0 +1,56 @@
+// Tells the race check of copies, memsets and writes of the host, numbered as order_work() counts.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "format/reader.h"
+#include "lanecheck/budget.h"
+#include "lanecheck/device_memory.h"
+#include "lanecheck/event_order.h"
+#include "lanecheck/race_check.h"
+
+namespace gfxgraph::lanecheck {
+
+class RaceEvents {
+ public:
+  // All must outlive this.
+  RaceEvents(const format::Trace& trace, RaceCheck& check, DeviceMemory& memory, Budget& budget)
+      : trace_(trace), check_(check), memory_(memory), budget_(budget), order_(order_work(trace)) {}
+
+  const WorkOrder& order() const { return order_; }
+  // The next work, of this event.
+  RaceCheck::Work next_work(uint64_t event);
+
+  // A variable of a module: where it stands now.
+  void apply(const format::AllocationBegin& begin) {
+    addresses_[begin.id] = begin.recorded_address;
+    check_.begin_memory(begin.recorded_address, begin.size_bytes);
+  }
+  // Whether something was found. Errors: the budget is exhausted.
+  Result<bool> apply(const format::Copy& copy, uint64_t event);
+  Result<bool> apply(const format::Memset& memset, uint64_t event);
+  // Before it is carried out.
+  Result<bool> apply(const format::HostWrite& write, uint64_t event);
+
+ private:
+  struct Box {
+    uint64_t width, height, depth, pitch, slice;
+  };
+  Result<void> transfer(RaceCheck::Part part, format::AllocationId id, uint64_t offset,
+                        const Box& box);
+  // False: nothing can be a hazard of it.
+  bool begin_transfer(uint64_t event);
+
+  const format::Trace& trace_;
+  RaceCheck& check_;
+  DeviceMemory& memory_;
+  Budget& budget_;
+  const WorkOrder order_;
+  uint64_t next_work_ = 0;
+  uint64_t next_host_write_ = 0;
+  std::unordered_map<format::AllocationId, uint64_t> addresses_;
+};
+
+}  // namespace gfxgraph::lanecheck
