@@ -33,6 +33,20 @@ constexpr uint32_t kMostReasons = 3;
 
 uint64_t bits(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
+// Without a call for the usual sizes, which takes longer than the copy.
+inline void copy_arguments(std::byte* to, const uint8_t* from, uint32_t bytes) noexcept {
+  constexpr uint32_t kPiece = 16;
+  constexpr uint32_t kMost = 128;
+  if (bytes < kPiece || bytes > kMost) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  for (uint32_t done = 0; done + kPiece < bytes; done += kPiece)
+    std::memcpy(to + done, from + done, kPiece);
+  // The last piece may overlap the one before.
+  std::memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
+}
+
 struct Kernel {
   PacketKernel code;
   std::vector<HiddenField> hidden;
@@ -124,8 +138,30 @@ class PacketExecutor : public Executor {
   void arguments_changed(uint32_t operation) noexcept override { note(operation, kArguments); }
 
   Result<void> apply_changes() override {
-    if (changed_.empty()) [[likely]]
+    if (changed_.empty() || apply_alone()) [[likely]]
       return {};
+    return apply_all();
+  }
+
+ private:
+  // Plain arguments of one launch, which the other sets lack already. Apart from apply_all(), which
+  // saves many registers for what it may come to.
+  bool apply_alone() noexcept {
+    Set& set = sets_[current_];
+    Place& place = places_[changed_.front()];
+    const uint8_t others = all_but(current_);
+    if (changed_.size() != 1 || set.last_run > ended_run_ || place.change != kArguments ||
+        place.plain_bytes == 0 || (place.outdated & others) != others)
+      return false;
+    copy_arguments(set.kernargs + place.kernarg,
+                   instance_.launch(instance_.operation(changed_.front()).index).kernarg,
+                   place.plain_bytes);
+    place.change = kUnchanged;
+    changed_.clear();
+    return true;
+  }
+
+  [[gnu::noinline]] Result<void> apply_all() {
     size_t chosen = current_;
     if (sets_[chosen].last_run > ended_run_ && !has_ended(sets_[chosen].last_run)) {
       chosen = (current_ + 1) % kSets;
@@ -165,7 +201,6 @@ class PacketExecutor : public Executor {
     return {};
   }
 
- private:
   // A mask of sets, as in Place::outdated.
   static constexpr uint8_t all_but(size_t set) {
     return static_cast<uint8_t>(((1u << kSets) - 1) & ~(1u << set));

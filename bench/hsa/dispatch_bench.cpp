@@ -28,16 +28,19 @@ class Agent {
     return *agent;
   }
 
-  void submit(const hsa_kernel_dispatch_packet_t& packet) {
-    const uint64_t index = hsa_queue_add_write_index_screlease(queue_, 1);
-    while (index - hsa_queue_load_read_index_scacquire(queue_) >= queue_->size) {
+  template <typename Packet>
+  void submit(const Packet& packet, hsa_queue_t* queue = nullptr) {
+    static_assert(sizeof(packet) == 64);
+    if (queue == nullptr) queue = queue_;
+    const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+    while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
     }
-    auto* const slot = static_cast<std::byte*>(queue_->base_address) + index % queue_->size * 64;
+    auto* const slot = static_cast<std::byte*>(queue->base_address) + index % queue->size * 64;
     std::memcpy(slot + 4, reinterpret_cast<const std::byte*>(&packet) + 4, 60);
     uint32_t first = 0;
     std::memcpy(&first, &packet, 4);
     reinterpret_cast<std::atomic<uint32_t>*>(slot)->store(first, std::memory_order_release);
-    hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<int64_t>(index));
+    hsa_signal_store_screlease(queue->doorbell_signal, static_cast<int64_t>(index));
   }
 
   hsa_kernel_dispatch_packet_t packet(hsa_signal_t completion) const {
@@ -50,6 +53,13 @@ class Agent {
     p.kernarg_address = kernarg_;
     p.completion_signal = completion;
     return p;
+  }
+
+  hsa_queue_t* make_queue() const {
+    hsa_queue_t* made = nullptr;
+    require(hsa_queue_create(gpu, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &made) ==
+            HSA_STATUS_SUCCESS);
+    return made;
   }
 
   hsa_agent_t gpu{};
@@ -73,8 +83,7 @@ class Agent {
         },
         this);
     load();
-    require(hsa_queue_create(gpu, 4096, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue_) ==
-            HSA_STATUS_SUCCESS);
+    queue_ = make_queue();
     require(hsa_amd_memory_pool_allocate(cpu_pools[1], 4096, 0, &kernarg_) == HSA_STATUS_SUCCESS);
   }
 
@@ -146,6 +155,64 @@ void EmptyKernelsInARow(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kBatch);
 }
 BENCHMARK(EmptyKernelsInARow)->UseRealTime();
+
+// A wide graph: eight independent branches of 25 kernels and what follows all of them, in one
+// queue, or in several that a barrier-AND packet joins. Arguments: queues, work items of a kernel.
+void EightBranches(benchmark::State& state) {
+  constexpr size_t kBranches = 8;
+  constexpr size_t kKernels = 25;
+  Agent& agent = Agent::instance();
+  const auto count = static_cast<size_t>(state.range(0));
+  std::vector<hsa_queue_t*> queues;
+  std::vector<hsa_signal_t> ends;
+  for (size_t i = 0; i < count; ++i) {
+    queues.push_back(agent.make_queue());
+    ends.push_back(signal(0));
+  }
+  const hsa_signal_t done = signal(0);
+  hsa_kernel_dispatch_packet_t kernel = agent.packet({0});
+  kernel.grid_size_x = static_cast<uint32_t>(state.range(1));
+  kernel.workgroup_size_x = static_cast<uint16_t>(std::min<int64_t>(state.range(1), 64));
+  int64_t submit_ns = 0;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    hsa_signal_store_relaxed(done, 1);
+    for (size_t i = 1; i < count; ++i) hsa_signal_store_relaxed(ends[i], 1);
+    // Branches in turns, as their kernels are recorded.
+    for (size_t n = 0; n < kKernels; ++n) {
+      for (size_t branch = 0; branch < kBranches; ++branch) {
+        const size_t at = branch % count;
+        hsa_kernel_dispatch_packet_t packet = kernel;
+        const bool last = n + 1 == kKernels && branch + count >= kBranches;
+        if (last && at != 0) packet.completion_signal = ends[at];
+        agent.submit(packet, queues[at]);
+      }
+    }
+    for (size_t first = 1; first < count; first += 5) {
+      hsa_barrier_and_packet_t join{};
+      join.header = 0x1503;  // barrier bit, system scopes
+      for (size_t i = first; i < std::min(first + 5, count); ++i)
+        join.dep_signal[i - first] = ends[i];
+      agent.submit(join, queues[0]);
+    }
+    hsa_kernel_dispatch_packet_t behind = kernel;
+    behind.completion_signal = done;
+    agent.submit(behind, queues[0]);
+    submit_ns += (std::chrono::steady_clock::now() - start).count();
+    hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+  }
+  state.counters["submit_ns"] =
+      static_cast<double>(submit_ns) / static_cast<double>(state.iterations());
+  for (size_t i = 0; i < count; ++i) {
+    hsa_queue_destroy(queues[i]);
+    hsa_signal_destroy(ends[i]);
+  }
+  hsa_signal_destroy(done);
+}
+BENCHMARK(EightBranches)
+    ->UseRealTime()
+    ->ArgNames({"queues", "items"})
+    ->ArgsProduct({{1, 2, 4, 8}, {1, 65536}});
 
 void SignalStoreAndLoad(benchmark::State& state) {
   Agent::instance();

@@ -1,17 +1,14 @@
 // Queues of mode packets in several threads, on the software agent, with a HIP that does nothing
 // but load the library's kernels. Also run under the thread sanitizer. No kernel is executed
 // ($GFXGRAPH_NULL_DEVICE): what runs here is the host's side, and the agent's queues.
-#include <elf.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstring>
 #include <thread>
 #include <vector>
 
-#include "fake_hip.h"
+#include "packet_hip.h"
 #include "replayer/packet_queue.h"
 
 namespace gfxgraph::replayer::testing {
@@ -19,57 +16,14 @@ namespace {
 
 using hsa_abi::Packet;
 
-int bus_id(char* text, int bytes, int) {
-  std::snprintf(text, static_cast<size_t>(bytes), "0000:03:00.0");
-  return hip::kSuccess;
-}
-
-int load_module(void** module, const void* image) {
-  const auto* const header = static_cast<const Elf64_Ehdr*>(image);
-  const size_t bytes = header->e_shoff + size_t{header->e_shentsize} * header->e_shnum;
-  hsa_agent_t gpu{};
-  hsa_iterate_agents(
-      [](hsa_agent_t agent, void* last) {
-        *static_cast<hsa_agent_t*>(last) = agent;
-        return HSA_STATUS_SUCCESS;
-      },
-      &gpu);
-  hsa_code_object_reader_t reader{};
-  hsa_executable_t executable{};
-  if (hsa_code_object_reader_create_from_memory(image, bytes, &reader) != HSA_STATUS_SUCCESS ||
-      hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                &executable) != HSA_STATUS_SUCCESS ||
-      hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr) !=
-          HSA_STATUS_SUCCESS ||
-      hsa_executable_freeze(executable, nullptr) != HSA_STATUS_SUCCESS)
-    return 1;
-  hsa_code_object_reader_destroy(reader);
-  *module = reinterpret_cast<void*>(executable.handle);
-  return hip::kSuccess;
-}
-
-int unload_module(void* module) {
-  return hsa_executable_destroy({reinterpret_cast<uint64_t>(module)}) == HSA_STATUS_SUCCESS
-             ? hip::kSuccess
-             : 1;
-}
-
 class PacketQueueTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
-    HipTable table = fake_.table();
-    table.hipDeviceGetPCIBusId = bus_id;
-    table.hipModuleLoadData = load_module;
-    table.hipModuleUnload = unload_module;
-    table.hipModuleGetFunction = [](void** function, void* module, const char*) {
-      *function = module;
-      return hip::kSuccess;
-    };
     // As on streams that are done at once.
-    table.hipModuleLaunchKernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                     unsigned, unsigned, void*, void**,
-                                     void**) { return hip::kSuccess; };
+    HipTable table = packet_hip_table(
+        fake_, [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void*, void**, void**) { return hip::kSuccess; });
     table.hipStreamQuery = [](void*) { return hip::kSuccess; };
     table.hipGetLastError = [] { return hip::kSuccess; };
     const auto hip = HipLibrary::from_table(table, "fake", &dlsym);
