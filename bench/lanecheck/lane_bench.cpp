@@ -1,6 +1,6 @@
 // What the tools of check and provenance cost: CPU time of the same dispatches on the plain engine
 // and on engines with their observers, in one run, one thread. Prints the ratios per kernel.
-//   lane_bench [--best] [--kernel NAME] [CODE_OBJECT]
+//   lane_bench [--best] [--kernel NAME] [--tool NAME] [CODE_OBJECT]
 // Medians; --best: the best of the repeats, for a machine with other work on it.
 #include <fmt/format.h>
 #include <time.h>
@@ -62,7 +62,8 @@ struct Tools {
 
 class Bench {
  public:
-  Bench(const std::string& path, bool best, const std::string& only) : best_(best), only_(only) {
+  Bench(const std::string& path, bool best, const std::string& only, const std::string& tool)
+      : best_(best), only_(only), tool_(tool) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
@@ -76,7 +77,7 @@ class Bench {
     for (uint32_t n = 0; n < kBuffers; ++n) add(buffer(n), kBufferBytes);
     system_ = add(kSystemAddress, 8192);
     for (const codeobj::Kernel& kernel : code_->kernels())
-      for (Tools* const tools : {&lanes_, &races_})
+      for (Tools* const tools : {&lanes_, &races_, &inits_, &all_})
         tools->observer.add_kernel(kCodeAddress + kernel.descriptor_address);
     begin_buffers();
 
@@ -152,6 +153,7 @@ class Bench {
     std::vector<double> times;
   };
   void add_engine(const char* what, std::unique_ptr<emulator::Engine> engine) {
+    if (!tool_.empty() && !runs_.empty() && tool_ != what) return;
     if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
     runs_.push_back({what, std::move(engine), {}});
   }
@@ -208,6 +210,7 @@ class Bench {
 
   const bool best_;
   const std::string only_;
+  const std::string tool_;
   std::vector<std::unique_ptr<std::byte[]>> storage_;
   emulator::MemoryMap memory_;
   Sites sites_;
@@ -243,16 +246,19 @@ int main(int argc, char** argv) {
   using namespace gfxgraph::lanecheck;
   std::string code = GFXGRAPH_BENCH_CODE;
   std::string only;
+  std::string tool;
   bool best = false;
   for (int n = 1; n < argc; ++n) {
     if (std::string_view(argv[n]) == "--best")
       best = true;
     else if (std::string_view(argv[n]) == "--kernel" && n + 1 < argc)
       only = argv[++n];
+    else if (std::string_view(argv[n]) == "--tool" && n + 1 < argc)
+      tool = argv[++n];
     else
       code = argv[n];
   }
-  Bench bench(code, best, only);
+  Bench bench(code, best, only, tool);
   const uint64_t a = Bench::buffer(0);
   const uint64_t b = Bench::buffer(1);
   const uint64_t c = Bench::buffer(2);
