@@ -6,6 +6,7 @@
 
 #include "emulator/analysis/control_flow.h"
 #include "emulator/engine/observer.h"
+#include "lanecheck/init_check.h"
 #include "lanecheck/shadow_rule.h"
 
 namespace gfxgraph::lanecheck {
@@ -54,6 +55,7 @@ struct Node {
   Known before;
   Registers live;  // before it
   bool in_run = false;
+  bool judged = false;  // of values: its sources are looked at, or its result is not what they are
 };
 
 template <typename Visit>
@@ -81,8 +83,13 @@ bool has_address(Format format) {
 
 class Kernel {
  public:
-  Kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs, const emulator::RegionTable& memory)
-      : reader_(memory), sgprs_(sgprs), vgprs_(vgprs), traced_(trace(entry)) {
+  Kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs, const emulator::RegionTable& memory,
+         AddressFlow::Of of)
+      : reader_(memory),
+        of_values_(of == AddressFlow::Of::kValues),
+        sgprs_(sgprs),
+        vgprs_(vgprs),
+        traced_(trace(entry)) {
     if (!traced_) return;
     forward();
     find_never_undefined();
@@ -92,9 +99,10 @@ class Kernel {
   // False: it has code that cannot be followed.
   bool traced() const { return traced_; }
   const std::vector<Node>& nodes() const { return nodes_; }
-  // Of a scalar load: whether no source of its address can be undefined.
-  bool address_defined(const Node& node) const {
-    return node.format == Format::kSmem && !looks_at_shadow(node);
+  // Of a scalar load, a branch, a bitwise scalar instruction: whether no source can be undefined.
+  bool sources_defined(const Node& node) const {
+    const bool branch = node.judged && node.rule == ShadowRule::kNone;
+    return (node.format == Format::kSmem || branch || is_plain_bitwise(node)) && !any_counts(node);
   }
   struct Run {
     std::unique_ptr<const ShadowRun> run;
@@ -141,6 +149,16 @@ class Kernel {
     node.op = inst.op;
     node.source[0] = inst.src[0];
     node.source[1] = inst.src[1];
+    if (!of_values_) return;
+    bool exec = false;
+    dests(node, [&](unsigned code, uint8_t) { exec = exec || code == operand::kExecLo; });
+    node.judged =
+        exec || InitCheck::is_branch(inst) || InitCheck::is_bitwise(inst) || accesses_memory(node);
+  }
+
+  static bool accesses_memory(const Node& node) {
+    return has_address(node.format) ||
+           (node.format == Format::kDs && node.rule != ShadowRule::kCrossLane);
   }
 
   // ---- forward: EXEC and the definedness of SGPRs ----
@@ -174,12 +192,13 @@ class Kernel {
   }
 
   // Constants do not count as full: EXEC would get lanes that were never launched.
-  static Known step(const Node& node) {
+  Known step(const Node& node) const {
     const Known& before = node.before;
     Known after = before;
     const bool first = is_full(before, node.source[0]);
     const bool second = is_full(before, node.source[1]);
-    bool defined = node.rule == ShadowRule::kScalar || node.rule == ShadowRule::kDefined;
+    bool defined =
+        node.rule == ShadowRule::kScalar || (node.rule == ShadowRule::kDefined && !node.judged);
     if (node.rule == ShadowRule::kScalar)
       sources(node, [&](unsigned code, uint8_t) {
         defined = defined && code < kScalars && before.defined[code];
@@ -264,7 +283,8 @@ class Kernel {
     Registers live;
     for (unsigned s = 0; s < node.successors; ++s) live |= nodes_[node.successor[s]].live;
     if (node.rule == ShadowRule::kRelative) return update_relative(node, live);
-    bool needed = node.rule == ShadowRule::kLoad;  // takes note of what scratch held
+    bool needed = node.rule == ShadowRule::kLoad ||  // takes note of what scratch held
+                  (node.judged && !is_plain_bitwise(node));
     dests(node, [&](unsigned code, uint8_t) { needed = needed || (counts(code) && live[code]); });
     dests(node, [&](unsigned code, uint8_t) {
       if (replaces(node, code)) live.reset(code);
@@ -279,6 +299,18 @@ class Kernel {
     node.live = live;
     node.needed = needed;
     return changed;
+  }
+
+  bool any_counts(const Node& node) const {
+    bool any = false;
+    sources(node, [&](unsigned code, uint8_t) { any = any || counts(code); });
+    return any;
+  }
+  // A bitwise scalar instruction whose sources are never undefined is like any other.
+  bool is_plain_bitwise(const Node& node) const {
+    bool exec = false;
+    dests(node, [&](unsigned code, uint8_t) { exec = exec || code == operand::kExecLo; });
+    return node.judged && node.rule == ShadowRule::kScalar && !exec && !any_counts(node);
   }
 
   // Reads and writes registers that only M0 knows: all of the kind.
@@ -340,7 +372,8 @@ class Kernel {
 
   bool extend(Straight& straight, uint32_t n) {
     const Node& node = nodes_[n];
-    bool may = !looks_at_shadow(node) || only_judged(node);
+    bool may = of_values_ ? !node.judged || is_plain_bitwise(node)
+                          : !looks_at_shadow(node) || only_judged(node);
     dests(node, [&](unsigned code, uint8_t) {
       may = may && code != operand::kExecLo && (code >= kScalars || !straight.kept[code]);
     });
@@ -359,16 +392,13 @@ class Kernel {
   }
 
   // The shadow is looked at by findings only, not by what the access does to it.
-  static bool only_judged(const Node& node) { return node.format == Format::kGlobal; }
+  bool only_judged(const Node& node) const { return !of_values_ && node.format == Format::kGlobal; }
 
   // An access makes use of its address registers' shadow, and scratch of more.
   bool looks_at_shadow(const Node& node) const {
     if (node.rule == ShadowRule::kLoad) return true;
     if (!has_address(node.format)) return false;
-    if (node.format != Format::kSmem) return true;
-    bool looks = false;
-    sources(node, [&](unsigned code, uint8_t) { looks = looks || counts(code); });
-    return looks;
+    return node.format != Format::kSmem || any_counts(node);
   }
 
   static bool writes_unnamed_register(Op op) {
@@ -468,6 +498,7 @@ class Kernel {
   std::vector<AddressFlow::Begun> begun_;
   std::vector<Node> nodes_;
   Scalars constant_;
+  const bool of_values_;
   const uint32_t sgprs_;
   const uint32_t vgprs_;
   const bool traced_;
@@ -476,8 +507,8 @@ class Kernel {
 }  // namespace
 
 void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
-                             const emulator::RegionTable& memory) {
-  Kernel kernel(entry, sgprs, vgprs, memory);
+                             const emulator::RegionTable& memory, Of of) {
+  Kernel kernel(entry, sgprs, vgprs, memory, of);
   Beginning beginning;
   if (kernel.traced()) beginning = {kernel.never_undefined(), kernel.begun()};
   const auto [at, added] = beginnings_.try_emplace(entry, beginning);
@@ -499,7 +530,7 @@ void AddressFlow::add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
       watch = {Watch::How::kRun, end->second, false};
     else if (kernel.traced() && (!node.needed || node.in_run))
       watch.how = Watch::How::kNot;
-    watch.address_defined = kernel.traced() && kernel.address_defined(node);
+    watch.sources_defined = kernel.traced() && kernel.sources_defined(node);
     add_watch(node.pc, watch);
   }
 }
@@ -510,6 +541,7 @@ void AddressFlow::add_watch(uint64_t pc, const Watch& watch) {
   const bool same = at->second.how == watch.how &&
                     (watch.how != Watch::How::kRun || run(watch.run) == run(at->second.run));
   if (!same) watch_all_ = true;
+  at->second.sources_defined = at->second.sources_defined && watch.sources_defined;
 }
 
 void AddressFlow::add_behind(uint64_t pc, const Behind& behind) {

@@ -1,6 +1,8 @@
 // Determines which instructions of a kernel can affect an address of global memory or scratch. The
 // shadow of all other registers is never read, so their instructions need not be observed, and
-// findings stay exactly the same.
+// findings stay exactly the same. For a check of values (initcheck) the same is determined of all
+// that it looks at: also what is stored, branches, EXEC, bitwise scalar instructions, and loads,
+// which may give undefined values.
 //
 // Backward over the control flow from every memory instruction: a register counts if its shadow may
 // reach an address operand. A vector write kills the previous value only if it surely writes all
@@ -26,10 +28,12 @@ namespace gfxgraph::lanecheck {
 
 class AddressFlow {
  public:
+  // Whose shadow is looked at.
+  enum class Of : uint8_t { kAddresses, kValues };
   // Analyses the code reachable from `entry`. The wave begins with s0..s(sgprs - 1) and v0..v(vgprs
   // - 1).
   void add_kernel(uint64_t entry, uint32_t sgprs, uint32_t vgprs,
-                  const emulator::RegionTable& memory);
+                  const emulator::RegionTable& memory, Of of = Of::kAddresses);
   // How the instruction must be observed; returns kAlone for code that no added kernel reaches.
   struct Watch {
     enum class How : uint8_t {
@@ -39,7 +43,8 @@ class AddressFlow {
     };
     How how = How::kAlone;
     uint32_t run = 0;
-    bool address_defined = false;  // scalar loads: whatever the wave did before
+    // Scalar loads, branches, bitwise scalar instructions: whatever the wave did before.
+    bool sources_defined = false;
   };
   Watch watch(uint64_t pc) const;
   const ShadowRun& run(uint32_t index) const { return *runs_[index]; }

@@ -149,7 +149,7 @@ class TraceCheck {
       for (const codeobj::Kernel& kernel : code.object->kernels()) {
         if (!launched.contains(kernel.name)) continue;
         GFXGRAPH_TRY(within_budget());
-        if (!options_.watch_all && init_ == nullptr && analysis_ == nullptr)
+        if (!options_.watch_all && analysis_ == nullptr)
           observer_.add_kernel(code.load_address + kernel.descriptor_address);
         if (selection_.has(Tool::kSynccheck)) add_waits(code, kernel);
       }

@@ -4,7 +4,8 @@ namespace gfxgraph::lanecheck {
 
 void DeepObserver::decoded(const Inst& inst, emulator::InstOperands& operands) {
   LaneObserver::decoded(inst, operands);
-  if (init_ != nullptr && (InitCheck::is_branch(inst) || InitCheck::is_bitwise(inst))) {
+  if (init_ != nullptr && (InitCheck::is_branch(inst) || InitCheck::is_bitwise(inst)) &&
+      !sources_defined(inst.pc)) {
     operands.user = (InitCheck::is_branch(inst) ? kBranch : kBitwise) << kRuleShift;
     operands.hooked = true;
   }

@@ -18,10 +18,13 @@ class DeepObserver : public LaneObserver {
   static constexpr bool kSuspectsOnly = false;
   using WaveState = DeepWaveState;
 
-  // Either may be null. With `init` no kernel may be added: all instructions are observed.
+  // Either may be null.
   DeepObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options, RaceCheck* race,
                InitCheck* init)
-      : LaneObserver(memory, sites, options), race_(race), init_(init) {}
+      : LaneObserver(memory, sites, options,
+                     init == nullptr ? AddressFlow::Of::kAddresses : AddressFlow::Of::kValues),
+        race_(race),
+        init_(init) {}
 
   // ---- hooks (emulator/engine/observer.h) ----
   void decoded(const Inst& inst, emulator::InstOperands& operands);

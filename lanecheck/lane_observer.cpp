@@ -44,7 +44,7 @@ void LaneObserver::decoded(const Inst& inst, InstOperands& operands) {
   const AddressFlow::Watch watch = flow_.watch(inst.pc);
   if (watch.how == AddressFlow::Watch::How::kRun)
     operands.user = static_cast<uint32_t>(ShadowRule::kRun) << kRuleShift | watch.run;
-  else if (inst.format == emulator::Format::kSmem && watch.address_defined)
+  else if (inst.format == emulator::Format::kSmem && watch.sources_defined)
     operands.user |= kAddressDefined;
   operands.hooked = watch.how == AddressFlow::Watch::How::kRun ||
                     (watch.how == AddressFlow::Watch::How::kAlone && rule != ShadowRule::kNone);
@@ -61,7 +61,7 @@ void LaneObserver::add_kernel(uint64_t kernel_object) {
   if (!descriptor->wave32()) return;
   const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor->entry_offset_bytes);
   flow_.add_kernel(entry, emulator::initialised_sgprs(*descriptor),
-                   emulator::initialised_vgprs(*descriptor), *table);
+                   emulator::initialised_vgprs(*descriptor), *table, of_);
 }
 
 void LaneObserver::dispatch_begin(const emulator::DispatchInfo& info) {

@@ -75,10 +75,12 @@ class LaneObserver {
     WaitCheck* waits = nullptr;          // may be null
     const FreedRanges* freed = nullptr;  // may be null; changes between dispatches only
   };
-  LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options)
-      : memory_(memory), sites_(sites), options_(options) {}
+  // `of`: what the shadow is for.
+  LaneObserver(emulator::MemoryMap& memory, Sites& sites, const Options& options,
+               AddressFlow::Of of = AddressFlow::Of::kAddresses)
+      : memory_(memory), sites_(sites), options_(options), of_(of) {}
 
-  // Looks at a kernel's code before it runs: what does not bear on addresses is then not watched.
+  // Looks at a kernel's code before it runs: what does not bear on findings is then not watched.
   // Optional, but to be called for all kernels before the first dispatch; their code must stay.
   void add_kernel(uint64_t kernel_object);
   // Before each dispatch, by the thread that calls Engine::run.
@@ -158,6 +160,8 @@ class LaneObserver {
   // In InstOperands::user, above packed_sources() or the number of a run.
   static constexpr unsigned kRuleShift = 27;
   static constexpr uint32_t kUserMask = (1u << kRuleShift) - 1;
+  // Of a branch or a bitwise scalar instruction: whether no source can be undefined.
+  bool sources_defined(uint64_t pc) const { return flow_.watch(pc).sources_defined; }
 
  private:
   static constexpr uint32_t kAddressDefined = 1;  // SMEM: no source of the address can be undefined
@@ -165,6 +169,7 @@ class LaneObserver {
   emulator::MemoryMap& memory_;
   Sites& sites_;
   Options options_;
+  const AddressFlow::Of of_;
   uint64_t launch_ = 0;
   uint32_t kernel_ = 0;
   std::array<uint32_t, 3> groups_ = {1, 1, 1};

@@ -333,8 +333,7 @@ void Provenance::relate_cancelled(Tag tag) {
 }
 
 Tag Provenance::narrow(Tag tag, uint32_t value) {
-  // No upper dword of an address, and what it was computed from does not matter any more.
-  if (value == 0 || value == ~0U) return 0;
+  if (ends(value)) return 0;
   if (Tags::is_single(tag) && !Tags::is_weak(tag)) return tag;
   Tags::Elements elements;
   if (!tags_.elements(tag, elements)) return tag;

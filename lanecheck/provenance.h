@@ -88,8 +88,11 @@ class Provenance {
   }
   // An access at `address`, whose base has these tags.
   void reach(Tag high, Tag low, uint64_t address) {
-    if (Tags::is_single(high) && words_[Tags::word_of(high)].proven) return;
-    judge(high, low, address);
+    if (!is_proven(high)) judge(high, low, address);
+  }
+  // Of one word, and reach() has nothing to learn from an access.
+  bool is_proven(Tag high) const {
+    return high != 0 && Tags::is_single(high) && words_[Tags::word_of(high)].proven;
   }
   void untraced(uint64_t address, uint64_t pc);
   void jump(Tag high);
@@ -105,6 +108,8 @@ class Provenance {
   void cancel(Tag tag) {
     if (!Tags::is_single(tag)) relate_cancelled(tag);
   }
+  // No upper dword of an address: what such a value was computed from does not matter any more.
+  static bool ends(uint32_t value) { return value == 0 || value == ~0U; }
   // A tag of what holds `value`, where that tells more.
   Tag narrow(Tag tag, uint32_t value);
 

@@ -49,12 +49,35 @@ void set_vector(ProvenanceWave& state, unsigned code, uint32_t lanes, const Tag*
   const bool before = (word & bit) != 0;
   if (!before && tags == nullptr) return;
   Tag all = 0;
+  if (lanes == ~0U) {
+    for (unsigned l = 0; tags != nullptr && l < kLanes; ++l) all |= row[l] = tags[l];
+    word = all != 0 ? word | bit : word & ~bit;
+    return;
+  }
   for (unsigned l = 0; l < kLanes; ++l) {
     const Tag old = before ? row[l] : 0;
     row[l] = (lanes >> l & 1) != 0 ? (tags == nullptr ? 0 : tags[l]) : old;
     all |= row[l];
   }
   word = all != 0 ? word | bit : word & ~bit;
+}
+
+// The same tag in all active lanes.
+void fill_vector(ProvenanceWave& state, const Wave& wave, unsigned code, Tag tag) {
+  if (code < kFirstVector || code >= 512) return;
+  Tag tags[kLanes];
+  std::fill_n(tags, kLanes, tag);
+  set_vector(state, code, wave.exec(), tag == 0 ? nullptr : tags);
+}
+
+// Whether the register has the same tag in all active lanes: addresses in one buffer nearly always.
+bool same_in_lanes(const ProvenanceWave& state, const Wave& wave, unsigned code) {
+  if (code < kFirstVector || !tagging::is_tagged(state, code)) return true;
+  const Tag* const row = state.vector[code - kFirstVector];
+  const Tag first = row[static_cast<unsigned>(std::countr_zero(wave.exec())) % kLanes];
+  Tag other = 0;
+  for (unsigned l = 0; l < kLanes; ++l) other |= (row[l] ^ first) & wave.exec_mask.lane[l];
+  return other == 0;
 }
 
 }  // namespace
@@ -151,6 +174,20 @@ Tag ProvenanceObserver::combined(const WaveState& state, const Wave& wave, const
   return all;
 }
 
+// Whether combined() gives the same for each active lane.
+static bool combines_alike(const ProvenanceWave& state, const Wave& wave, const Inst& inst) {
+  if (inst.extra() != VopExtra::kNone) return false;
+  const bool wide = inst.op == Op::v_mad_u64_u32 || inst.op == Op::v_mad_i64_i32;
+  // The lanes' values tell.
+  if (wide && (tagging::is_tagged(state, inst.src[0]) || tagging::is_tagged(state, inst.src[1])))
+    return false;
+  const emulator::OpInfo& info = emulator::op_info(inst.op);
+  for (unsigned n = 0; n < 3; ++n)
+    for (unsigned d = 0; d < std::max<unsigned>(1, info.src_dwords[n]); ++d)
+      if (!same_in_lanes(state, wave, inst.src[n] + d)) return false;
+  return true;
+}
+
 void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst& inst) {
   constexpr unsigned kMostDwords = 2;
   const emulator::OpInfo& info = emulator::op_info(inst.op);
@@ -161,6 +198,14 @@ void ProvenanceObserver::combine(WaveState& state, const Wave& wave, const Inst&
     clear_dests(state, wave, inst);
     if (emulator::is_vector_alu(inst.format)) return;  // a mask of lanes
     for (unsigned d = 0; d < dwords; ++d) set_scalar(state, inst.dst + d, made[d]);
+    return;
+  }
+  if (wave.exec() != 0 && combines_alike(state, wave, inst)) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(wave.exec()));
+    Tag one[kMostDwords] = {};
+    for (unsigned d = 0; d < dwords; ++d) one[d] = combined(state, wave, inst, d, lane);
+    if (emulator::operands_of(inst).dest_count > 1) clear_dests(state, wave, inst);  // a carry
+    for (unsigned d = 0; d < dwords; ++d) fill_vector(state, wave, inst.dst + d, one[d]);
     return;
   }
   Tag made[kMostDwords][kLanes] = {};
@@ -348,14 +393,38 @@ void ProvenanceObserver::after_tagged(TagRule rule, WaveState& state, const Wave
       continue;
     }
     Tag row[kLanes];
+    const Tag* const tags = state.vector[code - kFirstVector];
     const emulator::Row& values = wave.v(static_cast<uint16_t>(code));
-    for (unsigned l = 0; l < kLanes; ++l)
-      row[l] = narrow(state.vector[code - kFirstVector][l], values.lane[l]);
+    Tag all = 0;
+    for (unsigned l = 0; l < kLanes; ++l) all |= tags[l];
+    const bool plain = Tags::is_single(all) && !Tags::is_weak(all);
+    for (unsigned l = 0; plain && l < kLanes; ++l)
+      row[l] = Provenance::ends(values.lane[l]) ? 0 : tags[l];
+    for (unsigned l = 0; !plain && l < kLanes; ++l) row[l] = narrow(tags[l], values.lane[l]);
     set_vector(state, code, wave.exec(), row);
   }
 }
 
 // ---- memory ----
+
+bool ProvenanceObserver::has_no_tags(WaveState& state, const emulator::MemoryEvent& event,
+                                     uint32_t lanes) {
+  if (event.space == Space::kLds) return state.lds == nullptr || state.lds->empty();
+  if (event.space == Space::kScratch) return state.scratch.empty();
+  const uint64_t first = event.address[std::countr_zero(lanes)];
+  const unsigned last_byte = event.access_bytes - 1U;
+  uint64_t differ = 0;  // bits of addresses
+  if (lanes == ~0U) {
+    for (unsigned l = 0; l < kLanes; ++l)
+      differ |= (event.address[l] ^ first) | ((event.address[l] + last_byte) ^ first);
+  } else {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const uint64_t address = event.address[std::countr_zero(rest)];
+      differ |= (address ^ first) | ((address + last_byte) ^ first);
+    }
+  }
+  return words_->memory().has_none(first, differ);
+}
 
 Tag ProvenanceObserver::tag_at(WaveState& state, const Wave& wave,
                                const emulator::MemoryEvent& event, unsigned lane, unsigned dword) {
@@ -379,6 +448,11 @@ void ProvenanceObserver::load(WaveState& state, const Wave& wave, const Inst& in
   const unsigned count = (event.access_bytes + 3U) / 4;
   // FLAT lanes in several apertures have an event each, for the same registers.
   const unsigned first = inst.format == Format::kDs ? state.dwords : 0;
+  if (has_no_tags(state, event, lanes)) {
+    for (; state.dwords < std::min(first + count, WaveState::kMost); ++state.dwords)
+      state.loaded_lanes[state.dwords] = 0;
+    return;
+  }
   for (unsigned d = 0; d < count && first + d < WaveState::kMost; ++d) {
     const unsigned at = first + d;
     if (at == state.dwords) {
@@ -407,6 +481,10 @@ void ProvenanceObserver::store(WaveState& state, const Wave& wave, const Inst& i
   const unsigned data = second ? inst.src[2] : inst.src[1];
   const unsigned bytes = std::min<unsigned>(4, event.access_bytes);
   Tags& tags = words_->tags();
+  bool any = false;
+  for (unsigned d = 0; d < (event.access_bytes + 3U) / 4; ++d)
+    any = any || tagging::is_tagged(state, data + d);
+  if (!any && has_no_tags(state, event, lanes)) return;
   for (unsigned d = 0; d < (event.access_bytes + 3U) / 4; ++d) {
     const bool tagged = data < 512 && tagging::is_tagged(state, data + d);
     if (keeps && !tagged) continue;
@@ -435,7 +513,7 @@ void ProvenanceObserver::store(WaveState& state, const Wave& wave, const Inst& i
   }
 }
 
-void ProvenanceObserver::reach(WaveState& state, const Wave&, const Inst& inst,
+void ProvenanceObserver::reach(WaveState& state, const Wave& wave, const Inst& inst,
                                const emulator::MemoryEvent& event, uint32_t lanes) {
   unsigned base = operand::kNone;
   switch (inst.format) {
@@ -450,6 +528,10 @@ void ProvenanceObserver::reach(WaveState& state, const Wave&, const Inst& inst,
     const auto first = static_cast<unsigned>(std::countr_zero(lanes));
     return words_->untraced(event.address[first], inst.pc);
   }
+  const auto any_lane = static_cast<unsigned>(std::countr_zero(lanes));
+  if (words_->is_proven(tag_of(state, base + 1, any_lane)) && (lanes & ~wave.exec()) == 0 &&
+      same_in_lanes(state, wave, base + 1))
+    return;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const Tag high = tag_of(state, base + 1, lane);

@@ -32,6 +32,7 @@ struct ProvenanceWave {
   Tag kept[emulator::kLanes];
   uint32_t kept_values[emulator::kLanes];
   bool kept_any = false;
+  bool touches = false;  // a source or destination of the instruction that runs had a tag
   std::vector<Tag>* lds = nullptr;  // of the workgroup; null: it has none
   std::vector<Tag> scratch;         // empty: nothing was stored
 };
@@ -96,6 +97,8 @@ class ProvenanceObserver {
             const emulator::MemoryEvent& event, uint32_t lanes);
   void store(WaveState& state, const Wave& wave, const Inst& inst,
              const emulator::MemoryEvent& event, uint32_t lanes);
+  // Quick: false if it is not certain.
+  bool has_no_tags(WaveState& state, const emulator::MemoryEvent& event, uint32_t lanes);
   Tag tag_at(WaveState& state, const Wave& wave, const emulator::MemoryEvent& event, unsigned lane,
              unsigned dword);
 
@@ -114,16 +117,22 @@ GFXGRAPH_INLINE bool is_tagged(const ProvenanceWave& state, unsigned code) {
   return code < 512 && (state.tagged[code / 64] >> code % 64 & 1) != 0;
 }
 
-// Whether a source or result has a tag.
-GFXGRAPH_INLINE bool any(const ProvenanceWave& state, const emulator::InstOperands& operands) {
-  uint64_t found = 0;
-  for (unsigned n = 0; n < operands.source_count; ++n)
-    for (unsigned d = 0; d < operands.source[n].dwords; ++d)
-      found |= is_tagged(state, operands.source[n].code + d) ? 1 : 0;
+// Whether a result has a tag.
+GFXGRAPH_INLINE bool any_dest(const ProvenanceWave& state, const emulator::InstOperands& operands) {
+  bool found = false;
   for (unsigned n = 0; n < operands.dest_count; ++n)
     for (unsigned d = 0; d < operands.dest[n].dwords; ++d)
-      found |= is_tagged(state, operands.dest[n].code + d) ? 1 : 0;
-  return found != 0;
+      found |= is_tagged(state, operands.dest[n].code + d);
+  return found;
+}
+
+// Whether a source or result has a tag.
+GFXGRAPH_INLINE bool any(const ProvenanceWave& state, const emulator::InstOperands& operands) {
+  bool found = any_dest(state, operands);
+  for (unsigned n = 0; n < operands.source_count; ++n)
+    for (unsigned d = 0; d < operands.source[n].dwords; ++d)
+      found |= is_tagged(state, operands.source[n].code + d);
+  return found;
 }
 
 }  // namespace tagging
@@ -137,8 +146,13 @@ GFXGRAPH_INLINE void ProvenanceObserver::before(WaveState& state, const Wave& wa
     state.pending = false;
   } else if constexpr (rule == TagRule::kRelative) {
     before_tagged(rule, state, wave, inst);
+  } else if constexpr (rule == TagRule::kClear) {
+    // What its results held before; the usual case.
+    if (tagging::any_dest(state, emulator::operands_of(inst))) [[unlikely]]
+      before_tagged(rule, state, wave, inst);
   } else {
-    if (tagging::any(state, emulator::operands_of(inst))) [[unlikely]]
+    state.touches = tagging::any(state, emulator::operands_of(inst));
+    if (state.touches) [[unlikely]]
       before_tagged(rule, state, wave, inst);
   }
 }
@@ -148,10 +162,10 @@ GFXGRAPH_INLINE void ProvenanceObserver::after(WaveState& state, const Wave& wav
                                                const Inst& inst) {
   constexpr auto rule = static_cast<TagRule>(kKind);
   if constexpr (rule == TagRule::kVectorMemory || rule == TagRule::kScalarLoad) {
-    if (state.pending || tagging::any(state, emulator::operands_of(inst))) [[unlikely]]
+    if (state.pending || tagging::any_dest(state, emulator::operands_of(inst))) [[unlikely]]
       finish_load(state, wave, inst);
   } else if constexpr (rule == TagRule::kCombine || rule == TagRule::kCrossLane) {
-    if (tagging::any(state, emulator::operands_of(inst))) [[unlikely]]
+    if (state.touches && tagging::any(state, emulator::operands_of(inst))) [[unlikely]]
       after_tagged(rule, state, wave, inst);
   }
 }

@@ -268,16 +268,11 @@ GFXGRAPH_INLINE bool RaceCheck::whole_row(RaceCells cells, size_t first, size_t 
     return static_cast<uint64_t>(static_cast<int64_t>(other) >= static_cast<int64_t>(dead)) &
            static_cast<uint64_t>((other ^ mine) >> stamp::kWaveShift != 0);
   };
-  uint64_t bad = 0;
-  for (size_t n = 0; n < count; ++n) {
-    bad |= hazard(write[n]);
-    if constexpr (kWrite) bad |= hazard(read[n]) | hazard(reader[n]);
-  }
-  if (cells.atomic != nullptr) [[unlikely]]
-    for (size_t n = first; n < first + count; ++n)
-      bad |= hazard(cells.atomic[n]) | hazard(cells.atomic_of_other[n]);
-  if (bad != 0) return false;
-  for (size_t n = 0; n < count; ++n) {
+  const auto look_at = [&](size_t n) {
+    if constexpr (kWrite) return hazard(write[n]) | hazard(read[n]) | hazard(reader[n]);
+    return hazard(write[n]);
+  };
+  const auto record = [&](size_t n) {
     if constexpr (kWrite) {
       write[n] = mine;
       read[n] = reader[n] = 0;
@@ -287,6 +282,23 @@ GFXGRAPH_INLINE bool RaceCheck::whole_row(RaceCells cells, size_t first, size_t 
       reader[n] = others ? last : reader[n];
       read[n] = mine;
     }
+  };
+  // A word that many lanes read. Loops of vectors take longer to begin and to end than this.
+  const bool few = count <= 2;
+  uint64_t bad = 0;
+  if (few)
+    bad = look_at(0) | look_at(count - 1);
+  else
+    for (size_t n = 0; n < count; ++n) bad |= look_at(n);
+  if (cells.atomic != nullptr) [[unlikely]]
+    for (size_t n = first; n < first + count; ++n)
+      bad |= hazard(cells.atomic[n]) | hazard(cells.atomic_of_other[n]);
+  if (bad != 0) return false;
+  if (few) {
+    record(0);
+    if (count == 2) record(1);
+  } else {
+    for (size_t n = 0; n < count; ++n) record(n);
   }
   return true;
 }

@@ -7,10 +7,9 @@ namespace gfxgraph::lanecheck {
 
 TagMemory::~TagMemory() { budget_.give_memory(chunks_.size() * sizeof(Chunk)); }
 
-void TagMemory::look_up(uint64_t key) {
+void TagMemory::look_up(uint64_t key, Near& near) const {
   const auto found = chunks_.find(key);
-  last_key_ = key;
-  last_ = found == chunks_.end() ? nullptr : found->second.get();
+  near = {key, found == chunks_.end() ? nullptr : found->second.get()};
 }
 
 void TagMemory::set(uint64_t address, Tag tag) {
@@ -23,7 +22,8 @@ void TagMemory::set(uint64_t address, Tag tag) {
     }
     std::unique_ptr<Chunk>& made = chunks_[address / kChunkBytes];
     made = std::make_unique<Chunk>();
-    chunk = last_ = made.get();
+    near_.fill({});
+    chunk = made.get();
   }
   (*chunk)[address % kChunkBytes / 4] = tag;
 }

@@ -27,6 +27,12 @@ class TagMemory {
     const Chunk* const chunk = find(address);
     return chunk == nullptr ? 0 : (*chunk)[address % kChunkBytes / 4];
   }
+  // Whether no dword has a tag at addresses that differ from `address` in these bits at most.
+  // Quick: false if it is not certain.
+  bool has_none(uint64_t address, uint64_t differ) {
+    return unaligned_.empty() && rewritten_.empty() && differ < kChunkBytes &&
+           find(address) == nullptr;
+  }
   // A store of `bytes` (1 to 4) at any address. What replaces a part of a dword weakens it.
   void store(uint64_t address, unsigned bytes, Tag tag);
   // A recorded word, at any address.
@@ -43,11 +49,17 @@ class TagMemory {
   // Null: none of its dwords has a tag.
   Chunk* find(uint64_t address) {
     const uint64_t key = address / kChunkBytes;
-    if (key != last_key_) [[unlikely]]
-      look_up(key);
-    return last_;
+    Near& near = near_[key * 0x9E3779B97F4A7C15u >> 60];
+    if (near.key != key) [[unlikely]]
+      look_up(key, near);
+    return near.chunk;
   }
-  void look_up(uint64_t key);
+  // Kernels go from buffer to buffer: the last one in each part of the addresses.
+  struct Near {
+    uint64_t key = UINT64_MAX;
+    Chunk* chunk = nullptr;
+  };
+  void look_up(uint64_t key, Near& near) const;
   void set(uint64_t address, Tag tag);
   Tag unaligned(uint64_t address) const;
   void clear_unaligned(uint64_t address, uint64_t bytes);
@@ -62,8 +74,7 @@ class TagMemory {
     uint32_t bytes = 0;
   };
   std::unordered_map<uint64_t, Rewritten> rewritten_;
-  uint64_t last_key_ = UINT64_MAX;
-  Chunk* last_ = nullptr;
+  std::array<Near, 16> near_;
   bool lost_ = false;
 };
 

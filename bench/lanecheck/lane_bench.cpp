@@ -1,6 +1,6 @@
-// What the lane observer costs: CPU time of the same dispatches on the plain engine and on the
-// engine with the observer, in one run, one thread. Prints the ratio per kernel.
-//   lane_bench [--best] [--kernel NAME] [CODE_OBJECT]
+// What the tools of check and provenance cost: CPU time of the same dispatches on the plain engine
+// and on engines with their observers, in one run, one thread. Prints the ratios per kernel.
+//   lane_bench [--best] [--kernel NAME] [--tool NAME] [CODE_OBJECT]
 // Medians; --best: the best of the repeats, for a machine with other work on it.
 #include <fmt/format.h>
 #include <time.h>
@@ -17,11 +17,13 @@
 #include "emulator/engine/backend.h"
 #include "lanecheck/arguments.h"
 #include "lanecheck/deep_observer.h"
+#include "lanecheck/provenance_observer.h"
 #include "lanecheck/race_check.h"
 
 namespace gfxgraph::emulator {
 GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
+GFXGRAPH_DECLARE_BACKENDS(kProvenanceBackend);
 }  // namespace gfxgraph::emulator
 
 namespace gfxgraph::lanecheck {
@@ -31,6 +33,7 @@ constexpr uint64_t kCodeAddress = 0x100000000000;
 constexpr uint64_t kDataAddress = 0x200000000000;
 constexpr uint64_t kBufferBytes = 8 << 20;
 constexpr uint64_t kSystemAddress = 0x2f8000000000;
+constexpr uint32_t kBuffers = 3;
 constexpr int kRepeat = 15;
 
 [[noreturn]] void stop(const std::string& text) {
@@ -44,15 +47,23 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+// The memory and the findings of one engine's tools, as of a check of its own.
+struct Tools {
+  Tools(emulator::MemoryMap& memory, Sites& sites, bool with_race, bool with_init)
+      : race(memory, sites, budget),
+        init(sites, budget),
+        observer(memory, sites, {true, false}, with_race ? &race : nullptr,
+                 with_init ? &init : nullptr) {}
+  Budget budget{BudgetLimits()};
+  RaceCheck race;
+  InitCheck init;
+  DeepObserver observer;
+};
+
 class Bench {
  public:
-  Bench(const std::string& path, bool best, const std::string& only)
-      : best_(best),
-        only_(only),
-        race_(memory_, sites_, budget_),
-        init_(sites_, budget_),
-        observer_(memory_, sites_, {true, false}, &race_, nullptr),
-        init_observer_(memory_, sites_, {true, false}, nullptr, &init_) {
+  Bench(const std::string& path, bool best, const std::string& only, const std::string& tool)
+      : best_(best), only_(only), tool_(tool) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const auto entries = codeobj::extract_device_elves(std::as_bytes(std::span(text)));
@@ -63,29 +74,26 @@ class Bench {
     if (!codeobj::load_segments(*code_, {code, code_->load_size_bytes()}, kCodeAddress, nobody)) {
       stop("the code object cannot be loaded");
     }
-    for (const codeobj::Kernel& kernel : code_->kernels())
-      observer_.add_kernel(kCodeAddress + kernel.descriptor_address);
-    for (uint64_t n = 0; n < 3; ++n) add(kDataAddress + n * 2 * kBufferBytes, kBufferBytes);
+    for (uint32_t n = 0; n < kBuffers; ++n) add(buffer(n), kBufferBytes);
     system_ = add(kSystemAddress, 8192);
+    for (const codeobj::Kernel& kernel : code_->kernels())
+      for (Tools* const tools : {&lanes_, &races_, &inits_, &all_})
+        tools->observer.add_kernel(kCodeAddress + kernel.descriptor_address);
+    begin_buffers();
+
     emulator::EngineOptions options;
     options.threads = 1;
-    plain_ = emulator::Engine::create(memory_, options);
     using namespace emulator;
-    const BackendSet set = GFXGRAPH_BACKEND_SET(kLaneBackend);
-    watched_ = create_engine(memory_, options, select_backend(set),
-                             static_cast<LaneObserver*>(&observer_));
+    const BackendSet lanes = GFXGRAPH_BACKEND_SET(kLaneBackend);
     const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
-    races_ = create_engine(memory_, options, select_backend(deep), &observer_);
-    inits_ = create_engine(memory_, options, select_backend(deep), &init_observer_);
-    // Buffers that are followed, and written.
-    for (uint64_t n = 0; n < 3; ++n) {
-      if (!init_.memory().begin(buffer(n), kBufferBytes)) stop("no memory");
-      init_.memory().set_written(buffer(n), kBufferBytes);
-    }
-    for (emulator::Engine* const engine :
-         {plain_.get(), watched_.get(), races_.get(), inits_.get()}) {
-      if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
-    }
+    const BackendSet words = GFXGRAPH_BACKEND_SET(kProvenanceBackend);
+    LaneObserver* const only_lanes = &lanes_.observer;
+    add_engine("plain", Engine::create(memory_, options));
+    add_engine("lanes", create_engine(memory_, options, select_backend(lanes), only_lanes));
+    for (const auto& [what, tools] :
+         {std::pair{"racecheck", &races_}, {"initcheck", &inits_}, {"all", &all_}})
+      add_engine(what, create_engine(memory_, options, select_backend(deep), &tools->observer));
+    add_engine("provenance", create_engine(memory_, options, select_backend(words), &provenance_));
   }
 
   // `arguments` are 8-byte words and 4-byte words as the kernel takes them, already laid out.
@@ -107,24 +115,20 @@ class Bench {
     packet.kernel_object = dispatch.kernel_object;
     packet.kernarg_address = dispatch.kernarg_address;
     write_packet({system_, kPacketBytes}, {items, block}, packet);
-    observer_.next_launch(0, 1);
-    init_observer_.next_launch(0, 1);
+    for (Tools* const tools : {&lanes_, &races_, &inits_, &all_}) tools->observer.next_launch(0, 1);
+    const format::Launch launch = recorded(arguments);
     // Taken in turns, so that all see the same machine.
-    emulator::Engine* const engines[] = {plain_.get(), watched_.get(), races_.get(), inits_.get()};
-    constexpr int kEngines = 4;
-    std::vector<double> times[kEngines];
-    for (int n = 0; n < kEngines * kRepeat; ++n) {
-      race_.next_launch(0, 1, false, {}, true);
-      const double start = cpu_seconds();
-      const auto ran = engines[n % kEngines]->run(dispatch);
-      if (!ran) stop(ran.error().to_string());
-      times[n % kEngines].push_back(cpu_seconds() - start);
+    for (int n = 0; n < kRepeat; ++n) {
+      for (Tools* const tools : {&races_, &all_}) tools->race.next_launch(0, 1, false, {}, true);
+      words_.launch(launch, dispatch.kernarg_address);
+      for (Run& one : runs_) {
+        const double start = cpu_seconds();
+        const auto ran = one.engine->run(dispatch);
+        if (!ran) stop(ran.error().to_string());
+        one.times.push_back(cpu_seconds() - start);
+      }
     }
-    for (std::vector<double>& some : times) std::sort(some.begin(), some.end());
-    const size_t at = best_ ? 0 : kRepeat / 2;
-    const double plain = times[0][at];
-    fmt::print("{:<14} plain {:8.2f} ms  lanes {:.2f}x  racecheck {:.2f}x  initcheck {:.2f}x\n",
-               name, plain * 1e3, times[1][at] / plain, times[2][at] / plain, times[3][at] / plain);
+    print(name);
     if (!sites_.all().empty()) stop(name + " has findings: the figures mean nothing");
   }
 
@@ -143,22 +147,83 @@ class Bench {
     return region.host;
   }
 
+  struct Run {
+    const char* what;
+    std::unique_ptr<emulator::Engine> engine;
+    std::vector<double> times;
+  };
+  void add_engine(const char* what, std::unique_ptr<emulator::Engine> engine) {
+    if (!tool_.empty() && !runs_.empty() && tool_ != what) return;
+    if (!engine->add_code(kCodeAddress, code_)) stop("the engine refuses the code");
+    runs_.push_back({what, std::move(engine), {}});
+  }
+
+  // Buffers that the tools follow, and that were written.
+  void begin_buffers() {
+    for (uint32_t n = 0; n < kBuffers; ++n) {
+      for (Tools* const tools : {&inits_, &all_}) {
+        if (!tools->init.memory().begin(buffer(n), kBufferBytes)) stop("no memory");
+        tools->init.memory().set_written(buffer(n), kBufferBytes);
+      }
+      format::AllocationBegin begin;
+      begin.id = n + 1;
+      begin.recorded_address = buffer(n);
+      begin.size_bytes = kBufferBytes;
+      words_.apply(begin);
+    }
+  }
+
+  // The launch as a trace holds it: the buffers' addresses in the arguments are words to be proven.
+  static format::Launch recorded(const std::vector<std::byte>& arguments) {
+    format::Launch launch;
+    launch.kernarg.resize(arguments.size());
+    std::memcpy(launch.kernarg.data(), arguments.data(), arguments.size());
+    for (size_t at = 0; at + sizeof(uint64_t) <= arguments.size(); at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      std::memcpy(&word, arguments.data() + at, sizeof word);
+      for (uint32_t n = 0; n < kBuffers; ++n) {
+        if (word != buffer(n)) continue;
+        format::Relocation relocation;
+        relocation.offset_bytes = at;
+        relocation.allocation = n + 1;
+        launch.relocations.push_back(relocation);
+      }
+    }
+    return launch;
+  }
+
+  void print(const std::string& name) {
+    double plain = 0;
+    fmt::print("{:<14}", name);
+    for (Run& one : runs_) {
+      std::sort(one.times.begin(), one.times.end());
+      const double time = one.times[best_ ? 0 : one.times.size() / 2];
+      one.times.clear();
+      if (plain == 0)
+        fmt::print(" {} {:8.2f} ms", one.what, time * 1e3);
+      else
+        fmt::print("  {} {:.2f}x", one.what, time / plain);
+      if (plain == 0) plain = time;
+    }
+    fmt::print("\n");
+  }
+
   const bool best_;
   const std::string only_;
+  const std::string tool_;
   std::vector<std::unique_ptr<std::byte[]>> storage_;
   emulator::MemoryMap memory_;
   Sites sites_;
+  Tools lanes_{memory_, sites_, false, false};
+  Tools races_{memory_, sites_, true, false};
+  Tools inits_{memory_, sites_, false, true};
+  Tools all_{memory_, sites_, true, true};
   Budget budget_{BudgetLimits()};
-  RaceCheck race_;
-  InitCheck init_;
-  DeepObserver observer_;
-  DeepObserver init_observer_;
+  Provenance words_{budget_};
+  ProvenanceObserver provenance_{&words_, nullptr};
   std::shared_ptr<const codeobj::CodeObject> code_;
   std::byte* system_ = nullptr;
-  std::unique_ptr<emulator::Engine> plain_;
-  std::unique_ptr<emulator::Engine> watched_;
-  std::unique_ptr<emulator::Engine> races_;
-  std::unique_ptr<emulator::Engine> inits_;
+  std::vector<Run> runs_;
 };
 
 // Each value at its natural alignment, as the compiler lays out arguments.
@@ -181,16 +246,19 @@ int main(int argc, char** argv) {
   using namespace gfxgraph::lanecheck;
   std::string code = GFXGRAPH_BENCH_CODE;
   std::string only;
+  std::string tool;
   bool best = false;
   for (int n = 1; n < argc; ++n) {
     if (std::string_view(argv[n]) == "--best")
       best = true;
     else if (std::string_view(argv[n]) == "--kernel" && n + 1 < argc)
       only = argv[++n];
+    else if (std::string_view(argv[n]) == "--tool" && n + 1 < argc)
+      tool = argv[++n];
     else
       code = argv[n];
   }
-  Bench bench(code, best, only);
+  Bench bench(code, best, only, tool);
   const uint64_t a = Bench::buffer(0);
   const uint64_t b = Bench::buffer(1);
   const uint64_t c = Bench::buffer(2);

@@ -1,5 +1,6 @@
 // Watching only the instructions that matter finds the same as watching all: over random kernels of
-// address arithmetic, accesses in and out of bounds, narrowed EXEC, branches and loops.
+// address arithmetic, accesses in and out of bounds, narrowed EXEC, branches and loops. For
+// initcheck also over memory and LDS of which a part was never written.
 #include "lanecheck/address_flow.h"
 
 #include <gtest/gtest.h>
@@ -9,9 +10,10 @@
 #include <random>
 
 #include "emulator/engine/backend.h"
-#include "lanecheck/lane_observer.h"
+#include "lanecheck/deep_observer.h"
 
 namespace gfxgraph::emulator {
+GFXGRAPH_DECLARE_BACKENDS(kDeepBackend);
 GFXGRAPH_DECLARE_BACKENDS(kLaneBackend);
 }  // namespace gfxgraph::emulator
 
@@ -30,7 +32,9 @@ constexpr uint32_t kExecLo = 126;
 constexpr uint32_t kVcc = 106;
 constexpr uint32_t kSaved = 20;    // SGPR with an EXEC mask
 constexpr uint32_t kCounter = 24;  // SGPR, and those after it in nested loops
-constexpr uint32_t kPairs = 4;     // v[0:1] to v[6:7] hold addresses, v8 to v11 other values
+constexpr uint32_t kPointer = 30;  // SGPRs that hold the address of a scalar load
+constexpr uint32_t kLdsBytes = 128;
+constexpr uint32_t kPairs = 4;  // v[0:1] to v[6:7] hold addresses, v8 to v11 other values
 constexpr uint32_t kVgprs = 12;
 
 // Instruction words by hand, as in the RDNA2 ISA guide, "Microcode Formats".
@@ -93,9 +97,23 @@ class Program {
     else
       emit({0xdc308000, vgpr() << 24 | 0x7d << 16 | 2 * pair});  // global_load_dword
   }
+  void scalar_load() {
+    const uint64_t buffer = kDataAddress + below(kBuffers) * 2 * kPage;
+    emit({sop1(3, kPointer, kLiteral), static_cast<uint32_t>(buffer)});
+    emit({sop1(3, kPointer + 1, kLiteral), static_cast<uint32_t>(buffer >> 32)});
+    emit({0xf4000000 | sgpr() << 6 | kPointer / 2, 0x7du << 25 | 4 * below(32)});
+  }
+  void lds() {
+    const uint32_t at = vgpr();
+    emit({vop2(0x1b, at, 128 + 60, at)});  // v_and_b32
+    if (below(2) == 0)
+      emit({0xd8000000 | 13 << 18, vgpr() << 8 | at});  // ds_write_b32
+    else
+      emit({0xd8000000 | 54 << 18, vgpr() << 24 | at});  // ds_read_b32
+  }
   void arithmetic() {
     constexpr uint32_t kTwo[] = {0x25, 0x1b, 0x1d, 0x1a, 0x01, 0x28};
-    switch (below(10)) {
+    switch (below(13)) {
       case 0: return emit({vop1(1, vgpr(), source())});
       case 1: return emit({vop1(2, sgpr(), 256 + vgpr())});  // v_readfirstlane_b32
       case 2: return emit({sop2(0, sgpr(), sgpr(), sgpr())});
@@ -105,6 +123,9 @@ class Program {
       case 6: return emit({0x7c000000 | 0xc4 << 17 | vgpr() << 9 | source()});  // v_cmp_gt_u32
       case 7: return vop3(0x360, sgpr(), 0, 256 + vgpr(), 128 + below(32), 0);  // v_readlane_b32
       case 8: return emit({vop1(0x65, vgpr(), 256 + vgpr())});                  // v_swap_b32
+      case 9: return emit({sop2(below(2) == 0 ? 0x0e : 0x10, sgpr(), sgpr(), sgpr())});
+      case 10: return scalar_load();
+      case 11: return lds();
       default: return emit({vop2(kTwo[below(6)], vgpr(), source(), vgpr())});
     }
   }
@@ -126,9 +147,10 @@ class Program {
         arithmetic();
       } else if (kind < 17) {
         exec();
-      } else if (kind < 19) {  // s_cbranch_execz or _scc1 over some
+      } else if (kind < 19) {  // s_cbranch_execz, _scc1 or _vccnz over some
+        constexpr uint32_t kBranches[] = {0xbf880000, 0xbf850000, 0xbf870000};
         const size_t at = words_.size();
-        emit({below(2) == 0 ? 0xbf880000 : 0xbf850000});
+        emit({kBranches[below(3)]});
         snippets(1 + below(3), depth + 1);
         words_[at] |= static_cast<uint32_t>(words_.size() - at - 1);
       } else {  // a loop of two or three rounds
@@ -154,20 +176,32 @@ class Runner {
       data_[n] = add(kDataAddress + n * 2 * kPage, kBufferBytes);
   }
 
-  std::map<Sites::Key, Site> run(bool all, bool literal) {
+  // `values`: with initcheck.
+  std::map<Sites::Key, Site> run(bool all, bool literal, bool values = false) {
     fill();
     Sites sites;
-    LaneObserver observer(memory_, sites, {true, literal});
+    Budget budget{BudgetLimits()};
+    InitCheck init(sites, budget);
+    init.next_launch(1);
+    for (uint32_t n = 0; n < kBuffers; ++n) {
+      EXPECT_TRUE(init.memory().begin(kDataAddress + n * 2 * kPage, kBufferBytes));
+      init.memory().set_written(kDataAddress + n * 2 * kPage, kBufferBytes / 2);
+    }
+    DeepObserver observer(memory_, sites, {true, literal}, nullptr, values ? &init : nullptr);
     if (!all) observer.add_kernel(kCodeAddress);
     emulator::EngineOptions options;
     options.threads = 1;
     using namespace emulator;
-    const BackendSet set = GFXGRAPH_BACKEND_SET(kLaneBackend);
-    const auto engine = create_engine(memory_, options, select_backend(set), &observer);
+    const BackendSet lanes = GFXGRAPH_BACKEND_SET(kLaneBackend);
+    const BackendSet deep = GFXGRAPH_BACKEND_SET(kDeepBackend);
+    LaneObserver* const only_lanes = &observer;
+    const auto engine = values ? create_engine(memory_, options, select_backend(deep), &observer)
+                               : create_engine(memory_, options, select_backend(lanes), only_lanes);
     emulator::Dispatch dispatch;
     dispatch.kernel_object = kCodeAddress;
     dispatch.grid_size = {96, 1, 1};
     dispatch.workgroup_size = {48, 1, 1};
+    dispatch.group_segment_bytes = kLdsBytes;
     observer.next_launch(0, 1);
     const auto ran = engine->run(dispatch);
     ended_ = ran ? "" : ran.error().to_string();
@@ -191,6 +225,7 @@ class Runner {
   void fill() {
     std::memset(code_, 0, 4 * kPage);
     const auto put = [&](size_t at, auto value) { std::memcpy(code_ + at, &value, sizeof value); };
+    put(0, kLdsBytes);
     put(16, uint64_t{kEntry});
     // 16 VGPRs, float mode as compilers set it; s0 is the workgroup's number, v0 the work item's.
     put(48, uint32_t{1 | 0xf0u << 12 | 1u << 21 | 1u << 23});
@@ -238,35 +273,41 @@ auto content(const LaneEvent& e) {
                     e.address, e.access_bytes, e.write, e.written_by, std::string(e.address_class));
 }
 
-TEST(AddressFlow, FindsTheSameInRandomKernels) {
-  unsigned kernels_with[5] = {};
+// Of each class, the number of kernels that have a finding of it.
+template <size_t kCount>
+void find_the_same(const FindingClass (&classes)[kCount], bool values) {
+  unsigned kernels_with[kCount] = {};
   for (uint32_t seed = 0; seed < 10000; ++seed) {
     Runner runner(Program(seed).write());
     const bool literal = seed % 2 != 0;
-    const auto all = runner.run(true, literal);
+    const auto all = runner.run(true, literal, values);
     const std::string ended = runner.ended();
-    const auto few = runner.run(false, literal);
+    const auto few = runner.run(false, literal, values);
     ASSERT_EQ(ended, runner.ended()) << "seed " << seed;
     ASSERT_EQ(all.size(), few.size()) << "seed " << seed;
-    unsigned found = 0;
+    bool found[kCount] = {};
     for (auto a = all.begin(), b = few.begin(); a != all.end(); ++a, ++b) {
       ASSERT_EQ(a->first, b->first) << "seed " << seed;
       ASSERT_EQ(content(a->second.first), content(b->second.first))
           << "seed " << seed << " pc " << a->first.pc - kCodeAddress;
       ASSERT_EQ(a->second.events, b->second.events) << "seed " << seed;
       ASSERT_EQ(a->second.lanes_total, b->second.lanes_total) << "seed " << seed;
-      switch (a->first.finding_class) {
-        case FindingClass::kE1: found |= 1; break;
-        case FindingClass::kW1: found |= 2; break;
-        case FindingClass::kW2: found |= 4; break;
-        case FindingClass::kI1: found |= 8; break;
-        case FindingClass::kI2: found |= 16; break;
-        default: break;
-      }
+      for (size_t n = 0; n < kCount; ++n)
+        found[n] = found[n] || a->first.finding_class == classes[n];
     }
-    for (unsigned n = 0; n < 5; ++n) kernels_with[n] += found >> n & 1;
+    for (size_t n = 0; n < kCount; ++n) kernels_with[n] += found[n] ? 1 : 0;
   }
   for (const unsigned kernels : kernels_with) EXPECT_GT(kernels, 20U);
+}
+
+TEST(AddressFlow, FindsTheSameInRandomKernels) {
+  find_the_same({FindingClass::kE1, FindingClass::kW1, FindingClass::kW2, FindingClass::kI1,
+                 FindingClass::kI2},
+                false);
+}
+
+TEST(AddressFlow, FindsTheSameOfValuesInRandomKernels) {
+  find_the_same({FindingClass::kE1, FindingClass::kU1, FindingClass::kU2}, true);
 }
 
 }  // namespace
