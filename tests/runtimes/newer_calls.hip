@@ -383,6 +383,44 @@ static void boxes() {
   expect(got == expected, "boxes between devices");
 }
 
+// Lists of boxes, of which the later one reads what the earlier one wrote; on the device, from the host and to it.
+static void box_lists() {
+  int* const a = device_buffer(1);
+  int* const b = device_buffer(2);
+  hipStream_t const stream = new_stream();
+  int* pinned = nullptr;
+  CHECK(hipHostMalloc(reinterpret_cast<void**>(&pinned), kBytes, hipHostMallocDefault));
+  for (int i = 0; i < kCount; ++i) pinned[i] = 20;
+  const auto box = [](void* to, void* from, hipExtent extent, size_t row, size_t rows) {
+    hipMemcpy3DBatchOp one{};
+    one.src.type = one.dst.type = hipMemcpyOperandTypePointer;
+    one.src.op.ptr.ptr = from;
+    one.dst.op.ptr.ptr = to;
+    one.src.op.ptr.rowLength = one.dst.op.ptr.rowLength = row;
+    one.src.op.ptr.layerHeight = one.dst.op.ptr.layerHeight = rows;
+    one.extent = extent;
+    one.srcAccessOrder = hipMemcpySrcAccessOrderStream;
+    return one;
+  };
+  const hipExtent whole = make_hipExtent(kBytes, 1, 1);
+  const hipExtent part = make_hipExtent(8, 2, 3);  // of slices of 4 rows of 16 bytes
+  size_t failed = 0;
+  std::vector<hipMemcpy3DBatchOp> list = {box(a, pinned, whole, 0, 0), box(b, a, part, 16, 4)};
+  CHECK(hipMemcpy3DBatchAsync(list.size(), list.data(), &failed, 0, stream));
+  expect(failed == ~size_t{0}, "none of a list of boxes failed");
+  add<<<1, kCount, 0, stream>>>(b, 1);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(a, 20, "a box from pinned memory");
+  std::vector<int> values(kCount), expected(kCount, 3);
+  for (int z = 0; z < 3; ++z)
+    for (int y = 0; y < 2; ++y)
+      for (int x = 0; x < 2; ++x) expected[z * 16 + y * 4 + x] = 21;
+  list = {box(pinned, b, whole, 0, 0)};
+  CHECK(hipMemcpy3DBatchAsync(list.size(), list.data(), &failed, 0, stream));
+  CHECK(hipStreamSynchronize(stream));
+  expect(std::vector<int>(pinned, pinned + kCount) == expected, "boxes of a list");
+}
+
 // Lists of copies, of which the later ones read what the earlier ones wrote, also by way of the host.
 static void lists() {
   int* const a = device_buffer(1);
@@ -457,6 +495,7 @@ int main(int argc, char** argv) {
 #endif
 #if HIP_VERSION >= 70200000
       {"launches", launches}, {"fills", fills}, {"boxes", boxes}, {"lists", lists},
+      {"box_lists", box_lists},
 #endif
   };
   for (const auto& [name, function] : modes) {
