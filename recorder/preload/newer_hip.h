@@ -151,6 +151,15 @@ struct BatchMemOp {
 };
 static_assert(sizeof(BatchMemOp) == 48 && offsetof(BatchMemOp, flags) == 24);
 
+// hipBatchMemOpNodeParams
+struct BatchNodeParams {
+  void* context;
+  uint32_t count;
+  const BatchMemOp* operations;
+  uint32_t flags;
+};
+static_assert(sizeof(BatchNodeParams) == 32 && offsetof(BatchNodeParams, operations) == 16);
+
 inline bool is_cooperative(const LaunchAttribute* attributes, uint32_t count) {
   for (uint32_t i = 0; attributes != nullptr && i < count; ++i) {
     if (attributes[i].id == LaunchAttribute::kCooperative && attributes[i].value.cooperative != 0) {

@@ -1,5 +1,6 @@
 // Calls that HIP 5.2.3 does not have, each with an answer computed on the host: newer_calls MODE; prints "ok".
-//   enabled (from 5.7), nodes, capture_to_graph, values (from 6.4), launches, fills, boxes, lists (from 7.2)
+//   enabled (from 5.7), nodes, capture_to_graph, values, value_nodes (from 6.4), launches, fills, boxes, lists,
+//   box_lists (from 7.2)
 #include <string>
 #include <utility>
 #include <vector>
@@ -288,6 +289,75 @@ static void values() {
   CHECK(hipMemcpy(seen, words, sizeof(seen), hipMemcpyDeviceToHost));
   expect(seen[0] == 7 && seen[1] == 1ull << 40 && seen[2] == 9 && seen[3] == 0, "written values");
 }
+
+static hipStreamBatchMemOpParams word(hipStreamBatchMemOpType type, void* address, uint64_t value, unsigned flags = 0) {
+  hipStreamBatchMemOpParams one{};
+  one.waitValue.operation = type;
+  one.waitValue.address = address;
+  one.waitValue.value64 = value;
+  one.waitValue.flags = flags;
+  return one;
+}
+
+// Nodes of values: the list is changed without a call, by a call for the executable graph and by one for the node; one
+// value is an address. The last node waits for what a stream wrote before and for what it wrote itself.
+static void value_nodes() {
+  int* const data = device_buffer(1);
+  unsigned long long* words = nullptr;
+  CHECK(hipMalloc(&words, 8 * sizeof(*words)));
+  CHECK(hipMemset(words, 0, 8 * sizeof(*words)));
+  CHECK(hipDeviceSynchronize());
+  hipCtx_t context = nullptr;
+  CHECK(hipCtxGetCurrent(&context));
+  hipStream_t const stream = new_stream();
+  hipStream_t const other = new_stream();
+  const auto address = reinterpret_cast<uint64_t>(data);
+  hipStreamBatchMemOpParams writes[] = {word(hipStreamMemOpWriteValue32, words, 1), word(hipStreamMemOpWriteValue64, words + 1, address)};
+  hipStreamBatchMemOpParams changed[] = {word(hipStreamMemOpWriteValue32, words, 3), word(hipStreamMemOpWriteValue64, words + 2, 1ull << 40)};
+  hipBatchMemOpNodeParams params{context, 2, writes, 0};
+  hipGraph_t graph;
+  CHECK(hipGraphCreate(&graph, 0));
+  hipGraphNode_t node, copy;
+  CHECK(hipGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &params));
+  CHECK(hipGraphAddMemcpyNode1D(&copy, graph, &node, 1, words + 4, words, 3 * sizeof(*words), hipMemcpyDeviceToDevice));
+  const auto expect_words = [&](uint64_t first, uint64_t second, uint64_t third, const char* what) {
+    unsigned long long seen[3];
+    CHECK(hipMemcpy(seen, words + 4, sizeof(seen), hipMemcpyDeviceToHost));
+    expect(seen[0] == first && seen[1] == second && seen[2] == third, what);
+  };
+  hipGraphExec_t executable = instantiate(graph);
+  launch(executable, stream);
+  expect_words(1, address, 0, "values of a node");
+  writes[0].writeValue.value = 2;
+  launch(executable, stream);
+  expect_words(2, address, 0, "values of a changed list");
+  params.paramArray = changed;
+  CHECK(hipGraphExecBatchMemOpNodeSetParams(executable, node, &params));
+  launch(executable, stream);
+  expect_words(3, address, 1ull << 40, "values set in an executable graph");
+  changed[0].writeValue.value = 4;
+  CHECK(hipGraphBatchMemOpNodeSetParams(node, &params));
+  hipBatchMemOpNodeParams now{};
+  CHECK(hipGraphBatchMemOpNodeGetParams(node, &now));
+  expect(now.count == 2, "values of a node, asked for");
+  launch(instantiate(graph), stream);
+  expect_words(4, address, 1ull << 40, "values set in a node");
+
+  hipStreamBatchMemOpParams waits[] = {word(hipStreamMemOpWaitValue32, words + 3, 5, hipStreamWaitValueEq),
+                                       word(hipStreamMemOpWriteValue32, words, 6),
+                                       word(hipStreamMemOpWaitValue32, words, 6, hipStreamWaitValueGte)};
+  hipBatchMemOpNodeParams waiting{context, 3, waits, 0};
+  hipGraph_t second;
+  CHECK(hipGraphCreate(&second, 0));
+  CHECK(hipGraphAddBatchMemOpNode(&node, second, nullptr, 0, &waiting));
+  executable = instantiate(second);
+  for (int i = 0; i < 50; ++i) add<<<1, kCount, 0, other>>>(data, 1);
+  CHECK(hipStreamWriteValue32(other, words + 3, 5, 0));
+  CHECK(hipGraphLaunch(executable, stream));
+  multiply<<<1, kCount, 0, stream>>>(data, 2);
+  CHECK(hipStreamSynchronize(stream));
+  expect_all(data, 102, "a node that waits for a value");
+}
 #endif
 
 #if HIP_VERSION >= 70200000
@@ -492,6 +562,7 @@ int main(int argc, char** argv) {
       {"enabled", enabled},
 #if HIP_VERSION >= 60000000
       {"nodes", nodes},       {"capture_to_graph", capture_to_graph}, {"values", values},
+      {"value_nodes", value_nodes},
 #endif
 #if HIP_VERSION >= 70200000
       {"launches", launches}, {"fills", fills}, {"boxes", boxes}, {"lists", lists},
